@@ -45,6 +45,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
                  "tests/test_cpp17.py", "tests/test_dropped_in.py -k 'ascii or markdown or signs'"),
     "backends/casadi": ("tests/test_casadi.py",),
     "certificate": ("tests/test_certificate.py", "tests/test_recognition.py tests/test_regularity.py", "tests/test_round_off.py"),
+    "closures": ("tests/test_loops.py",),
     "commands": ("tests/test_cli.py", "tests/test_prove.py -k 'not every'", "tests/test_inspection_requests.py -k listed"),
     "commands/cost": ("tests/test_cost.py -k 'command or sentence'",),
     "delivery": ("tests/test_golden.py tests/test_left_out.py tests/test_folder.py tests/test_replacing.py",

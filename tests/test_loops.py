@@ -11,16 +11,18 @@ import pytest
 import symgen
 from symgen import derivatives, methods
 from symgen.closures import Unspun, closure, closures
-from symgen.errors import OutOfReach, RequestError
+from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.functions import CLOSED, FUNCTIONS, OF_LOOPS
 from symgen.ir import Program
 from symgen.loops import End, Loop
 from symgen.mechanism import Mechanism
 from symgen.methods import _constrained
+from symgen.options import ProgramOptions
 from symgen.poses import X_AXIS, Angle, Shift, Turn
 from symgen.programs import differentiating
 from symgen.programs.closing import assembly
 from symgen.programs.making import program
+from symgen.proof import prove, prove_programs
 from symgen.reference import closing, damped
 from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.mechanics import Reference
@@ -268,6 +270,17 @@ def test_without_loops_there_is_nothing_about_them() -> None:
     assert all(name in FUNCTIONS for name in OF_LOOPS)
     assert all(any(array.drawn in CLOSED for array in one.arguments) for name, one in OF_LOOPS.items()
                if name not in ("constraint_residual", "assembly_step"))
+
+
+def test_a_proof_over_ranges_leaves_loops_out_and_says_so() -> None:
+    robot = symgen.load("four_bar")
+    made = {name: program(robot, name) for name in ("mass_matrix", "constraint_residual", "constrained_forward_dynamics",
+                                                    "assembly_step")}
+    found = prove_programs(robot, made, ProgramOptions(), states=50, compiled=False)
+    assert [one.function for one in found.functions] == ["mass_matrix", "constraint_residual"]
+    assert any(one.startswith("constrained_forward_dynamics, assembly_step left out: ") for one in found.assumptions)
+    with pytest.raises(ArgumentError, match="constrained_forward_dynamics=riccati is not proved over ranges"):
+        prove(robot, ["constrained_forward_dynamics=riccati"])
 
 
 # -- planted errors ----------------------------------------------------------------------------------------------------------

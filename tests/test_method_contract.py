@@ -29,7 +29,8 @@ from tests.robots_for_tests import BALLS, FEW, ROBOTS, largest, program, robot, 
 FOLLOWS = ("mass_matrix_solve", "inverse_mass_matrix", "mass_matrix_determinant", "mass_matrix_log_determinant",
            "forward_dynamics", "operational_inertia_inverse")
 """What whoever applies M⁻¹ computes, by an algorithm of its own or by its factor."""
-MAY_IMPORT = ("symgen.derivation", "symgen.errors", "symgen.mechanism")   # the last two say which robots a method suits
+MAY_IMPORT = ("symgen.derivation", "symgen.errors", "symgen.loops", "symgen.mechanism")
+"""The last three say which robots a method suits."""
 FACTORED = [name for name in methods.names() if methods.find(name).factor is not None]
 SOURCE = "Saha 1997, (10)-(16)"
 

@@ -11,13 +11,14 @@ from symgen import Solver, compile
 from symgen.errors import ArgumentError, StateError
 from symgen.functions import FUNCTIONS
 from symgen.reference.precision import Array
+from tests.robots_for_tests import OF_ANY_ROBOT
 
 Q = np.array([0, 0, 0, 0, 0, 0, 1.0])
 POSITIONS = ("q", "q_next")
 GIVEN = {**dict.fromkeys(POSITIONS, Q), "dt": np.array(0.1), "pi": np.ones(10),
          **dict.fromkeys(("v", "a", "tau", "b"), np.ones(6))}
 
-LIKE = {tuple(a.name for a in function.arguments): name for name, function in FUNCTIONS.items()}
+LIKE = {tuple(a.name for a in FUNCTIONS[name].arguments): name for name in OF_ANY_ROBOT}
 ASKED = (*LIKE.values(), "kinetic_energy")
 """One function for each list of arguments, and one whose result is a scalar."""
 

@@ -45,7 +45,7 @@ class Held:
         if self.mu is not None:
             for row in lower:
                 row[-1] = row[-1] + self.mu
-        self.S = Symmetric.of(linkage, lower)
+        self.S = Symmetric.of(linkage.home, lower)
 
     def _damping(self, lower: Sequence[Sequence[Scalar]]) -> Scalar:
         total = lower[0][0]

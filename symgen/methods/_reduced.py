@@ -32,12 +32,11 @@ class Split(NamedTuple):
         dependent = [columns[k] for k in linkage.dependent]
         linkage.home.step("velocities that the loops give: products of their columns")
         lower = [[linkage.dot(one, other) for other in dependent[:i + 1]] for i, one in enumerate(dependent)]
-        return Split(dependent, [columns[k] for k in independent(linkage)], Symmetric.of(linkage, lower))
+        return Split(dependent, [columns[k] for k in independent(linkage)], Symmetric.of(linkage.home, lower))
 
     def given(self, column: Sequence[Scalar], name: str) -> list[Scalar]:
         """The velocities that depend, for one independent velocity of 1 whose column of A this is."""
-        linkage = self.G.linkage
-        return self.G.solve([-linkage.dot(own, column) for own in self.dependent], name)
+        return self.G.solve([-self.G.home.dot(own, column) for own in self.dependent], name)
 
 
 def independent(linkage: Linkage) -> list[int]:

@@ -10,7 +10,6 @@ positive pivots where the damping is positive, redundant rows or not. Damping th
 the convergence quadratic (Yamashita and Fukushima, Computing Supplement 15, 2001).
 """
 
-from collections.abc import Sequence
 from itertools import accumulate
 from operator import add
 
@@ -21,6 +20,7 @@ from symgen.mechanism import BASE
 from symgen.methods._composition import Calls
 from symgen.methods._factor import Results
 from symgen.methods._method import Method
+from symgen.methods._task import Symmetric
 
 
 def step(robot: Calls) -> Results:
@@ -39,8 +39,9 @@ def step(robot: Calls) -> Results:
     for row in lower:
         row[-1] = row[-1] + mu
     home.step("the step (1)")
-    weights = solved(robot, lower, left)
-    return [-home.dot([row[k] for row in rows], weights) for k in range(nv)], C, [turned(robot)]
+    weights = Symmetric.of(home, lower).solve(left, "w")
+    delta = [-home.dot([row[k] for row in rows], weights) for k in range(nv)]               # (1)
+    return delta, C, [turned(robot)]
 
 
 def turned(robot: Calls) -> Scalar:
@@ -61,25 +62,6 @@ def turned(robot: Calls) -> Scalar:
         for k in loop.type.aligned:
             total = total + (home.one - home.dot(axis(loop.first, k), axis(loop.second, k)))
     return total
-
-
-def solved(robot: Calls, lower: Sequence[Sequence[Scalar]], right: Sequence[Scalar]) -> list[Scalar]:
-    """x with S x = right, of a positive definite S with this lower triangle: L D Lᵀ, row by row."""
-    home, rows, x = robot.home, [list(row) for row in lower], list(right)
-    inverses: list[Scalar] = []
-    for p in range(len(rows)):
-        inverses.append(home.divide(home.one, home.name(f"S_{p + 1}", rows[p][p])))
-        column = [home.zero] * p + [row[p] for row in rows[p:]]
-        for i in range(p + 1, len(rows)):
-            rows[i][p] = factor = column[i] * inverses[p]
-            for j in range(p + 1, i + 1):
-                rows[i][j] = rows[i][j] - factor * column[j]
-            x[i] = x[i] - factor * x[p]
-    x = [entry * inverse for entry, inverse in zip(x, inverses, strict=True)]
-    for i in reversed(range(len(rows))):
-        for p in range(i + 1, len(rows)):
-            x[i] = x[i] - rows[p][i] * x[p]
-    return x
 
 
 METHOD = Method(source="Levenberg 1944, with μ as a part of the trace: (1)", couples=True, compositions={"assembly_step": step})

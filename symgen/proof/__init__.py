@@ -11,7 +11,7 @@ proves, and what it only observed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -26,7 +26,7 @@ from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, sta
 from symgen.certificate.rounding import Arithmetic
 from symgen.description.tip import tip
 from symgen.errors import ArgumentError, RequestError
-from symgen.functions import CLOSED, FUNCTIONS
+from symgen.functions import OF_LOOPS
 from symgen.ir import Port, Program
 from symgen.machine.solver import Solver
 from symgen.mechanism import Mechanism
@@ -63,16 +63,15 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
     if not isinstance(robot, Mechanism):
         folder = read_folder(robot, functions)
         _refuse_parameters(folder.options)
-        closed = [name for name in folder.methods if functions is None and _where_closed(name)]
-        made = {name: making.made(folder.mechanism, name, method, folder.options) for name, method in folder.methods.items()
-                if name not in closed}
-        found = prove_programs(folder.mechanism, made, folder.options, folder.text, states=states, acceleration=acceleration,
-                               trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, name=folder.name,
-                               sources={name: folder.sources[name] for name in made}, progress=progress)
-        left = [f"{', '.join(closed)} left out: {_CLOSED}"] if closed else []
-        return replace(found, assumptions=(*found.assumptions, *left))
+        made = {name: making.made(folder.mechanism, name, method, folder.options) for name, method in folder.methods.items()}
+        return prove_programs(folder.mechanism, made, folder.options, folder.text, states=states, acceleration=acceleration,
+                              trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, name=folder.name, sources=folder.sources,
+                              progress=progress)
     options = options or ProgramOptions()
     _refuse_parameters(options)
+    functions = None if functions is None else list(functions)
+    if (asked := next((name for name in functions or () if _where_closed(name.partition("=")[0])), None)) is not None:
+        raise ArgumentError(f"{asked} is not proved over ranges: {_CLOSED}")
     if functions is None:
         functions = [name for name in BY_DEFAULT if making.refusal(robot, name, options.payload) is None]
     _tell(progress, "deriving", 0, 1)
@@ -88,12 +87,12 @@ def _refuse_parameters(options: ProgramOptions) -> None:
                            "run time; prove the robot without --parameter, described with the numbers that are meant")
 
 
-_CLOSED = "these hold where loops are closed, which is no range of positions; 'symgen verify' judges them at closed states"
+_CLOSED = "what loops keep is about closed positions, which are no range; 'symgen verify' judges it at such states"
 
 
 def _where_closed(function: str) -> bool:
-    """Whether a function is about positions on loops, and not about any in their ranges."""
-    return any(array.drawn in CLOSED for array in FUNCTIONS[function].arguments)
+    """Whether a function is about positions on loops, or about the way there, and not about any in their ranges."""
+    return derivatives.of(function) in OF_LOOPS and function != "constraint_residual"
 
 
 def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions, text: TextOptions = PLAIN, *,
@@ -106,8 +105,8 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
         if derivatives.told(function) is not None:
             raise ArgumentError(f"{function} is a derivative, of which nothing is proved over the ranges; prove "
                                 f"{derivatives.of(function)}, and let 'symgen verify' bound the round-off state by state")
-        if _where_closed(function):
-            raise ArgumentError(f"{function} is not proved over ranges: {_CLOSED}")
+    closed = [name for name in programs if _where_closed(name)]
+    programs = {name: one for name, one in programs.items() if name not in closed}
     if states < 1:
         raise ArgumentError(f"a running error at {states} states bounds nothing; ask for one or more")
     ranges = declared_ranges(mechanism, acceleration, wrenches=len(options.wrenches) or 1, contacts=len(options.contacts))
@@ -119,7 +118,8 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
     if compiled and programs:
         _tell(progress, "compiling", 0, total)
         solver = Solver.from_programs(name or mechanism.name, programs, mechanism.sizes, trig=text.trig,
-                                      sources=sources, checked=text.checked)
+                                      sources={name: sources[name] for name in programs} if sources else None,
+                                      checked=text.checked)
     given = drawn(mechanism, ranges, options, states)
     found, floored = [], {}
     for done, (function, program) in enumerate(programs.items()):
@@ -138,15 +138,16 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
         shown = finite(mechanism, programs, options, floored, ranges, target)
     units = tuple(velocity.inertia_unit for joint in mechanism.leading for velocity in joint.type.velocities)
     return Proof(mechanism.name, options.real, states, tuple(own_inertias(mechanism)), units, tuple(found),
-                 ranges, _assumptions(ranges, arithmetic, options, programs.values()), shown,
+                 ranges, _assumptions(ranges, arithmetic, options, programs.values(), closed), shown,
                  any(joint.drive.armature for joint in mechanism.joints))
 
 
 def _assumptions(ranges: Ranges, arithmetic: Arithmetic, options: ProgramOptions,
-                 programs: Collection[Program]) -> tuple[str, ...]:
+                 programs: Collection[Program], closed: Sequence[str]) -> tuple[str, ...]:
     given = dict.fromkeys([*options.at_run_time, *(port.name for program in programs for port in program.inputs)])
     angles = any(row.op == "atan2" for program in programs for row in program.rows)
-    return (*ranges.assumed, *stated(list(given)), *arithmetic.assumptions, *([arithmetic.of_angles] if angles else []))
+    return (*ranges.assumed, *stated(list(given)), *arithmetic.assumptions, *([arithmetic.of_angles] if angles else []),
+            *([f"{', '.join(closed)} left out: {_CLOSED}"] if closed else []))
 
 
 def _seen(program: Program, certified: Iterable[Floor], states: Mapping[str, Array], look: bool) -> Iterable[Divisor]:

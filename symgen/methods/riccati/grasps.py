@@ -142,7 +142,7 @@ def _yields(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> Symmet
     Omega = Omega.shifted(origin).turned(own.transposed())
     moved = [Omega.apply(*row) for row in grasp.B]
     lower = [[one[0].dot(moved[j][0]) + one[1].dot(moved[j][1]) for j in range(i + 1)] for i, one in enumerate(grasp.B)]
-    return Symmetric.of(linkage, lower)
+    return Symmetric.of(linkage.home, lower)
 
 
 def _at_rest(linkage: Linkage, body: int) -> Spatial:
@@ -205,7 +205,7 @@ def _balanced(linkage: Linkage, body: int, bias: Spatial, yielding: Sequence[Sym
             for j in range(i + 1):
                 lower[i][j] = lower[i][j] + linkage.dot(one, columns[j][1])
     linkage.step(body, "its acceleration, and the forces that hold it")
-    found = Symmetric.of(linkage, lower).solve(right, "x")
+    found = Symmetric.of(linkage.home, lower).solve(right, "x")
     forces = []
     for K, (columns, weighed) in zip(yielding, halves, strict=True):
         rest = [-(x + linkage.dot([column[r] for _, column in columns], found)) for r, x in enumerate(weighed)]
