@@ -54,6 +54,15 @@ def test_the_self_test_passes_on_the_target(robot: str, target: str, tmp_path: P
     assert f"{len(made['functions'])} passed, 0 failed" in done.stdout
 
 
+def test_loops_are_closed_on_the_target(tmp_path: Path) -> None:
+    need("cortex-m7")
+    generate("four_bar", tmp_path / "four_bar", ["assemble", "constrained_forward_dynamics"], "float", target="cortex-m7",
+             evidence=False)
+    done = make(tmp_path / "four_bar", "run")
+    assert done.returncode == 0, done.stdout
+    assert "assemble: passed (3 states)" in done.stdout
+
+
 JUDGED = {"wrong": "got", "unsolved": "x"}
 """Where the self-test looks at answers: its function, and what that calls them."""
 JUDGE = re.compile(r"^static int (\w+)\(.*\)\n{\n(?:    int \w+.*;\n)+", re.MULTILINE)

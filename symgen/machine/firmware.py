@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from symgen.backends import render
 from symgen.backends._target import Target
-from symgen.functions import REGROUP
+from symgen.functions import ASSEMBLE, ASSEMBLING, REGROUP
 from symgen.ir import Program
 from symgen.machine import targets
 
@@ -19,6 +19,7 @@ def texts(target: Target, machine: str, programs: Mapping[str, Program]) -> dict
     """Every file of `firmware/` by its path in the robot's folder."""
     chosen = targets.find(machine)
     settings = ["set_parameters"] if REGROUP in programs else []
+    drivers = [ASSEMBLE] if all(name in programs for name in ASSEMBLING) else []
     frames = (chosen.frame(p.real, target.sizes.NV, sum(port.size for port in p.outputs)) for p in programs.values())
     context = target.context | {
         "target": machine,
@@ -29,7 +30,7 @@ def texts(target: Target, machine: str, programs: Mapping[str, Program]) -> dict
         "emulator": " ".join(chosen.emulator),
         "packages": chosen.packages,
         "stack": max(frames),
-        "objects": [f"{target.symbol(function)}.o" for function in (*programs, *settings)],
+        "objects": [f"{target.symbol(function)}.o" for function in (*programs, *settings, *drivers)],
         "adjustable": REGROUP in programs,
     }
     return {f"firmware/{file}": render(TEMPLATES, f"{file}.j2", **context) for file in ("main.c", "Makefile")}
