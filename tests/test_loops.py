@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -254,9 +255,9 @@ def with_rocker(length: str) -> Mechanism:
     (lambda: replace(symgen.load("four_bar"), loops=(Loop("stop", "revolute", End(2), End(0)),), start=()),
      "cannot be closed|leave nothing that moves|singular|sharpened|digits"),
 ])
-def test_what_cannot_be_closed_is_one_sentence(robot: object, said: str) -> None:
+def test_what_cannot_be_closed_is_one_sentence(robot: Callable[[], Mechanism], said: str) -> None:
     with pytest.raises(OutOfReach, match=said) as error:
-        program(robot(), "constrained_forward_dynamics")  # type: ignore[operator]
+        program(robot(), "constrained_forward_dynamics")
     assert "\n" not in str(error.value)
     assert ";" in str(error.value)
 

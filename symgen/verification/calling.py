@@ -92,6 +92,10 @@ class _OfFrame(Functions):
         return {name: values[:, self.k] for name, values in found.items()} if FUNCTIONS[function].needs_frames else found
 
 
+DAMPED = 1e-15
+"""Of the terms: what damped solves of redundant forces may leave (`symgen.reference.damped`)."""
+
+
 @dataclass(frozen=True)
 class Identity:
     """`distance(functions)` must vanish. `needs` names the functions. `exact_only` ones are not checked in floats, and those
@@ -103,3 +107,7 @@ class Identity:
     distance: Callable[[Functions], Distance]
     exact_only: bool = False
     together: bool = False
+    damped: Callable[[Truth], bool] | None = None
+    """Where forces are redundant, and what they are to keep is kept to DAMPED of its terms alone, in balls as well."""
+    absent: Callable[[Truth], bool] | None = None
+    """Where it need not hold, and is not among the checks."""

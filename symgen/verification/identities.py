@@ -19,7 +19,7 @@ from symgen.reals import REALS, loses
 from symgen.reference.precision import Array
 from symgen.verification import derivative_identities
 from symgen.verification.algebra import TOLERANCE, centres
-from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.calling import DAMPED, Distance, Functions, Identity
 from symgen.verification.contact_identities import OF_CONTACTS
 from symgen.verification.coriolis_identities import OF_CORIOLIS
 from symgen.verification.driving import resistance, taken
@@ -233,12 +233,13 @@ def check_identities(programs: Mapping[str, Program], compiled: Mapping[str, Run
     over_balls = [_exactly(programs, truth)]
     over_floats = None if compiled is None else Functions(compiled, truth.floats, truth, False)
     for identity in (*IDENTITIES, *derivative_identities.of_derivatives(programs)):
-        if any(function not in programs for function in identity.needs):
+        if any(function not in programs for function in identity.needs) or (identity.absent and identity.absent(truth)):
             continue
+        damped = identity.damped is not None and identity.damped(truth)
         for attempt in range(SHARPENINGS + 1):
             if attempt == len(over_balls):
                 over_balls.append(_exactly(programs, over_balls[-1].truth.sharper))
-            found, blurred = _check(identity, over_balls[attempt], TOLERANCE, "", 1.0)
+            found, blurred = _check(identity, over_balls[attempt], DAMPED if damped else TOLERANCE, "", 1.0)
             if found.passed or not blurred:
                 break
         yield found

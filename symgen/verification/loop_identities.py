@@ -1,7 +1,7 @@
 """What joints that close loops do, against the dynamics of the tree and against the loops themselves, at closed states.
 
-Where rows are redundant the damped solves of the C leave some 1e-18 of what the rows ask, and these relations hold to that: they
-are then not judged at 1e-40.
+Where rows are redundant the damped solves of the C leave some 1e-18 of what the rows ask: what they keep is then judged at 1e-15,
+and not at 1e-40.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from symgen.reference.constrained import assembled
 from symgen.reference.precision import Array
 from symgen.reference.steps import integrate
 from symgen.verification.calling import Distance, Functions, Identity
-
-LEFT = 1e-15
-"""Of redundant rows, what three damped solves may leave of what they ask, beside the largest term."""
+from symgen.verification.truth import Truth
 
 
 def _balance(f: Functions) -> Distance:
@@ -34,14 +32,14 @@ def _balance(f: Functions) -> Distance:
 def _kept(f: Functions) -> Distance:
     """A a + γ."""
     a, A, gamma = f("constrained_forward_dynamics")["a"], f("constraint_jacobian")["A"], f("constraint_bias")["gamma"]
-    return times(A, a) + gamma, _left(f, _sizes(np.abs(A) @ np.abs(a)[..., None], gamma))
+    return times(A, a) + gamma, _sizes(np.abs(A) @ np.abs(a)[..., None], gamma)
 
 
 def _thrown_back(f: Functions) -> Distance:
     """A v⁺ + e A v."""
     after, A, e = f("constraint_impulse")["v_next"], f("constraint_jacobian")["A"], f.states["restitution"]
     before = times(A, f.states["v"])
-    return times(A, after) + e[:, None] * before, _left(f, _sizes(np.abs(A) @ np.abs(after)[..., None], before))
+    return times(A, after) + e[:, None] * before, _sizes(np.abs(A) @ np.abs(after)[..., None], before)
 
 
 def _slope(f: Functions) -> Distance:
@@ -65,7 +63,7 @@ def _driven_again(f: Functions) -> Distance:
     tau[:, list(at.given)] = 0 * tau[:, list(at.given)]
     a = f("constrained_forward_dynamics", tau=tau)["a"]
     found = f("constrained_inverse_dynamics", a=a)
-    return found["tau_independent"] - tau[:, free], _left(f, _sizes(tau, found["lambda"]))
+    return found["tau_independent"] - tau[:, free], _sizes(tau, found["lambda"])
 
 
 def _energy(f: Functions) -> Distance:
@@ -83,18 +81,19 @@ def _sizes(*terms: Array) -> Array:
     return np.asarray(np.max(flat, axis=0))
 
 
-def _left(f: Functions, size: Array) -> Array:
-    """Where the damped solves leave something, that much counts as what 1e-40 of the terms is otherwise."""
-    return size * (LEFT / 1e-40) if assembled(f.truth.reference).redundant else size
+def _redundant(truth: Truth) -> bool:
+    return assembled(truth.reference).redundant > 0
 
 
 OF_LOOPS = (
     Identity("M a + c = tau + Aᵀ λ", ("constrained_forward_dynamics", "constraint_jacobian", "inverse_dynamics"), _balance,
              exact_only=True),
-    Identity("A a + γ = 0", ("constrained_forward_dynamics", "constraint_jacobian", "constraint_bias"), _kept, exact_only=True),
-    Identity("A v⁺ = −e A v", ("constraint_impulse", "constraint_jacobian"), _thrown_back, exact_only=True),
+    Identity("A a + γ = 0", ("constrained_forward_dynamics", "constraint_jacobian", "constraint_bias"), _kept, exact_only=True,
+             damped=_redundant),
+    Identity("A v⁺ = −e A v", ("constraint_impulse", "constraint_jacobian"), _thrown_back, exact_only=True,
+             damped=_redundant),
     Identity("constrained ID(constrained FD(tau)) = tau", ("constrained_forward_dynamics", "constrained_inverse_dynamics"),
-             _driven_again, exact_only=True),
+             _driven_again, exact_only=True, damped=_redundant),
     Identity("vᵢᵀ M_reduced vᵢ = vᵀ M v", ("reduced_mass_matrix", "mass_matrix"), _energy, exact_only=True),
     Identity("dC/dt = A v", ("constraint_residual", "constraint_jacobian"), _slope, exact_only=True),
 )

@@ -40,7 +40,7 @@ def attacked(made: Mechanism, format_: str) -> Failure | None:
         text = writers()[format_].write(made)
     except RequestError:
         return None
-    except Exception as error:
+    except Exception as error:   # a traceback is a failure, whatever it is of
         return _failure(made, format_, f"{type(error).__name__}: {error}")
     if any(other in sentence for other in _OTHERWISE for sentence in text.left_out):
         return None
