@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 PLACES = 6
 """Of a coordinate that is shown, behind the point: farther than that a pose from floats is not the same on every machine."""
-AS_IF_OPEN = ("only constrained_, constraint_, reduced_ and assembly_ functions know of the loops: forward_dynamics, mass_matrix "
-              "and all others are those of the tree, as if no loop were closed")
+AS_IF_OPEN = ("only constrained_, constraint_, reduced_, assembly_ and contact_ functions know of the loops: forward_dynamics, "
+              "mass_matrix and all others are those of the tree, as if no loop were closed")
 LEAST = "forces of the loops are the least ones that keep them closed, since others would as well"
 
 

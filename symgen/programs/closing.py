@@ -64,6 +64,11 @@ def rows(mechanism: Mechanism) -> int:
     return assembly(mechanism).rows if mechanism.loops else 0
 
 
+def known(mechanism: Mechanism, function: str) -> bool:
+    """Whether a function has to know of the loops of a robot: there are some, and they are closed in it."""
+    return bool(mechanism.loops) and FUNCTIONS[function].knows_loops
+
+
 def lay(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
     """Let a linkage know of the loops; with `anywhere`, as they are beside closed positions too."""
     closed = assembly(mechanism)

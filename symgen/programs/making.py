@@ -204,7 +204,7 @@ def _by_recursion(mechanism: Mechanism, wanted: Derivative, options: ProgramOpti
 
 def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, options: ProgramOptions) -> Program:
     """By the rows of the function, kept as the function's own Program is."""
-    function, options = wanted.name, replace(options, anywhere=FUNCTIONS[wanted.of].of_loops)
+    function, options = wanted.name, replace(options, anywhere=closing.known(mechanism, wanted.of))
     base = made(mechanism, wanted.of, method, options)
     key = _key(mechanism, function, base.method, options)
     known = shelf.find("program", *key)

@@ -105,7 +105,9 @@ class ExactAnswers:
                                               NR=len(base(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0,
                                               **self._of_loops(FUNCTIONS[function]))
         if any(array.drawn in CLOSED for array in FUNCTIONS[function].arguments) and CLOSED[0] not in self.states:
-            closed = closed_states(self.mechanism, assemble(self.mechanism), self.count, self.seed)
+            closed: Mapping[str, Array] = self.states
+            if self.mechanism.loops:
+                closed = closed_states(self.mechanism, assemble(self.mechanism), self.count, self.seed)
             self._take(dict(zip(CLOSED, (closed["q"], closed["v"]), strict=True)))
         for array in FUNCTIONS[function].arguments:
             if array.name not in self.states:
@@ -114,7 +116,7 @@ class ExactAnswers:
 
     def _of_loops(self, what: Function) -> dict[str, int]:
         """The sizes of what is about loops."""
-        if not what.of_loops:
+        if not (what.knows_loops and self.mechanism.loops):
             return {}
         at = assemble(self.mechanism)
         return {"NL": at.rows, "NI": self.mechanism.nv - at.rank}

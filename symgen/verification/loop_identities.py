@@ -14,9 +14,8 @@ from symgen.closures import Unspun
 from symgen.functions import CLOSED
 from symgen.reference.arrays import times, transposed
 from symgen.reference.constrained import assembled
-from symgen.reference.precision import Array
 from symgen.reference.steps import integrate
-from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.calling import Distance, Functions, Identity, terms
 from symgen.verification.truth import Truth
 
 
@@ -26,20 +25,20 @@ def _balance(f: Functions) -> Distance:
     q, v = (f.states[name] for name in CLOSED)
     driven = f("inverse_dynamics", q=q, v=v, a=found["a"])["tau"]
     held, tau = times(transposed(A), found["lambda"]), f.states["tau"]
-    return driven - tau - held, _sizes(driven, tau, held)
+    return driven - tau - held, terms(driven, tau, held)
 
 
 def _kept(f: Functions) -> Distance:
     """A a + γ."""
     a, A, gamma = f("constrained_forward_dynamics")["a"], f("constraint_jacobian")["A"], f("constraint_bias")["gamma"]
-    return times(A, a) + gamma, _sizes(np.abs(A) @ np.abs(a)[..., None], gamma)
+    return times(A, a) + gamma, terms(np.abs(A) @ np.abs(a)[..., None], gamma)
 
 
 def _thrown_back(f: Functions) -> Distance:
     """A v⁺ + e A v."""
     after, A, e = f("constraint_impulse")["v_next"], f("constraint_jacobian")["A"], f.states["restitution"]
     before = times(A, f.states["v"])
-    return times(A, after) + e[:, None] * before, _sizes(np.abs(A) @ np.abs(after)[..., None], before)
+    return times(A, after) + e[:, None] * before, terms(np.abs(A) @ np.abs(after)[..., None], before)
 
 
 def _slope(f: Functions) -> Distance:
@@ -52,7 +51,7 @@ def _slope(f: Functions) -> Distance:
     rate = times(A, v)
     answered = np.array([not isinstance(loop.type.rows[k], Unspun) for loop, kept in
                          zip(f.truth.mechanism.loops, assembled(reference).kept, strict=True) for k in kept])
-    return ((moved[0] - moved[1]) / (2 * h) - rate)[:, answered], _sizes(rate, np.abs(A) @ np.abs(v)[..., None])
+    return ((moved[0] - moved[1]) / (2 * h) - rate)[:, answered], terms(rate, np.abs(A) @ np.abs(v)[..., None])
 
 
 def _driven_again(f: Functions) -> Distance:
@@ -63,7 +62,7 @@ def _driven_again(f: Functions) -> Distance:
     tau[:, list(at.given)] = 0 * tau[:, list(at.given)]
     a = f("constrained_forward_dynamics", tau=tau)["a"]
     found = f("constrained_inverse_dynamics", a=a)
-    return found["tau_independent"] - tau[:, free], _sizes(tau, found["lambda"])
+    return found["tau_independent"] - tau[:, free], terms(tau, found["lambda"])
 
 
 def _energy(f: Functions) -> Distance:
@@ -72,13 +71,7 @@ def _energy(f: Functions) -> Distance:
     free = [k for k in range(f.truth.mechanism.nv) if k not in assembled(f.truth.reference).given]
     whole, own = (times(M, rates) * rates for M, rates in
                   ((f("mass_matrix", q=q)["M"], v), (f("reduced_mass_matrix")["M_reduced"], v[:, free])))
-    return (own.sum(axis=-1) - whole.sum(axis=-1))[:, None], _sizes(whole, own)
-
-
-def _sizes(*terms: Array) -> Array:
-    """The largest of all terms, per state."""
-    flat = [np.abs(np.asarray(term, dtype=float)).reshape(len(term), -1).max(axis=-1) for term in terms]
-    return np.asarray(np.max(flat, axis=0))
+    return (own.sum(axis=-1) - whole.sum(axis=-1))[:, None], terms(whole, own)
 
 
 def _redundant(truth: Truth) -> bool:

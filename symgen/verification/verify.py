@@ -82,7 +82,7 @@ def verify(
     refused |= beyond
     helpers: dict[str, Program] = {}
     if functions is not None:   # so that a function alone is checked by an identity too
-        for other in dict.fromkeys(other for name in programs for other in companions(name)):
+        for other in dict.fromkeys(other for name in programs for other in companions(name, mechanism)):
             if other not in programs and making.refusal(mechanism, other, payload) is None:
                 helpers[other] = making.made(mechanism, other, None, replace(options, effort=NORMAL))
     whole = making.together({**programs, **helpers}, mechanism, options)
