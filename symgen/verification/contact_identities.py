@@ -136,7 +136,8 @@ def _held_closed(f: Functions) -> Distance:
 
 
 def _loops_stop_alone(f: Functions) -> Distance:
-    f.truth.draw(IMPACT)
+    for name in (IMPACT, "constraint_impulse"):
+        f.truth.draw(name)
     free = f("constraint_impulse", restitution=0 * f.states["restitution"])["v_next"]
     found = f(IMPACT, active=0 * f.states["active"])
     some = np.where(np.asarray(found["impulses"] != 0).reshape(len(free), -1).any(axis=-1), np.inf, 0.0)
