@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -30,10 +30,11 @@ from symgen.reference import contacts
 from symgen.reference.arrays import times
 from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.mechanics import Reference
-from symgen.reference.precision import arb
+from symgen.reference.precision import Array, arb
 from symgen.verification.algebra import check_algebra
 from symgen.verification.contact_identities import OF_CONTACTS
-from symgen.verification.evaluating import over
+from symgen.verification.evaluating import Results, in_machine_reals, over
+from symgen.verification.floating import check_floating
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from tests.looped import arms, bennett, hopper
@@ -81,7 +82,7 @@ def test_large_ones_are_the_reference_to_forty_digits(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "function"), [
-    *(("hopper", f"{DYNAMICS}:{mode}") for mode in ("jacobian", "vjp", "hvp")), ("arms", f"{DYNAMICS}:jvp"),
+    *(("hopper", f"{DYNAMICS}:{mode}") for mode in ("jvp", "vjp", "hvp")), ("arms", f"{DYNAMICS}:jacobian"),
     ("arms", f"{IMPACT}:vjp"), ("followed", f"{DYNAMICS}:jvp"), ("four_bar", f"{DYNAMICS}:vjp"), ("four_bar", f"{IMPACT}:jvp"),
     ("bennett", f"{IMPACT}:jvp"),
 ])
@@ -182,6 +183,18 @@ def test_a_sign_that_is_wrong_is_seen(function: str) -> None:
     made, truth = program("four_bar", function), Truth(robot("four_bar"), 2, 5, contact=POINTS["four_bar"])
     places = Random(function).sample([i for i, row in enumerate(made.rows) if row.op in ("add", "sub")], 12)
     assert all(not check_algebra(bent(made, i), truth, function).passed for i in places)
+
+
+@pytest.mark.parametrize(("function", "result"), [(DYNAMICS, "forces"), (AROUND[0], "lambda")])
+def test_what_is_not_finite_has_failed(function: str, result: str) -> None:
+    made, truth = program("four_bar", function), Truth(robot("four_bar"), 2, 5, contact=POINTS["four_bar"])
+
+    def broken(arguments: Mapping[str, Array]) -> Results:
+        return {name: np.where(name == result, np.nan, found) for name, found in in_machine_reals(made)(arguments).items()}
+
+    found = check_floating(made, broken, truth, function)
+    assert not found.passed
+    assert found.detail == f"{result} is not finite"
 
 
 # -- what is delivered -------------------------------------------------------------------------------------------------------
