@@ -31,6 +31,7 @@ from symgen.reference.arrays import times
 from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
+from symgen.verification.adjusted import given
 from symgen.verification.algebra import check_algebra
 from symgen.verification.contact_identities import OF_CONTACTS
 from symgen.verification.evaluating import Results, in_machine_reals, over
@@ -131,6 +132,14 @@ def test_forces_that_do_nothing_are_decided_where_loops_are_closed() -> None:
     for points in (("link2",), ("link1", "link3")):
         taken = contacts.solves(bennett(), points, Reference)
         assert taken == touching.solves(bennett(), points) > 3
+
+
+def test_numbers_at_run_time_leave_the_solves_as_they_are() -> None:
+    """As many as the described numbers ask for, although the drawn ones ask for more."""
+    made, options = symgen.load("bennett"), ProgramOptions(contact="link2", parameters=("*.mass", "*.centre", "*.inertia"))
+    programs = making.programs(made, [f"{DYNAMICS}={METHOD}"], options)
+    assert touching.solves(made, ("link2",)) < contacts.solves(given(made, programs, options, 0).mechanism, ("link2",), Reference)
+    assert verify_programs(made, programs, options, states=1, compiled=False).passed
 
 
 # -- errors that are planted ---------------------------------------------------------------------------------------------------

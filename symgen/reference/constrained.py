@@ -64,7 +64,7 @@ def assembled(reference: Any) -> Assembly:
 def forces(reference: Any, S: Array, right: Array) -> Array:
     """λ (..., NL) with S λ = right, or of redundant rows what the damped solves leave."""
     if assembled(reference).redundant:
-        return damped(reference.scalars, S, right, solves(reference.mechanism, type(reference)))
+        return damped(reference.scalars, S, right, solves(reference.described, type(reference)))
     return np.asarray(reference.scalars.solve(S, right[..., None])[..., 0])
 
 

@@ -70,7 +70,7 @@ def velocities(reference: Any, q: Array, v: Array) -> Array:
         return np.concatenate(found, axis=-1)
 
 
-def stacked(reference: Any, q: Array) -> Array:
+def all_rows(reference: Any, q: Array) -> Array:
     """A (..., NL + 3 NT, NV): the rows of loops, then those of contacts."""
     own = jacobian(reference, q)
     if not reference.mechanism.loops:
@@ -78,7 +78,7 @@ def stacked(reference: Any, q: Array) -> Array:
     return np.concatenate([closing.jacobian(reference, assemble(reference.mechanism).kept, q), own], axis=-2)
 
 
-def moving(reference: Any, q: Array, v: Array, power: int) -> Array:
+def all_rates(reference: Any, q: Array, v: Array, power: int) -> Array:
     """A v (1) or γ (2) (..., NL + 3 NT) of the same rows."""
     own = velocities(reference, q, v) if power == 1 else bias(reference, q, v)
     if not reference.mechanism.loops:
@@ -92,14 +92,14 @@ def held(reference: Any, q: Array, free: Array, gamma: Array, active: Array, pay
     """(a, f) (..., NV) and (..., 3 NT) that the forces `free` cause, with A a = −γ of loops, and where a contact is active."""
     scalars, nv = reference.scalars, reference.mechanism.nv
     with scalars.working():
-        mass, A = reference.mass_matrix(q, payload), stacked(reference, q)
+        mass, A = reference.mass_matrix(q, payload), all_rows(reference, q)
         own = np.repeat(active, AXES, axis=-1)
         loops = A.shape[-2] - own.shape[-1]
         holds = np.concatenate([np.broadcast_to(scalars.array([1] * loops), (*own.shape[:-1], loops)), own], axis=-1)
         A = holds[..., :, None] * A
         idle = (1 - holds)[..., None] * np.eye(A.shape[-2], dtype=int)
         kind: Callable[..., Any] = type(reference)
-        turns = solves(reference.mechanism, reference.contact, kind)
+        turns = solves(reference.described, reference.contact, kind)
         if turns == 1:
             whole = np.concatenate([np.concatenate([mass, -transposed(A)], axis=-1), np.concatenate([A, idle], axis=-1)], axis=-2)
             found = scalars.solve(whole, np.concatenate([free, -holds * gamma], axis=-1)[..., None])[..., 0]
@@ -120,14 +120,14 @@ def contact_forward_dynamics(reference: Any, /, q: Array, v: Array, tau: Array, 
     """a and forces."""
     with reference.scalars.working():
         free = tau - reference.bias_force(q, v, payload, wrench)
-        a, f = held(reference, q, free, moving(reference, q, v, 2), active, payload)
+        a, f = held(reference, q, free, all_rates(reference, q, v, 2), active, payload)
         return {"a": a, "forces": _by_contact(f)}
 
 
 def contact_impulse(reference: Any, /, q: Array, v: Array, active: Array, payload: Array | None = None) -> dict[str, Array]:
     """v_after and impulses."""
     with reference.scalars.working():
-        change, f = held(reference, q, 0 * v, moving(reference, q, v, 1), active, payload)
+        change, f = held(reference, q, 0 * v, all_rates(reference, q, v, 1), active, payload)
         return {"v_after": v + change, "impulses": _by_contact(f)}
 
 
@@ -148,7 +148,7 @@ def solves(mechanism: Mechanism, contacts: tuple[str, ...], kind: Callable[..., 
     if not mechanism.loops:
         return SOLVES
     floats, q = kind(mechanism, FLOAT, contact=contacts), _places(mechanism).astype(float)
-    A, drawn = stacked(floats, q), _drawn(mechanism, contacts)
+    A, drawn = all_rows(floats, q), _drawn(mechanism, contacts)
     try:
         moved = np.linalg.solve(floats.mass_matrix(q), transposed(A))
     except np.linalg.LinAlgError:   # nobody divides by such an M
@@ -174,7 +174,7 @@ def _drawn(mechanism: Mechanism, contacts: tuple[str, ...]) -> list[Array]:
     """A at them, in balls."""
     reference = Motion(mechanism, arb(DIGITS), contact=contacts)
     with reference.scalars.working():
-        return list(stacked(reference, reference.scalars.array(_places(mechanism))))
+        return list(all_rows(reference, reference.scalars.array(_places(mechanism))))
 
 
 def _independent(A: Array) -> list[Array]:

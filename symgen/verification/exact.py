@@ -35,14 +35,15 @@ class ExactAnswers:
 
     `digits` = 60 + ⌈log₁₀ cond M⌉ are asked for; `working` digits are carried. Raises RequestError for an unknown
     `frame`, `payload` or `wrench` (links' names; of frames and wrenches there may be several). `given` are arguments that are the
-    same at every state, whose numbers `mechanism` has already (`symgen.verification.adjusted`).
+    same at every state, whose numbers `mechanism` has already (`symgen.verification.adjusted`), unlike what is `described`.
     """
 
     def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: Links = None,
                  payload: str | None = None, wrench: Links = None, task_rows: Sequence[int] = ALL_ROWS,
                  contact: Links = None, convention: Convention = USUAL, working: int | None = None,
-                 given: Mapping[str, Sequence[Fraction]] | None = None) -> None:
+                 given: Mapping[str, Sequence[Fraction]] | None = None, described: Mechanism | None = None) -> None:
         self.mechanism, self.count, self.seed, self.given = mechanism, count, seed, dict(given or {})
+        self.described = described or mechanism
         self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench, "task_rows": tuple(task_rows)}
         self.links |= {"contact": contact} if contact else {}
         self.convention = convention
@@ -64,6 +65,7 @@ class ExactAnswers:
         self.working = working or self.digits + GUARD
         self.scalars = arb(self.working)
         self.reference = Reference(mechanism, self.scalars, convention=convention, **self.links)
+        self.rough.described = self.reference.described = self.described
         self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
         self._known: dict[str, dict[str, Array]] = {}
         self._among: tuple[ExactAnswers, int] | None = None
@@ -73,7 +75,7 @@ class ExactAnswers:
     def sharper(self) -> Self:
         """The same states with twice the working digits."""
         return type(self)(self.mechanism, self.count, self.seed, working=2 * self.working, convention=self.convention,
-                          given=self.given, **self.links)
+                          given=self.given, described=self.described, **self.links)
 
     @cached_property
     def of_each_frame(self) -> list[Self]:

@@ -137,7 +137,8 @@ def verify_programs(
     everything = {**(helpers or {}), **programs}
     anew = given(mechanism, everything, options, seed)
     truth = Truth(anew.mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench,
-                  task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments)
+                  task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments,
+                  described=mechanism)
     truth.know({f: over(truth.scalars, program) for f, program in everything.items() if f in PREPARING})
     labels = {f: f"{f}={program.method}" for f, program in programs.items()}
     total = 3 * len(programs) + 2
