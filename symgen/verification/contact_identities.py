@@ -87,8 +87,8 @@ def _points_are_stopped(f: Functions) -> Distance:
 def _energy_is_lost(f: Functions) -> Distance:
     """T(v) − T(v⁺) = T(v − v⁺), which is never negative."""
     v, after = f.states["v"], f(IMPACT)["v_after"]
-    terms = [f("kinetic_energy", v=one)["T"] for one in (v, after, v - after)]
-    left = (terms[0] - terms[1] - terms[2])[:, None]
+    whole, kept, lost = (f("kinetic_energy", v=one)["T"] for one in (v, after, v - after))
+    left = (whole - kept - lost)[:, None]
     sizes = f.truth.sizes
     off = sizes.weighed(sizes.of(IMPACT, "v_after")) * (sizes.weighed(v) + sizes.weighed(after))
     return left, np.asarray(sizes.weighed(v) ** 2 + sizes.weighed(after) ** 2 + off)
