@@ -64,7 +64,7 @@ class Felt(NamedTuple):
 
     def what(self, k: int) -> str:
         """A pivot, in words."""
-        return f"(row {len(self.recognition.samples.joints) - k} of A M^-1 A^T{', damped' if self.damped else ''})"
+        return f"({'damped ' if self.damped else ''}row {len(self.recognition.samples.joints) - k} of A M^-1 A^T)"
 
 
 @dataclass(frozen=True)
