@@ -139,7 +139,7 @@ def test_an_error_in_the_damping_takes_every_certificate_away(plant: Callable[[P
 
 
 def test_what_has_no_floor_says_why() -> None:
-    """What is not damped; in float round-off takes more than the damping gives; a lever that is nothing bounds nothing."""
+    """What is not damped; in float round-off takes more than the damping gives; a column that may be nothing bounds nothing."""
     for name, function, contact in (("four_bar", LOOPS, ()), ("arm", "contact_impulse", ("link2:0,0,0.3",))):
         program, options = made(name, function, "composite_body", contact=contact)
         found = [floor for floor in floors(robot(name), program, options) if floor.joint is None]
@@ -150,6 +150,8 @@ def test_what_has_no_floor_says_why() -> None:
     assert [floor.floor for floor in damped(found)] == [None] * 5
     assert "round-off is only known to be below" in damped(found)[0].reason
     assert all(floor.certified for floor in found if floor.joint is not None)
+    program, options = made("bennett", "constraint_impulse:jvp", "composite_body")
+    assert {floor.reason for floor in damped(floors(robot("bennett"), program, options))} == {held.LOST}
 
 
 def test_checks_compare_with_the_floor() -> None:

@@ -50,7 +50,8 @@ IDLE = Fraction(3, 2)
 """Least of 3 (1 − s) + s² t over 0 ≤ s ≤ 1, where t ≥ 3/2; where it is less, t is."""
 FORCES = ("constrained_forward_dynamics", "constraint_impulse", "contact_forward_dynamics", "contact_impulse")
 """Functions whose divisors are pivots of M and of S."""
-SINGULAR = "it is zero where the rows of A depend on each other, and no floor is known"
+SINGULAR = ("it is zero where the rows of A depend on each other; no floor is known, and --checked compares it with the smallest "
+            "normal number")
 """Why what is not damped has no bound."""
 LOST = "no column of A is known to be longer than zero"
 """Why what is damped may have none."""
