@@ -32,6 +32,7 @@ _DECIDED: dict[str, object] = {
     "friction_speed": None, "distribution": None, "model": None, "xacro": [], "package": [], "real": "double",
     "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
     "jacobian_order": "angular", "task_rows": None, "contact": None, "effort": NORMAL, "parameter": [],
+    "baumgarte": False,
 }
 """Options that a generated folder has already decided, with their defaults."""
 
@@ -158,6 +159,7 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
     parser.add_argument("--parameter", action="append", default=[], metavar="NAME",
                         help="a number that may change at run time: LINK.mass, LINK.centre, LINK.inertia, LINK for all three, "
                              "payload:LINK, gravity, or a pattern such as '*.mass'; repeatable")
+    baumgarte_argument(parser)
     parser.add_argument("--effort", default=NORMAL, metavar="normal|high",
                         help="high: search for fewer operations for minutes; Ctrl-C ends the search with what it has found")
 
@@ -181,6 +183,14 @@ def contact_argument(parser: Parser) -> None:
                              "where it does not; repeatable")
 
 
+def baumgarte_argument(parser: Parser) -> None:
+    """--baumgarte."""
+    parser.add_argument("--baumgarte", action="store_true",
+                        help="pull open loops together: constrained_forward_dynamics takes one more argument gains[2], K_p "
+                             "(1/s²) and K_d (1/s) of A a + gamma + K_d A v + K_p C(q) = 0, and what is about loops holds beside "
+                             "them too")
+
+
 def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
     """What the options of `program_arguments` ask of a Program; `real` is the type where none was asked for."""
     from symgen.options import ProgramOptions
@@ -188,7 +198,7 @@ def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
     return ProgramOptions(options.real or real, frame=options.frame, payload=options.payload, wrench=options.wrench,
                           jacobian_frame=options.jacobian_frame, jacobian_order=options.jacobian_order,
                           task_rows=options.task_rows, contact=options.contact, effort=options.effort,
-                          parameters=tuple(options.parameter))
+                          parameters=tuple(options.parameter), baumgarte=options.baumgarte)
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:

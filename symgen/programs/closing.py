@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from symgen import shelf
 from symgen.derivation.closing import closings
 from symgen.derivation.linkage import Linkage
-from symgen.errors import OutOfReach
+from symgen.errors import ArgumentError, OutOfReach
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
 
@@ -70,6 +70,12 @@ def lay(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
     linkage.loops = closings(linkage.model, mechanism, closed.kept, moves(mechanism))
     linkage.solves = solves(mechanism)
     linkage.anywhere, linkage.dependent = anywhere, closed.given
+
+
+def settled(mechanism: Mechanism, baumgarte: bool) -> None:
+    """ArgumentError where there is no loop to be pulled together."""
+    if baumgarte and not mechanism.loops:
+        raise ArgumentError(f"'{mechanism.name}' has no loops that --baumgarte could pull together; leave it out")
 
 
 def refusal(mechanism: Mechanism, function: str) -> str | None:

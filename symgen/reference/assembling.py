@@ -48,6 +48,8 @@ REACH = Fraction(3, 5)
 """rad and m within which states are drawn round the assembled pose."""
 FINE = 2**40
 """Parts of a rad or m by which a position is told that somebody asks for."""
+APART = Fraction(1, 16)
+"""rad and m by which positions may be off, at most, that are open on purpose."""
 STEEP = 1e-2
 """The least of the dependent velocities' singular values, beside the largest, at a state that is drawn."""
 

@@ -65,11 +65,14 @@ def forces(reference: Any, S: Array, right: Array) -> Array:
 
 @at_precision
 def constrained_forward_dynamics(reference: Any, q: Array, v: Array, tau: Array, payload: Array | None = None,
-                                 wrench: Array | None = None) -> dict[str, Array]:
-    """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0."""
+                                 wrench: Array | None = None, gains: Array | None = None) -> dict[str, Array]:
+    """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0, or −K_d A v − K_p C of the gains (..., 2) K_p and K_d."""
     A, Y, S = bordered(reference, q, payload)
-    free = reference.forward_dynamics(q, v, tau, payload, wrench)
-    found = forces(reference, S, -(times(A, free) + closing.bias(reference, assembled(reference).kept, q, v)))
+    free, kept = reference.forward_dynamics(q, v, tau, payload, wrench), assembled(reference).kept
+    asked = times(A, free) + closing.bias(reference, kept, q, v)
+    if gains is not None:
+        asked = asked + gains[..., 1:] * times(A, v) + gains[..., :1] * closing.residual(reference, kept, q)
+    found = forces(reference, S, -asked)
     return {"a": free + times(Y, found), "lambda": found}
 
 

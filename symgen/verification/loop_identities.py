@@ -1,4 +1,5 @@
-"""What joints that close loops do, against the dynamics of the tree and against the loops themselves, at closed states.
+"""What joints that close loops do, against the dynamics of the tree and against the loops themselves, at closed states; beside
+them where gains pull them together.
 
 Where rows are redundant the damped solves of the C leave some 1e-18 of what the rows ask: what they keep is then judged at 1e-15,
 and not at 1e-40.
@@ -33,6 +34,14 @@ def _kept(f: Functions) -> Distance:
     """A a + γ."""
     a, A, gamma = f("constrained_forward_dynamics")["a"], f("constraint_jacobian")["A"], f("constraint_bias")["gamma"]
     return times(A, a) + gamma, _sizes(np.abs(A) @ np.abs(a)[..., None], gamma)
+
+
+def _pulled(f: Functions) -> Distance:
+    """A a + γ + K_d A v + K_p C."""
+    a, A, gamma = f("constrained_forward_dynamics")["a"], f("constraint_jacobian")["A"], f("constraint_bias")["gamma"]
+    (q, v), gains = (f.states[name] for name in CLOSED), f.states["gains"]
+    back = gains[:, 1:] * times(A, v) + gains[:, :1] * f("constraint_residual", q=q)["C"]
+    return times(A, a) + gamma + back, _sizes(np.abs(A) @ np.abs(a)[..., None], gamma, back)
 
 
 def _thrown_back(f: Functions) -> Distance:
@@ -85,15 +94,32 @@ def _redundant(truth: Truth) -> bool:
     return assembled(truth.reference).redundant > 0
 
 
+def _open(truth: Truth) -> bool:
+    """Whether states lie beside the loops."""
+    return truth.baumgarte
+
+
+def _astray(truth: Truth) -> bool:
+    """Whether they do where rows are redundant on the loops alone, so that beside them no accelerations keep all rows."""
+    return _open(truth) and _redundant(truth)
+
+
+def _not_pulled(truth: Truth) -> bool:
+    return not _open(truth) or _redundant(truth)
+
+
 OF_LOOPS = (
     Identity("M a + c = tau + Aᵀ λ", ("constrained_forward_dynamics", "constraint_jacobian", "inverse_dynamics"), _balance,
              exact_only=True),
     Identity("A a + γ = 0", ("constrained_forward_dynamics", "constraint_jacobian", "constraint_bias"), _kept, exact_only=True,
-             damped=_redundant),
+             damped=_redundant, absent=_open),
+    Identity("A a + γ + K_d A v + K_p C = 0", ("constrained_forward_dynamics", "constraint_jacobian", "constraint_bias",
+                                               "constraint_residual"), _pulled, exact_only=True,
+             absent=_not_pulled),
     Identity("A v⁺ = −e A v", ("constraint_impulse", "constraint_jacobian"), _thrown_back, exact_only=True,
-             damped=_redundant),
+             damped=_redundant, absent=_astray),
     Identity("constrained ID(constrained FD(tau)) = tau", ("constrained_forward_dynamics", "constrained_inverse_dynamics"),
-             _driven_again, exact_only=True, damped=_redundant),
-    Identity("vᵢᵀ M_reduced vᵢ = vᵀ M v", ("reduced_mass_matrix", "mass_matrix"), _energy, exact_only=True),
+             _driven_again, exact_only=True, damped=_redundant, absent=_astray),
+    Identity("vᵢᵀ M_reduced vᵢ = vᵀ M v", ("reduced_mass_matrix", "mass_matrix"), _energy, exact_only=True, absent=_open),
     Identity("dC/dt = A v", ("constraint_residual", "constraint_jacobian"), _slope, exact_only=True),
 )
