@@ -170,8 +170,9 @@ OF_LOOPS = {
                  "M a + c = tau + A^T lambda with A a + gamma = 0: what joint forces cause while loops stay closed",
                  needs_inverse=True, feels=AT_RUN_TIME),
         Function("constrained_inverse_dynamics", (Q_CLOSED, V_CLOSED, A),
-                 (Array("tau_independent", ("NI",), "torques and forces of the independent coordinates (N·m, N)"), LAMBDA),
-                 "M a + c = tau + A^T lambda, where only the independent coordinates are driven", feels=OF_FORCES),
+                 (Array("tau_independent", ("NA",), "torques and forces of the actuated joints, in the order of v (N·m, N); of "
+                                                    "the independent coordinates, unless others are declared"), LAMBDA),
+                 "M a + c = tau + A^T lambda, where only the actuated joints are driven", feels=OF_FORCES),
         Function("reduced_mass_matrix", (Q_CLOSED,),
                  (Array("M_reduced", ("NI", "NI"), "of the independent coordinates: N^T M N with v = N v_independent"),),
                  "mass matrix in the independent coordinates"),

@@ -43,7 +43,7 @@ def error(robot: Mechanism, function: str = FUNCTION, method: str | None = "ricc
     return check_algebra(made(robot, function, method, PULLED), Truth(robot, 2, 5, baumgarte=True), function).error
 
 
-@pytest.mark.parametrize("kind", ["universal", "distance", "soft_finger", "weld"])
+@pytest.mark.parametrize("kind", ["distance", "soft_finger", "weld"])
 def test_every_kind_of_row_is_pulled_as_the_reference_pulls_it(kind: str) -> None:
     assert error(arms(kind)) < 1e-40
 

@@ -29,8 +29,8 @@ OFF, DRIVES = (".urdf", ".xacro"), ("armature", "damping", "friction")
 
 _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": None, "base": "fixed", "strict": False, "drives": None,
-    "friction_speed": None, "distribution": None, "model": None, "xacro": [], "package": [], "real": "double",
-    "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
+    "friction_speed": None, "independent": [], "actuated": [], "distribution": None, "model": None, "xacro": [], "package": [],
+    "real": "double", "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
     "jacobian_order": "angular", "task_rows": None, "contact": None, "effort": NORMAL, "parameter": [],
     "baumgarte": False,
 }
@@ -57,6 +57,12 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
                               "damping, friction, stiffness, gravcomp, with commas (default: on for all but URDF)")
     reading.add_argument("--friction-speed", metavar="SPEED",
                          help="friction is -friction*v/sqrt(v^2 + SPEED^2), in rad/s or m/s (default 0.001)")
+    reading.add_argument("--independent", action="append", default=[], metavar="JOINT",
+                         help="of a robot with loops, a joint on whose velocity all others hang, as reduced_mass_matrix counts "
+                              "them; as many as the loops leave free; repeatable, or with commas")
+    reading.add_argument("--actuated", action="append", default=[], metavar="JOINT",
+                         help="likewise a joint that is driven, as constrained_inverse_dynamics takes it (default: the "
+                              "independent ones); repeatable, or with commas")
     reading.add_argument("--from", dest="distribution", metavar="PACKAGE",
                          help="ROBOT is the name of a file in this installed Python package, such as example-robot-data")
     reading.add_argument("--model", metavar="NAME", help="which model, of a file that holds several")
@@ -76,10 +82,16 @@ def read(options: Namespace) -> Mechanism:
     start = perf_counter()
     mechanism = load(options.robot, lock=locks(options.lock), gravity=options.gravity, snap=options.snap, mimic=options.mimic,
                      strict=options.strict, base=options.base, drives=options.drives, friction_speed=options.friction_speed,
+                     independent=_listed(options.independent), actuated=_listed(options.actuated),
                      distribution=options.distribution, model=options.model, xacro=_pairs(options.xacro, "--xacro", ":="),
                      packages=_pairs(options.package, "--package", "="))
     log().info("%.2f s reading %s", perf_counter() - start, options.robot)
     return mechanism
+
+
+def _listed(words: Iterable[str]) -> list[str] | None:
+    """The names of a repeated option, which may have several with commas; None where it is not given."""
+    return [name.strip() for word in words for name in word.split(",")] or None
 
 
 def _pairs(words: Iterable[str], flag: str, sign: str) -> dict[str, str]:

@@ -25,6 +25,7 @@ def of_header(mechanism: Mechanism) -> list[str]:
     known = assembled.facts(mechanism)
     said += "" if "refused" in known else f" {_sentence(assembled.rows(mechanism))}"
     said += f" {_sentence(assembled.LEAST)}" if known.get("redundant") else ""
+    said += f" {_sentence(assembled.SHARED)}" if "refused" not in known and assembled.shared(mechanism) else ""
     return textwrap.wrap(said, COLUMNS)
 
 

@@ -245,8 +245,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
                                          NK=len(options.rows), NT=len(options.contacts),
                                          NS=adjusting.prepared.size if adjusting else 0,
-                                         NL=closing.rows(mechanism) if what.of_loops else 0,
-                                         NI=mechanism.nv - closing.assembly(mechanism).rank if what.of_loops else 0)
+                                         **(closing.sizes(mechanism) if what.of_loops else {}))
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         stated = options.convention if what.follows else USUAL

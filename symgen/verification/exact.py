@@ -128,7 +128,7 @@ class ExactAnswers:
         if not what.of_loops:
             return {}
         at = assemble(self.mechanism)
-        return {"NL": at.rows, "NI": self.mechanism.nv - at.rank}
+        return {"NL": at.rows, "NI": self.mechanism.nv - at.rank, "NA": len(at.actuated)}
 
     def _take(self, drawn: Mapping[str, Array]) -> None:
         """Add to the states."""
