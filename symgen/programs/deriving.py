@@ -103,10 +103,10 @@ class Attempt:
         """After all passes and those that come last, which deepen what they shorten; see `program`."""
         finished = self.program(budget)
         if methods.find(self.method).shallow:
-            return finished
+            return passes.told(finished)
         if self._polished is None:
             with _collector_at_rest():
-                self._polished = passes.polish(finished)
+                self._polished = passes.told(passes.polish(finished))
         return self._polished
 
     def program(self, budget: int | None = None, longest: int | None = None, dearest: float | None = None) -> Program:
