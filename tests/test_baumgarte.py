@@ -12,12 +12,13 @@ import pytest
 
 import symgen
 from symgen import derivatives, methods
+from symgen.certificate import checked_floors
 from symgen.cli import main
 from symgen.errors import ArgumentError, RequestError
 from symgen.ir import Program
 from symgen.machine.compilers import find_compiler
 from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
+from symgen.options import ProgramOptions, TextOptions
 from symgen.programs.making import made, program
 from symgen.reference import closing
 from symgen.reference.assembling import assemble, closed_states
@@ -176,6 +177,14 @@ def test_gains_that_do_something_else_are_seen(plant: Callable[[Program], Progra
     failed = {one.subject for one in found.checks if not one.passed}
     assert "A a + γ + K_d A v + K_p C = 0" in failed
     assert not check_algebra(plant(there[FUNCTION]), Truth(robot, 2, 5, baumgarte=True), FUNCTION).passed
+
+
+def test_floors_of_redundant_forces_are_those_beside_the_loops() -> None:
+    """What the forces feel is told by A as it is there: that of closed loops is no row of the elimination."""
+    robot = symgen.load("bennett")
+    one = made(robot, FUNCTION, None, PULLED)
+    floors = checked_floors(robot, {FUNCTION: one}, PULLED, TextOptions(checked=True))[FUNCTION]
+    assert any(one.rows[row].name.startswith("S_") for row in floors)
 
 
 # -- delivered, and refused --------------------------------------------------------------------------------------------------
