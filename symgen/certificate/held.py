@@ -104,7 +104,7 @@ def felt(recognition: Recognition, options: ProgramOptions) -> Felt | None:
     loops = FUNCTIONS[function].of_loops
     damped = (closing.solves(mechanism) if loops else touching.solves(mechanism, options.contacts)) > 1
     with samples.scalars.working():
-        for A, switch in [_of_loops(samples, mechanism)] if loops else _of_contacts(recognition, options):
+        for A, switch in [_of_loops(samples, mechanism, options)] if loops else _of_contacts(recognition, options):
             found = Recognition(mechanism, samples.program, options, _eliminating(samples, A, switch, damped))
             if any(joint is not None for joint in found.divisors.values()):
                 return Felt(found, damped)
@@ -125,18 +125,18 @@ def _eliminating(samples: Samples, A: Array, switch: Array, damped: bool) -> Sam
     return replace(samples, elimination=eliminated(T, [[*range(j + 1)] for j in range(m)]), size=size)
 
 
-def _of_loops(samples: Samples, mechanism: Mechanism) -> tuple[Array, Array]:
+def _of_loops(samples: Samples, mechanism: Mechanism, options: ProgramOptions) -> tuple[Array, Array]:
     """A at the states, by the formulas that the function has; they need not be closed, since any A will do."""
-    jacobian = _jacobian(samples, mechanism)
+    jacobian = _jacobian(samples, mechanism, options)
     (port,) = jacobian.outputs
     values = samples.valued(jacobian)
     A = np.array([values[row] for row in port.rows], dtype=object).T.reshape(-1, *port.shape)
     return A, samples.scalars.array(np.ones(A.shape[:-1], dtype=int))
 
 
-def _jacobian(samples: Samples, mechanism: Mechanism) -> Program:
-    """A as the function has it: derivatives have it beside closed positions too."""
-    anywhere = derivatives.told(samples.program.function) is not None
+def _jacobian(samples: Samples, mechanism: Mechanism, options: ProgramOptions) -> Program:
+    """A as the function has it: derivatives, and what is pulled together, have it beside closed positions too."""
+    anywhere = options.baumgarte or derivatives.told(samples.program.function) is not None
     return making.made(mechanism, "constraint_jacobian", None, ProgramOptions(anywhere=anywhere))
 
 
@@ -162,8 +162,10 @@ def least_damping(recognition: Recognition, bodies: Bodies, ranges: Ranges, opti
     """A lower bound of μ over the box; 0 where none is known."""
     function, mechanism, m = recognition.function, bodies.mechanism, len(recognition.samples.joints)
     most = [float(np.nextafter(float(bodies.composite(k).upper()), np.inf)) for k in range(mechanism.nv)]
-    trace = _least_of_loops(_jacobian(recognition.samples, mechanism), most, ranges) if FUNCTIONS[function].of_loops else \
-        _least_of_contacts(mechanism, bodies, most, options)
+    if FUNCTIONS[function].of_loops:
+        trace = _least_of_loops(_jacobian(recognition.samples, mechanism, options), most, ranges)
+    else:
+        trace = _least_of_contacts(mechanism, bodies, most, options)
     return DAMPING / m * trace
 
 
