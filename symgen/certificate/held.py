@@ -105,7 +105,7 @@ def felt(recognition: Recognition, options: ProgramOptions) -> Felt | None:
     loops, touched = closing.known(mechanism, function), FUNCTIONS[function].counts("NT")
     damped = (touching.solves(mechanism, options.contacts) if touched else closing.solves(mechanism)) > 1
     with samples.scalars.working():
-        first = [_of_loops(samples, mechanism)] if loops else []
+        first = [_of_loops(samples, mechanism, options)] if loops else []
         for others in _of_contacts(recognition, options) if touched else [()]:
             A, switch = (np.concatenate(parts, axis=1) for parts in zip(*first, *others, strict=True))
             found = Recognition(mechanism, samples.program, options, _eliminating(samples, A, switch, damped))
@@ -128,18 +128,18 @@ def _eliminating(samples: Samples, A: Array, switch: Array, damped: bool) -> Sam
     return replace(samples, elimination=eliminated(T, [[*range(j + 1)] for j in range(m)]), size=size)
 
 
-def _of_loops(samples: Samples, mechanism: Mechanism) -> tuple[Array, Array]:
+def _of_loops(samples: Samples, mechanism: Mechanism, options: ProgramOptions) -> tuple[Array, Array]:
     """A at the states, by the formulas that the function has; they need not be closed, since any A will do."""
-    jacobian = _jacobian(samples, mechanism)
+    jacobian = _jacobian(samples, mechanism, options)
     (port,) = jacobian.outputs
     values = samples.valued(jacobian)
     A = np.array([values[row] for row in port.rows], dtype=object).T.reshape(-1, *port.shape)
     return A, samples.scalars.array(np.ones(A.shape[:-1], dtype=int))
 
 
-def _jacobian(samples: Samples, mechanism: Mechanism) -> Program:
-    """A as the function has it: derivatives have it beside closed positions too."""
-    anywhere = derivatives.told(samples.program.function) is not None
+def _jacobian(samples: Samples, mechanism: Mechanism, options: ProgramOptions) -> Program:
+    """A as the function has it: derivatives, and what is pulled together, have it beside closed positions too."""
+    anywhere = options.baumgarte or derivatives.told(samples.program.function) is not None
     return making.made(mechanism, "constraint_jacobian", None, ProgramOptions(anywhere=anywhere))
 
 
@@ -166,7 +166,7 @@ def least_damping(recognition: Recognition, bodies: Bodies, ranges: Ranges, opti
     function, mechanism, m = recognition.function, bodies.mechanism, len(recognition.samples.joints)
     most = [float(np.nextafter(float(bodies.composite(k).upper()), np.inf)) for k in range(mechanism.nv)]
     loops, touched = closing.known(mechanism, function), FUNCTIONS[function].counts("NT")
-    trace = _least_of_loops(_jacobian(recognition.samples, mechanism), most, ranges) if loops else Fraction(0)
+    trace = _least_of_loops(_jacobian(recognition.samples, mechanism, options), most, ranges) if loops else Fraction(0)
     return DAMPING / m * (trace + (_least_of_contacts(mechanism, bodies, most, options) if touched else 0))
 
 

@@ -33,7 +33,7 @@ def of_loops(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
         """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0."""
         (c,) = bias_force(linkage)
         free = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
-        gamma, drift = bias_entries(linkage, beside=True), linkage.inputs.get("drift")
+        gamma, drift = bias_entries(linkage, beside=True), linkage.inputs.get("opening")
         wanted = gamma if drift is None else [x - d for x, d in zip(gamma, drift, strict=True)]
         return held(linkage).driven(free, wanted)
 

@@ -11,7 +11,7 @@ from symgen.derivatives import Derivative
 from symgen.differentiation import Equation, differentiated
 from symgen.differentiation.length import lengths
 from symgen.errors import ArgumentError, OutOfReach
-from symgen.functions import AT_RUN_TIME, FUNCTIONS
+from symgen.functions import AT_RUN_TIME, FUNCTIONS, GAINS
 from symgen.ir import Program
 from symgen.names import nearest
 from symgen.programs.deriving import ROW_BUDGET
@@ -31,7 +31,7 @@ class Solves(NamedTuple):
 
 SOLVES = {
     "forward_dynamics": Solves("inverse_dynamics", {"a": "a"}, {"tau": "tau"}, "forward_dynamics"),
-    "constrained_forward_dynamics": Solves("loop_equation", {"a": "a", "lambda": "lambda"}, {"tau": "tau", "drift": "drift"},
+    "constrained_forward_dynamics": Solves("loop_equation", {"a": "a", "lambda": "lambda"}, {"tau": "tau", "opening": "opening"},
                                            "loop_solution"),
     "contact_forward_dynamics": Solves("contact_equation", {"a": "a", "lambda": "lambda", "forces": "forces"},
                                        {"tau": "tau", "opening": "opening", "drift": "drift"}, "contact_solution"),
@@ -95,8 +95,8 @@ def arguments_of(program: Program, wanted: Derivative) -> tuple[str, ...]:
     by = wanted.by or FUNCTIONS[wanted.of].own
     for name in by:
         if name not in [port.name for port in program.inputs]:
-            raise ArgumentError(f"{wanted.name} is by the {name}, which {wanted.of} has no argument for here; name a link that "
-                                f"moves with --{name}")
+            way = "ask for it with --baumgarte" if name == GAINS.name else f"name a link that moves with --{name}"
+            raise ArgumentError(f"{wanted.name} is by the {name}, which {wanted.of} has no argument for here; {way}")
     return by
 
 

@@ -78,14 +78,15 @@ def all_rows(reference: Any, q: Array) -> Array:
     return np.concatenate([closing.jacobian(reference, assemble(reference.mechanism).kept, q), own], axis=-2)
 
 
-def all_rates(reference: Any, q: Array, v: Array, power: int) -> Array:
-    """A v (1) or γ (2) (..., NL + 3 NT) of the same rows."""
+def all_rates(reference: Any, q: Array, v: Array, power: int, gains: Array | None = None) -> Array:
+    """A v (1) or γ (2) (..., NL + 3 NT) of the same rows; with gains (..., 2) K_d A v + K_p C of loops besides."""
     own = velocities(reference, q, v) if power == 1 else bias(reference, q, v)
     if not reference.mechanism.loops:
         return own
     with reference.scalars.working():
         rows = closing.rows(reference, assemble(reference.mechanism).kept, q, v, 0 * v)
-        return np.concatenate([power * rows[power], own], axis=-1)
+        pulled = 0 if gains is None else gains[..., 1:] * rows[1] + gains[..., :1] * rows[0]
+        return np.concatenate([power * rows[power] + pulled, own], axis=-1)
 
 
 def held(reference: Any, q: Array, free: Array, gamma: Array, active: Array, payload: Array | None) -> tuple[Array, Array]:
@@ -116,11 +117,11 @@ def _by_contact(f: Array) -> Array:
 
 
 def contact_forward_dynamics(reference: Any, /, q: Array, v: Array, tau: Array, active: Array, payload: Array | None = None,
-                             wrench: Array | None = None) -> dict[str, Array]:
+                             wrench: Array | None = None, gains: Array | None = None) -> dict[str, Array]:
     """a and forces."""
     with reference.scalars.working():
         free = tau - reference.bias_force(q, v, payload, wrench)
-        a, f = held(reference, q, free, all_rates(reference, q, v, 2), active, payload)
+        a, f = held(reference, q, free, all_rates(reference, q, v, 2, gains), active, payload)
         return {"a": a, "forces": _by_contact(f)}
 
 

@@ -96,6 +96,16 @@ def _energy_is_lost(f: Functions) -> Distance:
 
 # -- of robots with loops ----------------------------------------------------------------------------------------------------
 
+def _open(truth: Truth) -> bool:
+    """Whether states lie beside the loops."""
+    return truth.baumgarte
+
+
+def _astray(truth: Truth) -> bool:
+    """Whether they do where forces are redundant, so that no accelerations keep all rows."""
+    return truth.baumgarte and _redundant(truth)
+
+
 def _rates(f: Functions) -> Array:
     """v on the loops; none where forces are redundant."""
     f.truth.draw(DYNAMICS)
@@ -167,14 +177,15 @@ OF_CONTACTS = (
     Identity("active contacts are stopped", (IMPACT,), _points_are_stopped, absent=_redundant, loops=False),
     Identity("T(v) − T(v⁺) = T(v − v⁺)", (IMPACT, "kinetic_energy"), _energy_is_lost,
              absent=_redundant, loops=False),
-    *(Identity(title, needs, distance, exact_only=True, damped=_redundant, loops=True) for title, needs, distance in (
-        ("no contact: a = constrained FD(tau), no force", (DYNAMICS, "constrained_forward_dynamics"), _loops_alone),
-        ("a = constrained FD(tau + Jᵀ forces)", (DYNAMICS, "constrained_forward_dynamics"), _driven_by_contacts),
-        ("active contacts do not accelerate", (DYNAMICS, "constrained_forward_dynamics"), _held_still),
+    *(Identity(title, needs, distance, exact_only=True, damped=_redundant, absent=absent, loops=True)
+      for title, needs, distance, absent in (
+        ("no contact: a = constrained FD(tau), no force", (DYNAMICS, "constrained_forward_dynamics"), _loops_alone, _astray),
+        ("a = constrained FD(tau + Jᵀ forces)", (DYNAMICS, "constrained_forward_dynamics"), _driven_by_contacts, _astray),
+        ("active contacts do not accelerate", (DYNAMICS, "constrained_forward_dynamics"), _held_still, _astray),
         ("A a + γ = 0 beside contacts", (DYNAMICS, "constraint_jacobian", "constraint_bias", "constrained_forward_dynamics"),
-         _held_closed),
-        ("no contact: v after = constraint impulse", (IMPACT, "constraint_impulse"), _loops_stop_alone),
-        ("loops and active contacts are stopped", (IMPACT, "constraint_jacobian"), _all_are_stopped),
-        ("T(v) − T(v⁺) = T(v − v⁺)", (IMPACT, "kinetic_energy"), _energy_is_lost_closed),
+         _held_closed, _open),
+        ("no contact: v after = constraint impulse", (IMPACT, "constraint_impulse"), _loops_stop_alone, _astray),
+        ("loops and active contacts are stopped", (IMPACT, "constraint_jacobian"), _all_are_stopped, _astray),
+        ("T(v) − T(v⁺) = T(v − v⁺)", (IMPACT, "kinetic_energy"), _energy_is_lost_closed, _astray),
     )),
 )

@@ -152,16 +152,16 @@ def _at_rest(linkage: Linkage, body: int) -> Spatial:
 
 
 def _opening(linkage: Linkage, grasp: Grasp, motion: Sequence[Spatial]) -> list[Scalar]:
-    """e: how fast the rows of A v change while the links move so."""
+    """e: how fast the rows of A v change while the links move so, and with gains what is to pull them back."""
     omega, closing = [own for own, _ in turning(linkage)], grasp.loop.closing
     moved = velocities(linkage, ()) if grasp.loop.slides else [linkage.zeros] * len(linkage)
-    return grasp.loop.rates(*(at_frame(linkage, frame, omega[frame.link], moved[frame.link], *motion[frame.link])
-                              for frame in (closing.first, closing.second)))
+    return grasp.loop.pulled(*(at_frame(linkage, frame, omega[frame.link], moved[frame.link], *motion[frame.link])
+                               for frame in (closing.first, closing.second)))
 
 
 def _drifting(linkage: Linkage, opening: Sequence[list[Scalar]]) -> list[list[Scalar]]:
     """e less what the rows are to accelerate by, where that is an argument."""
-    wanted = iter(linkage.inputs.get("drift", [linkage.zero] * sum(map(len, opening))))
+    wanted = iter(linkage.inputs.get("opening", [linkage.zero] * sum(map(len, opening))))
     return [[x - next(wanted) for x in own] for own in opening]
 
 
