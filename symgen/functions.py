@@ -68,8 +68,13 @@ class Function:
 
     @property
     def of_loops(self) -> bool:
-        """Whether it is about joints that close loops, at states in which they are closed."""
-        return self.counts("NL") or self.counts("NI")
+        """Whether it is about joints that close loops, so that a robot without any has none of it."""
+        return self.knows_loops and not self.counts("NT")
+
+    @property
+    def knows_loops(self) -> bool:
+        """Whether it takes the loops of a robot for closed, where it has some; all else is that of the tree."""
+        return self.counts("NL") or self.counts("NI") or self.counts("NT")
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -117,7 +122,7 @@ DT = Array("dt", (), "time step (s)")
 INSTANT = replace(DT, drawn="instant")
 DAMPING = Array("damping", (), "what is added to the diagonal of J J^T, as a part of its trace")
 CLOSED = "q_closed", "v_closed"
-"""What positions and velocities on the loops are drawn as."""
+"""What positions and velocities on the loops are drawn as; of a robot without loops, they are any."""
 Q_CLOSED, V_CLOSED = (replace(one, drawn=drawn) for one, drawn in zip((Q, V), CLOSED, strict=True))
 LAMBDA = Array("lambda", ("NL",), "forces of the joints that close loops, one a row of A (N, N·m)")
 ACTIVE = Array("active", ("NT",), "1 where a contact holds and 0 where it does not, in the order of --contact", switch=True)
@@ -126,8 +131,8 @@ FORCES = Array("forces", ("NT", 3), "on the robot at each contact, axes of the b
 V_AFTER = Array("v_after", ("NV",), "joint velocities after the impact (rad/s, m/s)")
 IMPULSES = replace(FORCES, name="impulses", what=FORCES.what.replace("(N)", "(N·s)"))
 DRIFT = Array("drift", ("NT", 3), "what active contacts are to accelerate by, or to move with, in the axes they are solved in")
+OPENING = Array("opening", ("NL",), "what the rows of loops are to accelerate by, or to move with")
 PUSH = Array("push", ("NV",), "joint impulses (N·m·s, N·s)")
-
 
 ASSEMBLE = "assemble"
 """What is asked for by this name is ASSEMBLING, and a driver in C that calls them until the loops are closed."""
@@ -143,25 +148,23 @@ _PREPARING = {
                     "whether bodies can have such parameters", feels=(), on_request=True),
 }
 
-LOOSE = Array("drift", ("NL",), "what the rows of the loops are to accelerate by")
 EQUATIONS = {
     one.name: one for one in (
-        Function("loop_equation", (Q_CLOSED, V_CLOSED, A, LAMBDA), (TAU, LOOSE), "M a + c - A^T lambda, and A a + gamma",
+        Function("loop_equation", (Q_CLOSED, V_CLOSED, A, LAMBDA), (TAU, OPENING), "M a + c - A^T lambda, and A a + gamma",
                  feels=AT_RUN_TIME, on_request=True),
-        Function("loop_solution", (Q_CLOSED, V_CLOSED, TAU, LOOSE), (A, LAMBDA), "what solves loop_equation",
+        Function("loop_solution", (Q_CLOSED, V_CLOSED, TAU, OPENING), (A, LAMBDA), "what solves loop_equation",
                  needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
-        Function("contact_equation", (Q, V, A, FORCES), (TAU, DRIFT), "M a + c - J^T forces, and how contacts accelerate",
-                 feels=OF_FORCES, on_request=True),
-        Function("contact_solution", (Q, V, TAU, DRIFT, ACTIVE), (A, FORCES), "what solves contact_equation",
-                 needs_inverse=True, feels=OF_FORCES, on_request=True),
-        Function("impact_equation", (Q, V, V_AFTER, IMPULSES), (PUSH, DRIFT),
-                 "M (v_after - v) - J^T impulses, and how contacts move then", feels=(PAYLOAD, PREPARED), on_request=True),
-        Function("impact_solution", (Q, V, PUSH, DRIFT, ACTIVE), (V_AFTER, IMPULSES), "what solves impact_equation",
-                 needs_inverse=True, feels=(PAYLOAD, PREPARED), on_request=True),
+        Function("contact_equation", (Q_CLOSED, V_CLOSED, A, LAMBDA, FORCES), (TAU, OPENING, DRIFT),
+                 "M a + c - A^T lambda - J^T forces, and how loops and contacts accelerate", feels=AT_RUN_TIME, on_request=True),
+        Function("contact_solution", (Q_CLOSED, V_CLOSED, TAU, OPENING, DRIFT, ACTIVE), (A, LAMBDA, FORCES),
+                 "what solves contact_equation", needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+        Function("impact_equation", (Q_CLOSED, V, V_AFTER, LAMBDA, IMPULSES), (PUSH, OPENING, DRIFT),
+                 "M (v_after - v) - A^T lambda - J^T impulses, and how loops and contacts move then", on_request=True),
+        Function("impact_solution", (Q_CLOSED, V, PUSH, OPENING, DRIFT, ACTIVE), (V_AFTER, LAMBDA, IMPULSES),
+                 "what solves impact_equation", needs_inverse=True, on_request=True),
     )
 }
 """What functions solve, and what solves it whatever the right side is: derivatives are made of them, and nobody asks for them."""
-
 
 OF_LOOPS = {
     f.name: f
@@ -192,7 +195,7 @@ OF_LOOPS = {
                  (replace(V_NEXT, what="joint velocities behind the blow (rad/s, m/s)"),
                   Array("impulse", ("NL",), "impulses of the joints that close loops, one a row of A (N·s, N·m·s)")),
                  "M (v_next - v) = A^T impulse with A v_next = -restitution A v: velocities that the loops do not allow are "
-                 "stopped, or thrown back", needs_inverse=True, feels=(PAYLOAD, PREPARED)),
+                 "stopped, or thrown back", needs_inverse=True),
     )
 }
 """What a mechanism has besides whose loops are closed by joints, at states in which they are closed."""
@@ -385,12 +388,12 @@ FUNCTIONS = Functions({
                  (Array("Jbar", ("NV", "NK"), "a column for every row of the task (wx wy wz x y z unless others are chosen)"),),
                  "M^-1 J^T Lambda: the inverse of the task's Jacobian J that moves nothing else", needs_frame=True,
                  needs_inverse=True, on_request=True),
-        Function("contact_forward_dynamics", (Q, V, TAU, ACTIVE), (A, FORCES),
+        Function("contact_forward_dynamics", (Q_CLOSED, V_CLOSED, TAU, ACTIVE), (A, FORCES),
                  "a and forces with M a + c = tau + J^T forces where the points of active contacts do not accelerate; cones of "
-                 "friction and lifting off are a controller's", needs_inverse=True, feels=OF_FORCES, on_request=True),
-        Function("contact_impulse", (Q, V, ACTIVE), (V_AFTER, IMPULSES),
+                 "friction and lifting off are a controller's", needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+        Function("contact_impulse", (Q_CLOSED, V, ACTIVE), (V_AFTER, IMPULSES),
                  "v_after and impulses with M (v_after - v) = J^T impulses where the points of active contacts stand still: an "
-                 "impact without bouncing", needs_inverse=True, feels=(PAYLOAD, PREPARED), on_request=True),
+                 "impact without bouncing", needs_inverse=True, on_request=True),
     )
 })
 BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)

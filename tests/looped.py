@@ -7,6 +7,7 @@ from functools import cache
 from random import Random
 
 from symgen.closures import closure
+from symgen.description.by_hand import Robot
 from symgen.description.loading import load
 from symgen.mechanism import Mechanism
 
@@ -65,3 +66,18 @@ def bennett() -> Mechanism:
     return load('name = "bennett"\nconvention = "dh"\nstart = { joint1 = 0.6, joint2 = 0.8, joint3 = -0.6 }\n'
                 + "\n".join([long, short, long]) + '\n[[loop]]\ntype = "revolute"\nfirst = { link = "link3" }\n'
                 'second = { link = "base", xyz = [-0.15, 0, 0], rpy = ["-pi/6", 0, 0] }')
+
+
+@cache
+def hopper() -> Mechanism:
+    """One leg of two thighs and two shins that meet at its foot, under a trunk that nothing holds."""
+    made = Robot("hopper", gravity=(0, 0, "-9.81")).body(
+        "trunk", parent="base", type="free", mass=6, inertia=("0.05", 0, "0.01", "0.1", 0, "0.1"))
+    for side, x in (("front", "0.05"), ("hind", "-0.05")):
+        made = made.body(f"{side}_thigh", parent="trunk", type="revolute", axis=(0, -1, 0), xyz=(x, 0, 0), mass="0.3",
+                         centre=(0, 0, "-0.1"), inertia=("0.001", 0, 0, "0.001", 0, "0.0001"))
+        made = made.body(f"{side}_shin", parent=f"{side}_thigh", type="revolute", axis=(0, -1, 0), xyz=(0, 0, "-0.2"), mass="0.2",
+                         centre=(0, 0, "-0.15"), inertia=("0.001", 0, 0, "0.001", 0, "0.0001"))
+    tips = [(f"{side}_shin", (0, 0, "-0.3")) for side in ("front", "hind")]
+    return made.loop("foot", "point", first=tips[0], second=tips[1]).start(
+        front_thigh_joint="0.7", front_shin_joint="-1.3", hind_thigh_joint="-0.7", hind_shin_joint="1.3").build()

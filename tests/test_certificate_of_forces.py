@@ -54,6 +54,7 @@ CASES = [
     ("scara", "contact_impulse", "composite_body", ("link2:0.1,0,0", "link2:0.2,0,0")),     # two rows are zero
     ("arm", CONTACTS, "composite_body", ("link1", "link2:0,0,0.3")),
     ("afloat", "contact_impulse", "riccati", CORNERS),
+    ("four_bar", CONTACTS, "composite_body", ("coupler:0.1,0,0",)),                         # the loop's rows are among them
 ]
 every_case = pytest.mark.parametrize(("name", "function", "method", "contact"), CASES)
 

@@ -70,7 +70,7 @@ def algebra(name: str, function: str) -> Check:
 
 
 def identities(name: str, function: str, found: Program) -> list[Check]:
-    others = {other: program(name, other) for other in companions(function)}
+    others = {other: program(name, other) for other in companions(function, robot(name))}
     return [check for check in check_identities({**others, function: found}, None, truth(name)) if function in check.subject]
 
 
@@ -172,7 +172,7 @@ PLANTS = [(wrong_slope, "inverse_dynamics:jvp", "sliding"), (wrong_slope, "inver
 def test_a_planted_error_is_caught_twice(plant: Any, function: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the reference, and by the identity with the other derivatives, or with the function itself."""
     base = program(name, derivatives.of(function))
-    others = {other: program(name, other) for other in companions(function)}
+    others = {other: program(name, other) for other in companions(function, robot(name))}
     equation = program(name, "inverse_dynamics") if derivatives.of(function) == "forward_dynamics" else None
     wanted = FUNCTIONS[function].derivative
     assert wanted is not None

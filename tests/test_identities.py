@@ -161,7 +161,7 @@ def test_a_planted_error_is_caught(title: str) -> None:
 def test_a_function_alone_has_company_that_every_robot_has() -> None:
     """What has no mass has no mass centre, and M of it no inverse, but poses and energies are there all the same."""
     for name in dict.fromkeys(identity.needs[0] for identity in OF_THE_WHOLE):
-        others = companions(name)
+        others = companions(name, truth().mechanism)
         assert others
         if not FUNCTIONS[name].needs_mass:
             assert not any(FUNCTIONS[other].needs_mass or FUNCTIONS[other].needs_inverse for other in others)

@@ -20,6 +20,7 @@ from symgen.poses import Shift
 from symgen.programs import closing
 from symgen.reference.assembling import closed_states
 from symgen.reference.mechanics import Reference
+from tests.looped import hopper
 from tests.robots_for_tests import run
 from tests.test_grasps import FUNCTION, GRASPS, hand, two_arms
 
@@ -42,8 +43,10 @@ def ours(mechanism: Mechanism, method: str | None = None) -> Any:
     return run(symgen.program(mechanism, FUNCTION, method), states(mechanism))["a"]
 
 
-def pinocchios(mechanism: Mechanism) -> Any:
-    """Accelerations by a proximal solver, which does not mind that three points of a weld say more than it."""
+def pinocchios(mechanism: Mechanism, *points: str) -> Any:
+    """Accelerations by a proximal solver, which does not mind that three points of a weld say more than it; with the forces at
+    points that touch something, where there are any.
+    """
     pin = pytest.importorskip("pinocchio")
     model, ids = pinocchio_peer.built(mechanism)
     data, reference = model.createData(), Reference(mechanism)
@@ -56,12 +59,16 @@ def pinocchios(mechanism: Mechanism) -> Any:
             contacts.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, a, first * at, b, second * at,
                                                      pin.ReferenceFrame.LOCAL))
             kept.append(contacts[-1].createData())
+    for point in map(mechanism.contact, points):
+        seat = ids[point.body], pin.SE3(*reference.pose(point.pose)), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        contacts.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, *seat))
+        kept.append(contacts[-1].createData())
     pin.initConstraintDynamics(model, data, contacts, kept)
     places, found = pinocchio_peer.places(mechanism, model, ids), []
     for q, v, tau in zip(*(states(mechanism)[name] for name in ("q", "v", "tau")), strict=True):
         given = places.position(q), places.velocity(v), places.velocity(tau)
         a = pin.constraintDynamics(model, data, *given, contacts, kept, pin.ProximalSettings(1e-14, 1e-10, 50))
-        found.append(a[places.order])
+        found.append(np.concatenate([a[places.order], data.lambda_c[len(data.lambda_c) - 3 * len(points):]]))
     return np.array(found)
 
 
@@ -84,6 +91,19 @@ def test_pinocchio_accelerates_what_arms_hold_alike(made: Any) -> None:
 def test_pinocchio_accelerates_the_plate_of_six_legs_alike() -> None:
     stewart = symgen.load("stewart")
     assert off(ours(stewart, GRASPS), pinocchios(stewart)) < BOUND
+
+
+TOUCHED = {"stewart": ("plate:0,0,0.1",), "two_pandas_bar": ("bar:0.1,0,0",), "hopper": ("front_shin:0,0,-0.3",)}
+
+
+@pytest.mark.parametrize("name", TOUCHED)
+def test_pinocchio_has_the_same_forces_where_closed_chains_touch(name: str) -> None:
+    """Beside accelerations, which another point would change."""
+    made = hopper() if name == "hopper" else symgen.load(name)
+    program = symgen.program(made, "contact_forward_dynamics", "riccati", contact=TOUCHED[name])
+    found = run(program, states(made) | {"active": np.ones((3, 1))})
+    both = np.concatenate([found["a"], found["forces"].reshape(3, -1)], axis=-1)
+    assert off(both, pinocchios(made, *TOUCHED[name])) < BOUND
 
 
 def test_another_point_is_seen() -> None:

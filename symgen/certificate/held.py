@@ -7,6 +7,7 @@ each other: no pose of a loop, and no set of points that touch, brings one below
 
 of a loop the columns are enclosed over the cells of the box; of a contact those of its own link's joint are constant in length,
 and those of a joint that shifts all that it carries. A row that a switch multiplies by s has s² S_ii + 1 − s on the diagonal.
+Where loops are closed beside contacts, both are among the rows, and tr S is the sum.
 
 The elimination of T is that of a mass matrix whose rows are counted from the last, so that `elimination` reads it and `backward`
 bounds its round-off, with √μ |x_b| for the energies: Σ e² ≤ xᵀTx. What is not damped has no such bound: S is singular where the
@@ -15,7 +16,7 @@ rows of A are dependent, as those of loops and contacts are in some poses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -101,10 +102,12 @@ def felt(recognition: Recognition, options: ProgramOptions) -> Felt | None:
     function, mechanism, samples = recognition.function, recognition.mechanism, recognition.samples
     if function not in FORCES:
         return None
-    loops = FUNCTIONS[function].of_loops
-    damped = (closing.solves(mechanism) if loops else touching.solves(mechanism, options.contacts)) > 1
+    loops, touched = closing.known(mechanism, function), FUNCTIONS[function].counts("NT")
+    damped = (touching.solves(mechanism, options.contacts) if touched else closing.solves(mechanism)) > 1
     with samples.scalars.working():
-        for A, switch in [_of_loops(samples, mechanism, options)] if loops else _of_contacts(recognition, options):
+        first = [_of_loops(samples, mechanism, options)] if loops else []
+        for others in _of_contacts(recognition, options) if touched else [()]:
+            A, switch = (np.concatenate(parts, axis=1) for parts in zip(*first, *others, strict=True))
             found = Recognition(mechanism, samples.program, options, _eliminating(samples, A, switch, damped))
             if any(joint is not None for joint in found.divisors.values()):
                 return Felt(found, damped)
@@ -140,33 +143,31 @@ def _jacobian(samples: Samples, mechanism: Mechanism, options: ProgramOptions) -
     return making.made(mechanism, "constraint_jacobian", None, ProgramOptions(anywhere=anywhere))
 
 
-def _of_contacts(recognition: Recognition, options: ProgramOptions) -> list[tuple[Array, Array]]:
-    """A and the switches, in the axes of the links that the rows may stand in: a link next to the root, in one of the frames that
-    derivations choose."""
-    samples, found = recognition.samples, []
+def _of_contacts(recognition: Recognition, options: ProgramOptions) -> Iterator[list[tuple[Array, Array]]]:
+    """A and the switches of each contact, in the axes of the links that the rows may stand in: a link next to the root, in one of
+    the frames that derivations choose."""
+    samples = recognition.samples
     reference = Reference(recognition.mechanism, samples.scalars, payload=options.payload, contact=options.contact)
     A = contacts.jacobian(reference, samples.states["q"])
     switch = np.repeat(samples.states["active"], contacts.AXES, axis=-1)
     for model in recognition.models:
         turned = []
         for place, frame in enumerate(reference.contacts):
+            own = slice(contacts.AXES * place, contacts.AXES * (place + 1))
             way = [frame.body, *model.ancestors(frame.body)]
             link = model.links[way[max(len(way) - 2, 0)]]
             axes, _ = samples.seen_from(way[max(len(way) - 2, 0)], link.placement, link.slack)
-            turned.append(transposed(axes) @ A[:, contacts.AXES * place:contacts.AXES * (place + 1)])
-        found.append((np.concatenate(turned, axis=-2), switch))
-    return found
+            turned.append((transposed(axes) @ A[:, own], switch[:, own]))
+        yield turned
 
 
 def least_damping(recognition: Recognition, bodies: Bodies, ranges: Ranges, options: ProgramOptions) -> Fraction:
     """A lower bound of μ over the box; 0 where none is known."""
     function, mechanism, m = recognition.function, bodies.mechanism, len(recognition.samples.joints)
     most = [float(np.nextafter(float(bodies.composite(k).upper()), np.inf)) for k in range(mechanism.nv)]
-    if FUNCTIONS[function].of_loops:
-        trace = _least_of_loops(_jacobian(recognition.samples, mechanism, options), most, ranges)
-    else:
-        trace = _least_of_contacts(mechanism, bodies, most, options)
-    return DAMPING / m * trace
+    loops, touched = closing.known(mechanism, function), FUNCTIONS[function].counts("NT")
+    trace = _least_of_loops(_jacobian(recognition.samples, mechanism, options), most, ranges) if loops else Fraction(0)
+    return DAMPING / m * (trace + (_least_of_contacts(mechanism, bodies, most, options) if touched else 0))
 
 
 def _least_of_loops(jacobian: Program, most: list[float], ranges: Ranges) -> Fraction:

@@ -198,9 +198,9 @@ def contact_argument(parser: Parser) -> None:
 def baumgarte_argument(parser: Parser) -> None:
     """--baumgarte."""
     parser.add_argument("--baumgarte", action="store_true",
-                        help="pull open loops together: constrained_forward_dynamics takes one more argument gains[2], K_p "
-                             "(1/s²) and K_d (1/s) of A a + gamma + K_d A v + K_p C(q) = 0, and what is about loops holds beside "
-                             "them too")
+                        help="pull open loops together: constrained_forward_dynamics and contact_forward_dynamics take one more "
+                             "argument gains[2], K_p (1/s²) and K_d (1/s) of A a + gamma + K_d A v + K_p C(q) = 0, and what is "
+                             "about loops holds beside them too")
 
 
 def program_options(options: Namespace, real: str = "double") -> ProgramOptions:

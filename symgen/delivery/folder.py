@@ -32,7 +32,7 @@ from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
 from symgen.options import GPU, NORMAL, PLAIN, ProgramOptions, TextOptions
 from symgen.programs.adjusting import adjusting
-from symgen.programs.touching import redundant
+from symgen.programs.touching import solves
 from symgen.reals import REALS
 from symgen.version import __version__
 
@@ -228,10 +228,13 @@ def _of_frames(frame: str | list[str] | None, programs: Mapping[str, Program]) -
 
 
 def _of_contacts(mechanism: Mechanism, programs: Mapping[str, Program], contacts: list[str] | None) -> dict[str, Any]:
-    """The points that may touch something, where a function speaks of them, and whether forces on all of them can do nothing."""
+    """The points that may touch something, where a function speaks of them; and in a word by how many solves the least forces are
+    given, where some can do nothing.
+    """
     spoken = [name for name in programs if FUNCTIONS[name].counts("NT")]
+    taken = solves(mechanism, tuple(contacts or ())) if spoken else 1
     return {"contacts": [code(point) for point in contacts or ()] if spoken else [],
-            "redundant": bool(spoken) and redundant(mechanism, tuple(contacts or ()))}
+            "redundant": "" if taken == 1 else ("three", "four", "five", "six", "seven", "eight")[taken - 3]}
 
 
 def _of_wrenches(mechanism: Mechanism, wrench: str | list[str] | None) -> list[str]:

@@ -41,7 +41,7 @@ def cases(mechanism: Mechanism, programs: Mapping[str, Program], options: Progra
     anew = given(mechanism, programs, options, SEED)
     truth = Truth(anew.mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench,
                   task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments,
-                  baumgarte=options.baumgarte)
+                  described=mechanism, baumgarte=options.baumgarte)
     truth.know({f: over(truth.scalars, program) for f, program in programs.items() if f in PREPARING})
     return [case for program in programs.values() for case in _cases(program, truth, text)] + _starts(mechanism, programs)
 

@@ -26,7 +26,7 @@ def differentiated(program: Program, wanted: Derivative, name: str, equation: Eq
     `symgen.functions.derived` says. `equation` is what the Program solves, if that is known: then that is shorter.
     """
     if equation is not None:
-        solved = [passes.run(implicit.without(way(program, equation, wanted.by, name), equation.vanishing))
+        solved = [passes.run(implicit.without(way(program, equation, wanted.by, name), equation.idle(wanted.by)))
                   for way in IMPLICIT[wanted.mode]]
         return min(solved, key=lambda one: one.cost)
     long = lengths(program, wanted.mode, wanted.by)

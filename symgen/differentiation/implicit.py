@@ -8,7 +8,7 @@ differentiated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -31,6 +31,13 @@ class Equation:
     rights: Mapping[str, str]
     vanishing: tuple[str, ...] = ()
     """Those b that are always zero."""
+    unasked: tuple[str, ...] = ()
+    """Those y that are solved for, and are no results in the end."""
+
+    def idle(self, by: Sequence[str]) -> set[str]:
+        """Arguments and results of a derivative by these arguments that are gone in the end."""
+        named = ([derivatives.change(y), derivatives.weight(y), *(derivatives.slope(y, x) for x in by)] for y in self.unasked)
+        return {*self.vanishing, *(name for names in named for name in names)}
 
     def of(self, by: Sequence[str]) -> list[str]:
         """Those of some arguments that G depends on."""
@@ -104,14 +111,15 @@ def _column_by_column(program: Program, equation: Equation, by: Sequence[str], f
     return draft.program_of(function or program.function, jacobian.laid_out(draft, by, found))
 
 
-def without(program: Program, names: Iterable[str]) -> Program:
-    """The Program where these arguments are zero, and no arguments."""
-    gone = {i for i, port in enumerate(program.inputs) if port.name in set(names)}
+def without(program: Program, names: Collection[str]) -> Program:
+    """The Program where these arguments are zero, and no arguments, and these results none."""
+    gone = {i for i, port in enumerate(program.inputs) if port.name in names}
     kept = [i for i in range(len(program.inputs)) if i not in gone]
     place = {old: new for new, old in enumerate(kept)}
     rows = [row if row.op != "input" else row._replace(op="const", value=Fraction(0)) if row.value[0] in gone else
             row._replace(value=(place[row.value[0]], row.value[1])) for row in program.rows]
-    return replace(program, inputs=tuple(program.inputs[i] for i in kept), rows=tuple(rows))
+    outputs = tuple(port for port in program.outputs if port.name not in names)
+    return replace(program, inputs=tuple(program.inputs[i] for i in kept), outputs=outputs, rows=tuple(rows))
 
 
 def _rights(equation: Equation) -> list[str]:

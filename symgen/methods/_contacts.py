@@ -5,6 +5,8 @@ of the bias force has already: there is no derivative of a Jacobian. The rows of
 each entry of v. Both stand in the axes of the link next to the root on the way to the contact. There, a free root and what hangs
 on it meet with few products; in the axes of the base, or of the contact's own link, there are more. Forces are turned to the axes
 of the base once.
+
+Joints that close loops (`symgen.methods._closures`) have their rows before those of contacts, and always hold.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, SplitShift, Vector, times
+from symgen.methods._closures import bias_entries
 from symgen.methods._constrained import Held
 from symgen.methods._factor import Derive, Results, TakeApart
+from symgen.methods._loops import felt_rows
 from symgen.methods._motion import Motion
 from symgen.methods._outward import at_rest, outward_sweep
 
@@ -106,43 +110,54 @@ def _turn(linkage: Linkage, contact: Touching) -> Rotation:
     return Rotation(factors)
 
 
+def held_rows(linkage: Linkage) -> list[list[Scalar]]:
+    """A: the rows of loops, then those of contacts."""
+    return [*felt_rows(linkage), *(row for one in touching(linkage) for row in rows(linkage, one))]
+
+
 def of_contacts(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
     """What whoever solves with M computes of contacts, given the bias force."""
-
-    def held(linkage: Linkage, A: Sequence[Sequence[Scalar]]) -> Held:
-        """Rows of loops would stand before those of contacts, each of them active."""
-        active = [holds for holds in linkage.inputs["active"] for _ in range(AXES)]
-        return Held(factor(linkage), A, active, linkage.solves)
 
     def turned(linkage: Linkage, forces: Sequence[Scalar]) -> list[Scalar]:
         linkage.home.step("forces in the axes of the base")
         return [x for k, one in enumerate(touching(linkage)) for x in in_base_axes(linkage, one, forces[AXES * k:AXES * (k + 1)])]
 
-    def driven(linkage: Linkage, free: Sequence[Scalar], A: Sequence[Sequence[Scalar]],
-               gamma: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
-        """What drifts, where that is an argument, and stands still where it is not."""
-        drift = linkage.inputs.get("drift")
-        wanted = gamma if drift is None else [x - d for x, d in zip(gamma, drift, strict=True)]
-        change, found = held(linkage, A).driven(free, wanted)
-        return change, turned(linkage, found)
+    def driven(linkage: Linkage, free: Sequence[Scalar], A: Sequence[Sequence[Scalar]], gamma: Sequence[Scalar]) -> Results:
+        """What `free` causes, the forces of loops, and those of contacts. What opens and drifts stands still where it is no
+        argument."""
+        active = [holds for holds in linkage.inputs["active"] for _ in range(AXES)]
+        always = len(A) - len(active)
+        drift = [*linkage.inputs.get("opening", []), *linkage.inputs.get("drift", [])] or [linkage.zero] * len(A)
+        wanted = [x - d for x, d in zip(gamma, drift, strict=True)]
+        bordered = Held(factor(linkage), A, [*[linkage.one] * always, *active], linkage.solves)
+        change, found = bordered.driven(free, wanted)
+        return change, found[:always], turned(linkage, found[always:])
 
-    def contact_forward_dynamics(linkage: Linkage) -> Results:
-        """a and forces with M a + c = tau + Aᵀ λ, and A a + γ = 0 where a contact is active."""
+    def contact_solution(linkage: Linkage) -> Results:
+        """a, λ and forces with M a + c = tau + Aᵀ (λ, forces), and A a + γ = 0 of loops, and where a contact is active."""
         (c,) = bias_force(linkage)
         free = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
-        contacts = touching(linkage)
         motions = outward_sweep(linkage, linkage.inputs["v"], at_rest(linkage))
-        gamma = [x for one in contacts for x in accelerations(linkage, motions, one)]
-        return driven(linkage, free, [row for one in contacts for row in rows(linkage, one)], gamma)
+        gamma = [x for one in touching(linkage) for x in accelerations(linkage, motions, one)]
+        return driven(linkage, free, held_rows(linkage), [*bias_entries(linkage, beside=True), *gamma])
 
-    def contact_impulse(linkage: Linkage) -> Results:
-        """v⁺ and impulses with M (v⁺ − v) = Aᵀ λ, and A v⁺ = 0 where a contact is active."""
-        v, A = linkage.home.inputs["v"], [row for one in touching(linkage) for row in rows(linkage, one)]
+    def impact_solution(linkage: Linkage) -> Results:
+        """v⁺, λ and impulses with M (v⁺ − v) = Aᵀ (λ, impulses), and A v⁺ = 0 of loops, and where a contact is active."""
+        v, A = linkage.home.inputs["v"], held_rows(linkage)
         linkage.home.step("velocities of the contacts")
         gamma = [linkage.dot(row, v) for row in A]
-        change, found = driven(linkage, linkage.inputs.get("push", [linkage.zero] * len(v)), A, gamma)
+        change, *found = driven(linkage, linkage.inputs.get("push", [linkage.zero] * len(v)), A, gamma)
         linkage.home.step("velocities after the impact")
-        return [x + y for x, y in zip(v, change, strict=True)], found
+        return [x + y for x, y in zip(v, change, strict=True)], *found
 
-    own: dict[str, Derive] = {derive.__name__: derive for derive in (contact_forward_dynamics, contact_impulse)}
-    return own | {"contact_solution": contact_forward_dynamics, "impact_solution": contact_impulse}
+    def contact_forward_dynamics(linkage: Linkage) -> Results:
+        """a and forces."""
+        a, _, forces = contact_solution(linkage)
+        return a, forces
+
+    def contact_impulse(linkage: Linkage) -> Results:
+        """v⁺ and impulses."""
+        after, _, impulses = impact_solution(linkage)
+        return after, impulses
+
+    return {derive.__name__: derive for derive in (contact_forward_dynamics, contact_impulse, contact_solution, impact_solution)}

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
 from symgen.methods._closures import bias_entries, jacobian_rows
 from symgen.methods._constrained import Held
 from symgen.methods._factor import Derive, Results, TakeApart
+
+
+def felt_rows(linkage: Linkage) -> list[list[Scalar]]:
+    """A of the joints that lead, each row as long as v."""
+    return [linkage.coupling.felt(row) for row in jacobian_rows(linkage)]
+
+
+def borne(linkage: Linkage, rows: Sequence[Sequence[Scalar]], driven: Sequence[Scalar]) -> list[Scalar]:
+    """What the forces λ of the rows of loops leave of those that drive."""
+    linkage.home.step("what loops bear, and how they would open")
+    return [f - linkage.dot([row[k] for row in rows], linkage.inputs["lambda"]) for k, f in enumerate(driven)]
 
 
 def of_loops(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
     """Given the bias force."""
 
     def held(linkage: Linkage) -> Held:
-        rows = [linkage.coupling.felt(row) for row in jacobian_rows(linkage)]
+        rows = felt_rows(linkage)
         return Held(factor(linkage), rows, solves=linkage.solves)
 
     def constrained_forward_dynamics(linkage: Linkage) -> Results:
         """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0."""
         (c,) = bias_force(linkage)
         free = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
-        gamma, drift = bias_entries(linkage, beside=True), linkage.inputs.get("drift")
+        gamma, drift = bias_entries(linkage, beside=True), linkage.inputs.get("opening")
         wanted = gamma if drift is None else [x - d for x, d in zip(gamma, drift, strict=True)]
         return held(linkage).driven(free, wanted)
 
@@ -45,10 +59,8 @@ def equation_of(inverse_dynamics: Derive) -> Derive:
     def loop_equation(linkage: Linkage) -> Results:
         """M a + c − Aᵀ λ and A a + γ, which are tau and zero."""
         (driven,) = inverse_dynamics(linkage)
-        rows = [linkage.coupling.felt(row) for row in jacobian_rows(linkage)]
-        a, forces = linkage.coupling.leading(linkage.inputs["a"]), linkage.inputs["lambda"]
-        linkage.home.step("what loops bear, and how they would open")
-        left = [f - linkage.dot(column, forces) for f, column in zip(driven, zip(*rows, strict=True), strict=True)]
+        rows, a = felt_rows(linkage), linkage.coupling.leading(linkage.inputs["a"])
+        left = borne(linkage, rows, driven)
         return left, [linkage.dot(row, a) + own for row, own in zip(rows, bias_entries(linkage), strict=True)]
 
     return loop_equation

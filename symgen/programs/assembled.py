@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 PLACES = 6
 """Of a coordinate that is shown, behind the point: farther than that a pose from floats is not the same on every machine."""
-AS_IF_OPEN = ("only constrained_, constraint_, reduced_ and assembly_ functions know of the loops: forward_dynamics, mass_matrix "
-              "and all others are those of the tree, as if no loop were closed")
+AS_IF_OPEN = ("only constrained_, constraint_, reduced_, assembly_ and contact_ functions know of the loops: forward_dynamics, "
+              "mass_matrix and all others are those of the tree, as if no loop were closed")
 PULLED = ("where loops are open, A and gamma are the slope of C and what is left of its second derivative, and gains pull them "
           "together: C'' + K_d C' + K_p C = 0 along the motion")
 SHARED = "more is actuated than moves, and tau_independent has the least forces that do, by the sum of their squares"

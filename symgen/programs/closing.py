@@ -66,6 +66,11 @@ def rows(mechanism: Mechanism) -> int:
     return assembly(mechanism).rows if mechanism.loops else 0
 
 
+def known(mechanism: Mechanism, function: str) -> bool:
+    """Whether a function has to know of the loops of a robot: there are some, and they are closed in it."""
+    return bool(mechanism.loops) and FUNCTIONS[function].knows_loops
+
+
 def sizes(mechanism: Mechanism) -> dict[str, int]:
     """NL, and of the velocities those that are independent (NI) and those that are driven (NA)."""
     found = assembly(mechanism)

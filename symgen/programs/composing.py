@@ -34,7 +34,7 @@ def composed(mechanism: Mechanism, function: str, method: str, compose: Compose,
 
     def results(home: Derivation) -> list[Result]:
         found = compose(Inlining(mechanism, home, made))
-        sizes = mechanism.sizes._replace(NL=closing.rows(mechanism) if what.of_loops else 0)
+        sizes = mechanism.sizes._replace(NL=closing.rows(mechanism) if closing.known(mechanism, function) else 0)
         return [(one.name, one.sizes(sizes), atoms) for one, atoms in zip(what.results, found, strict=True)]
 
     return put_together(mechanism, what, method, options, results)

@@ -190,7 +190,7 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
                           task_rows=rows, contact=options.contact if what.counts("NT") else None, parameters=parameters,
                           floors=options.floors and function in PREPARING, baumgarte=options.baumgarte and GAINS in what.feels,
-                          anywhere=(options.anywhere or options.baumgarte) and what.of_loops, **links)
+                          anywhere=(options.anywhere or options.baumgarte) and closing.known(mechanism, function), **links)
 
 
 def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
@@ -225,7 +225,7 @@ def _derivation(mechanism: Mechanism, function: str, method: str, options: Progr
 
 
 def _recorded(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, where: Layout, longest: int) -> Program:
-    what = FUNCTIONS[function]
+    what, closed = FUNCTIONS[function], closing.known(mechanism, function)
     if function in FEEL_WEIGHT and not options.parameters and options.payload is None:   # those have weight of their own
         mechanism = lightened(mechanism)
     build = methods.derivation(method, function)
@@ -245,7 +245,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
                                          NK=len(options.rows), NT=len(options.contacts),
                                          NS=adjusting.prepared.size if adjusting else 0,
-                                         **(closing.sizes(mechanism) if what.of_loops else {}))
+                                         **(closing.sizes(mechanism) if closed else {}))
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         stated = options.convention if what.follows else USUAL
@@ -256,7 +256,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()), at_run_time,
                               Coupling.of(mechanism))
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
-            if what.of_loops:
+            if closed:
                 closing.lay(linkage, mechanism, options.anywhere)
             if what.counts("NT"):
                 points = [mechanism.contact(one) for one in options.contacts]

@@ -20,7 +20,7 @@ from symgen.programs.deriving import ROW_BUDGET
 class Solves(NamedTuple):
     """What a function solves: the `equation` that gives the right sides, its `unknowns` by argument as the function gives them,
     and the `rights` by result as the function takes them. `solution` is the function itself, or what takes those as well that
-    are always zero.
+    are always zero, and gives those that nobody asks for.
     """
 
     equation: str
@@ -31,12 +31,12 @@ class Solves(NamedTuple):
 
 SOLVES = {
     "forward_dynamics": Solves("inverse_dynamics", {"a": "a"}, {"tau": "tau"}, "forward_dynamics"),
-    "constrained_forward_dynamics": Solves("loop_equation", {"a": "a", "lambda": "lambda"}, {"tau": "tau", "drift": "drift"},
+    "constrained_forward_dynamics": Solves("loop_equation", {"a": "a", "lambda": "lambda"}, {"tau": "tau", "opening": "opening"},
                                            "loop_solution"),
-    "contact_forward_dynamics": Solves("contact_equation", {"a": "a", "forces": "forces"}, {"tau": "tau", "drift": "drift"},
-                                       "contact_solution"),
-    "contact_impulse": Solves("impact_equation", {"v_after": "v_after", "impulses": "impulses"},
-                              {"push": "push", "drift": "drift"}, "impact_solution"),
+    "contact_forward_dynamics": Solves("contact_equation", {"a": "a", "lambda": "lambda", "forces": "forces"},
+                                       {"tau": "tau", "opening": "opening", "drift": "drift"}, "contact_solution"),
+    "contact_impulse": Solves("impact_equation", {"v_after": "v_after", "lambda": "lambda", "impulses": "impulses"},
+                              {"push": "push", "opening": "opening", "drift": "drift"}, "impact_solution"),
 }
 """By function. One whose forces are redundant solves no equation: forces that do nothing have no equation of their own."""
 RECURSION = "derivative_recursion"
@@ -84,8 +84,10 @@ def differentiate(program: Program, wanted: Derivative, equation: Program | None
 
 
 def _equation(equation: Program, function: str) -> Equation:
-    solved, own = SOLVES[function], {array.name for array in FUNCTIONS[function].arguments}
-    return Equation(equation, solved.unknowns, solved.rights, tuple(one for one in solved.rights.values() if one not in own))
+    solved, what = SOLVES[function], FUNCTIONS[function]
+    own, given = ({array.name for array in arrays} for arrays in (what.arguments, what.results))
+    return Equation(equation, solved.unknowns, solved.rights, tuple(one for one in solved.rights.values() if one not in own),
+                    tuple(one for one in solved.unknowns.values() if one not in given))
 
 
 def arguments_of(program: Program, wanted: Derivative) -> tuple[str, ...]:

@@ -90,8 +90,8 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     contact_forward_dynamics and contact_impulse are about.
     `parameters` are names of numbers that may change at run time ("LINK.mass", "gravity", "*.inertia"; `symgen.compile`), one
     more argument `prepared`. With `baumgarte` what is about loops holds beside them as well, and constrained_forward_dynamics
-    takes one more argument `gains`, by which open loops are pulled together. `effort` "high" takes minutes to find fewer
-    operations for the same method; Ctrl-C ends that with what has been found.
+    and contact_forward_dynamics take one more argument `gains`, by which open loops are pulled together. `effort` "high" takes
+    minutes to find fewer operations for the same method; Ctrl-C ends that with what has been found.
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
@@ -205,7 +205,7 @@ def _by_recursion(mechanism: Mechanism, wanted: Derivative, options: ProgramOpti
 
 def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, options: ProgramOptions) -> Program:
     """By the rows of the function, kept as the function's own Program is."""
-    function, options = wanted.name, replace(options, anywhere=FUNCTIONS[wanted.of].of_loops)
+    function, options = wanted.name, replace(options, anywhere=closing.known(mechanism, wanted.of))
     base = made(mechanism, wanted.of, method, options)
     key = _key(mechanism, function, base.method, options)
     known = shelf.find("program", *key)

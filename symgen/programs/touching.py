@@ -21,33 +21,25 @@ def settled(mechanism: Mechanism, contacts: Iterable[str]) -> None:
 
 def refusal(mechanism: Mechanism, function: str, contacts: tuple[str, ...]) -> str | None:
     """Why a function of contacts does not exist without any, in one sentence; None when it does."""
-    if not FUNCTIONS[function].counts("NT"):
-        return None
-    if mechanism.loops:
-        return (f"{function} of '{mechanism.name}' would leave its loops open: contacts are for robots without; take its loops "
-                "away, or hold what touches by a loop to the base")
-    if contacts:
+    if contacts or not FUNCTIONS[function].counts("NT"):
         return None
     return (f"{function} of '{mechanism.name}' is about points that touch something, and none is named; name each with "
             "--contact LINK or --contact LINK:x,y,z")
 
 
-SOLVES = 3
-"""Where forces are redundant: with one elimination, and what is left is μ³ of what it was."""
-
-
-def solves(mechanism: Mechanism, contacts: tuple[str, ...]) -> int:
-    """How often forces are solved for."""
-    return SOLVES if redundant(mechanism, contacts) else 1
-
-
 @lru_cache(maxsize=64)
-def redundant(mechanism: Mechanism, contacts: tuple[str, ...]) -> bool:
-    """Whether forces at all contacts at once can do nothing, at any state: then the least forces are taken."""
-    from symgen.reference.contacts import redundant as told  # NumPy, which a cached Program does without
+def solves(mechanism: Mechanism, contacts: tuple[str, ...]) -> int:
+    """How often forces are solved for, with one elimination; see `symgen.reference.contacts`."""
+    from symgen.reference.contacts import solves as told  # NumPy, which a cached Program does without
+    from symgen.reference.mechanics import Reference
 
-    known = shelf.find("redundant", mechanism.content, contacts)
+    known = shelf.find("solves", mechanism.content, contacts)
     if known is None:
-        known = {"redundant": told(mechanism, contacts)}
-        shelf.keep(known, "redundant", mechanism.content, contacts)
-    return bool(known["redundant"])
+        known = told(mechanism, contacts, Reference)
+        shelf.keep(known, "solves", mechanism.content, contacts)
+    return int(known)
+
+
+def redundant(mechanism: Mechanism, contacts: tuple[str, ...]) -> bool:
+    """Whether forces of loops and at all contacts at once can do nothing, at any state: then the least forces are taken."""
+    return solves(mechanism, contacts) > 1

@@ -26,12 +26,12 @@ from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, sta
 from symgen.certificate.rounding import Arithmetic
 from symgen.description.tip import tip
 from symgen.errors import ArgumentError, RequestError
-from symgen.functions import OF_LOOPS
+from symgen.functions import FUNCTIONS
 from symgen.ir import Port, Program
 from symgen.machine.solver import Solver
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
-from symgen.programs import making
+from symgen.programs import closing, making
 from symgen.proof.finite import finite
 from symgen.proof.report import Divisor, Proof, Proved
 from symgen.proof.round_off import bounded, observe
@@ -70,7 +70,7 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
     options = options or ProgramOptions()
     _refuse_parameters(options)
     functions = None if functions is None else list(functions)
-    if (asked := next((name for name in functions or () if _where_closed(name.partition("=")[0])), None)) is not None:
+    if (asked := next((name for name in functions or () if _where_closed(robot, name.partition("=")[0])), None)) is not None:
         raise ArgumentError(f"{asked} is not proved over ranges: {_CLOSED}")
     if functions is None:
         functions = [name for name in BY_DEFAULT if making.refusal(robot, name, options.payload) is None]
@@ -90,9 +90,9 @@ def _refuse_parameters(options: ProgramOptions) -> None:
 _CLOSED = "what loops keep is about closed positions, which are no range; 'symgen verify' judges it at such states"
 
 
-def _where_closed(function: str) -> bool:
+def _where_closed(mechanism: Mechanism, function: str) -> bool:
     """Whether a function is about positions on loops, or about the way there, and not about any in their ranges."""
-    return derivatives.of(function) in OF_LOOPS and function != "constraint_residual"
+    return function in FUNCTIONS and closing.known(mechanism, function) and function != "constraint_residual"
 
 
 def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions, text: TextOptions = PLAIN, *,
@@ -105,7 +105,7 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
         if derivatives.told(function) is not None:
             raise ArgumentError(f"{function} is a derivative, of which nothing is proved over the ranges; prove "
                                 f"{derivatives.of(function)}, and let 'symgen verify' bound the round-off state by state")
-    closed = [name for name in programs if _where_closed(name)]
+    closed = [name for name in programs if _where_closed(mechanism, name)]
     programs = {name: one for name, one in programs.items() if name not in closed}
     if states < 1:
         raise ArgumentError(f"a running error at {states} states bounds nothing; ask for one or more")

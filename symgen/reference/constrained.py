@@ -38,8 +38,13 @@ def solves(mechanism: Mechanism, kind: Callable[..., Any]) -> int:
         S = A @ np.linalg.solve(floats.mass_matrix(q), transposed(A))
     except np.linalg.LinAlgError:   # nobody divides by such an M
         return FEWEST
-    mean = np.trace(S, axis1=-2, axis2=-1) / at.rows
-    least = np.linalg.svd(S, compute_uv=False)[:, at.rank - 1]
+    return turns(S, at.rank)
+
+
+def turns(S: Array, rank: int) -> int:
+    """The same for stacks of S (..., n, n) of that rank."""
+    mean = np.trace(S, axis1=-2, axis2=-1) / S.shape[-1]
+    least = np.linalg.svd(S, compute_uv=False)[..., rank - 1]
     left = min(float((float(DAMPING) * mean / least).max()) * MARGIN, 0.1)
     return min(MOST, max(FEWEST, int(np.ceil(np.log(LEFT) / np.log(left)))))
 
@@ -59,7 +64,7 @@ def assembled(reference: Any) -> Assembly:
 def forces(reference: Any, S: Array, right: Array) -> Array:
     """λ (..., NL) with S λ = right, or of redundant rows what the damped solves leave."""
     if assembled(reference).redundant:
-        return damped(reference.scalars, S, right, solves(reference.mechanism, type(reference)))
+        return damped(reference.scalars, S, right, solves(reference.described, type(reference)))
     return np.asarray(reference.scalars.solve(S, right[..., None])[..., 0])
 
 

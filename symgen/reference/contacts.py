@@ -5,9 +5,10 @@ is γ. A is a point's Jacobian (`Motion.columns`). All in the axes of the base. 
 
     M a − Aᵀ f = τ − c,   A a = −γ,
 
-in which the rows of a contact that is not active are f = 0. Where some active rows depend on others, it is solved three times
-with μ more on the diagonal of what the forces feel, each from the forces before: this is how the functions are defined then.
-Arrays are as `symgen.reference.mechanics` has them.
+in which the rows of a contact that is not active are f = 0. Joints that close loops have their rows, and γ, before those of
+contacts (`symgen.reference.closing`), and they always hold. Where some active rows depend on others, it is solved three times,
+or more often where loops ask for it, with μ more on the diagonal of what the forces feel, each from the forces before: this is
+how the functions are defined then. Arrays are as `symgen.reference.mechanics` has them.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ from typing import Any
 import numpy as np
 
 from symgen.mechanism import Mechanism
+from symgen.reference import closing, constrained
 from symgen.reference.arrays import times, transposed
+from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.damped import damped
 from symgen.reference.motion import Motion
-from symgen.reference.precision import Array, arb
+from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
 
 DIGITS, STATES, SEED = 80, 3, 78
 NOTHING = 1e-30
 """Of what a row's product with itself was: what the rows before it leave over of it is nothing then."""
 SOLVES = 3
-"""Where forces are redundant."""
+"""Where forces are redundant, and no loops are."""
 AXES = 3
 
 
@@ -67,23 +70,46 @@ def velocities(reference: Any, q: Array, v: Array) -> Array:
         return np.concatenate(found, axis=-1)
 
 
+def all_rows(reference: Any, q: Array) -> Array:
+    """A (..., NL + 3 NT, NV): the rows of loops, then those of contacts."""
+    own = jacobian(reference, q)
+    if not reference.mechanism.loops:
+        return own
+    return np.concatenate([closing.jacobian(reference, assemble(reference.mechanism).kept, q), own], axis=-2)
+
+
+def all_rates(reference: Any, q: Array, v: Array, power: int, gains: Array | None = None) -> Array:
+    """A v (1) or γ (2) (..., NL + 3 NT) of the same rows; with gains (..., 2) K_d A v + K_p C of loops besides."""
+    own = velocities(reference, q, v) if power == 1 else bias(reference, q, v)
+    if not reference.mechanism.loops:
+        return own
+    with reference.scalars.working():
+        rows = closing.rows(reference, assemble(reference.mechanism).kept, q, v, 0 * v)
+        pulled = 0 if gains is None else gains[..., 1:] * rows[1] + gains[..., :1] * rows[0]
+        return np.concatenate([power * rows[power] + pulled, own], axis=-1)
+
+
 def held(reference: Any, q: Array, free: Array, gamma: Array, active: Array, payload: Array | None) -> tuple[Array, Array]:
-    """(a, f) (..., NV) and (..., 3 NT) that the forces `free` cause, with A a = −γ where a contact is active."""
+    """(a, f) (..., NV) and (..., 3 NT) that the forces `free` cause, with A a = −γ of loops, and where a contact is active."""
     scalars, nv = reference.scalars, reference.mechanism.nv
     with scalars.working():
-        mass = reference.mass_matrix(q, payload)
-        holds = np.repeat(active, AXES, axis=-1)
-        A = holds[..., :, None] * jacobian(reference, q)
+        mass, A = reference.mass_matrix(q, payload), all_rows(reference, q)
+        own = np.repeat(active, AXES, axis=-1)
+        loops = A.shape[-2] - own.shape[-1]
+        holds = np.concatenate([np.broadcast_to(scalars.array([1] * loops), (*own.shape[:-1], loops)), own], axis=-1)
+        A = holds[..., :, None] * A
         idle = (1 - holds)[..., None] * np.eye(A.shape[-2], dtype=int)
-        if not redundant(reference.mechanism, reference.contact):
+        kind: Callable[..., Any] = type(reference)
+        turns = solves(reference.described, reference.contact, kind)
+        if turns == 1:
             whole = np.concatenate([np.concatenate([mass, -transposed(A)], axis=-1), np.concatenate([A, idle], axis=-1)], axis=-2)
             found = scalars.solve(whole, np.concatenate([free, -holds * gamma], axis=-1)[..., None])[..., 0]
-            return found[..., :nv], found[..., nv:]
+            return found[..., :nv], found[..., nv + loops:]
         moved = scalars.solve(mass, np.concatenate([transposed(A), free[..., None]], axis=-1))
         felt = A @ moved[..., :-1] + idle
         right = -(times(A, moved[..., -1]) + holds * gamma)
-        f = damped(scalars, felt, right, SOLVES)
-        return moved[..., -1] + times(moved[..., :-1], f), f
+        f = damped(scalars, felt, right, turns)
+        return moved[..., -1] + times(moved[..., :-1], f), f[..., loops:]
 
 
 def _by_contact(f: Array) -> Array:
@@ -91,43 +117,78 @@ def _by_contact(f: Array) -> Array:
 
 
 def contact_forward_dynamics(reference: Any, /, q: Array, v: Array, tau: Array, active: Array, payload: Array | None = None,
-                             wrench: Array | None = None) -> dict[str, Array]:
+                             wrench: Array | None = None, gains: Array | None = None) -> dict[str, Array]:
     """a and forces."""
     with reference.scalars.working():
         free = tau - reference.bias_force(q, v, payload, wrench)
-        a, f = held(reference, q, free, bias(reference, q, v), active, payload)
+        a, f = held(reference, q, free, all_rates(reference, q, v, 2, gains), active, payload)
         return {"a": a, "forces": _by_contact(f)}
 
 
 def contact_impulse(reference: Any, /, q: Array, v: Array, active: Array, payload: Array | None = None) -> dict[str, Array]:
     """v_after and impulses."""
     with reference.scalars.working():
-        change, f = held(reference, q, 0 * v, velocities(reference, q, v), active, payload)
+        change, f = held(reference, q, 0 * v, all_rates(reference, q, v, 1), active, payload)
         return {"v_after": v + change, "impulses": _by_contact(f)}
 
 
 @lru_cache(maxsize=64)
 def redundant(mechanism: Mechanism, contacts: tuple[str, ...]) -> bool:
-    """Whether the rows of all contacts depend on each other at random states."""
+    """Whether the rows of loops and of all contacts depend on each other at random states, on the loops where there are some."""
     if AXES * len(contacts) > mechanism.nv:
         return True
+    return all(len(_independent(A)) < len(A) for A in _drawn(mechanism, contacts))
+
+
+@lru_cache(maxsize=64)
+def solves(mechanism: Mechanism, contacts: tuple[str, ...], kind: Callable[..., Any]) -> int:
+    """How often forces are solved for. With loops as often as it takes to leave nothing (`symgen.reference.constrained`), where
+    all contacts hold, or none, or one; `kind` is the class of the reference, from which M comes."""
+    if not redundant(mechanism, contacts):
+        return 1
+    if not mechanism.loops:
+        return SOLVES
+    floats, q = kind(mechanism, FLOAT, contact=contacts), _places(mechanism).astype(float)
+    A, drawn = all_rows(floats, q), _drawn(mechanism, contacts)
+    try:
+        moved = np.linalg.solve(floats.mass_matrix(q), transposed(A))
+    except np.linalg.LinAlgError:   # nobody divides by such an M
+        return SOLVES
+    loops, n, found = A.shape[-2] - AXES * len(contacts), A.shape[-2], []
+    for active in {(1,) * len(contacts), (0,) * len(contacts), *map(tuple, np.eye(len(contacts), dtype=int).tolist())}:
+        holds = np.array([1] * loops + [one for one in active for _ in range(AXES)])
+        S = holds[:, None] * (A @ moved) * holds + np.diag(1 - holds)
+        rank = max(len(_independent(one[holds == 1])) for one in drawn)
+        found.append(constrained.turns(S, rank + n - holds.sum()))
+    return max(found)
+
+
+def _places(mechanism: Mechanism) -> Array:
+    """Random positions, on the loops where there are some."""
+    drawn = closed_states(mechanism, assemble(mechanism), STATES, SEED) if mechanism.loops else \
+        draw_states(mechanism, STATES, SEED)
+    return drawn["q"]
+
+
+@lru_cache(maxsize=16)
+def _drawn(mechanism: Mechanism, contacts: tuple[str, ...]) -> list[Array]:
+    """A at them, in balls."""
     reference = Motion(mechanism, arb(DIGITS), contact=contacts)
-    drawn = reference.scalars.array(draw_states(mechanism, STATES, SEED)["q"])
     with reference.scalars.working():
-        return all(_dependent(A) for A in jacobian(reference, drawn))
+        return list(all_rows(reference, reference.scalars.array(_places(mechanism))))
 
 
-def _dependent(A: Array) -> bool:
-    """Whether a row is made of those before it, by Gram and Schmidt."""
+def _independent(A: Array) -> list[Array]:
+    """What the rows that are not made of those before them add, by Gram and Schmidt."""
     ways: list[Array] = []
-    for row in A:
-        way, size = row, (row * row).sum()
-        for other in ways:
-            way = way - other * ((way * other).sum() / (other * other).sum())
-        if not abs((way * way).sum()) > NOTHING * (abs(size) + NOTHING):
-            return True
-        ways.append(way)
-    return False
+    with arb(DIGITS).working():
+        for row in A:
+            way, size = row, (row * row).sum()
+            for other in ways:
+                way = way - other * ((way * other).sum() / (other * other).sum())
+            if abs((way * way).sum()) > NOTHING * (abs(size) + NOTHING):
+                ways.append(way)
+    return ways
 
 
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {

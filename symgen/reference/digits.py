@@ -39,8 +39,10 @@ def answers(reference: Reference, digits: int, function: str, arguments: Mapping
 def _sharper(reference: Reference, digits: int) -> Reference:
     frame, wrench = ([one.name for one in links] for links in (reference.frames, reference.wrenches))
     payload = None if reference.payload is None else reference.payload.name
-    return Reference(reference.mechanism, arb(digits), frame=frame, payload=payload, wrench=wrench,
-                     convention=reference.convention, task_rows=reference.task_rows, contact=reference.contact)
+    found = Reference(reference.mechanism, arb(digits), frame=frame, payload=payload, wrench=wrench,
+                      convention=reference.convention, task_rows=reference.task_rows, contact=reference.contact)
+    found.described = reference.described
+    return found
 
 
 def _knows(values: Array, digits: int) -> bool:

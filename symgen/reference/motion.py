@@ -67,6 +67,8 @@ class Motion:
                  payload: str | None = None, wrench: str | Sequence[str] | None = None, convention: Convention = USUAL,
                  task_rows: Sequence[int] = ALL_ROWS, contact: str | Sequence[str] | None = None) -> None:
         self.mechanism, self.scalars, self.convention, self.task_rows = mechanism, scalars, convention, task_rows
+        self.described = mechanism
+        """By whose numbers it is decided how often redundant forces are solved for, where `mechanism` has others at run time."""
         self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
         self.frames, self.wrenches = ([mechanism.frame(one) for one in ([links] if isinstance(links, str) else links or ())]
                                       for links in (frame, wrench))

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from symgen.functions import FUNCTIONS, USUAL
+from symgen.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.twists import aligned
 from symgen.verification.evaluating import Results, Runner
@@ -92,6 +95,12 @@ class _OfFrame(Functions):
         return {name: values[:, self.k] for name, values in found.items()} if FUNCTIONS[function].needs_frames else found
 
 
+def terms(*values: Array) -> Array:
+    """The largest of all terms, per state."""
+    flat = [np.abs(np.asarray(one, dtype=float)).reshape(len(one), -1).max(axis=-1) for one in values]
+    return np.asarray(np.max(flat, axis=0))
+
+
 DAMPED = 1e-15
 """Of the terms: what damped solves of redundant forces may leave (`symgen.reference.damped`)."""
 
@@ -111,3 +120,9 @@ class Identity:
     """Where forces are redundant, and what they are to keep is kept to DAMPED of its terms alone, in balls as well."""
     absent: Callable[[Truth], bool] | None = None
     """Where it need not hold, and is not among the checks."""
+    loops: bool | None = None
+    """Whether it is one of robots with joints that close loops, or of those without; None where it is of both."""
+
+    def speaks_of(self, mechanism: Mechanism) -> bool:
+        """Whether it is one of such robots."""
+        return self.loops is None or self.loops == bool(mechanism.loops)

@@ -1,4 +1,4 @@
-"""How large what contacts cause may be off by: what is left of their two equations, taken through the inverse of both.
+"""How large what contacts of a tree cause may be off by: what is left of their two equations, taken through the inverse of both.
 
 M a + c − τ − Aᵀ f is as large as its terms, and A a + γ as its own and as what the elimination of A M⁻¹ Aᵀ adds: an entry ij of
 that is no larger than the root of the product of ii and jj. A small residual may stand for a larger error: the exact inverse of

@@ -17,6 +17,7 @@ from symgen import derivatives
 from symgen.derivatives import Derivative
 from symgen.functions import FUNCTIONS
 from symgen.ir import POSITIONS
+from symgen.mechanism import Mechanism
 from symgen.reference.arrays import cross, identity
 from symgen.reference.precision import Array
 from symgen.verification.calling import Distance, Functions, Identity
@@ -31,23 +32,25 @@ def of_derivatives(functions: Iterable[str]) -> list[Identity]:
     return [one for found in wanted for one in _of(found) if set(one.needs) <= set(there)]
 
 
-def companions(wanted: Derivative) -> tuple[str, ...]:
+def companions(wanted: Derivative, mechanism: Mechanism) -> tuple[str, ...]:
     """Other functions that make a derivative's identities checkable."""
-    return tuple(dict.fromkeys(name for one in _of(wanted) for name in one.needs if name != wanted.name))
+    found = (one.needs for one in _of(wanted) if one.speaks_of(mechanism))
+    return tuple(dict.fromkeys(name for needs in found for name in needs if name != wanted.name))
 
 
 def _of(wanted: Derivative) -> list[Identity]:
-    def made(title: str, *others: str, distance: Callable[[Derivative, Functions], Distance]) -> Identity:
-        return Identity(title, (wanted.name, *others), partial(distance, wanted), exact_only=True, together=True)
+    def made(title: str, *others: str, distance: Callable[[Derivative, Functions], Distance],
+             loops: bool | None = None) -> Identity:
+        return Identity(title, (wanted.name, *others), partial(distance, wanted), exact_only=True, together=True, loops=loops)
 
     def like(mode: str) -> str:
         return wanted._replace(mode=mode).name
 
     name, moves = wanted.name, any(array.name in POSITIONS for array in FUNCTIONS[wanted.of].results)
-    # what is about loops is shorter than what is differentiated of it, and holds where they are closed alone
-    moved = not FUNCTIONS[wanted.of].of_loops
+    # what knows of loops is shorter than what is differentiated of it, and holds where they are closed alone
+    loops = False if FUNCTIONS[wanted.of].knows_loops else None
     return {
-        "jvp": [made(f"{name} = d/dt {wanted.of}", wanted.of, distance=_slope)] if moved else [],
+        "jvp": [made(f"{name} = d/dt {wanted.of}", wanted.of, distance=_slope, loops=loops)],
         "vjp": [made(f"x_bar · dx of {name} = y_bar · dy", like("jvp"), distance=_transpose)],
         "jacobian": [made(f"{name} · dx = dy", like("jvp"), distance=_product)],
         "hvp": [made(f"{name} = d/dt {like('vjp')}", like("vjp"), distance=_slope_of_the_weights),

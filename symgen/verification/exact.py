@@ -35,16 +35,18 @@ class ExactAnswers:
 
     `digits` = 60 + ⌈log₁₀ cond M⌉ are asked for; `working` digits are carried. Raises RequestError for an unknown
     `frame`, `payload` or `wrench` (links' names; of frames and wrenches there may be several). `given` are arguments that are the
-    same at every state, whose numbers `mechanism` has already (`symgen.verification.adjusted`). With `baumgarte` there are gains,
-    and what is about loops is asked for beside them: off closed positions, at velocities that open them.
+    same at every state, whose numbers `mechanism` has already (`symgen.verification.adjusted`), unlike what is `described`. With
+    `baumgarte` there are gains, and what is about loops is asked for beside them: off closed positions, at velocities that open
+    them.
     """
 
     def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: Links = None,
                  payload: str | None = None, wrench: Links = None, task_rows: Sequence[int] = ALL_ROWS,
                  contact: Links = None, convention: Convention = USUAL, working: int | None = None,
-                 given: Mapping[str, Sequence[Fraction]] | None = None, baumgarte: bool = False) -> None:
+                 given: Mapping[str, Sequence[Fraction]] | None = None, described: Mechanism | None = None,
+                 baumgarte: bool = False) -> None:
         self.mechanism, self.count, self.seed, self.given = mechanism, count, seed, dict(given or {})
-        self.baumgarte = baumgarte
+        self.described, self.baumgarte = described or mechanism, baumgarte
         self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench, "task_rows": tuple(task_rows)}
         self.links |= {"contact": contact} if contact else {}
         self.convention = convention
@@ -66,6 +68,7 @@ class ExactAnswers:
         self.working = working or self.digits + GUARD
         self.scalars = arb(self.working)
         self.reference = Reference(mechanism, self.scalars, convention=convention, **self.links)
+        self.rough.described = self.reference.described = self.described
         self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
         self._known: dict[str, dict[str, Array]] = {}
         self._among: tuple[ExactAnswers, int] | None = None
@@ -75,7 +78,7 @@ class ExactAnswers:
     def sharper(self) -> Self:
         """The same states with twice the working digits."""
         return type(self)(self.mechanism, self.count, self.seed, working=2 * self.working, convention=self.convention,
-                          given=self.given, baumgarte=self.baumgarte, **self.links)
+                          given=self.given, described=self.described, baumgarte=self.baumgarte, **self.links)
 
     @cached_property
     def of_each_frame(self) -> list[Self]:
@@ -114,7 +117,9 @@ class ExactAnswers:
                 self._take(draw_besides({array.name: whole.sizes(sizes)}, self.count, self.seed))
 
     def _closed(self) -> tuple[Array, Array]:
-        """Positions on the loops, and velocities that they allow."""
+        """Positions on the loops, and velocities that they allow; any where there are none."""
+        if not self.mechanism.loops:
+            return self.states["q"], self.states["v"]
         found = closed_states(self.mechanism, assemble(self.mechanism), self.count, self.seed)
         return found["q"], found["v"]
 
@@ -125,7 +130,7 @@ class ExactAnswers:
 
     def _of_loops(self, what: Function) -> dict[str, int]:
         """The sizes of what is about loops."""
-        if not what.of_loops:
+        if not (what.knows_loops and self.mechanism.loops):
             return {}
         at = assemble(self.mechanism)
         return {"NL": at.rows, "NI": self.mechanism.nv - at.rank, "NA": len(at.actuated)}

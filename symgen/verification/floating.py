@@ -75,7 +75,7 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
         return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", large, True)
     if broken is not None:   # a ball made of NaN or infinity would hide which result it came from
         at = np.asarray(~np.isfinite(results[broken].reshape(truth.count, -1)).all(axis=-1))
-        lost = lost or _singular(program, truth, at, allowed) or _swamped(program, truth, broken, at, allowed)
+        lost = lost or _singular(program, truth, at, allowed) or _swamped(program, truth, broken, at, allowed, text)
         why = lost_digits(lost) if lost else ""
         return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", why, lost > 0)
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
@@ -110,7 +110,7 @@ def _too_large(exact: Array, found: Array, real: str) -> bool:
                for ball, sign in zip(exact[at], found[at], strict=True))
 
 
-def _swamped(program: Program, truth: Truth, name: str, broken: Array, allowed: float) -> float:
+def _swamped(program: Program, truth: Truth, name: str, broken: Array, allowed: float, text: TextOptions) -> float:
     """How many round-offs of an answer are allowed, where these are all of it at every state that is `broken`; else 0.
 
     A step of dynamics at which a light link is torn away has such stages.
@@ -118,7 +118,8 @@ def _swamped(program: Program, truth: Truth, name: str, broken: Array, allowed: 
     if name in SOLVED or FUNCTIONS[program.function].derivative is not None:
         return 0.0
     terms, answer = (largest(values)[broken] for values in (
-        natural(program.function, name, truth, differs(program, truth)), truth.results(program.function)[name]))
+        natural(program.function, name, truth, differs(program, truth), bounds(program, truth, text)),
+        truth.results(program.function)[name]))
     with np.errstate(divide="ignore"):
         least = float((allowed * terms / answer).min())
     return least if least * REALS[program.real].eps >= 1 else 0.0

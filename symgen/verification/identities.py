@@ -14,6 +14,7 @@ import numpy as np
 
 from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
+from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS, loses
 from symgen.reference.precision import Array
@@ -217,11 +218,12 @@ IDENTITIES = (
 )
 
 
-def companions(function: str) -> tuple[str, ...]:
+def companions(function: str, mechanism: Mechanism) -> tuple[str, ...]:
     """Other functions that make the function's first identity checkable, when it is verified alone."""
     if (wanted := FUNCTIONS[function].derivative) is not None:
-        return derivative_identities.companions(wanted)
-    return next((tuple(n for n in identity.needs if n != function) for identity in IDENTITIES if function in identity.needs), ())
+        return derivative_identities.companions(wanted, mechanism)
+    found = (one.needs for one in IDENTITIES if function in one.needs and one.speaks_of(mechanism))
+    return tuple(name for name in next(found, ()) if name != function)
 
 
 def check_identities(programs: Mapping[str, Program], compiled: Mapping[str, Runner] | None, truth: Truth,
@@ -233,7 +235,8 @@ def check_identities(programs: Mapping[str, Program], compiled: Mapping[str, Run
     over_balls = [_exactly(programs, truth)]
     over_floats = None if compiled is None else Functions(compiled, truth.floats, truth, False)
     for identity in (*IDENTITIES, *derivative_identities.of_derivatives(programs)):
-        if any(function not in programs for function in identity.needs) or (identity.absent and identity.absent(truth)):
+        if any(function not in programs for function in identity.needs) or not identity.speaks_of(truth.mechanism) or (
+                identity.absent and identity.absent(truth)):
             continue
         damped = identity.damped is not None and identity.damped(truth)
         for attempt in range(SHARPENINGS + 1):

@@ -17,7 +17,7 @@ from symgen.reference.arrays import times, transposed
 from symgen.reference.constrained import assembled
 from symgen.reference.precision import Array
 from symgen.reference.steps import integrate
-from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.calling import Distance, Functions, Identity, terms
 from symgen.verification.truth import Truth
 
 
@@ -27,13 +27,13 @@ def _balance(f: Functions) -> Distance:
     q, v = (f.states[name] for name in CLOSED)
     driven = f("inverse_dynamics", q=q, v=v, a=found["a"])["tau"]
     held, tau = times(transposed(A), found["lambda"]), f.states["tau"]
-    return driven - tau - held, _sizes(driven, tau, held)
+    return driven - tau - held, terms(driven, tau, held)
 
 
 def _kept(f: Functions) -> Distance:
     """A a + γ."""
     a, A, gamma = f("constrained_forward_dynamics")["a"], f("constraint_jacobian")["A"], f("constraint_bias")["gamma"]
-    return times(A, a) + gamma, _sizes(np.abs(A) @ np.abs(a)[..., None], gamma)
+    return times(A, a) + gamma, terms(np.abs(A) @ np.abs(a)[..., None], gamma)
 
 
 def _pulled(f: Functions) -> Distance:
@@ -41,14 +41,14 @@ def _pulled(f: Functions) -> Distance:
     a, A, gamma = f("constrained_forward_dynamics")["a"], f("constraint_jacobian")["A"], f("constraint_bias")["gamma"]
     (q, v), gains = (f.states[name] for name in CLOSED), f.states["gains"]
     back = gains[:, 1:] * times(A, v) + gains[:, :1] * f("constraint_residual", q=q)["C"]
-    return times(A, a) + gamma + back, _sizes(np.abs(A) @ np.abs(a)[..., None], gamma, back)
+    return times(A, a) + gamma + back, terms(np.abs(A) @ np.abs(a)[..., None], gamma, back)
 
 
 def _thrown_back(f: Functions) -> Distance:
     """A v⁺ + e A v."""
     after, A, e = f("constraint_impulse")["v_next"], f("constraint_jacobian")["A"], f.states["restitution"]
     before = times(A, f.states["v"])
-    return times(A, after) + e[:, None] * before, _sizes(np.abs(A) @ np.abs(after)[..., None], before)
+    return times(A, after) + e[:, None] * before, terms(np.abs(A) @ np.abs(after)[..., None], before)
 
 
 def _slope(f: Functions) -> Distance:
@@ -61,7 +61,7 @@ def _slope(f: Functions) -> Distance:
     rate = times(A, v)
     answered = np.array([not isinstance(loop.type.rows[k], Unspun) for loop, kept in
                          zip(f.truth.mechanism.loops, assembled(reference).kept, strict=True) for k in kept])
-    return ((moved[0] - moved[1]) / (2 * h) - rate)[:, answered], _sizes(rate, np.abs(A) @ np.abs(v)[..., None])
+    return ((moved[0] - moved[1]) / (2 * h) - rate)[:, answered], terms(rate, np.abs(A) @ np.abs(v)[..., None])
 
 
 def _driven(f: Functions) -> Array:
@@ -75,7 +75,7 @@ def _driven_again(f: Functions) -> Distance:
     """The force of what is actuated that moves the mechanism so, less the one that did."""
     tau = _driven(f)
     found = f("constrained_inverse_dynamics", a=f("constrained_forward_dynamics", tau=tau)["a"])
-    return found["tau_independent"] - tau[:, list(assembled(f.truth.reference).actuated)], _sizes(tau, found["lambda"])
+    return found["tau_independent"] - tau[:, list(assembled(f.truth.reference).actuated)], terms(tau, found["lambda"])
 
 
 def _moved_again(f: Functions) -> Distance:
@@ -88,7 +88,7 @@ def _moved_again(f: Functions) -> Distance:
     least[:, driven] = found["tau_independent"]
     again = f("constrained_forward_dynamics", tau=least)["a"]
     besides = ((tau - least) * least).sum(axis=-1)[:, None]
-    size = _sizes(a, again, *(one * one for one in (tau, least, found["lambda"])))
+    size = terms(a, again, *(one * one for one in (tau, least, found["lambda"])))
     return np.concatenate([again - a, besides], axis=-1), size
 
 
@@ -98,13 +98,7 @@ def _energy(f: Functions) -> Distance:
     free = [k for k in range(f.truth.mechanism.nv) if k not in assembled(f.truth.reference).given]
     whole, own = (times(M, rates) * rates for M, rates in
                   ((f("mass_matrix", q=q)["M"], v), (f("reduced_mass_matrix")["M_reduced"], v[:, free])))
-    return (own.sum(axis=-1) - whole.sum(axis=-1))[:, None], _sizes(whole, own)
-
-
-def _sizes(*terms: Array) -> Array:
-    """The largest of all terms, per state."""
-    flat = [np.abs(np.asarray(term, dtype=float)).reshape(len(term), -1).max(axis=-1) for term in terms]
-    return np.asarray(np.max(flat, axis=0))
+    return (own.sum(axis=-1) - whole.sum(axis=-1))[:, None], terms(whole, own)
 
 
 def _redundant(truth: Truth) -> bool:

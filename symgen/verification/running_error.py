@@ -13,7 +13,7 @@ import numpy as np
 from symgen.backends import printer
 from symgen.certificate.intervals import Interval
 from symgen.certificate.rounding import Arithmetic, propagate
-from symgen.functions import CLOSED, FUNCTIONS, PREPARING
+from symgen.functions import CLOSED, FUNCTIONS, PREPARING, Function
 from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS
@@ -28,7 +28,7 @@ def bounds(program: Program, truth: Truth, text: TextOptions = PLAIN) -> dict[st
     For derivatives, what is made of parameters and what loops keep, whose closed states no real type holds: what has natural
     sizes of its own is measured against those, and nothing is given here.
     """
-    if not _by_rows(program):
+    if not _by_rows(program, truth):
         return {}
     key = (program.function, program.method, program.real, text.trig)
     if key not in truth.bounds or truth.bounds[key][0] is not program:
@@ -38,21 +38,25 @@ def bounds(program: Program, truth: Truth, text: TextOptions = PLAIN) -> dict[st
 
 def units(program: Program, truth: Truth) -> dict[str, Array]:
     """One for each entry of a derivative's results: the size of an answer that is zero, in SI units."""
-    return {port.name: np.ones((truth.count, *port.shape)) for port in program.outputs} if _by_rows(program) else {}
+    return {port.name: np.ones((truth.count, *port.shape)) for port in program.outputs} if _by_rows(program, truth) else {}
 
 
-def _by_rows(program: Program) -> bool:
+def _by_rows(program: Program, truth: Truth) -> bool:
     """Whether it has no natural size: a derivative, what is made of parameters, and what loops keep."""
     if program.function not in FUNCTIONS:
         return False
     what = FUNCTIONS[program.function]
-    return what.derivative is not None or program.function in PREPARING or what.of_loops
+    return what.derivative is not None or program.function in PREPARING or _closed(what, truth)
+
+
+def _closed(what: Function, truth: Truth) -> bool:
+    return what.knows_loops and bool(truth.mechanism.loops)
 
 
 def _bounds(program: Program, truth: Truth, text: TextOptions) -> dict[str, Array]:
     entries = frozenset(first + k for first in program.quaternions for k in range(4))
     what = FUNCTIONS[program.function]
-    rounded = frozenset(array.name for array in what.arguments if array.drawn in CLOSED)
+    rounded = frozenset(array.name for array in what.arguments if array.drawn in CLOSED and _closed(what, truth))
     arithmetic = Arithmetic(program.real, trig=float(printer().ulps[text.trig]), unit_entries=entries, rounded_arguments=rounded)
     given = truth.arguments(program.function, truth.floats)
     boxes = {port.name: [Interval(x, x) for x in given[port.name].reshape(truth.count, -1).T] for port in program.inputs}

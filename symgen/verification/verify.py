@@ -83,7 +83,7 @@ def verify(
     refused |= beyond
     helpers: dict[str, Program] = {}
     if functions is not None:   # so that a function alone is checked by an identity too
-        for other in dict.fromkeys(other for name in programs for other in companions(name)):
+        for other in dict.fromkeys(other for name in programs for other in companions(name, mechanism)):
             if other not in programs and making.refusal(mechanism, other, payload) is None:
                 helpers[other] = making.made(mechanism, other, None, replace(options, effort=NORMAL))
     whole = making.together({**programs, **helpers}, mechanism, options)
@@ -139,7 +139,7 @@ def verify_programs(
     anew = given(mechanism, everything, options, seed)
     truth = Truth(anew.mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench,
                   task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments,
-                  baumgarte=options.baumgarte)
+                  described=mechanism, baumgarte=options.baumgarte)
     truth.know({f: over(truth.scalars, program) for f, program in everything.items() if f in PREPARING})
     labels = {f: f"{f}={program.method}" for f, program in programs.items()}
     total = 3 * len(programs) + 2

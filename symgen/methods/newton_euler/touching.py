@@ -10,23 +10,29 @@ from collections.abc import Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector
+from symgen.methods._closures import bias_entries, jacobian_rows
 from symgen.methods._contacts import AXES, Touching, accelerations, from_base_axes, touching
 from symgen.methods._factor import Results
+from symgen.methods._loops import borne
 from symgen.methods._outward import at_rest, outward_sweep
 from symgen.methods.newton_euler.sweeps import inward_sweep
 
 
 def contact_equation(linkage: Linkage) -> Results:
-    """M a + c − Jᵀ forces by one sweep, and how the points accelerate: what contact_forward_dynamics solves."""
+    """M a + c − Jᵀ forces by one sweep, less what loops bear; how loops and points accelerate: what contact_forward_dynamics
+    solves."""
     contacts = touching(linkage)
     motions = outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"])
     loads = _loaded(linkage, contacts, linkage.inputs["forces"], linkage.loads)
     tau, _ = inward_sweep(linkage, motions, loads)
-    return tau, [x for one in contacts for x in accelerations(linkage, motions, one)]
+    rows, a = jacobian_rows(linkage), linkage.inputs["a"]
+    left = borne(linkage, rows, tau)
+    opening = [linkage.dot(row, a) + own for row, own in zip(rows, bias_entries(linkage), strict=True)]
+    return left, opening, [x for one in contacts for x in accelerations(linkage, motions, one)]
 
 
 def impact_equation(linkage: Linkage) -> Results:
-    """M (v⁺ − v) − Jᵀ impulses, and how the points move at v⁺: what contact_impulse solves."""
+    """M (v⁺ − v) − Jᵀ impulses, less what loops bear; how loops and points move at v⁺: what contact_impulse solves."""
     contacts, rest = touching(linkage), at_rest(linkage)
     after = linkage.coupling.followed(linkage.inputs["v_after"])
     change = [x - y for x, y in zip(after, linkage.inputs["v"], strict=True)]
@@ -34,7 +40,9 @@ def impact_equation(linkage: Linkage) -> Results:
     loads = _loaded(linkage, contacts, linkage.inputs["impulses"], still)
     push, _ = inward_sweep(linkage, outward_sweep(linkage, rest, change, gravity=False), loads)
     motions = outward_sweep(linkage, rest, after, gravity=False)
-    return push, [x for one in contacts for x in accelerations(linkage, motions, one, gravity=False)]
+    rows = jacobian_rows(linkage)
+    left, opening = borne(linkage, rows, push), [linkage.dot(row, after) for row in rows]
+    return left, opening, [x for one in contacts for x in accelerations(linkage, motions, one, gravity=False)]
 
 
 def _loaded(linkage: Linkage, contacts: Sequence[Touching], forces: Sequence[Scalar],

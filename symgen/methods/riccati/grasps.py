@@ -161,7 +161,7 @@ def _opening(linkage: Linkage, grasp: Grasp, motion: Sequence[Spatial]) -> list[
 
 def _drifting(linkage: Linkage, opening: Sequence[list[Scalar]]) -> list[list[Scalar]]:
     """e less what the rows are to accelerate by, where that is an argument."""
-    wanted = iter(linkage.inputs.get("drift", [linkage.zero] * sum(map(len, opening))))
+    wanted = iter(linkage.inputs.get("opening", [linkage.zero] * sum(map(len, opening))))
     return [[x - next(wanted) for x in own] for own in opening]
 
 
