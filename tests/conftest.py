@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from symgen import methods, passes, shelf
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs import adjusting, deriving, layout, making
+from symgen.programs import adjusting, choosing, deriving, layout, making
 from tests import robots_for_tests
 from tests.oracles import CLOSED_FORMS
 from tests.robots_for_tests import MOVING, ROBOTS, robot
@@ -26,10 +25,18 @@ gc.set_threshold(200_000, 100, 1000)
 # that only look at Programs as users have them share them within a run: `as_users_have_them`.
 os.environ["SYMGEN_CACHE_PROGRAMS"] = "off"
 
-# Frames are laid out by the first choices of a search alone. Any layout gives the same answers (test_layout.py), a long search of
-# every robot here takes a quarter of an hour.
+# Frames are laid out as is known of a built-in robot, else plainly. Any layout gives the same answers (test_layout.py); a search
+# of every robot here takes a quarter of an hour, its first choices alone a tenth of all tests. `polished_here` has those.
 FULL = layout.EFFORT
 layout.EFFORT = 3
+SEARCH = layout.search
+
+
+def _plainly(mechanism: Mechanism) -> layout.Layouts:
+    return layout.Layouts()
+
+
+layout.search = _plainly
 
 # Of the layouts that a function is tried in, it is derived in one, and not compared with the others. Tests of counts have
 # `polished_here`.
@@ -41,6 +48,10 @@ def _one_choice(mechanism: Mechanism, function: str) -> tuple[layout.Layout, ...
 
 
 deriving.choices = _one_choice
+
+# Where none is named, a method is not taken to its end that needs more after the first passes than another in the end.
+LIMITS = {"DEARER": choosing.DEARER, "FEWER": choosing.FEWER}
+choosing.DEARER, choosing.FEWER = 1.0, 0
 
 # The last passes take a third of a derivation. They prove each value that they compute anew (test_resubstitute.py), and the
 # built-in robots are verified with all of them (test_verify.py); here long Programs go without. Tests of counts have
@@ -101,11 +112,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def polished_here() -> Iterator[None]:
     """Every Program goes through the last passes, in the shortest of its layouts, as a user's does."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passes, "polish", POLISH)
-        patch.setattr(deriving, "choices", CHOICES)
-        _forget(DERIVED)
+        _derive_as_users_do(patch)
+        _forget()
         yield
-    _forget(DERIVED)
+    _forget()
 
 
 @pytest.fixture
@@ -139,9 +149,8 @@ def all_as_users_have_them(derived_this_run: Path) -> Iterator[None]:
 @contextmanager
 def _as_users_have_them(folder: Path | None = None) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
+        _derive_as_users_do(patch)
         patch.setattr(layout, "EFFORT", FULL)
-        patch.setattr(passes, "polish", POLISH)
-        patch.setattr(deriving, "choices", CHOICES)
         if folder is not None:   # compiled libraries stay where they are
             patch.setattr(shelf, "cache_folder", lambda: folder)
             patch.setenv("SYMGEN_CACHE_PROGRAMS", "on")
@@ -150,10 +159,18 @@ def _as_users_have_them(folder: Path | None = None) -> Iterator[None]:
     _forget()
 
 
+def _derive_as_users_do(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(passes, "polish", POLISH)
+    patch.setattr(deriving, "choices", CHOICES)
+    patch.setattr(layout, "search", SEARCH)
+    for name, limit in LIMITS.items():
+        patch.setattr(choosing, name, limit)
+
+
 DERIVED = (deriving._attempt, making._asked, adjusting._adjusting, robots_for_tests.program)
 
 
-def _forget(caches: Iterable[Any] = (layout.layouts, *DERIVED)) -> None:
+def _forget() -> None:
     """What was derived in one layout, or without the last passes, is not taken for another's."""
-    for kept in caches:
+    for kept in (layout.layouts, *DERIVED):
         kept.cache_clear()
