@@ -58,7 +58,8 @@ choosing.DEARER, choosing.FEWER = 1.0, 0
 
 # The passes behind the first take two thirds of a derivation. They prove each value that they compute anew (test_recognize.py,
 # test_resubstitute.py), they know no method, and the built-in robots are verified with all of them (test_verify.py); here long
-# Programs go without the last ones, and the longest without those before. Tests of counts have `polished_here`.
+# Programs go without the last ones, and the longest without those before. Tests of passes have `finished_here`, those of counts
+# `polished_here`.
 LONG, LONGEST = 120, 500
 POLISH, FINISH = passes.polish, passes.finish
 
@@ -113,6 +114,15 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SYMGEN_CACHE", str(folder))
         yield folder
+
+
+@pytest.fixture
+def finished_here() -> Iterator[None]:
+    """Every Program goes through all passes but the last ones, however long it is: for tests of passes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "finish", FINISH)
+        patch.setattr(_Apart, "how", "finished")
+        yield
 
 
 @pytest.fixture
