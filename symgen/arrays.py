@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NL", "NI", "NT"] | int
+Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NL", "NI", "NA", "NT"] | int
 
 
 class Sizes(NamedTuple):
     """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named,
     wrenches that are felt, inertial parameters, base parameters, rows of the task, numbers that may change at run time, those
     that are made of them, what is judged and carried of them, rows of the joints that close loops, velocities that are
-    independent where they are closed, and contacts.
+    independent where they are closed, those that are driven, and contacts.
     """
 
     NQ: int
@@ -29,6 +29,7 @@ class Sizes(NamedTuple):
     NC: int = 0
     NL: int = 0
     NI: int = 0
+    NA: int = 0
     NT: int = 0
 
     def of(self, size: Size) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 
 LATER = ("drive", "friction_speed", "gravcomp", "loops", "start")
 """Fields that declarations have not always had."""
+NAMED = ("independent", "actuated")
+"""Likewise, and alike in what they hold, so that their names are told with them."""
 
 
 def content_of(value: Any, silent: tuple[str, ...] = ()) -> str:
@@ -34,4 +36,5 @@ def _told(value: Any) -> Any:
 def _told_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
     """What later fields say is told where it is not their default, so that a mechanism without them is called what it was."""
     own = ((one, getattr(value, one.name)) for one in fields(value) if one.name not in silent)
-    return [_told(given) for one, given in own if one.name not in LATER or given != one.default]
+    there = [(one, given) for one, given in own if one.name not in (*LATER, *NAMED) or given != one.default]
+    return [[one.name, _told(given)] if one.name in NAMED else _told(given) for one, given in there]

@@ -21,10 +21,15 @@ from symgen.derivatives import Derivative
 PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
 WRENCH = Array("wrench", (6,), "moment (3, N·m), then force (3, N), on the link from outside, at its frame's origin, in its "
                                "axes; c includes -J^T wrench", each="NW")
+GAINS = Array("gains", (2,), "Baumgarte's K_p (1/s²) and K_d (1/s), which pull open loops together: A a + gamma + K_d A v + "
+                             "K_p C(q) = 0")
 PARAMETERS = Array("parameters", ("NG",), "the numbers that may change, in the order of NAME_parameters")
 PREPARED = Array("prepared", ("NS",), "what NAME_set_parameters made of the parameters")
-AT_RUN_TIME = (PAYLOAD, WRENCH, PREPARED)
-"""Arguments that a user may ask for by naming links, or numbers. They follow the function's own in the C call, in this order."""
+ON_LINKS = (PAYLOAD, WRENCH)
+AT_RUN_TIME = (*ON_LINKS, GAINS, PREPARED)
+"""Arguments that a user may ask for, some by naming links. They follow the function's own in the C call, in this order."""
+OF_FORCES = (*ON_LINKS, PREPARED)
+"""Those that change sums of all forces."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Function:
     needs_inverse: bool = False
     """True when the function divides by the mass matrix, so that M must be positive definite."""
     feels: tuple[Array, ...] = (PAYLOAD, PREPARED)
-    """Which of AT_RUN_TIME change it: the payload changes what depends on inertia, the wrench changes sums of all forces."""
+    """Which of AT_RUN_TIME change it: the payload what depends on inertia, the wrench sums of all forces."""
     ranked_as: str = ""
     """The function whose shortest method is taken for this one too, since the two differ by one operation a joint."""
     own_inertia: bool = False
@@ -146,9 +151,9 @@ EQUATIONS = {
         Function("loop_solution", (Q_CLOSED, V_CLOSED, TAU, LOOSE), (A, LAMBDA), "what solves loop_equation",
                  needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
         Function("contact_equation", (Q, V, A, FORCES), (TAU, DRIFT), "M a + c - J^T forces, and how contacts accelerate",
-                 feels=AT_RUN_TIME, on_request=True),
+                 feels=OF_FORCES, on_request=True),
         Function("contact_solution", (Q, V, TAU, DRIFT, ACTIVE), (A, FORCES), "what solves contact_equation",
-                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+                 needs_inverse=True, feels=OF_FORCES, on_request=True),
         Function("impact_equation", (Q, V, V_AFTER, IMPULSES), (PUSH, DRIFT),
                  "M (v_after - v) - J^T impulses, and how contacts move then", feels=(PAYLOAD, PREPARED), on_request=True),
         Function("impact_solution", (Q, V, PUSH, DRIFT, ACTIVE), (V_AFTER, IMPULSES), "what solves impact_equation",
@@ -165,8 +170,9 @@ OF_LOOPS = {
                  "M a + c = tau + A^T lambda with A a + gamma = 0: what joint forces cause while loops stay closed",
                  needs_inverse=True, feels=AT_RUN_TIME),
         Function("constrained_inverse_dynamics", (Q_CLOSED, V_CLOSED, A),
-                 (Array("tau_independent", ("NI",), "torques and forces of the independent coordinates (N·m, N)"), LAMBDA),
-                 "M a + c = tau + A^T lambda, where only the independent coordinates are driven", feels=AT_RUN_TIME),
+                 (Array("tau_independent", ("NA",), "torques and forces of the actuated joints, in the order of v (N·m, N); of "
+                                                    "the independent coordinates, unless others are declared"), LAMBDA),
+                 "M a + c = tau + A^T lambda, where only the actuated joints are driven", feels=OF_FORCES),
         Function("reduced_mass_matrix", (Q_CLOSED,),
                  (Array("M_reduced", ("NI", "NI"), "of the independent coordinates: N^T M N with v = N v_independent"),),
                  "mass matrix in the independent coordinates"),
@@ -279,12 +285,12 @@ def _slope(result: Array, by: Array) -> Array:
 FUNCTIONS = Functions({
     f.name: f
     for f in (
-        Function("inverse_dynamics", (Q, V, A), (TAU,), "tau = M(q) a + C(q,v) v + g(q)", feels=AT_RUN_TIME),
-        Function("forward_dynamics", (Q, V, TAU), (A,), "a = M(q)^-1 (tau - c)", needs_inverse=True, feels=AT_RUN_TIME),
-        Function("bias_force", (Q, V), (C,), "c = C(q,v) v + g(q)", feels=AT_RUN_TIME),
+        Function("inverse_dynamics", (Q, V, A), (TAU,), "tau = M(q) a + C(q,v) v + g(q)", feels=OF_FORCES),
+        Function("forward_dynamics", (Q, V, TAU), (A,), "a = M(q)^-1 (tau - c)", needs_inverse=True, feels=OF_FORCES),
+        Function("bias_force", (Q, V), (C,), "c = C(q,v) v + g(q)", feels=OF_FORCES),
         Function("gravity_force", (Q,), (Array("g", ("NV",), "gravity force"),), "g(q)"),
         Function("mass_matrix", (Q,), (M,), "M(q)"),
-        Function("mass_matrix_and_bias", (Q, V), (M, C), "M(q) and c(q,v) in one pass", feels=AT_RUN_TIME),
+        Function("mass_matrix_and_bias", (Q, V), (M, C), "M(q) and c(q,v) in one pass", feels=OF_FORCES),
         Function("inverse_mass_matrix", (Q,), (MINV,), "M(q)^-1", needs_inverse=True),
         Function("mass_matrix_solve", (Q, B), (Array("x", ("NV",), "M^-1 b"),), "x = M(q)^-1 b", needs_inverse=True),
         Function("mass_matrix_determinant", (Q,), (Array("det", (), "determinant of the mass matrix"),), "det M(q)",
@@ -303,12 +309,12 @@ FUNCTIONS = Functions({
                  (Array("alpha", ("NB", 6), "of every link at the origin of the frame that its joint moves: angular part "
                                             "first, axes of the base, true accelerations (gravity is no part of them)"),
                   Array("alpha_tip", (6,), "likewise of the chosen frame")),
-                 "accelerations of the links that joint forces cause", needs_frame=True, needs_inverse=True, feels=AT_RUN_TIME),
+                 "accelerations of the links that joint forces cause", needs_frame=True, needs_inverse=True, feels=OF_FORCES),
         Function("interbody_forces", (Q, V, TAU),
                  (Array("F", ("NB", 6), "what its parent (or the base) exerts on every link, at the origin of the frame that its "
                                         "joint moves: moment first, axes of the base, weights borne (N·m, N)"), A),
                  "wrenches across the joints, and the accelerations they cause", needs_inverse=True, own_inertia=True,
-                 feels=AT_RUN_TIME),
+                 feels=OF_FORCES),
         Function("forward_kinematics", (Q,), (R, P), "pose of the chosen frame in the base", needs_frame=True, feels=()),
         Function("jacobian", (Q,), (J,), "twist of the chosen frame = J(q) v", needs_frame=True, feels=()),
         Function("bias_acceleration", (Q, V), (JDOT_V,),
@@ -335,11 +341,11 @@ FUNCTIONS = Functions({
                  "dh/dt at (q, v, a): what the base and the surroundings exert, weight included", keeps_mass=True,
                  needs_mass=True),
         Function("inverse_dynamics_derivatives", (Q, V, A), (DTAU_DQ, DTAU_DV, M),
-                 "derivatives of inverse dynamics, those along q by velocities (q ⊕ δ), and M", feels=AT_RUN_TIME,
+                 "derivatives of inverse dynamics, those along q by velocities (q ⊕ δ), and M", feels=OF_FORCES,
                  on_request=True),
         Function("forward_dynamics_derivatives", (Q, V, TAU), (DA_DQ, DA_DV, MINV),
                  "derivatives of forward dynamics, those along q by velocities (q ⊕ δ), and M^-1, which is that along tau",
-                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+                 needs_inverse=True, feels=OF_FORCES, on_request=True),
         Function("integrate", (Q, V, DT), (Q_NEXT,),
                  "q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion "
                  "stays as long as it was", feels=()),
@@ -349,14 +355,14 @@ FUNCTIONS = Functions({
                  feels=()),
         Function("step", (Q, V, TAU, INSTANT), (Q_NEXT, V_NEXT),
                  "one step of semi-implicit Euler: v_next = v + M^-1 (tau - c) dt, then q moved for a time dt by v_next",
-                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+                 needs_inverse=True, feels=OF_FORCES, on_request=True),
         Function("step_rk4", (Q, V, TAU, INSTANT), (Q_NEXT, V_NEXT),
                  "one step of the classical Runge-Kutta method of order 4 at constant tau (of a joint of several, Munthe-Kaas's)",
-                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+                 needs_inverse=True, feels=OF_FORCES, on_request=True),
         Function("coriolis_matrix", (Q, V), (CORIOLIS,), "C(q,v) with dM/dt - 2 C skew-symmetric and C v = c - g",
                  on_request=True),
         Function("mass_matrix_coriolis_and_bias", (Q, V), (M, CORIOLIS, C), "M(q), C(q,v) and c(q,v) in one pass",
-                 feels=AT_RUN_TIME, on_request=True),
+                 feels=OF_FORCES, on_request=True),
         Function("regressor", (Q, V, A),
                  (Array("Y", ("NV", "NP"), "ten columns for every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz "
                                            "zz (kg·m²) about the origin of its frame, in its axes"),),
@@ -381,7 +387,7 @@ FUNCTIONS = Functions({
                  needs_inverse=True, on_request=True),
         Function("contact_forward_dynamics", (Q, V, TAU, ACTIVE), (A, FORCES),
                  "a and forces with M a + c = tau + J^T forces where the points of active contacts do not accelerate; cones of "
-                 "friction and lifting off are a controller's", needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+                 "friction and lifting off are a controller's", needs_inverse=True, feels=OF_FORCES, on_request=True),
         Function("contact_impulse", (Q, V, ACTIVE), (V_AFTER, IMPULSES),
                  "v_after and impulses with M (v_after - v) = J^T impulses where the points of active contacts stand still: an "
                  "impact without bouncing", needs_inverse=True, feels=(PAYLOAD, PREPARED), on_request=True),

@@ -33,6 +33,9 @@ SELDOM = ("log", "atan2")
 
 SPARE = "spare"
 """What a Program's last result is called where it is none: rows that compute a second time what others do. A pass chooses."""
+ONES = "ones"
+"""What a Program's last argument is called where it is none: numbers that are 1, which the passes do not know. What is equal for
+that reason alone is computed apart."""
 
 
 class Row(NamedTuple):

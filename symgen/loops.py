@@ -78,6 +78,24 @@ def start_fault(start: Sequence[tuple[str, tuple[Fraction, ...]]], loops: Sequen
     return None
 
 
+def choice_fault(what: str, names: Sequence[str], loops: Sequence[object], known: Mapping[str, Sequence[int]]
+                 ) -> tuple[str, str] | None:
+    """The same of the joints that are declared to be `what`; `known`: the entries of v of each joint and of each velocity."""
+    if names and not loops:
+        return f"{what} joints are declared, and there is no loop to be closed by the others", "leave them out"
+    taken: set[int] = set()
+    for name in names:
+        where = f"'{name}' is declared to be {what}"
+        if name not in known:
+            return f"{where}, and no joint of this name moves", f"name some of {', '.join(list(known)[:SHOWN])}"
+        if not known[name]:
+            return f"{where}, and follows another joint", "name that one"
+        if taken & {*known[name]}:
+            return f"{where} twice", "name each joint once"
+        taken |= {*known[name]}
+    return None
+
+
 def fault(loops: Sequence[Loop], bodies: int) -> tuple[str, str] | None:
     """What is wrong with the loops of a mechanism of so many bodies, and what to do; None where nothing is."""
     named: set[str] = set()

@@ -29,7 +29,7 @@ from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive, speed_fault
 from symgen.errors import MechanismError
 from symgen.functions import Sizes
 from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
-from symgen.loops import Loop, Start, counted, start_fault
+from symgen.loops import Loop, Start, choice_fault, counted, start_fault
 from symgen.loops import fault as loops_fault
 from symgen.names import nearest
 from symgen.poses import Z_AXIS, ZERO3, Pose, Shift, Vector3
@@ -144,6 +144,10 @@ class Mechanism:
     """Joints between links of the tree that close loops."""
     start: Start = ()
     """Where closing them starts, in the order of the joints; those that it leaves out start at their neutral coordinates."""
+    independent: tuple[str, ...] = ()
+    """Joints, or velocities, on which all others hang where loops are closed; none for the first that can be."""
+    actuated: tuple[str, ...] = ()
+    """Those that are driven; none for the independent ones."""
 
     def __post_init__(self) -> None:
         if len(self.joints) != len(self.bodies):
@@ -185,6 +189,8 @@ class Mechanism:
             raise MechanismError(f"{self.name}: {slow[0]}; {slow[1]}")
         wrong = loops_fault(self.loops, len(self.bodies)) or start_fault(
             self.start, self.loops, {joint.name: (joint.type.nq, joint.type.quaternion) for joint in self.joints})
+        for what, chosen in (("independent", self.independent), ("actuated", self.actuated)):
+            wrong = wrong or (choice_fault(what, chosen, self.loops, self.velocities_of) if chosen else None)
         if wrong is not None:
             raise MechanismError(f"{self.name}: {wrong[0]}; {wrong[1]}")
 
@@ -288,6 +294,12 @@ class Mechanism:
     def velocity_names(self) -> tuple[str, ...]:
         """Of each entry of v likewise, as in "base.vx"."""
         return _named((joint.name, joint.type.velocities) for joint in self.leading)
+
+    @cached_property
+    def velocities_of(self) -> dict[str, tuple[int, ...]]:
+        """The entries of v of each joint, and of each name of a velocity."""
+        own = {joint.name: tuple(range(at.start, at.stop)) for joint, at in zip(self.joints, self.v_slices, strict=True)}
+        return own | {name: (k,) for k, name in enumerate(self.velocity_names)}
 
     @property
     def nq(self) -> int:

@@ -44,7 +44,8 @@ class ProgramOptions:
     (`symgen.functions.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
     of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at
     run time (`symgen.description.adjustable`), and with `floors` what is made of them holds the least that divisors may be. What
-    is about loops holds where they are closed; with `anywhere` beside the loops too, as it must to be differentiated.
+    is about loops holds where they are closed; with `anywhere` beside the loops too, as it must to be differentiated, and with
+    `baumgarte` as well, by which open loops are pulled together with gains at run time.
     """
 
     real: str = "double"
@@ -61,6 +62,7 @@ class ProgramOptions:
     parameters: tuple[str, ...] = ()
     floors: bool = False
     anywhere: bool = False
+    baumgarte: bool = False
 
     def __post_init__(self) -> None:
         nearest(self.real, REALS, "real type")
@@ -123,8 +125,13 @@ class ProgramOptions:
         return self.parameters or None
 
     @property
+    def gains(self) -> str | None:
+        """What the argument of that name belongs to; None where it is not asked for."""
+        return "baumgarte" if self.baumgarte else None
+
+    @property
     def at_run_time(self) -> dict[str, tuple[str, ...]]:
-        """The links, or the numbers, of every run-time argument that is asked for, by the argument's name."""
+        """The links, the numbers or the term of every run-time argument that is asked for, by the argument's name."""
         asked = {argument.name: names_of(getattr(self, argument.name)) for argument in AT_RUN_TIME}
         return {name: links for name, links in asked.items() if links}
 

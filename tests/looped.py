@@ -49,10 +49,13 @@ def _body(name: str, parent: str, joint: str, axis: str, xyz: str, rpy: str) -> 
             f'joint = {{ name = "{name}_joint", type = "{joint}"{along}, xyz = {xyz}, rpy = {rpy} }}')
 
 
-def doubled(robot: Mechanism) -> Mechanism:
-    """The same with its first loop closed twice, so that each of its rows is said again."""
+def doubled(robot: Mechanism, turned: bool = False) -> Mechanism:
+    """The same with its first loop closed twice, so that each of its rows is said again; if `turned` in the axes of the other
+    end, so that they say the same by twos.
+    """
     (first, *others) = robot.loops
-    return replace(robot, loops=(first, replace(first, name="again"), *others))
+    ends = {"first": first.second, "second": first.first} if turned else {}
+    return replace(robot, loops=(first, replace(first, name="again", **ends), *others))
 
 
 def bennett() -> Mechanism:

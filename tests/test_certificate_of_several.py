@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgen.certificate.backward import _locked, backward, closed_root, constant_roots, open_root, share
+from symgen.certificate.backward import backward, closed_root, constant_roots, open_root, share
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes, drawn
 from symgen.certificate.divisors import Floor, divisor_floors, floors, own_inertias, with_quaternions
@@ -167,7 +167,7 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
         found, outward = bodies.rates(k), bodies.outward(k)
         assert not isinstance(found, str), found
         assert sorted(found) == outward
-        still = _locked(bodies, k, found)
+        still = bodies.locked(k, found)
         assert still is not None
         for shares, free in ((found, outward), (still, outward[1:])):
             for b in free:

@@ -28,9 +28,10 @@ from symgen.options import ProgramOptions
 from symgen.programs import deriving, making
 from symgen.programs.choosing import methods_for
 from symgen.reference import contacts
+from symgen.reference.precision import arb
 from symgen.reference.states import draw_states
 from symgen.verification.algebra import check_algebra
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import in_machine_reals, over
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from tests.robots_for_tests import random_mechanism
@@ -148,6 +149,18 @@ def test_a_rigid_foot_at_rest_takes_the_least_forces() -> None:
     for own, f in zip(A, forces, strict=True):
         least = np.linalg.pinv(own.T) @ (own.T @ f)
         assert np.abs(least - f).max() < 1e-8 * np.abs(f).max()   # forces that do nothing are damped by 1e-6: round-off counts so
+
+
+@pytest.mark.parametrize("corners", [2, 4])
+def test_the_least_forces_leave_the_accelerations_their_digits(corners: int) -> None:
+    """How the corners of one foot share a force is known to fewer."""
+    made = robot("on a free joint")
+    run = symgen.program(made, DYNAMICS, "riccati", contact=FOUR_POINTS[:corners])
+    given = {name: draw_states(made, 4, 1)[name].astype(float) for name in ("q", "v", "tau")}
+    given |= {"v": 0 * given["v"], "active": np.ones((4, corners))}
+    scalars = arb(60)
+    exact = over(scalars, run)({name: scalars.array(x) for name, x in given.items()})["a"].astype(float)
+    assert (np.abs(in_machine_reals(run)(given)["a"] - exact).max(axis=1) < 1e-13 * np.abs(exact).max(axis=1)).all()
 
 
 # -- a foreign judge -----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 `ranges` is the box of states that it speaks of, and `boxes` its cells; `bodies` is what the links say of the exact D_k.
 `recognition` tells which rows are pivots, by their values at the states of `samples`. Two analyses bound the round-off:
-`rounding` the forward errors of the rows, in `intervals`; `backward` the backward error of what `elimination` reads.
+`rounding` the forward errors of the rows, in `intervals`; `backward` the backward error of what `elimination` reads. `held` has
+the pivots of what forces of loops and contacts feel.
 """
 
 from __future__ import annotations

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import flint
 
-from symgen.certificate.bodies import Ball, Bodies
+from symgen.certificate.bodies import Ball
 from symgen.certificate.elimination import Elimination, Sum
 from symgen.certificate.rounding import Arithmetic, Rounded
 from symgen.certificate.samples import Pair
@@ -38,21 +39,42 @@ Roots = Mapping[int, Ball]
 """t by entry of v, of which a joint may have several; what is called a joint here is one of these."""
 
 
+class Energies(Protocol):
+    """What is known of a positive definite matrix: `symgen.certificate.bodies.Bodies` of M."""
+
+    @property
+    def joints(self) -> range: ...
+
+    def name(self, k: int) -> str: ...
+
+    def composite(self, k: int) -> Ball:
+        """An upper bound of M_kk."""
+
+    def outward(self, k: int) -> list[int]:
+        """k and all that is eliminated before it and coupled with it, ascending."""
+
+    def rates(self, k: int) -> Rates | str:
+        """C of `outward`, with Σ e² ≤ xᵀMx; or why there is none."""
+
+    def locked(self, k: int, rates: Rates) -> Rates | None:
+        """C of what is outward of k, which is locked itself; None where there is none."""
+
+
 @dataclass(frozen=True)
 class Backward:
     """E over the box, `data` and `gamma` of each entry; `largest` is the largest M_ii of all joints."""
 
     elimination: Elimination
-    bodies: Bodies
+    bodies: Energies
     data: Mapping[Pair, Ball]
     gamma: Mapping[Pair, Ball]
     largest: Ball
 
 
-def backward(elimination: Elimination, bodies: Bodies, rows: Mapping[int, Rounded], arithmetic: Arithmetic) -> Backward:
+def backward(elimination: Elimination, bodies: Energies, rows: Mapping[int, Rounded], arithmetic: Arithmetic) -> Backward:
     """The backward error of an elimination whose leaves are known by `rows`."""
     with constants.precision():
-        largest = _most(bodies.composite(k) for k in range(bodies.mechanism.nv))
+        largest = _most(bodies.composite(k) for k in bodies.joints)
         data = {pair: _data(one, rows, arithmetic, largest) for pair, one in elimination.sums.items()}
         gamma = {pair: _gamma(one.depth + ROUNDINGS, arithmetic) for pair, one in elimination.sums.items()}
     return Backward(elimination, bodies, data, gamma, largest)
@@ -80,7 +102,7 @@ def share(error: Backward, joint: int, roots: Roots) -> Ball | str:
     inside = [b for b in error.bodies.outward(joint) if b in error.elimination.joints]
     missing = [b for b in inside if b != joint and b not in roots]
     if missing:
-        return f"the pivot of joint '{error.bodies.mechanism.velocity_names[missing[0]]}' has none"
+        return f"the pivot of {error.bodies.name(missing[0])} has none"
     with constants.precision():
         root = open_root(error, joint, rates, roots)
         if root is None:
@@ -95,7 +117,7 @@ def open_root(error: Backward, joint: int, rates: Rates, roots: Roots) -> Ball |
     t ≤ (√M_kk + ‖Cᵀ|E_Ok|‖)/√(1 − η), where E_Ok has t in it: |E_Ok| ≤ data + γ t t_O.
     """
     outer = [b for b in error.bodies.outward(joint) if b in error.elimination.joints and b != joint]
-    still = _locked(error.bodies, joint, rates)
+    still = error.bodies.locked(joint, rates)
     if still is None:
         return None
     eta = _norm(error, outer, still, roots)
@@ -108,16 +130,6 @@ def open_root(error: Backward, joint: int, rates: Rates, roots: Roots) -> Ball |
         return None
     root = (error.bodies.composite(joint).sqrt() + data) / (1 - eta).sqrt() / (1 - grown)
     return root if root**2 < 2 * error.largest else None
-
-
-def _locked(bodies: Bodies, joint: int, rates: Rates) -> Rates | None:
-    """C of what is outward of `joint`, which is locked itself: its body stands still, or has the later velocities of its joint
-    left. None where there is none."""
-    body, _ = bodies.mechanism.dofs[joint]
-    if joint + 1 in bodies.entries(body):
-        later = bodies.rates(joint + 1)
-        return None if isinstance(later, str) else later
-    return {b: {c: x for c, x in one.items() if c != body} for b, one in rates.items() if b != joint}
 
 
 def _norm(error: Backward, inside: Iterable[int], rates: Rates, roots: Roots) -> Ball:

@@ -16,7 +16,7 @@ complement grows with its matrix.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -76,6 +76,14 @@ class Bodies:
         with constants.precision():
             self.links = declared(mechanism).links
             self.columns = [columns(joint) for joint in mechanism.joints]
+
+    @property
+    def joints(self) -> range:
+        """The entries of v."""
+        return range(self.mechanism.nv)
+
+    def name(self, k: int) -> str:
+        return f"joint '{self.mechanism.velocity_names[k]}'"
 
     def carried(self, i: int) -> list[int]:
         """Body i and all that it carries, ascending."""
@@ -197,6 +205,15 @@ class Bodies:
                     return found
                 shares |= dict(zip(self.entries(b), found, strict=True))
             return shares
+
+    def locked(self, k: int, rates: Mapping[int, Mapping[int, Ball]]) -> Mapping[int, Mapping[int, Ball]] | None:
+        """The same of what is outward of k, which is locked itself: its body stands still, or has the later velocities of its
+        joint left. None where there is none."""
+        body, _ = self.mechanism.dofs[k]
+        if k + 1 in self.entries(body):
+            later = self.rates(k + 1)
+            return None if isinstance(later, str) else later
+        return {b: {c: x for c, x in one.items() if c != body} for b, one in rates.items() if b != k}
 
     def _alone(self, i: int, of: int) -> Alone | str:
         """Body i as its joint's velocities from `of` on can move it."""

@@ -5,12 +5,13 @@ The bound of the exact number is proved for every configuration (`bodies`), in r
 The bound of the computed number is proved over the box of `ranges`, by the better of two analyses: the rows' own forward
 errors (`rounding`), and the backward error of the elimination (`elimination`, `backward`). Which row is which D_k is decided by
 its value at random states (`recognition`). What cannot be proved is 'no certificate', with the reason.
-A divisor that is no pivot may be a sum of squares and a constant: then it has a bound by its form (`squares`).
+Pivots of what forces of constraints feel have a bound where that is damped (`held`). A divisor that is no pivot may be a sum of
+squares and a constant: then it has a bound by its form (`squares`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -19,6 +20,7 @@ import flint
 import numpy as np
 
 from symgen.backends import printer
+from symgen.certificate import held
 from symgen.certificate.backward import Backward, Roots, backward, closed_root, constant_roots, share
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
@@ -53,7 +55,8 @@ class Floor:
 
     `joint` (an entry of v; None: no pivot) says whose pivot row `row` is. `exact` ≤ D_k for all q, `lost` bounds the round-off
     over the box, and `floor` = `exact` − `lost` ≤ the computed D_k; None with the reason where that is not proved. A sum of
-    squares and a constant is no pivot, and has its bound in any state, with nothing `lost`.
+    squares and a constant is no pivot, and has its bound in any state, with nothing `lost`. A pivot of another matrix says so in
+    `what`.
     """
 
     row: int
@@ -62,6 +65,7 @@ class Floor:
     lost: Fraction | None = None
     floor: Fraction | None = None
     reason: str = ""
+    what: str = ""
 
     @property
     def certified(self) -> bool:
@@ -151,22 +155,44 @@ def floors(mechanism: Mechanism, program: Program, options: ProgramOptions, text
     formed = {row: rounded_down(bound) for row, bound in least(program, others).items()}
     found = [Floor(row, None, formed[row], Fraction(0), formed[row]) if row in formed else
              Floor(row, None, reason="it is no pivot of the mass matrix") for row in others]
-    if not pivots:
+    felt = held.felt(recognised, options) if len(formed) < len(others) else None
+    if not pivots and felt is None:
         return sorted(found, key=lambda floor: floor.row)
     bodies = Bodies(mechanism, ranges, options.payload)
     owns = own_inertias(mechanism, bodies)
     known = {row: _between(exact, bodies.composite(joint)) for row, joint in pivots.items()
              if (exact := owns[joint].value) is not None}
     forward = propagate(program, boxes(program, ranges), arithmetic, known, needs(program, divisors))
-    error = _backward(recognised, bodies, forward, arithmetic)
-    roots = {} if isinstance(error, str) else constant_roots(error)
+    found += _outside_in(pivots, owns, forward, _backward(recognised, bodies, forward, arithmetic))
+    of_forces = {} if felt is None else {one.row: one for one in _of_forces(felt, bodies, ranges, options, forward, arithmetic)}
+    found = [floor if floor.joint is not None else of_forces.get(floor.row, floor) for floor in found]
+    return sorted(found, key=lambda floor: floor.row)
+
+
+def _outside_in(pivots: Mapping[int, int], owns: Sequence[Own], forward: Mapping[int, Rounded],
+                error: Backward | str) -> list[Floor]:
+    """The certificates of pivots by row, from the last joint to the first: each that has one bounds the round-off of the next."""
+    found, roots = [], {} if isinstance(error, str) else constant_roots(error)
     for row, joint in sorted(pivots.items(), key=lambda item: item[1], reverse=True):
         floor = _floor(row, joint, owns[joint], forward[row], error, roots)
         if floor.certified and not isinstance(error, str) and error.elimination.pivots[joint] == row:
             root = closed_root(error, joint)
             roots = roots if root is None else {**roots, joint: root}
         found.append(floor)
-    return sorted(found, key=lambda floor: floor.row)
+    return found
+
+
+def _of_forces(felt: held.Felt, bodies: Bodies, ranges: Ranges, options: ProgramOptions, forward: Mapping[int, Rounded],
+               arithmetic: Arithmetic) -> list[Floor]:
+    """Those of the pivots of what forces of constraints feel: all have one bound, where that is damped."""
+    pivots = {row: k for row, k in felt.recognition.divisors.items() if k is not None}
+    mu = held.least_damping(felt.recognition, bodies, ranges, options) if felt.damped else Fraction(0)
+    if not mu > 0:
+        why = held.LOST if felt.damped else held.SINGULAR
+        return [Floor(row, None, reason=why, what=felt.what(k)) for row, k in pivots.items()]
+    owns = [Own("", "", mu)] * len(felt.recognition.samples.joints)
+    found = _outside_in(pivots, owns, forward, held.error_of(felt.recognition, mu, forward, arithmetic))
+    return [replace(one, joint=None, what=felt.what(pivots[one.row])) for one in found]
 
 
 def _between(least: Fraction, most: Any) -> tuple[float, float]:

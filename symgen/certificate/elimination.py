@@ -261,7 +261,7 @@ def _constants(reader: _Reader, sums: Mapping[Pair, Sum], kept: frozenset[int]) 
     for pair, one in {**sums, **dict.fromkeys(exact, Sum())}.items():
         for k in reader.left_out(pair, one):
             if k in reader.pivots:
-                raise NoElimination("the rows do not eliminate the mass matrix entry by entry")
+                raise NoElimination("the rows do not eliminate the matrix entry by entry")
             if k not in kept:
                 merged.add(k)
             elif all(reader.is_constant((i, k)) for i in pair):

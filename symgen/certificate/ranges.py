@@ -33,6 +33,8 @@ _PAYLOAD: tuple[Range, ...] = (
 _WRENCH: tuple[Range, ...] = (*[(Fraction(-10), Fraction(10))] * 3, *[(Fraction(-100), Fraction(100))] * 3)
 _STEP: tuple[Range, ...] = ((Fraction(-1), Fraction(1)),)
 """Of a time step (s)."""
+_GAINS: tuple[Range, ...] = ((Fraction(0), Fraction(10_000)), (Fraction(0), Fraction(200)))
+"""Of what pulls open loops together (1/s², 1/s)."""
 _PARAMETER: Range = (Fraction(-100), Fraction(100))
 """Of an inertial parameter of a link: kg, kg·m or kg·m²."""
 _SWITCH: Range = (Fraction(0), Fraction(1))
@@ -42,6 +44,7 @@ _STATED = {
     "dt": "dt: time steps within ±1 s",
     "payload": "payload: a load that a body can be, mass up to 5 kg, centre within ±0.2 m along each axis, moments to 0.2 kg m²",
     "wrench": "wrench: moments up to 10 N m, forces up to 100 N",
+    "gains": "gains: K_p from 0 to 10000 1/s^2, K_d from 0 to 200 1/s",
 }
 
 
@@ -109,7 +112,7 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION,
     n = mechanism.nv
     return Ranges({"q": tuple(positions), "v": tuple(velocities), "a": ((-acceleration, acceleration),) * n,
                    "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH * wrenches,
-                   "pi": (_PARAMETER,) * mechanism.sizes.NP, "dt": _STEP, "q_next": tuple(positions),
+                   "gains": _GAINS, "pi": (_PARAMETER,) * mechanism.sizes.NP, "dt": _STEP, "q_next": tuple(positions),
                    "restitution": ((Fraction(0), Fraction(1)),), **({"active": (_SWITCH,) * contacts} if contacts else {})},
                   (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere))
 

@@ -57,9 +57,10 @@ Meaning = TypeVar("Meaning", Pivot, Multiplier | Gain)
 class Recognition:
     """What the rows of `program` are. The sign is left open: a row may hold the negative of a multiplier or a gain."""
 
-    def __init__(self, mechanism: Mechanism, program: Program, options: ProgramOptions) -> None:
+    def __init__(self, mechanism: Mechanism, program: Program, options: ProgramOptions, samples: Samples | None = None) -> None:
+        """`samples` where another matrix than M is eliminated."""
         self.mechanism, self.function, self.rows = mechanism, derivatives.of(program.function), program.rows
-        self.samples = Samples.drawn(mechanism, program, options)
+        self.samples = samples or Samples.drawn(mechanism, program, options)
 
     @cached_property
     def divisors(self) -> dict[int, int | None]:

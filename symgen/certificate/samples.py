@@ -24,7 +24,7 @@ from symgen.options import ProgramOptions
 from symgen.reference.arrays import added, cross, times, transposed
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars, arb, atan2
-from symgen.reference.states import draw_states
+from symgen.reference.states import draw_besides, draw_states
 
 DIGITS, STATES, SEED = 80, 3, 271828
 _EQUAL = flint.arb(10) ** -40
@@ -61,12 +61,14 @@ class Samples:
         states = {name: scalars.array(x)
                   for name, x in draw_states(mechanism, STATES, SEED, options.payload, options.wrench,
                                              {port.name: port.shape for port in program.inputs}).items()}
+        if "active" in states:   # no switches, which make rows equal that are not
+            states["active"] = scalars.array(draw_besides({"switches": states["active"].shape[1:]}, STATES, SEED)["switches"])
         reference = Reference(mechanism, scalars, payload=options.payload)
         with scalars.working():
             mass = reference.mass_matrix(states["q"], states.get("payload"))
             size = max(abs(x).abs_upper() for x in np.diagonal(mass, axis1=-2, axis2=-1).ravel())
-            eliminated = _eliminated(mass, _carriers(mechanism, reference))
-            return cls(program, _values(program, states, scalars), eliminated, size, reference, states)
+            found = eliminated(mass, _carriers(mechanism, reference))
+            return cls(program, _values(program, states, scalars), found, size, reference, states)
 
     @property
     def scalars(self) -> Scalars:
@@ -74,8 +76,12 @@ class Samples:
 
     @property
     def joints(self) -> range:
-        """The entries of v, which the elimination counts."""
-        return range(self.reference.mechanism.nv)
+        """The rows of the matrix: of M the entries of v."""
+        return range(sum(i == k for i, k in self.elimination.reduced))
+
+    def valued(self, program: Program) -> tuple[Values, ...]:
+        """Every row of another Program at the same states."""
+        return _values(program, self.states, self.scalars)
 
     def same(self, a: Values, b: Values) -> int:
         """1 where both are the same number at every state, −1 where one is the other's negative, else 0."""
@@ -111,11 +117,7 @@ class Samples:
         """
         with self.scalars.working():
             placed, rates = self.reference.placements(self.states["q"]), self._free_rates(k)
-            axes, origin = (self.scalars.array(np.array(x, dtype=object)) for x in placement)
-            axes = axes if slack.is_still else axes @ transposed(self._spun(slack))
-            body = placed[self.reference.mechanism.dofs[k][0]]
-            turn = body.turn[0]
-            about = body.shift[0] + times(turn, origin)
+            axes, about = self.seen_from(self.reference.mechanism.dofs[k][0], placement, slack)
             moment, force = 0 * about, 0 * about
             for part in self.reference.parts(self.states.get("payload")):
                 support = self.reference.supports[part.body]
@@ -127,8 +129,16 @@ class Samples:
                     push = part.mass[..., None] * times(linear, x)
                     spin = times(at.turn[0], times(part.inertia, times(transposed(at.turn[0]), times(angular, x))))
                     moment, force = moment + spin + cross(centre - about, push), force + push
-            back, pivot = transposed(turn @ axes), np.array(self.elimination.reduced[k, k], dtype=object)[:, None]
+            back, pivot = transposed(axes), np.array(self.elimination.reduced[k, k], dtype=object)[:, None]
             return [tuple(column) for vector in (moment, force) for column in (times(back, vector) / pivot).T]
+
+    def seen_from(self, link: int, placement: tuple[Mat3, Vec3], slack: Spin = STILL) -> tuple[Array, Array]:
+        """The axes (STATES, 3, 3) and the origin (STATES, 3) of a frame on a link at `placement`, its axes turned back by `slack`
+        about their z axis."""
+        axes, origin = (self.scalars.array(np.array(x, dtype=object)) for x in placement)
+        axes = axes if slack.is_still else axes @ transposed(self._spun(slack))
+        body = self.reference.placements(self.states["q"])[link]
+        return body.turn[0] @ axes, body.shift[0] + times(body.turn[0], origin)
 
     def _spun(self, spin: Spin) -> Array:
         """A turn about z (STATES, 3, 3), the angle summed up from the joints'."""
@@ -175,7 +185,7 @@ def _values(program: Program, states: dict[str, Array], scalars: Scalars) -> tup
     return tuple(tuple(np.broadcast_to(np.asarray(x, dtype=object), (STATES,))) for x in found)
 
 
-def _eliminated(M: Array, supports: list[list[int]]) -> Elimination:
+def eliminated(M: Array, supports: list[list[int]]) -> Elimination:
     """SA (25)-(30): M_ij, and what is left of it, vanishes but for those that `supports` say of every entry of v."""
     n = M.shape[-1]
     rows = {(i, j): M[:, i, j] for j in range(n) for i in supports[j]}

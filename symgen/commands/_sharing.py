@@ -29,9 +29,10 @@ OFF, DRIVES = (".urdf", ".xacro"), ("armature", "damping", "friction")
 
 _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": None, "base": "fixed", "strict": False, "drives": None,
-    "friction_speed": None, "distribution": None, "model": None, "xacro": [], "package": [], "real": "double",
-    "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
+    "friction_speed": None, "independent": [], "actuated": [], "distribution": None, "model": None, "xacro": [], "package": [],
+    "real": "double", "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
     "jacobian_order": "angular", "task_rows": None, "contact": None, "effort": NORMAL, "parameter": [],
+    "baumgarte": False,
 }
 """Options that a generated folder has already decided, with their defaults."""
 
@@ -56,6 +57,12 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
                               "damping, friction, stiffness, gravcomp, with commas (default: on for all but URDF)")
     reading.add_argument("--friction-speed", metavar="SPEED",
                          help="friction is -friction*v/sqrt(v^2 + SPEED^2), in rad/s or m/s (default 0.001)")
+    reading.add_argument("--independent", action="append", default=[], metavar="JOINT",
+                         help="of a robot with loops, a joint on whose velocity all others hang, as reduced_mass_matrix counts "
+                              "them; as many as the loops leave free; repeatable, or with commas")
+    reading.add_argument("--actuated", action="append", default=[], metavar="JOINT",
+                         help="likewise a joint that is driven, as constrained_inverse_dynamics takes it (default: the "
+                              "independent ones); repeatable, or with commas")
     reading.add_argument("--from", dest="distribution", metavar="PACKAGE",
                          help="ROBOT is the name of a file in this installed Python package, such as example-robot-data")
     reading.add_argument("--model", metavar="NAME", help="which model, of a file that holds several")
@@ -75,10 +82,16 @@ def read(options: Namespace) -> Mechanism:
     start = perf_counter()
     mechanism = load(options.robot, lock=locks(options.lock), gravity=options.gravity, snap=options.snap, mimic=options.mimic,
                      strict=options.strict, base=options.base, drives=options.drives, friction_speed=options.friction_speed,
+                     independent=_listed(options.independent), actuated=_listed(options.actuated),
                      distribution=options.distribution, model=options.model, xacro=_pairs(options.xacro, "--xacro", ":="),
                      packages=_pairs(options.package, "--package", "="))
     log().info("%.2f s reading %s", perf_counter() - start, options.robot)
     return mechanism
+
+
+def _listed(words: Iterable[str]) -> list[str] | None:
+    """The names of a repeated option, which may have several with commas; None where it is not given."""
+    return [name.strip() for word in words for name in word.split(",")] or None
 
 
 def _pairs(words: Iterable[str], flag: str, sign: str) -> dict[str, str]:
@@ -158,6 +171,7 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
     parser.add_argument("--parameter", action="append", default=[], metavar="NAME",
                         help="a number that may change at run time: LINK.mass, LINK.centre, LINK.inertia, LINK for all three, "
                              "payload:LINK, gravity, or a pattern such as '*.mass'; repeatable")
+    baumgarte_argument(parser)
     parser.add_argument("--effort", default=NORMAL, metavar="normal|high",
                         help="high: search for fewer operations for minutes; Ctrl-C ends the search with what it has found")
 
@@ -181,6 +195,14 @@ def contact_argument(parser: Parser) -> None:
                              "where it does not; repeatable")
 
 
+def baumgarte_argument(parser: Parser) -> None:
+    """--baumgarte."""
+    parser.add_argument("--baumgarte", action="store_true",
+                        help="pull open loops together: constrained_forward_dynamics takes one more argument gains[2], K_p "
+                             "(1/s²) and K_d (1/s) of A a + gamma + K_d A v + K_p C(q) = 0, and what is about loops holds beside "
+                             "them too")
+
+
 def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
     """What the options of `program_arguments` ask of a Program; `real` is the type where none was asked for."""
     from symgen.options import ProgramOptions
@@ -188,7 +210,7 @@ def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
     return ProgramOptions(options.real or real, frame=options.frame, payload=options.payload, wrench=options.wrench,
                           jacobian_frame=options.jacobian_frame, jacobian_order=options.jacobian_order,
                           task_rows=options.task_rows, contact=options.contact, effort=options.effort,
-                          parameters=tuple(options.parameter))
+                          parameters=tuple(options.parameter), baumgarte=options.baumgarte)
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:

@@ -8,6 +8,7 @@ from symgen.commands import Parser
 from symgen.commands._sharing import (
     Progress,
     as_json,
+    baumgarte_argument,
     contact_argument,
     function_arguments,
     functions,
@@ -25,6 +26,7 @@ def arguments(parser: Parser) -> None:
     robot_arguments(parser)
     function_arguments(parser)
     contact_argument(parser)
+    baumgarte_argument(parser)
     parser.add_argument("--native", action="store_true", help="compile for this processor (-march=native)")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
@@ -37,7 +39,7 @@ def run(options: Namespace) -> int:
     warn(mechanism, options.robot, ("warning",))
     with Progress() as progress:
         measured = bench(mechanism, functions(options.functions), native=options.native, progress=progress,
-                         contact=options.contact)
+                         contact=options.contact, baumgarte=options.baumgarte)
     name_frame(mechanism, options.functions)
     print(as_json(measured.facts()) if options.json else str(measured))
     return 0

@@ -8,6 +8,7 @@ from symgen.commands import Parser
 from symgen.commands._sharing import (
     Progress,
     as_json,
+    baumgarte_argument,
     contact_argument,
     functions,
     name_frame,
@@ -27,6 +28,7 @@ def arguments(parser: Parser) -> None:
                         help="a function, by every method or by those named; repeatable (default: all that have a choice)")
     task_rows_argument(parser, "operational_inertia and dynamically_consistent_inverse")
     contact_argument(parser)
+    baumgarte_argument(parser)
     parser.add_argument("--plot", metavar="FILE", help="draw operations, time and round-off as bars, to a .svg or .png file")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
@@ -44,7 +46,7 @@ def run(options: Namespace) -> int:
         draw = drawer(options.plot)   # a missing library or an unknown ending is said before the long work
     with Progress() as progress:
         compared = compare(mechanism, functions(options.functions), progress=progress, task_rows=options.task_rows,
-                           contact=options.contact)
+                           contact=options.contact, baumgarte=options.baumgarte)
     name_frame(mechanism, options.functions)
     if draw is not None:
         draw(compared)

@@ -43,10 +43,8 @@ def run(options: Namespace) -> int:
     with Progress() as progress:
         report = verify(robot, functions(options.functions), options.states, real=options.real, frame=options.frame,
                         payload=options.payload, wrench=options.wrench, jacobian_frame=options.jacobian_frame,
-                         jacobian_order=options.jacobian_order, task_rows=options.task_rows, contact=options.contact,
-                         effort=options.effort,
-                        parameters=options.parameter,
-                         progress=progress)
+                        jacobian_order=options.jacobian_order, task_rows=options.task_rows, contact=options.contact,
+                        effort=options.effort, parameters=options.parameter, baumgarte=options.baumgarte, progress=progress)
     name_frame(robot, options.functions, options.frame, (options.jacobian_frame, options.jacobian_order))
     print(as_json(report.facts()) if options.json else str(report))
     return 0 if report.passed else 1

@@ -30,7 +30,7 @@ def command(name: str, manifest: Mapping[str, Any], evidence: bool, prefix: str 
             words += [f"{flag}={value}"] if value.startswith("-") else [flag, value]
     for wrapper in options.get("wrap", ()):
         words += ["--wrap", wrapper]
-    words += [f"--{flag}" for flag in ("checked", "batch") if options.get(flag)]
+    words += [f"--{flag}" for flag in ("baumgarte", "checked", "batch") if options.get(flag)]
     return words + (["--no-evidence"] if options.get("target") and not evidence else [])
 
 

@@ -76,10 +76,15 @@ def _certificate(joint: Facts) -> str:
 def _floors(divisors: Iterable[Facts]) -> tuple[str, str]:
     """The certified ones with their floors, and the others."""
     found = list(divisors)
-    held = [f"{cell(one['joint']) if one['joint'] else 'a sum of squares'} ≥ {_rounded(one['certified'], 6, ROUND_FLOOR)}"
+    held = [f"{_divisor(one, 'a sum of squares')} ≥ {_rounded(one['certified'], 6, ROUND_FLOOR)}"
             for one in found if one["certified"] is not None]
-    open_ = [cell(one["joint"]) if one["joint"] else "one that is no pivot" for one in found if one["certified"] is None]
+    open_ = [_divisor(one, "one that is no pivot") for one in found if one["certified"] is None]
     return ", ".join(held) or "none", ", ".join(open_) or "none"
+
+
+def _divisor(one: Facts, other: str) -> str:
+    """The joint whose pivot it is, or what it is else."""
+    return cell(one["joint"]) if one["joint"] else one.get("what", other).strip("()")
 
 
 def _bound(value: float | None) -> str:

@@ -212,6 +212,7 @@ def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     chosen |= {"contact": list(options.contacts)} if options.contacts else {}
     chosen |= {"effort": options.effort} if options.effort != NORMAL else {}
     chosen |= {"parameter": list(options.parameters)} if options.parameters else {}
+    chosen |= {"baumgarte": True} if options.baumgarte else {}
     return {key: chosen[key] for key in sorted(chosen)}
 
 

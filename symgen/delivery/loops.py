@@ -9,7 +9,7 @@ from typing import Any
 from symgen.backends import printer
 from symgen.backends._markdown import prose
 from symgen.backends._target import Target
-from symgen.functions import ASSEMBLE, ASSEMBLING
+from symgen.functions import ASSEMBLE, ASSEMBLING, GAINS
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.programs import assembled
@@ -25,6 +25,7 @@ def of_header(mechanism: Mechanism) -> list[str]:
     known = assembled.facts(mechanism)
     said += "" if "refused" in known else f" {_sentence(assembled.rows(mechanism))}"
     said += f" {_sentence(assembled.LEAST)}" if known.get("redundant") else ""
+    said += f" {_sentence(assembled.SHARED)}" if "refused" not in known and assembled.shared(mechanism) else ""
     return textwrap.wrap(said, COLUMNS)
 
 
@@ -46,6 +47,7 @@ def of_manifest(mechanism: Mechanism, programs: Mapping[str, Program], target: T
 def of_readme(mechanism: Mechanism, programs: Mapping[str, Program]) -> dict[str, Any]:
     """`loops`, sentences; and `assembly`, what is said of the driver, where there is one."""
     known = [] if not mechanism.loops or "refused" in assembled.facts(mechanism) else [assembled.rows(mechanism)]
+    known += [assembled.PULLED] if any(port.name == GAINS.name for one in programs.values() for port in one.inputs) else []
     said = [prose(_sentence(one)) for one in (*assembled.sentences(mechanism), *known, assembled.AS_IF_OPEN) if mechanism.loops]
     return {"loops": said, "assembly": printer().assembly(programs)}
 

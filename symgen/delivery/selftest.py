@@ -19,7 +19,7 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
-from symgen.reference.assembling import assemble, open_states
+from symgen.reference.assembling import APART, assemble, open_states
 from symgen.reference.precision import Array
 from symgen.verification import running_error
 from symgen.verification.adjusted import given
@@ -32,8 +32,6 @@ STATES = 3
 SEED = 7
 ZERO = 1e-30
 """Of what it may be off, an answer is zero but for the last digits of constants."""
-APART = Fraction(1, 16)
-"""rad and m by which the positions may be off from which loops are closed."""
 ROUNDING = 1   # unit more: the answer itself is printed in the real type
 
 
@@ -42,7 +40,8 @@ def cases(mechanism: Mechanism, programs: Mapping[str, Program], options: Progra
     """Three states for every program, fewer where its type has no digits for them; deterministic."""
     anew = given(mechanism, programs, options, SEED)
     truth = Truth(anew.mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench,
-                  task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments)
+                  task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments,
+                  baumgarte=options.baumgarte)
     truth.know({f: over(truth.scalars, program) for f, program in programs.items() if f in PREPARING})
     return [case for program in programs.values() for case in _cases(program, truth, text)] + _starts(mechanism, programs)
 

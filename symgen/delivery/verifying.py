@@ -38,6 +38,7 @@ def verify(
     trig: str = HOST,
     checked: bool = False,
     parameters: Names = (),
+    baumgarte: bool = False,
     seed: int = 0,
     compiled: bool = True,
     progress: Progress | None = None,
@@ -56,7 +57,7 @@ def verify(
         return verify_functions(robot, functions, states, real=real, frame=frame, payload=payload, wrench=wrench,
                                 jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
                                 contact=contact, effort=effort, trig=trig, checked=checked, parameters=parameters,
-                                seed=seed, compiled=compiled, progress=progress)
+                                baumgarte=baumgarte, seed=seed, compiled=compiled, progress=progress)
     functions = None if functions is None else list(functions)
     folder = read_folder(Path(robot), functions)
     mechanism, options = folder.mechanism, folder.options

@@ -51,13 +51,14 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
              target: str | None = None, checked: bool = False, evidence: bool = True,
              functions_only: bool = False, progress: Progress | None = None, jacobian_frame: str = USUAL.frame,
              jacobian_order: str = USUAL.order, task_rows: Rows = None, contact: Links = None, effort: str = NORMAL,
-             batch: bool = False, parameters: Names = ()) -> dict[str, Any]:
+             batch: bool = False, parameters: Names = (), baumgarte: bool = False) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
     `functions` as in `symgen.programs.making.requested`. `real` None is float where the target's FPU has single precision only,
-    else double. `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows`, `contact` and
-    `effort` as in `symgen.program`. `parameters` name numbers that may change at run time, set by NAME_set_parameters
-    (`symgen.compile`). `name` prefixes every C name. `trig` None is 'libm' on a target, else 'auto' (`symgen.options.TRIG`).
+    else double. `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows`, `contact`,
+    `effort` and `baumgarte` as in `symgen.program`. `parameters` name numbers that may change at run time, set by
+    NAME_set_parameters (`symgen.compile`). `name` prefixes every C name. `trig` None is 'libm' on a target, else 'auto'
+    (`symgen.options.TRIG`).
     `wrap` names the wrappers of the C that are wanted too ('cpp17', 'casadi'), and 'cuda' for kernels. `target`
     (`symgen.machine.targets`) adds the folder firmware/ for it and, unless `evidence` is False, what a call costs there
     (`cost_sheet`) and what is proved (`proof_sheet`). `checked` functions return a status, and do not touch their results
@@ -70,7 +71,7 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     machine = None if target is None else nearest(target, targets.names(), "target")
     options = ProgramOptions(real or targets.real(machine), frame=frame, payload=payload, wrench=wrench,
                              jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
-                             contact=contact, effort=effort, parameters=names_of(parameters))
+                             contact=contact, effort=effort, parameters=names_of(parameters), baumgarte=baumgarte)
     text = TextOptions(trig or targets.trig(machine), checked=checked, wrap=wraps, target=machine, batch=batch)
     return deliver(mechanism, out, functions, options, text, name=name, evidence=evidence, functions_only=functions_only,
                    progress=progress)

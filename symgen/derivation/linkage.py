@@ -47,9 +47,11 @@ class Linkage:
     """The rows of the Jacobian that a task is about."""
     loops: tuple[Closing, ...] = ()
     dependent: tuple[int, ...] = ()
+    actuated: tuple[int, ...] = ()
+    passive: tuple[int, ...] = ()
     solves, anywhere = 1, False
-    """The joints that close loops, the velocities that these give, how often their forces are solved for, and whether they need
-    not be closed."""
+    """The joints that close loops, the velocities that these give, those that are driven, those that are given where as many of
+    these as can be are not, how often the forces of the loops are solved for, and whether they need not be closed."""
     contacts: tuple[Frame, ...] = ()   # points that may touch something
     base: BaseParameters | None = None
 

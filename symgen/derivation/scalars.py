@@ -17,7 +17,7 @@ from flint import arb, fmpq
 
 from symgen.derivation import constants as k
 from symgen.errors import ProgramError, SymgenError
-from symgen.ir import SPARE, Port, Program, Row
+from symgen.ir import ONES, SPARE, Port, Program, Row
 
 KNOWN = (fmpq, arb)
 
@@ -90,6 +90,7 @@ class Derivation:
         self._once: dict[tuple[str, int], Scalar] = {}
         self._spare: dict[int, None] = {}
         """The rows that compute a second time what another does."""
+        self._ones = 0
         self.ports = list(inputs)
         self.zero, self.one = self.constant(0), self.constant(1)
         self.inputs = {name: [self._input(p, e) for e in range(size)] for p, (name, size) in enumerate(inputs.items())}
@@ -238,6 +239,11 @@ class Derivation:
             self._spare[other.row] = None
         return one
 
+    def some_one(self) -> Scalar:
+        """1, which the passes do not know (`symgen.ir.ONES`), each time another one."""
+        self._ones += 1
+        return self._input(len(self.ports), self._ones - 1)
+
     # -- naming ---------------------------------------------------------------------------------------------------
 
     def name(self, name: str, a: Scalar) -> Scalar:
@@ -255,7 +261,8 @@ class Derivation:
                shapes: Mapping[str, tuple[int, ...]], spare: bool = False) -> Program:
         """The Program of these results: the one exit from the derivation; signs of results become neg rows.
 
-        With `spare` the rows that `either` was told of are one result more, `symgen.ir.SPARE`.
+        With `spare` the rows that `either` was told of are one result more, `symgen.ir.SPARE`. What `some_one` gave is one
+        argument more, `symgen.ir.ONES`.
         """
         negated: dict[int, int] = {}
         outputs = []
@@ -277,7 +284,8 @@ class Derivation:
             Row(op, (a, b) if b >= 0 else (a,) if a >= 0 else (), self.values.get(i), self.names.get(i, ""), self.step_of[i])
             for i, (op, a, b) in enumerate(self.rows)
         )
-        return Program(function, method, tuple(Port(n, shapes[n]) for n in self.ports), tuple(outputs), rows, tuple(self.steps))
+        inputs = [Port(n, shapes[n]) for n in self.ports] + ([Port(ONES, (self._ones,))] if self._ones else [])
+        return Program(function, method, tuple(inputs), tuple(outputs), rows, tuple(self.steps))
 
 
 def lower(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> Scalar:

@@ -8,12 +8,12 @@ that tell the user about each of these.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symgen.description import inertias, remarks
-from symgen.description.closing import closed, started
+from symgen.description.closing import chosen, closed, started
 from symgen.description.coupling import locked_with_leaders
 from symgen.description.freeing import freed
 from symgen.description.locking import LockValue, locked_motions, place_text
@@ -92,6 +92,8 @@ def assemble(
     floating: bool = False,
     drives: frozenset[str] | None = None,
     friction_speed: Fraction | None = None,
+    independent: Sequence[str] | None = None,
+    actuated: Sequence[str] | None = None,
 ) -> Mechanism:
     """The Mechanism of `tree`: joints parent before child, else in declared order; fixed and locked joints lumped exactly.
 
@@ -100,6 +102,7 @@ def assemble(
     "independent". `snapper` is the one that read the file; its snaps become notes, before which locked angles pass through it
     as well.
     `drives`: the kinds of `symgen.drives` that are applied, None for those that the format means; `friction_speed`: ε.
+    `independent`, `actuated`: joints, where loops are closed, None for those that the description names.
     Raises DescriptionError (no tree, unsupported joint, implausible inertia under `strict`), RequestError (`lock`).
     """
     snapper = snapper if snapper is not None else Snapper()
@@ -154,6 +157,8 @@ def assemble(
         loops=loops,
         start=started(tree, work.joints, loops),
     )
+    made = replace(made, independent=chosen("independent", tree, independent, made),
+                   actuated=chosen("actuated", tree, actuated, made))
     more = [note for note in remarks.on_ranges(made) if note not in made.notes] if coupled else []
     return replace(made, notes=(*made.notes, *more)) if more else made
 

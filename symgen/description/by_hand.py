@@ -122,6 +122,14 @@ class Robot:
         self._content["start"] = told
         return self
 
+    def independent(self, *joints: str) -> Self:
+        """Say on which joints the velocities of all others hang where loops are closed."""
+        return self._chosen("independent", joints)
+
+    def actuated(self, *joints: str) -> Self:
+        """Say which joints are driven where loops are closed; without it the independent ones are."""
+        return self._chosen("actuated", joints)
+
     @property
     def label(self) -> str:
         """What sentences call it."""
@@ -139,6 +147,12 @@ class Robot:
 
     def __repr__(self) -> str:
         return f"<Robot {self.name}: {len(self._content.get('body', self._content.get('row', ())))} bodies declared>"
+
+    def _chosen(self, what: str, joints: tuple[str, ...]) -> Self:
+        told = [*joints]
+        declared(self._table({**self._content, what: told}, Snapper()))
+        self._content[what] = told
+        return self
 
     def _added(self, key: str, table: dict[str, Any]) -> Self:
         self._content.setdefault(key, []).append(table)

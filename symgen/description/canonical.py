@@ -31,6 +31,8 @@ def to_toml(mechanism: Mechanism) -> str:
         *(['mimic = "couple"'] if mechanism.coupled else []),
         *([f"friction_speed = {number(mechanism.friction_speed)}"] if any(j.drive.friction for j in mechanism.joints) else []),
         *([f"start = {_start(mechanism.start)}"] if mechanism.start else []),
+        *(f"{what} = [{', '.join(map(text, names))}]" for what, names in
+          (("independent", mechanism.independent), ("actuated", mechanism.actuated)) if names),
         "",
         "[base]",
         f"name = {text(mechanism.base)}",

@@ -9,8 +9,10 @@ from symgen.description.lookup import link_hint
 from symgen.description.quantities import Place, rounded, shown
 from symgen.description.snapping import HALF_PI
 from symgen.description.tree import Connection, ExtraFrame, Grip, Tree
-from symgen.loops import End, Loop, Start, start_fault
-from symgen.mechanism import Joint, Note
+from symgen.errors import ArgumentError
+from symgen.loops import End, Loop, Start, choice_fault, start_fault
+from symgen.mechanism import Joint, Mechanism, Note
+from symgen.names import nearest
 from symgen.poses import Angle, Pose
 
 Carried = Mapping[str, tuple[int, Pose]]
@@ -68,6 +70,31 @@ def started(tree: Tree, joints: Sequence[Joint], loops: Sequence[Loop]) -> Start
         raise place.error(*wrong)
     at = {name: k for k, name in enumerate(moving)}
     return tuple(sorted(found, key=lambda one: at[one[0]])) if loops else ()
+
+
+def chosen(what: str, tree: Tree, asked: Sequence[str] | None, made: Mechanism) -> tuple[str, ...]:
+    """The joints that are to be `what`, "independent" or "actuated", as asked or as the description has them, in their order.
+
+    Of joints that are locked nothing is left, and whoever follows another stands for that one. DescriptionError, or UnknownName
+    of what was asked for: there is none of that name; ArgumentError: there is no loop.
+    """
+    known = made.velocities_of
+    gone = {one.name for one in tree.connections} - known.keys()
+    found: dict[str, None] = {}
+    for name in getattr(tree, what) if asked is None else asked:
+        if name in gone:
+            continue
+        if asked is not None:
+            nearest(name, known, "joint")
+        joint = next((k for k, one in enumerate(made.joints) if one.name == name), -1)
+        follows = made.follows[joint] if joint >= 0 else None
+        found[name if follows is None else made.joints[follows.leader].name] = None
+    wrong = choice_fault(what, [*found], tree.loops, known)
+    if wrong is not None and asked is not None:
+        raise ArgumentError("; ".join(wrong))
+    if wrong is not None:
+        raise tree.place.at(what).error(*wrong)
+    return tuple(sorted(found, key=lambda one: known[one])) if made.loops else ()
 
 
 def _end(grip: Grip, frames: Mapping[str, ExtraFrame], carried: Carried, behind: Behind) -> tuple[str, End]:

@@ -37,6 +37,8 @@ CONNECT, WELD, JOINT = range(3)
 """mjtEq."""
 _KINDS = {FREE: "free", BALL: "spherical", SLIDE: "prismatic", HINGE: "revolute"}
 _CLOSES = {CONNECT: "point", WELD: "weld"}
+_DRIVEN = (0, 1)
+"""What moves a joint, of MuJoCo's mjtTrn: the joint itself, or it in the parent's axes."""
 BODY, SITE = 1, 6
 """mjtObj, of what an equality holds."""
 HOME = "home"
@@ -94,7 +96,14 @@ class _Reading:
         gravity = ZERO3 if self._disabled("GRAVITY") else vector(model.opt.gravity, self.place.at("gravity"))
         loops = self._loops(seats)
         return Tree(_text(model, 0), tuple(self.links), tuple(self.connections), self._sites(seats), gravity, place=self.place,
-                    notes=tuple(self.notes), loops=loops, start=self._start() if loops else ())
+                    notes=tuple(self.notes), loops=loops, start=self._start() if loops else (),
+                    actuated=self._driven() if loops else ())
+
+    def _driven(self) -> tuple[str, ...]:
+        """The hinges and slides that actuators drive."""
+        model = self.model
+        found = (int(model.actuator_trnid[k][0]) for k in range(model.nu) if int(model.actuator_trntype[k]) in _DRIVEN)
+        return tuple(dict.fromkeys(self.joints[k] for k in found if int(model.jnt_type[k]) in (SLIDE, HINGE)))
 
     def _moved(self, body: int, on: _Seat) -> _Seat:
         """A body, its joints, and the links between these."""

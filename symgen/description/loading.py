@@ -50,6 +50,8 @@ class Options(TypedDict, total=False):
     base: str
     drives: str | Iterable[str] | None
     friction_speed: str | float | Fraction | None
+    independent: str | Iterable[str] | None
+    actuated: str | Iterable[str] | None
 
 
 def load(
@@ -63,6 +65,8 @@ def load(
     base: str = "fixed",
     drives: str | Iterable[str] | None = None,
     friction_speed: str | float | Fraction | None = None,
+    independent: str | Iterable[str] | None = None,
+    actuated: str | Iterable[str] | None = None,
     model: str | None = None,
     xacro: Mapping[str, str] | None = None,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -82,6 +86,8 @@ def load(
     for a root link that floats: a free joint `root_joint` leads from the world to it. `drives`: what is applied of the drives
     that the description declares, 'on', 'off' or some of armature, damping, friction, stiffness; without it all that TOML,
     SDF and MJCF declare and nothing of a URDF. `friction_speed`: ε of μ v/√(v² + ε²) in rad/s and m/s (1e-3 without it).
+    `independent`, `actuated`: where loops are closed, the joints on whose velocities all others hang, and those that are driven,
+    a list or a text with commas; a velocity of a joint that has several is named as `root_joint.wz`.
     `model`: which of the models of a file; `xacro`: the arguments of its macros; `packages`: ROS package -> its folder.
     `distribution`: the installed Python package in which a file is looked for that `robot` names, such as example-robot-data.
 
@@ -107,7 +113,8 @@ def load(
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
     sha256 = tree.read_sha256 or sha256_of(data)
     mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic or tree.mimic, strict=strict, snapper=snapper,
-                         source=source, source_sha256=sha256, floating=BASES[base], drives=kinds, friction_speed=speed)
+                         source=source, source_sha256=sha256, floating=BASES[base], drives=kinds, friction_speed=speed,
+                         independent=_names(independent), actuated=_names(actuated))
     if tree.source_sha256 is not None:
         mechanism = _as_first_read(mechanism, tree.source_sha256, data)
     warnings = [note.text for note in mechanism.notes if note.kind == "warning"]
@@ -152,6 +159,10 @@ def _gravity(value: str | Sequence[int | float | str | Fraction]) -> Vector3:
     except DescriptionError as error:
         raise ArgumentError(f"gravity: {error}") from None
     return x, y, z
+
+
+def _names(words: str | Iterable[str] | None) -> list[str] | None:
+    return None if words is None else [word.strip() for word in words.split(",")] if isinstance(words, str) else list(words)
 
 
 def _friction_speed(value: str | float | Fraction) -> Fraction:

@@ -140,6 +140,9 @@ class Tree:
     loops: tuple[Closing, ...] = ()
     start: tuple[tuple[str, tuple[Angle, ...]], ...] = ()
     """Of some joints, the coordinates from which the closing of the loops is to start; lengths in m are plain numbers."""
+    independent: tuple[str, ...] = ()
+    actuated: tuple[str, ...] = ()
+    """The joints that are to be independent, and those that are driven, where loops are closed."""
 
 
 @runtime_checkable

@@ -49,6 +49,7 @@ def functions(
     contact: Links = None,
     effort: str = NORMAL,
     trig: str = HOST,
+    baumgarte: bool = False,
 ) -> Functions:
     """Functions of a robot as JAX calls them, one attribute each.
 
@@ -65,6 +66,6 @@ def functions(
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real or (DOUBLE.name if jax.config.jax_enable_x64 else FLOAT.name), frame=frame, payload=payload,
                              wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
-                             contact=contact, effort=effort)
+                             contact=contact, effort=effort, baumgarte=baumgarte)
     return Functions(mechanism, requested(mechanism, wanted, payload), options, TextOptions(trig),
                      Build(optimize, native, contract))

@@ -57,16 +57,17 @@ def compile(
     trig: str = HOST,
     checked: bool = False,
     parameters: Names = (),
+    baumgarte: bool = False,
 ) -> Solver:
     """Derive, print and compile functions of a robot.
 
     `robot` is a Mechanism, a built-in name or a path; `functions` are names, or 'name=method' (None: every function).
     `real` is 'double' or 'float'. `optimize`, `native` and `contract` are the compiler's -O level, -march=native and
     leave to contract a*b + c. `frame`, `payload` and `wrench` name links, `jacobian_frame` and `jacobian_order` say how J and
-    J̇ v are stated, `task_rows` what Λ and J̄ are about, `contact` points that may touch something, and `effort` how long fewer
-    operations are sought, as in `symgen.program`; `parameters` name numbers that may change afterwards, in `solver.parameters`:
-    LINK.mass, LINK.centre (m) and LINK.inertia (about the origin of the link's frame, in its axes), LINK for the three,
-    payload:LINK, gravity, or a pattern such as '*.mass'. `trig` is one of
+    J̇ v are stated, `task_rows` what Λ and J̄ are about, `contact` points that may touch something, `effort` how long fewer
+    operations are sought, and `baumgarte` that open loops are pulled together, as in `symgen.program`; `parameters` name numbers
+    that may change afterwards, in `solver.parameters`: LINK.mass, LINK.centre (m) and LINK.inertia (about the origin of the
+    link's frame, in its axes), LINK for the three, payload:LINK, gravity, or a pattern such as '*.mass'. `trig` is one of
     `symgen.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without
     a C compiler or Python's header. Functions that are `checked` raise StateError at a state that they refuse, the first of
     several, unless they are given an array for the `status` of each; the results of the others are stored all the same.
@@ -78,7 +79,7 @@ def compile(
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
                              jacobian_order=jacobian_order, task_rows=task_rows, contact=contact, effort=effort,
-                             parameters=names_of(parameters)).guarded(checked)
+                             parameters=names_of(parameters), baumgarte=baumgarte).guarded(checked)
     recipe = (mechanism, wanted, Build(optimize, native, contract), options, TextOptions(trig, checked=checked))
     return _found(recipe) or _made(recipe)
 

@@ -134,17 +134,18 @@ class Bench:
 
 
 def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, native: bool = False,
-          progress: Progress | None = None, contact: Links = None) -> Bench:
+          progress: Progress | None = None, contact: Links = None, baumgarte: bool = False) -> Bench:
     """Time functions ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) of a mechanism.
 
-    `contact` is that of `symgen.program`. Raises RequestError for unknown names and BuildError without a C compiler.
+    `contact` and `baumgarte` are those of `symgen.program`. Raises RequestError for unknown names and BuildError without a
+    C compiler.
     """
     tell = progress or (lambda what, done, total: None)
     functions = None if functions is None else list(functions)
     wanted = making.requested(mechanism, functions)
     left_out = [name for name in BY_DEFAULT if functions is None and name not in wanted]
     refused = {name: making.refusal(mechanism, name, None) or "on request only, with -f" for name in left_out}
-    made, beyond = making.programs_and_refusals(mechanism, functions, ProgramOptions(contact=contact), tell)
+    made, beyond = making.programs_and_refusals(mechanism, functions, ProgramOptions(contact=contact, baumgarte=baumgarte), tell)
     programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
     refused |= beyond
     tell("compiling", 0, 1)

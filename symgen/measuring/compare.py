@@ -244,17 +244,18 @@ def _refuse_without_task(functions: Iterable[str]) -> None:
 
 
 def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, progress: Progress | None = None,
-            task_rows: Rows = None, contact: Links = None) -> Comparisons:
-    """Every method of the functions that `asked` names, measured on this machine; `task_rows` are those of `symgen.program`.
+            task_rows: Rows = None, contact: Links = None, baumgarte: bool = False) -> Comparisons:
+    """Every method of the functions that `asked` names, measured on this machine. Options as in `symgen.program`.
 
     Raises RequestError for unknown names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
     wanted, refused = asked(mechanism, functions, task_rows, contact)
+    options = ProgramOptions(task_rows=task_rows, contact=contact, baumgarte=baumgarte)
     build = Build(optimize=2)
     machine = machine_facts(build, ())   # no compiler: said before the long work
     truth = Truth(mechanism, ROUND_OFF_STATES, frame=tip(mechanism) if mechanism.frames else None,
-                  task_rows=ProgramOptions(task_rows=task_rows).rows, contact=ProgramOptions(contact=contact).contact)
+                  task_rows=options.rows, contact=options.contact, baumgarte=baumgarte)
     total, done = sum(len(names) + 1 for names in wanted.values()), 0
     compared = []
     for function, names in wanted.items():
@@ -263,7 +264,7 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
         for method in names:
             tell(f"deriving {function} by {method}", done, total)
             done += 1
-            program, why = _derived(mechanism, function, method, task_rows, contact)
+            program, why = _derived(mechanism, function, method, options)
             if program is None:
                 rows[method] = Row(method, {}, {"": why})
             else:
@@ -285,9 +286,8 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
         rows |= {method: replace(rows[first], method=method, twin=first) for method, first in twins.items()}
         rows = {method: rows[method] for method in names}
         try:
-            best = making.program(mechanism, function, task_rows=task_rows, contact=contact)
             whole = len(names) == len(methods.offered(derivatives.of(function), mechanism))
-            compared.append(_comparison(function, whole, rows, best))
+            compared.append(_comparison(function, whole, rows, making.made(mechanism, function, None, options)))
         except OutOfReach as error:
             if functions is not None:
                 raise
@@ -295,12 +295,12 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
     return Comparisons(mechanism.name, machine, tuple(compared), refused)
 
 
-def _derived(mechanism: Mechanism, function: str, method: str, task_rows: Rows, contact: Links) -> tuple[Program | None, str]:
+def _derived(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> tuple[Program | None, str]:
     why = methods.find(method).refusal(mechanism)
     if why is not None:
         return None, why
     try:
-        return making.program(mechanism, function, method, task_rows=task_rows, contact=contact), ""
+        return making.made(mechanism, function, method, options), ""
     except SymgenError as error:
         return None, str(error)
 

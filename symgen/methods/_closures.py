@@ -12,7 +12,9 @@ all in the first's axes. A row is t · u or t · ω, with a direction t that the
 
 A and γ are those of a closed loop: R, d, ω and u are nothing but what the closure leaves free. So no pose is computed for a weld,
 and one direction for a hinge. What is to be differentiated asks for them anywhere: the same formulas with all of R, d, ω and u,
-by which A is the slope of C, and A a + γ its second derivative, at any positions. C is taken anywhere.
+by which A is the slope of C, and A a + γ its second derivative, at any positions. So does what pulls open loops together: with
+gains K_p and K_d, γ + K_d A v + K_p C stands in the place of γ (J. Baumgarte, Stabilization of constraints and integrals of
+motion in dynamical systems, Computer Methods in Applied Mechanics and Engineering 1, 1972). C is taken anywhere.
 """
 
 from __future__ import annotations
@@ -222,8 +224,9 @@ class Loop:
                     row[k] = (turn if one.turns else slide) * sign
         return rows
 
-    def bias(self, beside: bool = False) -> list[Scalar]:
-        """The kept entries of γ. `beside`: there is a bias force, whose motion of all links serves, with gravity in it.
+    def ends(self, beside: bool = False) -> tuple[Moving, Moving]:
+        """How the first and the second frame move while no joint accelerates. `beside`: there is a bias force, whose motion of
+        all links serves, with gravity in it.
 
         Not in a plane, where gravity alone would be turned from link to link.
         """
@@ -241,7 +244,23 @@ class Loop:
                 link = motions[frame.link]
                 w, v, dw, dv = link.omega, moved[frame.link], link.alpha, link.accel
             ends.append(at_frame(linkage, frame, w, v, dw, dv))
-        return self.rates(*ends)
+        first, second = ends
+        return first, second
+
+    def pulled(self, a: Moving, b: Moving) -> list[Scalar]:
+        """`rates`, and of gains K_p and K_d, where there are any, K_d A v + K_p C besides: Baumgarte's."""
+        linkage, rates = self.linkage, self.rates(a, b)
+        if "gains" not in linkage.inputs:
+            return rates
+        position, velocity = linkage.inputs["gains"]
+        opened = self.residual()
+        linkage.home.step(f"loop {self.closing.name}: how fast it opens, and what pulls it together")
+        carried = a.v + a.w.cross(self.off)
+        found = []
+        for rate, C, one in zip(rates, opened, self.directed, strict=True):
+            opening = one.second.dot(b.w) - one.first.dot(a.w) if one.turns else one.second.dot(b.v) - one.first.dot(carried)
+            found.append(rate + velocity * opening + position * C)
+        return found
 
     def rates(self, a: Moving, b: Moving) -> list[Scalar]:
         """How fast the kept rows of A v change while the first and the second frame move so."""
@@ -296,8 +315,8 @@ def jacobian_rows(linkage: Linkage) -> list[list[Scalar]]:
 
 
 def bias_entries(linkage: Linkage, beside: bool = False) -> list[Scalar]:
-    """γ likewise; `beside` as in `Loop.bias`."""
-    return [entry for loop in loops(linkage) for entry in loop.bias(beside)]
+    """γ likewise, with what pulls open loops together where there are gains; `beside` as in `Loop.ends`."""
+    return [entry for loop in loops(linkage) for entry in loop.pulled(*loop.ends(beside))]
 
 
 def constraint_jacobian(linkage: Linkage) -> Results:

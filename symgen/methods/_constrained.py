@@ -41,24 +41,26 @@ class Held:
         for row, holds in zip(lower, active or (), strict=active is not None):
             row[-1] = row[-1] + (linkage.one - holds)
         self.solves = solves
-        self.mu = self._damping(lower) if solves > 1 else None
-        if self.mu is not None:
-            for row in lower:
-                row[-1] = row[-1] + self.mu
+        self.mu = self._damping(lower) if solves > 1 else [linkage.zero] * len(lower)
+        for row, mu in zip(lower, self.mu, strict=True):
+            row[-1] = row[-1] + mu
         self.S = Symmetric.of(linkage.home, lower)
 
-    def _damping(self, lower: Sequence[Sequence[Scalar]]) -> Scalar:
-        total = lower[0][0]
+    def _damping(self, lower: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+        """μ for each row, which the passes take for as many numbers: rows that say the same have equal forces, of which neither
+        may stand for the other, since what round-off does to them cancels in `driven` alone.
+        """
+        home, total = self.linkage.home, lower[0][0]
         for row in lower[1:]:
             total = total + row[-1]
-        return self.linkage.home.name("mu", total * self.linkage.home.constant(DAMPING / len(lower)))
+        mu = home.name("mu", total * home.constant(DAMPING / len(lower)))
+        return [mu * home.some_one() for _ in lower]
 
     def forces(self, right: Sequence[Scalar]) -> list[Scalar]:
         """λ with S λ = right."""
         found = self.S.solve(right, "lambda")
         for turn in range(1, self.solves):
-            assert self.mu is not None
-            found = self.S.solve([r + self.mu * x for r, x in zip(right, found, strict=True)], f"lambda_{turn}")
+            found = self.S.solve([r + mu * x for r, mu, x in zip(right, self.mu, found, strict=True)], f"lambda_{turn}")
         return found
 
     def driven(self, free: Sequence[Scalar], gamma: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from random import Random
 
 from symgen.ir import Program, check
+from symgen.passes import _ones
 from symgen.passes._candidates import Limits as Limits
 from symgen.passes._search import improved
 from symgen.passes._spare import behind, without_spare
@@ -60,6 +61,11 @@ def polish(finished: Program) -> Program:
     return _through(finished, LAST)
 
 
+def told(program: Program) -> Program:
+    """The same Program where the numbers that the passes do not know are 1 (`symgen.ir.ONES`)."""
+    return _through(_ones.told(program), (value_number, *LAST[1:])) if _ones.apart(program) else program
+
+
 def searched(program: Program, limits: Limits, random: Random, span: range, moves: int) -> Program:
     """A round of a thorough search, with no more operations than before; see `_search.improved`."""
     return _through(improved(program, limits, random, span, moves, thorough=True), LAST[1:])
@@ -67,7 +73,7 @@ def searched(program: Program, limits: Limits, random: Random, span: range, move
 
 def run(program: Program) -> Program:
     """All passes in order."""
-    return polish(least([begin(program)]))
+    return told(polish(least([begin(program)])))
 
 
 def as_recorded(program: Program) -> Program:

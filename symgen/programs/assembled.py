@@ -20,6 +20,9 @@ PLACES = 6
 """Of a coordinate that is shown, behind the point: farther than that a pose from floats is not the same on every machine."""
 AS_IF_OPEN = ("only constrained_, constraint_, reduced_ and assembly_ functions know of the loops: forward_dynamics, mass_matrix "
               "and all others are those of the tree, as if no loop were closed")
+PULLED = ("where loops are open, A and gamma are the slope of C and what is left of its second derivative, and gains pull them "
+          "together: C'' + K_d C' + K_p C = 0 along the motion")
+SHARED = "more is actuated than moves, and tau_independent has the least forces that do, by the sum of their squares"
 LEAST = "forces of the loops are the least ones that keep them closed, since others would as well"
 
 
@@ -48,14 +51,17 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
     """Of a robot with loops whose loops close, for programs; `refused` with a sentence of one whose loops do not.
 
     `assembled` has the coordinates of each joint (rad, m), rounded to PLACES; `open_by` (m, rad) is the largest entry of C at
-    the declared start; `idle` names, by loop, what no motion asks of it.
+    the declared start; `idle` names, by loop, what no motion asks of it. `independent` and `actuated` velocities are named where
+    they are declared.
     """
     try:
         found = closing.assembly(mechanism)
     except OutOfReach as error:
         return {"refused": str(error)}
+    told = {"independent": _named(mechanism, free(mechanism, found))} if mechanism.independent else {}
+    told |= {"actuated": _named(mechanism, found.actuated)} if mechanism.actuated else {}
     return {"assembled": _pose(mechanism, found), "open_by": float(f"{found.start:.2g}"), "mobility": mechanism.nv - found.rank,
-            "rows": found.rows, "redundant": found.redundant, "idle": _idle(mechanism, found)}
+            "rows": found.rows, "redundant": found.redundant, "idle": _idle(mechanism, found)} | told
 
 
 def sentences(mechanism: Mechanism) -> list[str]:
@@ -72,7 +78,7 @@ def sentences(mechanism: Mechanism) -> list[str]:
             f"A has {known['rows']} rows" + (f", {known['redundant']} of them redundant: {LEAST}" if known["redundant"] else "")]
     said += [f"loop {name}: no motion asks for its {_listed(rows)}, and A leaves that out"
              for name, rows in known["idle"].items()]
-    return said
+    return [*said, *_chosen(mechanism, closing.assembly(mechanism))]
 
 
 def rows(mechanism: Mechanism) -> str:
@@ -80,9 +86,33 @@ def rows(mechanism: Mechanism) -> str:
     found = closing.assembly(mechanism)
     named = [f"{loop.name} {force} ({unit})" for loop, kept in zip(mechanism.loops, found.kept, strict=True)
              for k, (force, unit) in enumerate(zip(loop.type.forces, loop.type.units, strict=True)) if k in kept]
-    free = [name for k, name in enumerate(mechanism.velocity_names) if k not in found.given]
-    return (f"rows of A, C and lambda, in the axes of each loop's first frame: {'; '.join(named)}. "
-            f"Independent: {', '.join(free)}")
+    said = [f"Independent: {', '.join(_named(mechanism, free(mechanism, found)))}"]
+    said += [f"Actuated: {', '.join(_named(mechanism, found.actuated))}"] if mechanism.actuated else []
+    return f"rows of A, C and lambda, in the axes of each loop's first frame: {'; '.join(named)}. {'. '.join(said)}"
+
+
+def free(mechanism: Mechanism, found: Assembly) -> list[int]:
+    """The entries of v that are independent."""
+    return [k for k in range(mechanism.nv) if k not in found.given]
+
+
+def _named(mechanism: Mechanism, velocities: Sequence[int]) -> list[str]:
+    return [mechanism.velocity_names[k] for k in velocities]
+
+
+def _chosen(mechanism: Mechanism, found: Assembly) -> list[str]:
+    """What is declared to be independent, and to be driven, and what follows."""
+    said = [f"independent: {', '.join(_named(mechanism, free(mechanism, found)))}"] if mechanism.independent else []
+    if mechanism.actuated:
+        said.append(f"actuated: {', '.join(_named(mechanism, found.actuated))}" + (f"; {SHARED}" if shared(mechanism) else ""))
+        said += [found.unmoved] if found.unmoved else []
+    return said
+
+
+def shared(mechanism: Mechanism) -> bool:
+    """Whether more is driven than moves, so that many forces do the same."""
+    found = closing.assembly(mechanism)
+    return len(found.actuated) > mechanism.nv - found.rank and not found.unmoved
 
 
 def _pose(mechanism: Mechanism, found: Assembly) -> dict[str, list[float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from symgen import shelf
 from symgen.derivation.closing import closings
 from symgen.derivation.linkage import Linkage
-from symgen.errors import OutOfReach
+from symgen.errors import ArgumentError, OutOfReach
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
 
@@ -33,7 +34,8 @@ def assembly(mechanism: Mechanism) -> Assembly:
         raise OutOfReach(known["refused"])
     found = known["found"]
     return assembling.Assembly(tuple(found["q"]), tuple(map(tuple, found["kept"])), found["rank"], tuple(found["dependent"]),
-                               tuple(found["given"]), found["start"])
+                               tuple(found["given"]), found["start"], tuple(found["actuated"]), tuple(found["passive"]),
+                               found["unmoved"])
 
 
 @lru_cache(maxsize=64)
@@ -64,16 +66,39 @@ def rows(mechanism: Mechanism) -> int:
     return assembly(mechanism).rows if mechanism.loops else 0
 
 
+def sizes(mechanism: Mechanism) -> dict[str, int]:
+    """NL, and of the velocities those that are independent (NI) and those that are driven (NA)."""
+    found = assembly(mechanism)
+    return {"NL": found.rows, "NI": mechanism.nv - found.rank, "NA": len(found.actuated)}
+
+
 def lay(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
     """Let a linkage know of the loops; with `anywhere`, as they are beside closed positions too."""
     closed = assembly(mechanism)
     linkage.loops = closings(linkage.model, mechanism, closed.kept, moves(mechanism))
     linkage.solves = solves(mechanism)
     linkage.anywhere, linkage.dependent = anywhere, closed.given
+    linkage.actuated, linkage.passive = closed.actuated, closed.passive
+
+
+def settled(mechanism: Mechanism, baumgarte: bool) -> None:
+    """ArgumentError where there is no loop to be pulled together."""
+    if baumgarte and not mechanism.loops:
+        raise ArgumentError(f"'{mechanism.name}' has no loops that --baumgarte could pull together; leave it out")
 
 
 def refusal(mechanism: Mechanism, function: str) -> str | None:
     """Why a function that is about loops does not exist for a robot, in one sentence; None where it does."""
-    if not FUNCTIONS[function].of_loops or mechanism.loops:
+    if not FUNCTIONS[function].of_loops:
         return None
+    if mechanism.loops:
+        return _unmoved(mechanism, function) if mechanism.actuated and FUNCTIONS[function].counts("NA") else None
     return f"{function} is about loops, and '{mechanism.name}' has none; declare joints that close some, as [[loop]] does in TOML"
+
+
+def _unmoved(mechanism: Mechanism, function: str) -> str | None:
+    """Why the joints that are declared to be driven cannot do what a function asks of them."""
+    with suppress(OutOfReach):   # loops that do not close are told elsewhere
+        why = assembly(mechanism).unmoved
+        return f"{function}: {why}" if why else None
+    return None

@@ -18,7 +18,7 @@ from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.scalars import Derivation, DivisionByZero, TooManyRows
 from symgen.description.tip import tip
 from symgen.errors import MethodRefusal, SymgenError
-from symgen.functions import FUNCTIONS, PAYLOAD, PREPARED, PREPARING, USUAL, WRENCH, Function, Q
+from symgen.functions import FUNCTIONS, GAINS, ON_LINKS, PAYLOAD, PREPARED, PREPARING, USUAL, WRENCH, Function, Q
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
@@ -103,10 +103,10 @@ class Attempt:
         """After all passes and those that come last, which deepen what they shorten; see `program`."""
         finished = self.program(budget)
         if methods.find(self.method).shallow:
-            return finished
+            return passes.told(finished)
         if self._polished is None:
             with _collector_at_rest():
-                self._polished = passes.polish(finished)
+                self._polished = passes.told(passes.polish(finished))
         return self._polished
 
     def program(self, budget: int | None = None, longest: int | None = None, dearest: float | None = None) -> Program:
@@ -183,13 +183,14 @@ _attempt = lru_cache(maxsize=256)(Attempt)
 def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> ProgramOptions:
     """The options as far as they change the rows of a function's Program, so that what is alike is derived once."""
     what = FUNCTIONS[function]
-    links = {a.name: getattr(options, a.name) for a in what.feels if a != PREPARED}
+    links = {a.name: getattr(options, a.name) for a in what.feels if a in ON_LINKS}
     parameters = options.parameters if PREPARED in what.feels or function in PREPARING or what.counts("NR") else ()
     axes, order = options.convention if what.follows else USUAL
     rows = options.rows if what.counts("NK") else None
     return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
                           task_rows=rows, contact=options.contact if what.counts("NT") else None, parameters=parameters,
-                          floors=options.floors and function in PREPARING, anywhere=options.anywhere and what.of_loops, **links)
+                          floors=options.floors and function in PREPARING, baumgarte=options.baumgarte and GAINS in what.feels,
+                          anywhere=(options.anywhere or options.baumgarte) and what.of_loops, **links)
 
 
 def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
@@ -235,16 +236,16 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         model = adjusting.lay(where)
     with constants.precision():
         meant = [model.frame(mechanism, name) for name in frames(mechanism, what, options)]
-        loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time and a != PREPARED}
+        loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time and a in ON_LINKS}
         arguments = [*what.arguments, *(a.of_each(len(links)) for a, links in loaded.items())]
+        arguments += [GAINS] if options.baumgarte else []
         arguments += [PREPARED] if adjusting else []
         arguments += [] if Q in arguments else [Q]   # what a linkage is laid out by, idle in the end
         base = base_parameters(adjusting.of_any_gravity(mechanism) if adjusting else mechanism) if what.counts("NR") else None
         sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
                                          NK=len(options.rows), NT=len(options.contacts),
                                          NS=adjusting.prepared.size if adjusting else 0,
-                                         NL=closing.rows(mechanism) if what.of_loops else 0,
-                                         NI=mechanism.nv - closing.assembly(mechanism).rank if what.of_loops else 0)
+                                         **(closing.sizes(mechanism) if what.of_loops else {}))
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         stated = options.convention if what.follows else USUAL

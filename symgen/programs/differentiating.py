@@ -11,7 +11,7 @@ from symgen.derivatives import Derivative
 from symgen.differentiation import Equation, differentiated
 from symgen.differentiation.length import lengths
 from symgen.errors import ArgumentError, OutOfReach
-from symgen.functions import AT_RUN_TIME, FUNCTIONS
+from symgen.functions import AT_RUN_TIME, FUNCTIONS, GAINS
 from symgen.ir import Program
 from symgen.names import nearest
 from symgen.programs.deriving import ROW_BUDGET
@@ -93,8 +93,8 @@ def arguments_of(program: Program, wanted: Derivative) -> tuple[str, ...]:
     by = wanted.by or FUNCTIONS[wanted.of].own
     for name in by:
         if name not in [port.name for port in program.inputs]:
-            raise ArgumentError(f"{wanted.name} is by the {name}, which {wanted.of} has no argument for here; name a link that "
-                                f"moves with --{name}")
+            way = "ask for it with --baumgarte" if name == GAINS.name else f"name a link that moves with --{name}"
+            raise ArgumentError(f"{wanted.name} is by the {name}, which {wanted.of} has no argument for here; {way}")
     return by
 
 

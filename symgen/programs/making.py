@@ -77,7 +77,7 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
             frame: Links = None, payload: str | None = None, trig: str = HOST, wrench: Links = None,
             jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order, task_rows: Rows = None,
-            contact: Links = None, effort: str = NORMAL, parameters: Names = ()) -> Program:
+            contact: Links = None, effort: str = NORMAL, parameters: Names = (), baumgarte: bool = False) -> Program:
     """One function of one robot as a Program.
 
     `method` None chooses the one with the fewest operations. `frame` names the link whose pose, Jacobian … is meant, or several
@@ -89,8 +89,9 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     `contact` names points that may touch something, 'LINK' or 'LINK:x,y,z' in m, or several in a list: those that
     contact_forward_dynamics and contact_impulse are about.
     `parameters` are names of numbers that may change at run time ("LINK.mass", "gravity", "*.inertia"; `symgen.compile`), one
-    more argument `prepared`. `effort` "high" takes minutes to find fewer operations for the same method; Ctrl-C ends that with
-    what has been found.
+    more argument `prepared`. With `baumgarte` what is about loops holds beside them as well, and constrained_forward_dynamics
+    takes one more argument `gains`, by which open loops are pulled together. `effort` "high" takes minutes to find fewer
+    operations for the same method; Ctrl-C ends that with what has been found.
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
@@ -98,7 +99,7 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     TextOptions(trig)   # which no Program knows: it is accepted, so that the same words ask for a Program and for its C
     return made(mechanism, named(function), method, ProgramOptions(
         real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order,
-        task_rows=task_rows, contact=contact, effort=effort, parameters=names_of(parameters)))
+        task_rows=task_rows, contact=contact, effort=effort, parameters=names_of(parameters), baumgarte=baumgarte))
 
 
 def _asked_for(function: str) -> None:
@@ -109,9 +110,9 @@ def _asked_for(function: str) -> None:
 
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
     """`program` of a mechanism, with all that changes it in one piece."""
-    for links in (options.frames, *options.at_run_time.values()):
-        for link in links if links is not options.parameters else ():
-            mechanism.frame(link)
+    for link in (*options.frames, *names_of(options.payload), *options.wrenches):
+        mechanism.frame(link)
+    closing.settled(mechanism, options.baumgarte)
     touching.settled(mechanism, options.contacts)
     if options.parameters:
         options = replace(options, parameters=adjusting.named(mechanism, options.parameters))

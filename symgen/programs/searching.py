@@ -64,7 +64,8 @@ def _search(finished: Program, plain: Program, anew: int, most: int) -> tuple[Pr
         except KeyboardInterrupt:
             return best, n
         found = after if after.cost <= found.cost else found
-        if (found.cost, found.temporaries) < (best.cost, best.temporaries):
-            best = found
+        told_all = passes.told(found)
+        if (told_all.cost, told_all.temporaries) < (best.cost, best.temporaries):
+            best = told_all
             told(f"searching {plain.function}: {plain.cost} → {best.cost} operations")
     return best, most

@@ -90,7 +90,7 @@ class Proof:
         own = None if floor.joint is None else self.joints[floor.joint]
         return {"row": floor.row, "joint": own and own.joint, "link": own and own.link, "exact": _number(floor.exact),
                 "round_off": _number(floor.lost), "certified": _number(floor.floor), "least_seen": divisor.least,
-                "reason": floor.reason}
+                "reason": floor.reason} | ({"what": floor.what} if floor.what else {})
 
     def __str__(self) -> str:
         lines = [f"{self.robot}, {self.real}", "", "the link's own inertia H^T M H, which its pivot D of the mass matrix never "
@@ -127,7 +127,7 @@ class Proof:
         rows: list[Row] = [("joint", "link", "D exact >=", "round-off <=", "D computed >=", "least seen", "")]
         for divisor in one.divisors:
             floor = divisor.floor
-            names = ("(a sum of squares)" if floor.certified else "(none)", "")
+            names = (floor.what or ("(a sum of squares)" if floor.certified else "(none)"), "")
             if floor.joint is not None:
                 names = self.joints[floor.joint].joint, self.joints[floor.joint].link
             rows.append((*names, _below(floor.exact), _above(floor.lost),

@@ -10,7 +10,8 @@ exact, and the closed state is one and the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -48,6 +49,8 @@ REACH = Fraction(3, 5)
 """rad and m within which states are drawn round the assembled pose."""
 FINE = 2**40
 """Parts of a rad or m by which a position is told that somebody asks for."""
+APART = Fraction(1, 16)
+"""rad and m by which positions may be off, at most, that are open on purpose."""
 STEEP = 1e-2
 """The least of the dependent velocities' singular values, beside the largest, at a state that is drawn."""
 
@@ -66,10 +69,16 @@ class Assembly:
     dependent: tuple[int, ...]
     """Entries of v that the others give, `rank` of them."""
     given: tuple[int, ...]
-    """Likewise, but the last of v as far as they can be, so that what drives a mechanism stays independent: those that functions
-    in independent coordinates are without."""
+    """Likewise, but those that functions in independent coordinates are without: all but the declared ones, or the last of v as
+    far as they can be."""
     start: float
     """The largest entry of C at the declared start (m, rad)."""
+    actuated: tuple[int, ...] = ()
+    """Entries of v that are driven: of the declared joints, or all that are not `given`."""
+    passive: tuple[int, ...] = ()
+    """Likewise `given` by others, but those that nothing drives first."""
+    unmoved: str = ""
+    """Why what is driven cannot move all that the loops leave free; empty where it can."""
 
     @property
     def rows(self) -> int:
@@ -97,11 +106,13 @@ def assemble(mechanism: Mechanism) -> Assembly:
             turned = True
             continue
         try:
-            return _judged(mechanism, _guessed(mechanism, q, start))
+            found = _judged(mechanism, _guessed(mechanism, q, start))
         except OpenLoops as error:
             singular = singular or error
             if start <= CLOSED:   # what is declared closed is meant so
                 break
+        else:
+            return _divided(mechanism, found)
     if singular is not None:
         raise singular
     if turned:
@@ -161,6 +172,34 @@ def _rank(A: Array, nothing: Any) -> int:
         rows = [[x - p * (row[j] / pivot[j]) for x, p in zip(row, pivot, strict=True)] for row in rows]
         found += 1
     return found
+
+
+def _divided(mechanism: Mechanism, at: Assembly) -> Assembly:
+    """With the velocities that are declared to be independent, and those that are driven. OpenLoops: others must be named."""
+    A, names = closing.jacobian(Motion(mechanism, FLOAT), at.kept, np.array(at.q)), mechanism.velocity_names
+    every, given = set(range(mechanism.nv)), at.given
+    independent = {k for name in mechanism.independent for k in mechanism.velocities_of[name]}
+    if independent:
+        given = _given(A, at.rank, independent)
+        free = every - {*given}
+        if free != independent:
+            ways = f"name {', '.join(names[k] for k in sorted(free))}" if len(free) > 1 else \
+                f"name one of {', '.join(names[k] for k in sorted(every) if k not in _given(A, at.rank, {k}))}"
+            raise OpenLoops(f"of '{mechanism.name}' {_counted(independent)} declared to be independent, and the loops leave "
+                            f"{len(free)} free, on which all others must hang; {ways}")
+    driven = {k for name in mechanism.actuated for k in mechanism.velocities_of[name]}
+    if not driven:
+        return replace(at, given=given, actuated=tuple(sorted(every - {*given})), passive=given)
+    passive = _given(A, at.rank, driven)
+    idle = [names[k] for k in sorted(every - driven - {*passive})]
+    unmoved = "" if not idle else (
+        f"of '{mechanism.name}' {_counted(driven)} actuated, which cannot move all {mechanism.nv - at.rank} that the loops leave "
+        f"free; name {', '.join(idle)} as well, with --actuated or in the description")
+    return replace(at, given=given, actuated=tuple(sorted(driven)), passive=passive, unmoved=unmoved)
+
+
+def _counted(velocities: Collection[int]) -> str:
+    return f"{len(velocities)} velocit{'ies are' if len(velocities) > 1 else 'y is'}"
 
 
 # -- closed states ---------------------------------------------------------------------------------------------------------
@@ -332,12 +371,13 @@ def _gauss_newton(floats: Motion, q: Array) -> Array:
     return q
 
 
-def _given(A: Array, rank: int) -> tuple[int, ...]:
-    """`rank` columns that span the others, from the last on, each with a good part of its length across those behind it."""
+def _given(A: Array, rank: int, spared: Collection[int] = ()) -> tuple[int, ...]:
+    """`rank` columns that span the others, from the last on, each with a good part of its length across those behind it. Those
+    that are `spared` come after all others."""
     found: list[int] = []
-    for part in (0.2, 0.02, 1e-6):
+    for turn, part in itertools.product((False, True) if spared else (False,), (0.2, 0.02, 1e-6)):
         for k in reversed(range(A.shape[1])):
-            if len(found) == rank or k in found:
+            if len(found) == rank or k in found or (k in spared) is not turn:
                 continue
             others = A[:, found]
             left = A[:, k] - others @ np.linalg.lstsq(others, A[:, k], rcond=None)[0] if found else A[:, k]

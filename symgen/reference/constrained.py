@@ -6,7 +6,7 @@ so does this: of the dense S, by a general linear solve.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,11 +65,14 @@ def forces(reference: Any, S: Array, right: Array) -> Array:
 
 @at_precision
 def constrained_forward_dynamics(reference: Any, q: Array, v: Array, tau: Array, payload: Array | None = None,
-                                 wrench: Array | None = None) -> dict[str, Array]:
-    """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0."""
+                                 wrench: Array | None = None, gains: Array | None = None) -> dict[str, Array]:
+    """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0, or −K_d A v − K_p C of the gains (..., 2) K_p and K_d."""
     A, Y, S = bordered(reference, q, payload)
-    free = reference.forward_dynamics(q, v, tau, payload, wrench)
-    found = forces(reference, S, -(times(A, free) + closing.bias(reference, assembled(reference).kept, q, v)))
+    free, kept = reference.forward_dynamics(q, v, tau, payload, wrench), assembled(reference).kept
+    asked = times(A, free) + closing.bias(reference, kept, q, v)
+    if gains is not None:
+        asked = asked + gains[..., 1:] * times(A, v) + gains[..., :1] * closing.residual(reference, kept, q)
+    found = forces(reference, S, -asked)
     return {"a": free + times(Y, found), "lambda": found}
 
 
@@ -96,34 +99,38 @@ def assembly_step(reference: Any, q: Array, damping: Array) -> dict[str, Array]:
             "turned": closing.turned(reference, q)}
 
 
-def _split(reference: Any, q: Array) -> tuple[list[int], list[int], Array, Array]:
-    """The velocities that loops give and the others, A (..., NL, NV), and G⁻¹ A_dᵀ (..., rank, NL)."""
-    at = assembled(reference)
-    given = list(at.given)
-    free = [k for k in range(reference.mechanism.nv) if k not in given]
-    A = closing.jacobian(reference, at.kept, q)
-    columns = A[..., given]
-    return given, free, A, reference.scalars.solve(transposed(columns) @ columns, transposed(columns))
+def _spread(reference: Any, given: Sequence[int], A: Array) -> tuple[list[int], Array, Array]:
+    """The entries of v that are not `given` by them, N (..., NV, NI) with v = N v_i, and G⁻¹ A_dᵀ (..., rank, NL)."""
+    nv, columns = reference.mechanism.nv, A[..., given]
+    back = reference.scalars.solve(transposed(columns) @ columns, transposed(columns))
+    free = [k for k in range(nv) if k not in given]
+    N = reference.scalars.array(np.zeros((*A.shape[:-2], nv, len(free))))
+    N[..., free, :] = reference.scalars.array(np.eye(len(free), dtype=int))
+    N[..., given, :] = -(back @ A[..., free])
+    return free, N, back
 
 
 @at_precision
 def reduced_mass_matrix(reference: Any, q: Array, payload: Array | None = None) -> dict[str, Array]:
     """Nᵀ M N."""
-    given, free, A, back = _split(reference, q)
-    N = reference.scalars.array(np.zeros((*q.shape[:-1], reference.mechanism.nv, len(free))))
-    N[..., free, :] = reference.scalars.array(np.eye(len(free), dtype=int))
-    N[..., given, :] = -(back @ A[..., free])
+    at = assembled(reference)
+    _, N, _ = _spread(reference, list(at.given), closing.jacobian(reference, at.kept, q))
     return {"M_reduced": transposed(N) @ reference.mass_matrix(q, payload) @ N}
 
 
 @at_precision
 def constrained_inverse_dynamics(reference: Any, q: Array, v: Array, a: Array, payload: Array | None = None,
                                  wrench: Array | None = None) -> dict[str, Array]:
-    """tau of the independent coordinates, and the least λ that leaves the others nothing to bear."""
-    given, free, A, back = _split(reference, q)
+    """The least tau of what is driven with Nᵀ tau = Nᵀ f, and the least λ with Aᵀ λ = f − tau."""
+    at, scalars = assembled(reference), reference.scalars
+    given, driven = list(at.passive), list(at.actuated)
+    _, N, back = _spread(reference, given, closing.jacobian(reference, at.kept, q))
     f = reference.inverse_dynamics(q, v, a, payload, wrench)
-    held = times(transposed(back), f[..., given])
-    return {"tau_independent": f[..., free] - times(transposed(A[..., free]), held), "lambda": held}
+    own = N[..., driven, :]
+    tau = times(own, scalars.solve(transposed(own) @ own, times(transposed(N), f)[..., None])[..., 0])
+    left = f.copy()
+    left[..., driven] = left[..., driven] - tau
+    return {"tau_independent": tau, "lambda": times(transposed(back), left[..., given])}
 
 
 def _of(name: str, oracle: Callable[..., Array]) -> Callable[..., dict[str, Array]]:

@@ -43,7 +43,7 @@ def differential(reference: Any, wanted: Derivative, arguments: Mapping[str, Arr
                 for one in function.results for x in by}
 
 
-_AT_RUN_TIME = ("payload", "wrench")
+_AT_RUN_TIME = ("payload", "wrench", "gains")
 
 
 def _blocks(reference: Any, function: str, by: Sequence[str], given: Mapping[str, Array]) -> Blocks:

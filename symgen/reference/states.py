@@ -21,6 +21,8 @@ from symgen.reference.precision import Array
 GRID = 1024
 _RATE = (Fraction(-2), Fraction(2))
 _FORCE = (Fraction(-20), Fraction(20))
+_GAINS = ((Fraction(1), Fraction(400)), (Fraction(1), Fraction(40)))
+"""1/s² and 1/s."""
 _STEPS = ((1, GRID // 8), (GRID // 2, 4 * GRID), (-GRID // 8, -1), (0, 0))
 """Of the grid, in s."""
 INSTANT = Fraction(1, 4096)
@@ -64,7 +66,8 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
 def draw_besides(shapes: Mapping[str, tuple[int, ...]], count: int, seed: int = 0) -> dict[str, Array]:
     """Changes and weights for derivatives by name, (count, *shape) each: numbers like velocities, drawn apart from all else.
 
-    Which contacts are `active` is told by patterns instead: at the first state all, at the second none, then some.
+    Which contacts are `active` is told by patterns instead: at the first state all, at the second none, then some. The `gains`
+    of a loop pull it together.
     """
     found = {}
     for name, shape in shapes.items():
@@ -74,7 +77,7 @@ def draw_besides(shapes: Mapping[str, tuple[int, ...]], count: int, seed: int = 
         random = Random(f"{name}/{seed}/{shape}/{count}")
         out = np.empty(count * prod(shape), dtype=object)
         for i in range(len(out)):
-            out[i] = _between(random, *_RATE)
+            out[i] = _between(random, *(_GAINS[i % len(_GAINS)] if name == "gains" else _RATE))
         found[name] = out.reshape(count, *shape)
     return found
 

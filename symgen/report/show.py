@@ -97,6 +97,9 @@ def _loops(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     if mechanism.start:
         places = ", ".join(f"{joint} {_vector(values)}" for joint, values in mechanism.start)
         yield from _wrapped(f"closing starts at {places}", whole)
+    for what, names in (("independent", mechanism.independent), ("actuated", mechanism.actuated)):
+        if names:
+            yield from _wrapped(f"{what}: {', '.join(names)}", whole)
 
 
 def _drives(mechanism: Mechanism, whole: bool) -> Iterator[str]:
@@ -189,6 +192,8 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
             for f in mechanism.frames
         ],
         **({"loops": [loop.facts(mechanism.carriers) for loop in mechanism.loops]} if mechanism.loops else {}),
+        **({"independent": list(mechanism.independent)} if mechanism.independent else {}),
+        **({"actuated": list(mechanism.actuated)} if mechanism.actuated else {}),
         "computed_in": general,
         "computed_in_by_function": own,
         "notes": [{"kind": note.kind, "text": note.text} for note in mechanism.notes],

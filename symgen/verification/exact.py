@@ -11,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 
 from symgen.errors import RequestError
-from symgen.functions import ALL_ROWS, CLOSED, FUNCTIONS, USUAL, Convention, Function
+from symgen.functions import ALL_ROWS, CLOSED, FUNCTIONS, GAINS, USUAL, Convention, Function
 from symgen.mechanism import Mechanism
 from symgen.options import Links
-from symgen.reference.assembling import assemble, closed_states
+from symgen.reference.assembling import APART, assemble, closed_states, open_states
 from symgen.reference.base import base
 from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
@@ -35,18 +35,20 @@ class ExactAnswers:
 
     `digits` = 60 + ⌈log₁₀ cond M⌉ are asked for; `working` digits are carried. Raises RequestError for an unknown
     `frame`, `payload` or `wrench` (links' names; of frames and wrenches there may be several). `given` are arguments that are the
-    same at every state, whose numbers `mechanism` has already (`symgen.verification.adjusted`).
+    same at every state, whose numbers `mechanism` has already (`symgen.verification.adjusted`). With `baumgarte` there are gains,
+    and what is about loops is asked for beside them: off closed positions, at velocities that open them.
     """
 
     def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: Links = None,
                  payload: str | None = None, wrench: Links = None, task_rows: Sequence[int] = ALL_ROWS,
                  contact: Links = None, convention: Convention = USUAL, working: int | None = None,
-                 given: Mapping[str, Sequence[Fraction]] | None = None) -> None:
+                 given: Mapping[str, Sequence[Fraction]] | None = None, baumgarte: bool = False) -> None:
         self.mechanism, self.count, self.seed, self.given = mechanism, count, seed, dict(given or {})
+        self.baumgarte = baumgarte
         self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench, "task_rows": tuple(task_rows)}
         self.links |= {"contact": contact} if contact else {}
         self.convention = convention
-        self.states = draw_states(mechanism, count, seed, payload, wrench)
+        self.states = draw_states(mechanism, count, seed, payload, wrench, {GAINS.name: (2,)} if baumgarte else None)
         self.states |= {name: broadcast(numbers, count) for name, numbers in self.given.items()}
         self.floats = {name: values.astype(float) for name, values in self.states.items()}
         self.rough = Reference(mechanism, FLOAT, convention=convention, **self.links)
@@ -73,7 +75,7 @@ class ExactAnswers:
     def sharper(self) -> Self:
         """The same states with twice the working digits."""
         return type(self)(self.mechanism, self.count, self.seed, working=2 * self.working, convention=self.convention,
-                          given=self.given, **self.links)
+                          given=self.given, baumgarte=self.baumgarte, **self.links)
 
     @cached_property
     def of_each_frame(self) -> list[Self]:
@@ -96,7 +98,7 @@ class ExactAnswers:
         source = self.balls if source is None else source
         spec = FUNCTIONS[function]
         return {a.name: source[spec.drawn(a.name)] for a in (*spec.arguments, *spec.feels)
-                if a in spec.arguments or self.links.get(a.name) or a.name in self.given}
+                if a in spec.arguments or self.links.get(a.name) or a.name in self.given or (a == GAINS and self.baumgarte)}
 
     def draw(self, function: str) -> None:
         """Draw what a derivative takes besides: changes and weights, each as often as there are states."""
@@ -105,19 +107,28 @@ class ExactAnswers:
                                               NR=len(base(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0,
                                               **self._of_loops(FUNCTIONS[function]))
         if any(array.drawn in CLOSED for array in FUNCTIONS[function].arguments) and CLOSED[0] not in self.states:
-            closed = closed_states(self.mechanism, assemble(self.mechanism), self.count, self.seed)
-            self._take(dict(zip(CLOSED, (closed["q"], closed["v"]), strict=True)))
+            self._take(dict(zip(CLOSED, self._beside() if self.baumgarte else self._closed(), strict=True)))
         for array in FUNCTIONS[function].arguments:
             if array.name not in self.states:
                 whole = array.of_each(count[array.each]) if array.each else array
                 self._take(draw_besides({array.name: whole.sizes(sizes)}, self.count, self.seed))
+
+    def _closed(self) -> tuple[Array, Array]:
+        """Positions on the loops, and velocities that they allow."""
+        found = closed_states(self.mechanism, assemble(self.mechanism), self.count, self.seed)
+        return found["q"], found["v"]
+
+    def _beside(self) -> tuple[Array, Array]:
+        """Positions near them, and any velocities."""
+        apart = open_states(self.mechanism, assemble(self.mechanism), self.count, self.seed, APART)
+        return np.array([list(q) for q in apart], dtype=object), self.states["v"]
 
     def _of_loops(self, what: Function) -> dict[str, int]:
         """The sizes of what is about loops."""
         if not what.of_loops:
             return {}
         at = assemble(self.mechanism)
-        return {"NL": at.rows, "NI": self.mechanism.nv - at.rank}
+        return {"NL": at.rows, "NI": self.mechanism.nv - at.rank, "NA": len(at.actuated)}
 
     def _take(self, drawn: Mapping[str, Array]) -> None:
         """Add to the states."""

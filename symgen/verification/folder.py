@@ -57,7 +57,8 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
                                  wrench=_words(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1],
                                  task_rows=_word(chosen.get("task_rows")), contact=_words(chosen.get("contact")),
                                  effort=_word(chosen.get("effort")) or NORMAL,
-                                 parameters=names_of(_words(chosen.get("parameter")))).guarded(bool(chosen.get("checked")))
+                                 parameters=names_of(_words(chosen.get("parameter"))),
+                                 baumgarte=bool(chosen.get("baumgarte"))).guarded(bool(chosen.get("checked")))
         printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
                               wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")),
                               batch=bool(chosen.get("batch")))

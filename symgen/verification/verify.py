@@ -61,6 +61,7 @@ def verify(
     trig: str = HOST,
     checked: bool = False,
     parameters: Names = (),
+    baumgarte: bool = False,
     seed: int = 0,
     compiled: bool = True,
     progress: Progress | None = None,
@@ -71,7 +72,7 @@ def verify(
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
                              jacobian_order=jacobian_order, task_rows=task_rows, contact=contact, effort=effort,
-                             parameters=names_of(parameters)).guarded(checked)
+                             parameters=names_of(parameters), baumgarte=baumgarte).guarded(checked)
     text = TextOptions(trig, checked=checked)
     wanted = making.requested(mechanism, functions, payload)
     why = {name: making.refusal(mechanism, name, payload) for name in FUNCTIONS}
@@ -137,7 +138,8 @@ def verify_programs(
     everything = {**(helpers or {}), **programs}
     anew = given(mechanism, everything, options, seed)
     truth = Truth(anew.mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench,
-                  task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments)
+                  task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments,
+                  baumgarte=options.baumgarte)
     truth.know({f: over(truth.scalars, program) for f, program in everything.items() if f in PREPARING})
     labels = {f: f"{f}={program.method}" for f, program in programs.items()}
     total = 3 * len(programs) + 2

@@ -33,7 +33,8 @@ ZERO = Fraction(0)
 def declared(top: Table) -> Tree:
     """The robot that the whole table declares; DescriptionError names its place."""
     top.allow("name", "description", "source", "licence", "source_sha256", "text_sha256", "gravity", "snap", "mimic",
-              "friction_speed", "convention", "base", "body", "row", "frame", "loop", "start", "note")
+              "friction_speed", "convention", "base", "body", "row", "frame", "loop", "start", "independent",
+              "actuated", "note")
     if "snap" in top:
         _prefer(top, top.snapper)
     base = top.table("base")
@@ -66,6 +67,8 @@ def declared(top: Table) -> Tree:
         friction_speed=top.number("friction_speed") if "friction_speed" in top else None,
         loops=loops(top.tables("loop"), ends),
         start=start(top.table("start")),
+        independent=top.texts("independent"),
+        actuated=top.texts("actuated"),
     )
 
 

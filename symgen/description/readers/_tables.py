@@ -46,6 +46,13 @@ class Table:
             raise self.at(key).error(f"{shown(value)} is not a text", "put it in quotes")
         return value
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """An array of texts; none where the key is missing."""
+        value = self.content.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self.at(key).error(f"{shown(value)} is no array of texts", f'write {key} = ["…"]')
+        return tuple(value)
+
     def choice(self, key: str, known: tuple[str, ...], default: str | None) -> str:
         value = self.text(key, default)
         if value not in known:

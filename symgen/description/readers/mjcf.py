@@ -3,7 +3,8 @@ masses, with default classes and included files.
 
 Read as MuJoCo 4 compiles it. The root is the link `world`, which stands still; a body that has no joint is welded to the one
 around it, and one that has several has massless links between them, in the order of the file. A free joint leads from the
-world's origin, so that its numbers are MuJoCo's. What moves no body (contacts, actuators, sensors, pictures) is passed over.
+world's origin, so that its numbers are MuJoCo's. What moves no body (contacts, sensors, pictures) is passed over, and so
+are actuators, but for which hinges and slides they drive where there are loops.
 Bodies without a name are called `body1`, `body2` … by their number in MuJoCo, joints by their body.
 """
 
@@ -59,4 +60,5 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     said += loops.read(root.all("equality"))
     return Tree(root.attributes.get("model", "").strip(), links, tuple(connections), gravity=gravity,
                 notes=(*document.notes, *notes, *bodies.notes, *bodies.remarks(), *said), place=Place(file),
-                read_sha256=sha256_of(data, document.included), loops=tuple(loops.found), start=loops.start(root))
+                read_sha256=sha256_of(data, document.included), loops=tuple(loops.found), start=loops.start(root),
+                actuated=loops.driven(root))

@@ -52,6 +52,8 @@ frame of that name are those of the row's frame, at the end of that product.
 Loops, which the tree has no place for (`symgen/closures/` says what each type holds; z is its axis):
 
     start = { joint1 = "pi/2" }       # at the top: where closing them starts, one number or an array; default the zero of a joint
+    independent = ["joint1"]          # at the top: joints on whose velocities all others hang; default the first that can be
+    actuated = ["joint1"]             # at the top: joints that are driven; default the independent ones
     [[loop]]
     name = "closing"                  # default loop1, loop2 …
     type = "revolute"                 # prismatic, cylindrical, spherical, universal, weld, point, distance …

@@ -45,6 +45,16 @@ class Sites:
             qpos += values
         return element("keyframe", {}, [element("key", {"name": HOME, "qpos": decimals(qpos)})])
 
+    def motors(self, written: set[str], plain: set[str]) -> list[list[str]]:
+        """Elements of the joints that are driven."""
+        return [element("motor", {"name": name, "joint": name}) for name in self.mechanism.actuated
+                if self._drives(name, written, plain)]
+
+    def _drives(self, name: str, written: set[str], plain: set[str]) -> bool:
+        """Whether MuJoCo has it that this is driven: a hinge or a slide, where a loop is said there."""
+        return (name in plain and len(self.mechanism.velocities_of[name]) == 1
+                and any(self._is_said(loop.name, written) for loop in self.mechanism.loops))
+
     def _is_said(self, loop: str, written: set[str]) -> bool:
         return loop in self.ends and {*self.ends[loop]} <= written
 
@@ -61,7 +71,11 @@ class Sites:
         found = [f"loops left out, since MuJoCo connects points and welds bodies alone: {listed(lost)}"] if lost else []
         found += [f"loops that MuJoCo's solver holds softly there: {listed(soft)}"] if soft else []
         unsaid = bool(mechanism.start) and not self._starts(written, plain)
-        return found + (["where closing the loops starts is left out"] if unsaid else [])
+        found += ["where closing the loops starts is left out"] if unsaid else []
+        idle = [name for name in mechanism.actuated if not self._drives(name, written, plain)]
+        found += [f"that {listed(idle)} are actuated is left out"] if idle else []
+        return found + ([f"which joints are independent is left out: {listed(mechanism.independent)}"]
+                        if mechanism.independent else [])
 
 
 def sited(mechanism: Mechanism) -> Sites:

@@ -57,8 +57,9 @@ def write(mechanism: Mechanism) -> Written:
              element("option", {"gravity": decimals(mechanism.gravity)}), element("worldbody", {}, world)]
     equal = [_equality(joint) for joint in mechanism.joints if joint.mimic is not None and joint.mimic.joint in words]
     equal += sites.equalities(written)
-    home = sites.keyframe(order, written, plain)
-    parts += ([element("equality", {}, equal)] if equal else []) + ([home] if home else [])
+    home, motors = sites.keyframe(order, written, plain), sites.motors(written, plain)
+    parts += [element(name, {}, inside) for name, inside in (("equality", equal), ("actuator", motors)) if inside]
+    parts += [home] if home else []
     root = element("mujoco", {"model": mechanism.name}, parts)
     return Written(document(title(mechanism), said, root), tuple(said))
 

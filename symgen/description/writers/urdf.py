@@ -164,6 +164,8 @@ def _unsaid(mechanism: Mechanism) -> list[str]:
     said += on_friction_speed(mechanism) + on_numbers(mechanism, _DYNAMICS, _spare(mechanism))
     if mechanism.loops:
         said.append(f"loops left out, for which URDF has no word: {listed(loop.name for loop in mechanism.loops)}")
+    if mechanism.independent or mechanism.actuated:
+        said.append("which joints are independent and which are actuated is left out, as the loops are")
     if mechanism.borne:
         said.append(f"the gravcomp of {listed(dict.fromkeys(part.link for part in mechanism.borne))} is left out")
     said += _on_types(mechanism.joints)

@@ -152,11 +152,11 @@ def _at_rest(linkage: Linkage, body: int) -> Spatial:
 
 
 def _opening(linkage: Linkage, grasp: Grasp, motion: Sequence[Spatial]) -> list[Scalar]:
-    """e: how fast the rows of A v change while the links move so."""
+    """e: how fast the rows of A v change while the links move so, and with gains what is to pull them back."""
     omega, closing = [own for own, _ in turning(linkage)], grasp.loop.closing
     moved = velocities(linkage, ()) if grasp.loop.slides else [linkage.zeros] * len(linkage)
-    return grasp.loop.rates(*(at_frame(linkage, frame, omega[frame.link], moved[frame.link], *motion[frame.link])
-                              for frame in (closing.first, closing.second)))
+    return grasp.loop.pulled(*(at_frame(linkage, frame, omega[frame.link], moved[frame.link], *motion[frame.link])
+                               for frame in (closing.first, closing.second)))
 
 
 def _drifting(linkage: Linkage, opening: Sequence[list[Scalar]]) -> list[list[Scalar]]:

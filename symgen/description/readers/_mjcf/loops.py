@@ -32,6 +32,8 @@ HOME = "home"
 _KINDS = {"connect": "point", "weld": "weld"}
 _HOW = {"connect": ("body1", "body2", "anchor"), "weld": ("body1", "body2", "anchor", "relpose")}
 _SITES = ("site1", "site2")
+_DRIVEN = ("joint", "jointinparent")
+"""What an actuator calls the joint that it drives."""
 Start = tuple[tuple[str, tuple[Angle, ...]], ...]
 
 
@@ -82,6 +84,13 @@ class Loops:
             if tuple(values) != of.neutral:
                 found.append((one.name, tuple(Angle(value) for value in values)))
         return tuple(found)
+
+    def driven(self, root: Element) -> tuple[str, ...]:
+        """The hinges and slides that actuators drive, where there are loops."""
+        joints = [one for one in self.bodies.connections if one.kind != "fixed"] if self.found else []
+        known = {one.name for one in joints if joint_type(one.kind).nv == 1}
+        named = (one.attributes.get(key) for section in root.all("actuator") for one in section.children for key in _DRIVEN)
+        return tuple(dict.fromkeys(name for name in named if name in known))
 
     def _drawn(self, joint: str, kind: str, body: str) -> list[Fraction]:
         """The coordinates of a joint at qpos0. A free joint leads from the world."""
