@@ -80,7 +80,7 @@ def truth(of: tuple[str, ...]) -> Truth:
 
 
 @pytest.mark.parametrize("method", ALONG)
-def test_every_method_that_takes_them_is_the_reference_to_forty_digits(method: str) -> None:
+def test_every_method_that_takes_them_is_the_reference(method: str) -> None:
     """What is printed of such Programs, and its round-off, tests/test_random_robots.py verifies."""
     for of in ROBOTS:
         for function in (name for name, along in PROVIDED if along == method and (name not in LONG or of == ROBOTS[0])):
