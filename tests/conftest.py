@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +15,31 @@ import pytest
 from symgen import methods, passes, shelf
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs import adjusting, deriving, layout, making
+from symgen.passes._spare import without_spare
+from symgen.programs import adjusting, choosing, deriving, layout, making
 from tests import robots_for_tests
 from tests.oracles import CLOSED_FORMS
 from tests.robots_for_tests import MOVING, ROBOTS, robot
 
 # A test process holds thousands of Programs, all of them for good: going through them again and again takes a third of its time.
-gc.set_threshold(200_000, 100, 1000)
+gc.set_threshold(1_000_000, 100, 1000)
 
 # What a test finds out, it finds out itself: no Program of an earlier run, and none of a test that has planted an error. Those
 # that only look at Programs as users have them share them within a run: `as_users_have_them`.
 os.environ["SYMGEN_CACHE_PROGRAMS"] = "off"
 
-# Frames are laid out by the first choices of a search alone. Any layout gives the same answers (test_layout.py), a long search of
-# every robot here takes a quarter of an hour.
+# Frames are laid out as is known of a built-in robot, else plainly. Any layout gives the same answers (test_layout.py); a search
+# of every robot here takes a quarter of an hour, its first choices alone a tenth of all tests. `polished_here` has those.
 FULL = layout.EFFORT
 layout.EFFORT = 3
+SEARCH = layout.search
+
+
+def _plainly(mechanism: Mechanism) -> layout.Layouts:
+    return layout.Layouts()
+
+
+layout.search = _plainly
 
 # Of the layouts that a function is tried in, it is derived in one, and not compared with the others. Tests of counts have
 # `polished_here`.
@@ -42,18 +52,27 @@ def _one_choice(mechanism: Mechanism, function: str) -> tuple[layout.Layout, ...
 
 deriving.choices = _one_choice
 
-# The last passes take a third of a derivation. They prove each value that they compute anew (test_resubstitute.py), and the
-# built-in robots are verified with all of them (test_verify.py); here long Programs go without. Tests of counts have
+# Where none is named, a method is not taken to its end that needs more after the first passes than another in the end.
+LIMITS = {"DEARER": choosing.DEARER, "FEWER": choosing.FEWER}
+choosing.DEARER, choosing.FEWER = 1.0, 0
+
+# The passes behind the first take two thirds of a derivation. They prove each value that they compute anew (test_recognize.py,
+# test_resubstitute.py), they know no method, and the built-in robots are verified with all of them (test_verify.py); here long
+# Programs go without the last ones, and the longest without those before. Tests of passes have `finished_here`, those of counts
 # `polished_here`.
-LONG = 120
-POLISH = passes.polish
+LONG, LONGEST = 120, 500
+POLISH, FINISH = passes.polish, passes.finish
 
 
 def _polish_what_is_short(finished: Program) -> Program:
     return POLISH(finished) if len(finished.rows) <= LONG else finished
 
 
-passes.polish = _polish_what_is_short
+def _finish_all_but_the_longest(begun: Program) -> Program:
+    return FINISH(begun) if len(begun.rows) <= LONGEST else passes.eliminate(without_spare(begun))
+
+
+passes.polish, passes.finish = _polish_what_is_short, _finish_all_but_the_longest
 
 
 FIRST = ("test_golden.py",)
@@ -98,14 +117,20 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
+def finished_here() -> Iterator[None]:
+    """Every Program goes through all passes but the last ones, however long it is: for tests of passes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "finish", FINISH)
+        patch.setattr(_Apart, "how", "finished")
+        yield
+
+
+@pytest.fixture
 def polished_here() -> Iterator[None]:
     """Every Program goes through the last passes, in the shortest of its layouts, as a user's does."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passes, "polish", POLISH)
-        patch.setattr(deriving, "choices", CHOICES)
-        _forget(DERIVED)
+        _derive_as_users_do(patch, "polished")
         yield
-    _forget(DERIVED)
 
 
 @pytest.fixture
@@ -139,21 +164,44 @@ def all_as_users_have_them(derived_this_run: Path) -> Iterator[None]:
 @contextmanager
 def _as_users_have_them(folder: Path | None = None) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
+        _derive_as_users_do(patch, "full")
         patch.setattr(layout, "EFFORT", FULL)
-        patch.setattr(passes, "polish", POLISH)
-        patch.setattr(deriving, "choices", CHOICES)
         if folder is not None:   # compiled libraries stay where they are
             patch.setattr(shelf, "cache_folder", lambda: folder)
             patch.setenv("SYMGEN_CACHE_PROGRAMS", "on")
-        _forget()
         yield
-    _forget()
 
 
-DERIVED = (deriving._attempt, making._asked, adjusting._adjusting, robots_for_tests.program)
+def _derive_as_users_do(patch: pytest.MonkeyPatch, how: str) -> None:
+    patch.setattr(passes, "polish", POLISH)
+    patch.setattr(passes, "finish", FINISH)
+    patch.setattr(deriving, "choices", CHOICES)
+    patch.setattr(layout, "search", SEARCH)
+    for name, limit in LIMITS.items():
+        patch.setattr(choosing, name, limit)
+    patch.setattr(_Apart, "how", how)
 
 
-def _forget(caches: Iterable[Any] = (layout.layouts, *DERIVED)) -> None:
-    """What was derived in one layout, or without the last passes, is not taken for another's."""
-    for kept in caches:
-        kept.cache_clear()
+class _Apart:
+    """A cache that keeps apart what was derived in one layout, or without the last passes, and another's."""
+
+    how = "plain"
+
+    def __init__(self, cached: Any, most: int | None = None) -> None:
+        self.compute, self.most = cached.__wrapped__, most or cached.cache_parameters()["maxsize"]
+        self.kept: dict[str, Any] = {}
+
+    def __call__(self, *key: Any, **named: Any) -> Any:
+        if self.how not in self.kept:
+            self.kept[self.how] = lru_cache(maxsize=self.most)(self.compute)
+        return self.kept[self.how](*key, **named)
+
+    def cache_clear(self) -> None:
+        for kept in self.kept.values():
+            kept.cache_clear()
+
+
+layout.layouts = adjusting.layouts = _Apart(layout.layouts)
+adjusting._adjusting = _Apart(adjusting._adjusting)
+deriving._attempt, making._asked = _Apart(deriving._attempt, 1000), _Apart(making._asked, 2000)
+robots_for_tests.program = _Apart(robots_for_tests.program)

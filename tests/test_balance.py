@@ -94,6 +94,7 @@ def tiny() -> Mechanism:
     return replace(made, name="tiny", bodies=tuple(bodies))
 
 
+@pytest.mark.usefixtures("finished_here")
 @pytest.mark.parametrize("method", ["fixman:spatial", "constraint_force", "constraint_force:parallel"])
 def test_the_determinant_of_a_tiny_robot_fits_a_float(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It had lost all of its digits on the way, or had none to begin with."""

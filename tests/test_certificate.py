@@ -30,6 +30,8 @@ from symgen.reference.precision import FLOAT, Array
 from tests.robots_for_tests import BUILT_IN, FEW, ONE_DEGREE, TELLING, point_mass_arm, random_mechanism, robot
 from tests.rounded_rows import Coarse, rows
 
+pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+
 FOUR = ("panda", "ur5", "puma560", "scara")
 EIGHT_BITS = 2.0**-8
 

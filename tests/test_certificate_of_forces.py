@@ -25,6 +25,8 @@ from tests.looped import bennett, doubled
 from tests.robots_for_tests import random_mechanism
 from tests.rounded_rows import Coarse, rows
 
+pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+
 LOOPS, CONTACTS = "constrained_forward_dynamics", "contact_forward_dynamics"
 CORNERS = ("link1:0.1,0.05,-0.1", "link1:0.1,-0.05,-0.1")
 

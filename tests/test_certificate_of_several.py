@@ -36,6 +36,8 @@ from symgen.reference.precision import FLOAT, Array
 from tests.robots_for_tests import random_mechanism, run
 from tests.rounded_rows import Coarse, coarse, rows
 
+pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+
 DOUBLE, REAL = ProgramOptions("double"), ProgramOptions("float")
 CASES = {"free_arm": ("free", "revolute"), "pendulums": ("spherical", "spherical"), "plate": ("planar", "revolute"),
          "mixed": ("revolute", "spherical", "cylindrical"), "tree": ("cylindrical", "planar", "revolute", "free")}

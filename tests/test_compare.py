@@ -28,6 +28,8 @@ from symgen.verification.floating import allowance
 from symgen.verification.truth import Truth
 from tests.robots_for_tests import BUILT_IN, PROVIDED, program
 
+pytestmark = pytest.mark.usefixtures("all_as_users_have_them")   # the default is what users get
+
 FUNCTION = "mass_matrix_solve"
 COMPARED = ("mass_matrix", FUNCTION)
 """Few methods and many, variants among them: a C compiler is all that takes long here."""

@@ -174,6 +174,7 @@ def test_friction_opposes_motion_and_is_odd() -> None:
 
 # -- what they cost, and what they do not change ----------------------------------------------------------------------------
 
+@pytest.mark.usefixtures("finished_here")
 def test_a_rotor_costs_an_addition_a_joint_in_forward_dynamics() -> None:
     made = symgen.load("ur5")
     costs = [symgen.program(one, "forward_dynamics").cost for one in (made, driven(made, "armature"))]

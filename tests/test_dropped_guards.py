@@ -26,6 +26,8 @@ from symgen.reals import DOUBLE, FLOAT, REALS, Real
 from tests.c_programs import Builder, vector
 from tests.robots_for_tests import BUILT_IN
 
+pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+
 CHECKED = TextOptions("inline", checked=True)
 Checked = tuple[Program, c99.Target, Mapping[int, Bound]]
 

@@ -37,7 +37,7 @@ COUNTS = {
 """Multiplications, additions and divisions, Panda without its fingers. They may only fall."""
 
 
-@pytest.mark.usefixtures("full_search")
+@pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize(("path", "base", "function"), COUNTS)
 def test_operations_only_fall(path: str, base: str, function: str) -> None:
     pytest.importorskip("pinocchio")

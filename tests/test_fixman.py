@@ -274,6 +274,7 @@ def test_a_planar_point_mass_takes_under_thirty_operations_and_one_sine_and_cosi
     assert found["sin"] == found["cos"] == n - 1   # the first angle turns the whole chain
 
 
+@pytest.mark.usefixtures("finished_here")
 def test_other_masses_and_lengths_stay_under_thirty() -> None:
     source = Random(2)
     arm = point_mass_arm(*(source.randint(1, 99) for _ in range(20)))

@@ -26,6 +26,8 @@ from symgen.reference.states import draw_states
 from symgen.verification.adjusted import draw
 from tests.robots_for_tests import robot
 
+pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+
 CHECKED = TextOptions(checked=True)
 HELICAL = """
 name = "jack"

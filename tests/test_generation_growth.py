@@ -13,6 +13,7 @@ from symgen.programs import deriving
 from symgen.programs.deriving import derive
 from tests.robots_for_tests import random_mechanism
 
+pytestmark = pytest.mark.usefixtures("finished_here")
 LINEAR = [("inverse_dynamics", "newton_euler"), ("bias_force", "composite_body:bias"), ("forward_dynamics", "riccati"),
           ("operational_inertia_inverse", "riccati"), ("link_accelerations", "riccati"),
           ("interbody_forces", "riccati"), ("mass_matrix_log_determinant_gradient", "riccati"),

@@ -17,6 +17,8 @@ from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.poses import Shift, Vector3
 from tests.mutants_of_c import Plot
 
+pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+
 FUNCTION = "inverse_mass_matrix"
 METHODS = ("composite_body", "riccati", "udut")
 

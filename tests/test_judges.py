@@ -185,7 +185,7 @@ COUNTS = {
 """Multiplications, additions and divisions on a free base, Panda without its fingers. They may only fall."""
 
 
-@pytest.mark.usefixtures("full_search")   # one search a robot
+@pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("path", COUNTS)
 def test_operations_on_a_free_base_only_fall(path: str) -> None:
     fingers = ("panda_finger_joint1", "panda_finger_joint2") if path.startswith("panda") else ()

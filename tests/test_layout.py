@@ -84,6 +84,22 @@ def test_no_layout_changes_an_answer(seed: int, function: str) -> None:
     check(seed, function)
 
 
+@pytest.mark.usefixtures("full_search")
+def test_no_layout_that_is_found_changes_an_answer() -> None:
+    """Of a comb and of any robot."""
+    for mechanism in (comb(5), random_mechanism(4, 5, "tree")):
+        found = layout.layouts(mechanism)
+        assert found != layout.Layouts()
+        at = draw(mechanism, 1, BALLS)
+        for function, method in layout.MEASURED:
+            truth = Reference(mechanism, BALLS).evaluate(function, {a.name: at[a.name] for a in FUNCTIONS[function].arguments})
+            for where in layout.choices(mechanism, function):
+                made = run(deriving._derivation(mechanism, function, method, ProgramOptions(), where, 10**6), at, BALLS)
+                for name, value in truth.items():
+                    with BALLS.working():
+                        assert largest(made[name] - value) <= 1e-40 * (largest(value) or 1.0), where
+
+
 @pytest.mark.parametrize("function", ["inverse_dynamics", "link_poses", "bias_acceleration"])
 def test_what_forgets_that_axes_are_turned_is_seen(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Linkage, "_slack", lambda self, i: Rotation([]))

@@ -40,6 +40,8 @@ from symgen.verification.verify import verify_programs
 from tests.c_programs import Builder, vector
 from tests.robots_for_tests import BALLS, FEW, ONE_DEGREE, TELLING, draw, largest, program, robot, run, states
 
+pytestmark = pytest.mark.usefixtures("finished_here")
+
 VALUE, SLOPE = "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient"
 ATOM, BOND = Fraction(2, 10**26), Fraction(15, 10**11)   # kg, m: a carbon atom, a bond of 1.5 Å
 

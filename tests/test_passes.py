@@ -25,6 +25,7 @@ def _discovered() -> dict[str, Pass]:
     return {short: getattr(m, short) for m in modules if hasattr(m, short := m.__name__.rpartition(".")[2])}
 
 
+pytestmark = pytest.mark.usefixtures("finished_here")
 PASSES = _discovered()
 EVERY = {**PASSES, "the whole pipeline": passes.run}
 ANY = pytest.mark.parametrize("one", EVERY.values(), ids=EVERY)

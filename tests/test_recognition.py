@@ -38,6 +38,8 @@ from tests.robots_for_tests import robot, run
 from tests.rounded_rows import Coarse
 from tests.test_certificate import pivots, states
 
+pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+
 FLOAT = ProgramOptions("float")
 CASES = [("puma560", "composite_body"), ("puma560", "riccati"), ("tree4", "riccati"), ("square_chain4", "composite_body")]
 NAMED = {("puma560", "composite_body"): 11, ("puma560", "riccati"): 11, ("tree4", "riccati"): 3,

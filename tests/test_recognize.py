@@ -24,6 +24,7 @@ from symgen.programs.layout import PLAIN
 from tests.robots_for_tests import BALLS, OF_ANY_ROBOT, largest, program, robot, run, states, task_rows
 from tests.test_passes import by_hand, meant, ops
 
+pytestmark = pytest.mark.usefixtures("finished_here")
 RECOGNIZE = passes.recognize.__globals__
 """The pass as a file, not as a function."""
 EXACT_NUMBERS = Numbers(lambda c: arb(c.numerator) / c.denominator, arb.sin, arb.cos, arb.sqrt, arb.log)

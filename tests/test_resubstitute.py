@@ -26,6 +26,7 @@ from tests.robots_for_tests import BALLS, largest, program, robot, run, states
 from tests.test_passes import by_hand, ops
 from tests.test_recognize import ANGLE, at_sixty_digits, turned
 
+pytestmark = pytest.mark.usefixtures("finished_here")
 _known: dict[tuple[str, str], Program] = {}
 SHORT = 2
 """Rounds of a search in a test."""

@@ -33,6 +33,8 @@ from symgen.reference.precision import FLOAT, Array
 from tests.robots_for_tests import OF_ANY_ROBOT, random_mechanism, robot, task_rows
 from tests.rounded_rows import Coarse, rows
 
+pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+
 FOUR = ("panda", "ur5", "puma560", "scara")
 STATES = 2000
 

@@ -7,6 +7,8 @@ import pytest
 from symgen.reproduce.saha_counts import printed
 from tests.saha_counts import LINKS, SHORT, counted, derived, fewest, solve
 
+pytestmark = pytest.mark.usefixtures("finished_here")
+
 
 @pytest.mark.parametrize("n", LINKS)
 def test_the_solve_stays_below_the_printed_counts(n: int) -> None:

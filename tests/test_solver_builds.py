@@ -52,6 +52,20 @@ def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
     assert sorted(path.suffix for path in cache.iterdir()) == [".sha256", ".so"]
 
 
+@pytest.mark.parametrize(("optimize", "last"), [(0, "-O0"), (2, building.BETWEEN)])
+def test_what_calls_the_functions_is_not_optimised_as_far_as_they_are(
+        optimize: int, last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last -O counts."""
+    commands: list[list[str]] = []
+    run = building._run
+    monkeypatch.setattr(building, "_run", lambda command, folder: commands.append(command) or run(command, folder))
+    Solver.from_programs("between", {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), optimize=optimize)
+    levels = {word.startswith("_symgen_"): [flag for flag in command if flag.startswith("-O")]
+              for command in commands for word in command if word.endswith(".c")}
+    assert levels[False] == [f"-O{optimize}"]
+    assert levels[True][-1] == last
+
+
 def test_the_log_says_how_long_a_build_took(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "symgen")
     fresh("logged", monkeypatch)

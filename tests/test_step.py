@@ -182,6 +182,7 @@ def test_sensitivities_are_those_of_the_reference(kind: str, asked: tuple[str, .
     assert sum(check.subject.startswith(("step:", "step_rk4:", "x_bar")) for check in report.of("identities")) >= len(asked)
 
 
+@pytest.mark.usefixtures("finished_here")
 def test_a_jacobian_of_a_step_takes_that_of_forward_dynamics_once_a_stage() -> None:
     """By the chain rule: little more than what MPC needs anyway, and less than the differentiated rows of the whole."""
     forward = symgen.program("scara", "forward_dynamics")

@@ -18,6 +18,7 @@ WRONG = {
 }
 
 
+@pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_wrong_is_seen(what: str) -> None:
     page, right, wrong = WRONG[what]

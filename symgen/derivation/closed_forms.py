@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import sympy as sp
@@ -31,12 +31,12 @@ class JointForm:
     shift: Any
     motion_subspace: Any
 
-    @property
+    @cached_property
     def single(self) -> frozenset[Any]:
         """The steps that q alone makes, each linear in it. A pose in steps is a constant and terms with one of these in each."""
         return frozenset(symbol for symbol, expression in self.steps if expression.free_symbols <= {*self.q})
 
-    @property
+    @cached_property
     def angle(self) -> int | None:
         """Which coordinate the rotation has the sine and cosine of."""
         turned = {term.args[0] for term in self.rotation.atoms(sp.sin, sp.cos)}

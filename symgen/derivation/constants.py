@@ -33,6 +33,7 @@ class LostDigits(MechanismError):
 
 
 ZERO, ONE = fmpq(0), fmpq(1)
+_UNITS = ((ZERO, arb(0)), (ONE, arb(1)), (-ONE, arb(-1)))
 WORKING_DIGITS = 120
 DOUBLINGS = 4
 KEPT_DIGITS = 64
@@ -88,7 +89,6 @@ def speaking_of(place: str) -> Iterator[None]:
 
 
 def rational(value: Fraction | int) -> fmpq:
-    value = Fraction(value)
     return fmpq(value.numerator, value.denominator)
 
 
@@ -96,14 +96,14 @@ def settle(value: Constant) -> Constant:
     """The same constant, as an exact 0, 1 or -1 when its ball says so; raises when a ball has lost its digits."""
     if isinstance(value, fmpq):
         return arb(value) if value.q.bit_length() > _LONGEST_RATIONAL else value
-    for exact in (0, 1, -1):
-        if value.contains(exact):
+    for exact, ball in _UNITS:
+        if value.contains(ball):
             if value.rad() > arb(10) ** -50:
                 raise LostDigits(
                     f"numbers of the description differ so much in size that {digits()} digits cannot tell a sum from "
                     "zero; look for a misplaced exponent or unit"
                 )
-            return fmpq(exact)
+            return exact
     return value
 
 
@@ -113,16 +113,14 @@ def is_zero(value: Constant) -> bool:
 
 def whole(value: Constant) -> int | None:
     """0, 1 or -1 where a constant is exactly that, else None."""
-    if isinstance(value, fmpq):
-        for number in (0, 1, -1):
-            if value == number:
-                return number
-    return None
+    return int(value.p) if isinstance(value, fmpq) and value.q == 1 and abs(value.p) <= 1 else None
 
 
-def told_by(value: Constant) -> tuple[int, int] | str:
+def told_by(value: Constant) -> tuple[Any, ...]:
     """What tells constants apart that `to_fraction` gives different fractions of, without making the fraction."""
-    return (int(value.p), int(value.q)) if isinstance(value, fmpq) else str(value.str(2 * KEPT_DIGITS))
+    if isinstance(value, fmpq):
+        return int(value.p), int(value.q)
+    return (*value.mid().man_exp(), *value.rad().man_exp()) if value.is_finite() else (str(value),)
 
 
 def is_rational(value: Constant) -> bool:

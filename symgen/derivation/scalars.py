@@ -19,6 +19,8 @@ from symgen.derivation import constants as k
 from symgen.errors import ProgramError, SymgenError
 from symgen.ir import ONES, SPARE, Port, Program, Row
 
+KNOWN = (fmpq, arb)
+
 
 class TooManyRows(SymgenError):
     """A derivation outgrew the row budget it was given."""
@@ -84,7 +86,7 @@ class Derivation:
         self.budget = budget
         self._taken: set[str] = set()
         self._constants: dict[tuple[int, int], int] = {}
-        self._rows: dict[tuple[int, int] | str, int] = {}
+        self._rows: dict[tuple[Any, ...], int] = {}
         self._once: dict[tuple[str, int], Scalar] = {}
         self._spare: dict[int, None] = {}
         """The rows that compute a second time what another does."""
@@ -114,10 +116,10 @@ class Derivation:
 
     def constant(self, value: Any) -> Scalar:
         """A constant atom from an int, Fraction, fmpq or arb."""
-        if isinstance(value, int | Fraction):
+        if not isinstance(value, KNOWN):   # as most are
+            if not isinstance(value, int | Fraction):
+                raise ProgramError(f"{value!r} is no constant")
             value = k.rational(value)
-        if not isinstance(value, fmpq | arb):
-            raise ProgramError(f"{value!r} is no constant")
         value = k.settle(value)
         return Scalar(self, -1, 1, value, k.whole(value))
 
@@ -144,9 +146,10 @@ class Derivation:
     def multiply(self, a: Scalar, b: Scalar) -> Scalar:
         if a.row >= 0 and b.row >= 0:
             return Scalar(self, self._record("mul", a.row, b.row), a.sign * b.sign)
-        for x, y in ((a, b), (b, a)):
-            if x.whole is not None:
-                return self.zero if x.whole == 0 else y if x.whole == 1 else -y
+        if (one := a.whole) is not None:
+            return self.zero if one == 0 else b if one == 1 else -b
+        if (one := b.whole) is not None:
+            return self.zero if one == 0 else a if one == 1 else -a
         if a.row < 0 and b.row < 0:
             return self.constant(a.value * b.value)
         a, b = self._positive(a), self._positive(b)

@@ -44,6 +44,10 @@ SCHEDULED = ("-frename-registers", "-flive-range-shrinkage", "-fschedule-insns",
 FEWER = ("-O1", "-ftree-loop-vectorize", "-fvect-cost-model=cheap")
 """What gcc is asked for where a function for many states is in parts, as the folder's CMake file asks it: its other passes take
 half the time again, and make no block quicker."""
+BETWEEN = "-Og"
+"""How what stands between Python and the functions is compiled where they are optimised: it is longer than they are, runs through
+no numbers of its own, and takes half the time so.
+"""
 SPREAD = 2_000_000
 """Rows that a thread of XLA's takes at once, and more: a tenth of a thousandth of a second."""
 
@@ -149,7 +153,7 @@ _LOADED: dict[str, ModuleType] = {}
 
 def depends(build: Build) -> tuple[str, ...]:
     """What a compiled library depends on besides its text. Raises BuildError where there is no compiler."""
-    return (sys.version, *runs_on(build), *find_compiler(), *build.flags, *SCHEDULED, *FEWER)
+    return (sys.version, *runs_on(build), *find_compiler(), *build.flags, *SCHEDULED, *FEWER, BETWEEN)
 
 
 def opened(module: str) -> ModuleType | None:
@@ -301,7 +305,7 @@ def _compile(
     scheduled = scheduling(build)
     own, fewer = ("-std=c99", *scheduled), FEWER if scheduled else ()
     units = [(name, (*own, *fewer) if name in in_parts else own) for name in files if name.endswith(".c")]
-    units.append((f"{module}.c", ("-I", include)))
+    units.append((f"{module}.c", ("-I", include, *([BETWEEN] if build.optimize else []))))
     ffi.emit_c_code(str(folder / units[-1][0]))
 
     def unit(job: tuple[str, tuple[str, ...]]) -> str:
