@@ -391,16 +391,17 @@ def test_a_target_answers_with_the_bits_of_this_machine(target: str, real: str, 
         assert tools.run("print.elf") == command(tmp_path / "here").stdout
 
 
-def test_panda_stays_small_on_a_cortex_m4f() -> None:
+def test_panda_stays_small_on_a_cortex_m4f(as_users_have_them: None) -> None:
+    """By default, as docs/firmware.md has it; a longer search takes 5 operations less, and 15 instructions more."""
     need("cortex-m4f")
     made = [program("panda", "forward_dynamics", real="float")]
     own, libm = (measure(symgen.load("panda"), made, "cortex-m4f", 12, text=TextOptions(trig)).costs[0]
                  for trig in ("inline", "libm"))
-    assert own.instructions[1] < libm.instructions[0]
+    assert own.instructions[1] <= 2085 < libm.instructions[0]
     assert libm.flash <= 7000
     assert libm.stack <= 512
-    assert libm.alone[1] <= 1650
-    assert own.flash <= 7100
+    assert libm.alone[1] <= 1688
+    assert own.flash <= 7208
     assert own.stack <= 520
 
 
