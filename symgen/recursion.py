@@ -1,0 +1,307 @@
+"""`Recursion`: a function of a robot as sweeps along its links, each a straight-line step that is the same for all links alike.
+
+A `Program` has rows for every link; a Recursion has a step for every class of links, and a table with a row of constants a link.
+A step is a Program itself. What it takes and gives is told by the names of its ports:
+
+    TABLE     the constants of the link, its row of the table
+    KEPT      the link's row of the work array: all of it as an argument, what the sweep leaves there as a result
+    CARRIED   what the link before hands on: in an outward sweep the parent, in an inward one the children
+    any other an argument or a result of the whole function, of which the link has its own elements
+
+Of several children what they hand on is joined, element by element, by sums or products. Where there is no link before, what
+stands in for it is the sweep's `start`: a base at rest, and children of which there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from symgen.errors import ProgramError
+from symgen.functions import USUAL, Convention
+from symgen.ir import COUNTED, POSITIONS, SELDOM, Numbers, Outline, Port, Program
+from symgen.ir import check as check_program
+from symgen.ir import evaluate as evaluate_program
+
+TABLE, KEPT, CARRIED = "table", "kept", "carried"
+"""The names of a step's ports that are none of the function's."""
+WORK = "work"
+"""What the C calls the array that its caller provides."""
+JOINS = ("add", "mul")
+"""How what several children hand on becomes one."""
+
+
+class Kind(NamedTuple):
+    """A class of links: what it is called, and how many elements of positions, of velocities and of the table a link has."""
+
+    name: str
+    nq: int
+    nv: int
+    width: int
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One way along the links, `inward` from the tips or outward from the base.
+
+    `steps` are those of each class of links. `start` stands in for a link that is not there; `joins` say by which of JOINS what
+    several children hand on becomes one, and are empty of an outward sweep. What a step keeps goes into the places of the link's
+    row of work from `first` of its class on.
+    """
+
+    inward: bool
+    steps: tuple[Program, ...]
+    start: tuple[Fraction, ...]
+    joins: tuple[str, ...]
+    first: tuple[int, ...]
+
+
+class End(NamedTuple):
+    """A result that a sweep carries to its end: elements of what `link` hands on, or of what all roots do where it is -1."""
+
+    name: str
+    sweep: int
+    elements: tuple[int, ...]
+    link: int = -1
+
+
+@dataclass(frozen=True, repr=False)
+class Recursion:
+    """See the module docstring; `check` states the rules.
+
+    `inputs` and `outputs` are the function's ports, without rows. Of link i `parents[i]` is its parent, which stands before it
+    (-1: the base), `of[i]` its class, and `tables[i]` its constants. `work` is how many numbers each link has in the work array.
+    """
+
+    function: str
+    method: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    kinds: tuple[Kind, ...]
+    parents: tuple[int, ...]
+    of: tuple[int, ...]
+    tables: tuple[tuple[Fraction, ...], ...]
+    sweeps: tuple[Sweep, ...]
+    work: int
+    ends: tuple[End, ...] = ()
+    real: str = "double"
+    convention: Convention = USUAL
+    joints: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Of every link, in their order."""
+        found: list[list[int]] = [[] for _ in self.parents]
+        for i, parent in enumerate(self.parents):
+            if parent >= 0:
+                found[parent].append(i)
+        return tuple(map(tuple, found))
+
+    @property
+    def serial(self) -> bool:
+        """Whether the links are one chain, in its order."""
+        return all(parent == i - 1 for i, parent in enumerate(self.parents))
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """Of every link its first element of positions, and that of velocities."""
+        found, q, v = [], 0, 0
+        for own in self.of:
+            found.append((q, v))
+            q, v = q + self.kinds[own].nq, v + self.kinds[own].nv
+        return tuple(found)
+
+    def elements(self, port: str, link: int) -> range:
+        """Those of a function's port that belong to a link."""
+        kind, (q, v) = self.kinds[self.of[link]], self.places[link]
+        return range(q, q + kind.nq) if port in POSITIONS else range(v, v + kind.nv)
+
+    @cached_property
+    def operations(self) -> dict[str, int]:
+        """How many of each of `symgen.ir.COUNTED` a call takes, sums over children included."""
+        count = dict.fromkeys(COUNTED, 0)
+        of_kind = [self.of.count(kind) for kind in range(len(self.kinds))]
+        for sweep in self.sweeps:
+            for times, step in zip(of_kind, sweep.steps, strict=True):
+                for op, number in step.operations.items():
+                    if number or op in COUNTED:
+                        count[op] = count.get(op, 0) + times * number
+            meeting = sum(len(own) - 1 for own in (*self.children, self._roots if self.ends else ()) if own)
+            for join in sweep.joins:
+                count[join] += meeting
+        return {op: number for op, number in count.items() if number or op not in SELDOM}
+
+    @property
+    def _roots(self) -> tuple[int, ...]:
+        return tuple(i for i, parent in enumerate(self.parents) if parent < 0)
+
+    @property
+    def cost(self) -> int:
+        """mul + add + div of a call."""
+        ops = self.operations
+        return ops["mul"] + ops["add"] + ops["div"]
+
+    @cached_property
+    def depth(self) -> int:
+        """Operations (neg apart) on the longest chain of dependencies."""
+        longest = max((max(one) for one in evaluate(self, _nothing(self), _DEPTHS).values() if one), default=_Depth(0))
+        return longest.ops
+
+    @property
+    def length(self) -> int:
+        """Rows of the steps of one link of each class."""
+        return sum(len(step.rows) for sweep in self.sweeps for step in sweep.steps)
+
+    @property
+    def outline(self) -> Outline:
+        """What a caller needs to know of it. Its rows are those of all links."""
+        rows = sum(len(sweep.steps[own].rows) for sweep in self.sweeps for own in self.of)
+        return Outline(self.function, self.method, self.inputs, self.outputs, self.operations, rows, self.real, self.convention)
+
+    def __repr__(self) -> str:
+        return (f"<symgen.Recursion {self.function} by {self.method}: {len(self)} links of {len(self.kinds)} "
+                f"class{'es' * (len(self.kinds) > 1)}, {len(self.sweeps)} sweeps, {self.cost} operations, {self.real}>")
+
+    def by(self, change: Any) -> Recursion:
+        """The same where `change` has been applied to every step: a pass of `symgen.passes`."""
+        return replace(self, sweeps=tuple(replace(sweep, steps=tuple(map(change, sweep.steps))) for sweep in self.sweeps))
+
+
+def check(recursion: Recursion) -> Recursion:
+    """Check the rules of a Recursion and of its steps. Returns it unchanged, or raises ProgramError naming the first place that
+    breaks one.
+    """
+    here = f"{recursion.function}/{recursion.method}"
+
+    def fail(what: str) -> None:
+        raise ProgramError(f"{here}: {what}")
+
+    n = len(recursion)
+    if not len(recursion.of) == len(recursion.tables) == n:
+        fail("links, their classes and the rows of the table are not equally many")
+    for i, parent in enumerate(recursion.parents):
+        if not -1 <= parent < i:
+            fail(f"the parent of link {i} does not stand before it")
+        if not 0 <= recursion.of[i] < len(recursion.kinds):
+            fail(f"link {i} is of no class")
+        if len(recursion.tables[i]) != recursion.kinds[recursion.of[i]].width:
+            fail(f"link {i} has {len(recursion.tables[i])} constants, not {recursion.kinds[recursion.of[i]].width}")
+    known = {port.name for port in recursion.inputs}
+    for s, sweep in enumerate(recursion.sweeps):
+        if not len(sweep.steps) == len(sweep.first) == len(recursion.kinds):
+            fail(f"sweep {s} has not one step a class")
+        if (sweep.joins and not sweep.inward) or (sweep.inward and len(sweep.joins) != len(sweep.start)):
+            fail(f"sweep {s} joins what it does not carry inward")
+        if not set(sweep.joins) <= set(JOINS):
+            fail(f"sweep {s} joins by none of {', '.join(JOINS)}")
+        for kind, step, first in zip(recursion.kinds, sweep.steps, sweep.first, strict=True):
+            _check_step(recursion, s, sweep, kind, check_program(step), first, known, fail)
+    for end in recursion.ends:
+        if not all(0 <= e < len(recursion.sweeps[end.sweep].start) for e in end.elements) or not -1 <= end.link < n:
+            fail(f"result '{end.name}' ends nowhere")
+    given = {end.name for end in recursion.ends} | {
+        port.name for sweep in recursion.sweeps for step in sweep.steps for port in step.outputs} - {KEPT, CARRIED}
+    if given != {port.name for port in recursion.outputs}:
+        fail("its results are not those of its steps")
+    return recursion
+
+
+def _check_step(recursion: Recursion, s: int, sweep: Sweep, kind: Kind, step: Program, first: int, known: set[str],
+                fail: Any) -> None:
+    sizes = {TABLE: kind.width, KEPT: recursion.work, CARRIED: len(sweep.start)}
+    for port in step.inputs:
+        if port.name not in sizes and port.name not in known:
+            fail(f"sweep {s} of {kind.name} takes '{port.name}', which the function does not")
+        if port.size != sizes.get(port.name, kind.nq if port.name in POSITIONS else kind.nv):
+            fail(f"sweep {s} of {kind.name} takes {port.size} of '{port.name}'")
+    for port in step.outputs:
+        if port.name == KEPT and first + port.size > recursion.work:
+            fail(f"sweep {s} of {kind.name} keeps more than there is room for")
+        if port.name == CARRIED and port.size != len(sweep.start):
+            fail(f"sweep {s} of {kind.name} hands on {port.size} numbers, not {len(sweep.start)}")
+    if sweep.start and all(port.name != CARRIED for port in step.outputs):
+        fail(f"sweep {s} of {kind.name} hands on nothing")
+
+
+def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
+    """Run the sweeps over any number type, as `symgen.ir.evaluate` runs rows."""
+    work: list[list[Any]] = [[None] * recursion.work for _ in recursion.parents]
+    results: dict[str, list[Any]] = {port.name: [None] * port.size for port in recursion.outputs}
+    tables = [[numbers.constant(x) for x in row] for row in recursion.tables]
+    for s, sweep in enumerate(recursion.sweeps):
+        start = [numbers.constant(x) for x in sweep.start]
+        handed: list[list[Any]] = [start] * len(recursion)
+        for i in reversed(range(len(recursion))) if sweep.inward else range(len(recursion)):
+            if sweep.inward:
+                before = _joined(start, [handed[c] for c in recursion.children[i]], sweep.joins)
+            else:
+                before = handed[recursion.parents[i]] if recursion.parents[i] >= 0 else start
+            step, first = sweep.steps[recursion.of[i]], sweep.first[recursion.of[i]]
+            own = {TABLE: tables[i], KEPT: work[i], CARRIED: before}
+            for port in step.inputs:
+                if port.name not in own:
+                    places = recursion.elements(port.name, i)
+                    own[port.name] = list(arguments[port.name][places.start:places.stop])
+            for name, values in evaluate_program(step, own, numbers).items():
+                if name == CARRIED:
+                    handed[i] = values
+                elif name == KEPT:
+                    work[i][first:first + len(values)] = values
+                else:
+                    places = recursion.elements(name, i)
+                    results[name][places.start:places.stop] = values
+        for end in recursion.ends:
+            if end.sweep == s:
+                last = handed[end.link] if end.link >= 0 else _joined(start, [handed[i] for i in recursion._roots], sweep.joins)
+                results[end.name] = [last[e] for e in end.elements]
+    return results
+
+
+def _joined(start: list[Any], handed: Sequence[list[Any]], joins: Sequence[str]) -> list[Any]:
+    """What several links hand on, in one: those that stand last come first, as an inward sweep meets them."""
+    if not handed:
+        return start
+    *rest, total = handed
+    for one in reversed(rest):
+        total = [a + b if join == "add" else a * b for a, b, join in zip(total, one, joins, strict=True)]
+    return total
+
+
+class _Depth:
+    """Operations on the longest way to a value."""
+
+    __slots__ = ("ops",)
+
+    def __init__(self, ops: int) -> None:
+        self.ops = ops
+
+    def _with(self, other: _Depth) -> _Depth:
+        return _Depth(1 + max(self.ops, other.ops))
+
+    __add__ = __sub__ = __mul__ = __truediv__ = _with
+
+    def __neg__(self) -> _Depth:
+        return self
+
+    def __lt__(self, other: _Depth) -> bool:
+        return self.ops < other.ops
+
+    def __gt__(self, other: _Depth) -> bool:
+        return self.ops > other.ops
+
+
+def _one_more(x: _Depth) -> _Depth:
+    return _Depth(1 + x.ops)
+
+
+_DEPTHS = Numbers(lambda _: _Depth(0), _one_more, _one_more, _one_more, _one_more, lambda y, x: y + x)
+
+
+def _nothing(recursion: Recursion) -> dict[str, list[Any]]:
+    return {port.name: [_Depth(0)] * port.size for port in recursion.inputs}
