@@ -1,0 +1,166 @@
+"""`Tabled`: a linkage whose links are alike, each with its constants in a row of a table; methods run on it as they are.
+
+What all links of a class have in common, such as a zero or a right angle, is a constant of the derivation, as ever. All else is a
+column. Where a frame stands in its parent's is Rz(γ) Rx(α) Rz(β + q), with a shift in two where that is shorter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from symgen.derivation import adjusted
+from symgen.derivation import constants as k
+from symgen.derivation.closed_forms import JointForm, joint_form
+from symgen.derivation.constants import Constant
+from symgen.derivation.geometry import LinkGeometry
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import Link, Model
+from symgen.derivation.scalars import Derivation, Scalar, lower
+from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector
+from symgen.drives import NUMBERS
+
+PREPARED = "prepared"
+"""The argument that the rows of all links stand in, one after the other, and gravity behind them."""
+TEN = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
+
+
+def constants_of(link: Link) -> dict[str, Constant]:
+    """Every number of a link that a method may meet, by name."""
+    gamma, alpha, beta = k.zxz(link.rotation)
+    axis = k.transpose(link.rotation)[2] if link.directed else k.ORIGIN
+    along = k.settle(k.dot(axis, link.shift))
+    outer = tuple(k.settle(x) for x in k.sub(link.shift, k.scale(along, axis)))
+    found = {"cos_gamma": gamma[0], "sin_gamma": gamma[1], "cos_alpha": alpha[0], "sin_alpha": alpha[1]}
+    turned = joint_form(link.kind).angle is not None and link.directed
+    found |= {"offset": _angle(beta)} if turned else {"cos_beta": beta[0], "sin_beta": beta[1]}
+    found |= dict(zip(("x", "y", "z"), link.shift, strict=True)) | dict(zip(("outer_x", "outer_y", "outer_z"), outer, strict=True))
+    found |= {"along": along} | dict(zip(TEN, (link.inertia.m, *link.inertia.h, *link.inertia.S), strict=True))
+    found |= {name: k.rational(getattr(link.drive, name)) for name in NUMBERS}
+    return found | dict(link.parameters)
+
+
+def _angle(turn: tuple[Constant, Constant]) -> Constant:
+    return k.ZERO if turn == (k.ONE, k.ZERO) else k.angle_of(*turn)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Of a class of links of one kind of joint: what all have in `common`, and the `column` of all else by name.
+
+    Names of equal columns share one.
+    """
+
+    common: Mapping[str, Constant]
+    column: Mapping[str, int]
+    width: int
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Constant]]) -> Columns:
+        """The fewest for these links."""
+        common: dict[str, Constant] = {}
+        column: dict[str, int] = {}
+        known: dict[tuple[Any, ...], int] = {}
+        for name in rows[0]:
+            told = tuple(k.told_by(row[name]) for row in rows)
+            if len(set(told)) == 1:
+                common[name] = rows[0][name]
+            else:
+                column[name] = known.setdefault(told, len(known))
+        return cls(common, column, len(known))
+
+    def row(self, link: Mapping[str, Constant]) -> list[Constant]:
+        """Of one link, in the order of the columns."""
+        found: dict[int, Constant] = {}
+        for name, place in self.column.items():
+            found[place] = link[name]
+        return [found[place] for place in range(self.width)]
+
+
+class Tabled(Linkage):
+    """See the module docstring. Link i has the numbers of `columns[i]`, those in the table from `first[i]` of PREPARED on.
+
+    `link_of` is of every comment of a step the link that it is about.
+    """
+
+    def __init__(self, model: Model, home: Derivation, columns: Sequence[Columns], first: Sequence[int]) -> None:
+        self.columns, self.first = columns, first
+        self.link_of: dict[int, int] = {}
+        drives = {(i, name): first[i] + own.column[name] for i, own in enumerate(columns) for name in NUMBERS if name in own.column}
+        gravity = len(home.inputs[PREPARED]) - 3
+        super().__init__(model, home, at_run_time=adjusted.AtRunTime((), gravity, drives))
+
+    def step(self, i: int, text: str) -> None:
+        """Start the comment line of one step, and remember whose it is."""
+        self.link_of[len(self.home.steps)] = i
+        self.home.step(text)
+
+    def number(self, i: int, name: str) -> Scalar:
+        """A number of a link."""
+        own = self.columns[i]
+        if name in own.common:
+            return self.home.constant(own.common[name])
+        return self.home.inputs[PREPARED][self.first[i] + own.column[name]]
+
+    def numbers(self, i: int, names: Sequence[str]) -> Vector:
+        """Several of them."""
+        return Vector(self.number(i, name) for name in names)
+
+    def declared(self, i: int) -> dict[object, Scalar]:
+        """What the symbols of joint i's parameters stand for."""
+        symbols = joint_form(self.model.links[i].kind).parameters
+        return {symbols[name]: self.number(i, name) for name, _ in self.model.links[i].parameters}
+
+    def _geometry(self, i: int) -> LinkGeometry:
+        self.step(i, "joint angle, and where the link stands on its parent")
+        found = super()._geometry(i)
+        return replace(found, arm=found.shift)   # of whatever its parent is
+
+    def _inertia(self, i: int) -> RigidInertia:
+        self.step(i, "inertia")
+        m, hx, hy, hz, *S = self.numbers(i, TEN)
+        return RigidInertia.of(m, Vector((hx, hy, hz)), Symmetric(*S))
+
+    def _offset(self, i: int) -> Vector:
+        return self.numbers(i, ("x", "y", "z"))
+
+    def _turns(self, i: int, form: JointForm, bindings: dict[object, Scalar]) -> tuple[Rotation, Rotation]:
+        link = self.model.links[i]
+        outer = [self._about(i, "gamma", 2), self._about(i, "alpha", 0)]
+        if not link.directed:
+            for symbol, expression in form.steps:
+                bindings[symbol] = lower(expression, bindings, self.home)
+            outer.append(self._about(i, "beta", 2))
+            return Rotation(outer), Rotation([*outer, _lowered(form.rotation, bindings, self.home)])
+        if form.angle is None:
+            return Rotation(outer), Rotation([*outer, self._about(i, "beta", 2)])
+        angle = self.inputs["q"][link.q][form.angle] + self.number(i, "offset")
+        c, s = self.home.cos(angle), self.home.sin(angle)
+        self.name("c", i, c)
+        self.name("s", i, s)
+        return Rotation(outer), Rotation([*outer, self._elementary(2, c, s)])
+
+    def _about(self, i: int, angle: str, axis: int) -> Matrix:
+        return self._elementary(axis, self.number(i, f"cos_{angle}"), self.number(i, f"sin_{angle}"))
+
+    def _elementary(self, axis: int, c: Scalar, s: Scalar) -> Matrix:
+        """A turn by an angle of cosine c and sine s about a coordinate axis."""
+        x, y = (axis + 1) % 3, (axis + 2) % 3
+        rows = [[self.one if i == j == axis else self.zero for j in range(3)] for i in range(3)]
+        rows[x][x], rows[x][y], rows[y][x], rows[y][y] = c, -s, s, c
+        return (Vector(rows[0]), Vector(rows[1]), Vector(rows[2]))
+
+    def _shift(self, link: Link, whole: Vector, slide: Vector) -> Vector:
+        i = self.model.links.index(link)
+        inner = slide + Vector((self.zero, self.zero, self.number(i, "along")))
+        outer = self.numbers(i, ("outer_x", "outer_y", "outer_z"))
+        beside = not (slide[0].is_zero and slide[1].is_zero)
+        parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), whole))
+        split = link.directed and not beside and not inner.is_zero and parts <= components
+        return SplitShift(whole, inner, outer) if split else whole
+
+
+def _lowered(m: Any, bindings: dict[object, Scalar], home: Derivation) -> Matrix:
+    rows = [Vector(lower(m[r, c], bindings, home) for c in range(3)) for r in range(3)]
+    return (rows[0], rows[1], rows[2])
