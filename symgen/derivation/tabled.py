@@ -88,6 +88,20 @@ class Columns:
         return [found[place] for place in range(self.width)]
 
 
+class Naming(Derivation):
+    """A derivation that remembers everything that a row was called, with whether its opposite was."""
+
+    def __init__(self, inputs: Mapping[str, int]) -> None:
+        super().__init__(inputs)
+        self.called: dict[int, list[tuple[str, int]]] = {}
+
+    def name(self, name: str, a: Scalar) -> Scalar:
+        """Give the row behind `a` a name; the first is kept."""
+        if a.row >= 0:
+            self.called.setdefault(a.row, []).append((name, int(a.sign < 0)))
+        return super().name(name, a)
+
+
 class Tabled(Linkage):
     """See the module docstring. Link i has the numbers of `columns[i]`, those in the table from `first[i]` of PREPARED on.
 

@@ -5,7 +5,7 @@ The ghost moves freely, so that nothing is zero for want of a parent. At rest, u
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -13,8 +13,7 @@ from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.model import Link, Model
 from symgen.derivation.model.links import NOTHING
-from symgen.derivation.scalars import Derivation
-from symgen.derivation.tabled import PREPARED, Columns, Tabled, constants_of
+from symgen.derivation.tabled import PREPARED, Columns, Naming, Tabled, constants_of
 from symgen.functions import FUNCTIONS, Q
 from symgen.ir import POSITIONS, Program
 from symgen.joints import joint_type
@@ -25,7 +24,6 @@ BEFORE, BEHIND = 3, 4
 """Links at the ends of a chain that may differ from those between them."""
 LIKE = 6
 """Links of a class that follow each other, at least."""
-IDENTITY = ("cos_alpha", "cos_beta", "cos_gamma")
 
 
 @dataclass(frozen=True)
@@ -67,30 +65,10 @@ class Chain:
                 found |= {(p, e): 0 for e in range(self.first[-1], port.size)}
         return found
 
-    def at_rest(self, last: int, gravity: Sequence[k.Constant]) -> dict[str, dict[int, Fraction]]:
-        """Arguments of which all else is zero: links up to `last` stand still in one place, and in the axes of that one gravity
-        is as given.
-        """
-        numbers: dict[int, Fraction] = {}
-        q = {3 + 3: Fraction(1)}   # the quaternion of no turn, x y z w behind the place
-        for i in range(1, last + 1):
-            link, own = self.model.links[i], self.columns[self.classes[i]]
-            numbers |= {self.first[i] + own.column[name]: Fraction(1) for name in IDENTITY if name in own.column}
-            if "offset" in own.common:
-                q[link.q.start] = -k.to_fraction(own.common["offset"])
-        for i in reversed(range(1, last + 1)):
-            gravity = k.apply(_turn(self.columns[self.classes[i]]), tuple(gravity))
-        numbers |= {self.first[-1] + axis: k.to_fraction(x) for axis, x in enumerate(gravity)}
-        return {PREPARED: numbers, "q": q}
-
-
-def _turn(own: Columns) -> k.Mat3:
-    """How a link is turned against its parent where its own angle is nothing, by what its class has in common."""
-    turn = k.IDENTITY
-    for angle, axis in (("gamma", 2), ("alpha", 0), ("beta", 2)):
-        if f"cos_{angle}" in own.common and f"sin_{angle}" in own.common:
-            turn = k.product(turn, k.turn(k.IDENTITY[axis], own.common[f"cos_{angle}"], own.common[f"sin_{angle}"]))
-    return turn
+    def at_rest(self, gravity: Sequence[k.Constant]) -> dict[str, dict[int, Fraction]]:
+        """Elements of arguments, of which all others are zero: the ghost stands still in the axes of the base."""
+        return {PREPARED: {self.first[-1] + axis: k.to_fraction(x) for axis, x in enumerate(gravity)},
+                "q": {3 + 3: Fraction(1)}}   # the quaternion of no turn, x y z w behind the place
 
 
 def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], ghost: Link | None) -> Chain:
@@ -113,14 +91,18 @@ def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], ghos
                  (*columns, Columns.of_the_ghost(constants_of(ghost or at_home))))
 
 
-def run(chain: Chain, function: str, method: str) -> tuple[Program, Tabled]:
-    """The rows of a method on the chain."""
+Called = Mapping[int, Sequence[tuple[str, int]]]
+"""Names of rows, and whether they are those of the opposite."""
+
+
+def run(chain: Chain, function: str, method: str) -> tuple[Program, Mapping[int, int], Called]:
+    """The rows of a method on the chain, the links of its steps, and all that it called its rows."""
     what, links = FUNCTIONS[function], chain.model.links
     nq, nv = links[-1].q.stop, links[-1].v.stop
     arguments = [*what.arguments] + ([] if Q in what.arguments else [Q])
     shapes = {a.name: (nq if a.name in POSITIONS else nv,) for a in arguments} | {PREPARED: (chain.first[-1] + 3,)}
-    home = Derivation({name: shape[0] for name, shape in shapes.items()})
+    home = Naming({name: shape[0] for name, shape in shapes.items()})
     linkage = Tabled(chain.model, home, [chain.columns[own] for own in chain.classes], chain.first)
     build = methods.derivation(method, function)
     results = [(array.name, (len(atoms),), atoms) for array, atoms in zip(what.results, build(linkage), strict=True)]
-    return home.freeze(function, method, results, shapes), linkage
+    return home.freeze(function, method, results, shapes), linkage.link_of, home.called

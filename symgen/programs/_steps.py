@@ -22,14 +22,15 @@ class Step:
                  turned: Collection[tuple[int, int]]) -> None:
         self.chain, self.source, self.group, self.level, self.interface = chain, program, group, level, interface
         self.link = chain.model.links[group.link]
-        self.classes = {side: chain.classes[group.link + side] for side in (-1, 1)}
+        self.labels = {side: interface.labels[group.link + side] for side in (-1, 1)}
         before = set(plan.kept[level])
         after = plan.kept[level + 1] if level + 1 < len(plan.kept) else []
         new = sorted((row for row in after if row not in before), key=slots.__getitem__)
         self.first = slots[new[0]] if new else 0
         self.slots = {row: slots[row] for row in before}
         self.elements = interface.elements.get(level, [])
-        handed = interface.rows(level, own, len(group.rows))
+        handed = interface.of_the_ghost(level) if own == chain.ghost else [
+            (row, int((own, row) in turned)) for row in interface.rows(level, own)]
         results = [row for row, r in enumerate(group.rows) if r in result_of and group.level[row] == level]
         self.rows: list[Row] = []
         self.ports: dict[str, int] = {}
@@ -39,12 +40,12 @@ class Step:
         self.steps: list[str] = []
         self.names: set[str] = set()
         takes = own_of(group)
-        for row in sorted(behind(takes, {*(h for h in handed if h is not None), *new, *results}, before)):
+        for row in sorted(behind(takes, {*(h for h, _ in handed if h is not None), *new, *results}, before)):
             self._add(row)
         outputs = []
         if self.elements:
-            carried = [self._zero() if h is None else self._put(Row("neg", (self.at[h],))) if (own, h) in turned else self.at[h]
-                       for h in handed]
+            carried = [self._zero() if h is None else self._put(Row("neg", (self.at[h],))) if sign else self.at[h]
+                       for h, sign in handed]
             outputs.append(Port(CARRIED, (len(carried),), tuple(carried)))
         if new:
             outputs.append(Port(KEPT, (len(new),), tuple(self.at[row] for row in new)))
@@ -109,7 +110,9 @@ class Step:
         return self._port(name), element - self._own(name).start
 
     def _carried(self, ref: Ref) -> int:
-        element = self.elements.index(self.interface.root((self.classes[ref.side], ref.row)))
+        handed = (self.labels[ref.side], ref.row)
+        element = self.interface.to_the_ghost(self.level)[ref.row] if handed[0] == -2 and ref.side > 0 else \
+            self.elements.index(self.interface.root(handed))
         if element not in self.carried:
             self.carried[element] = self._put(Row("input", (), (self._port(CARRIED), element)))
         return self.carried[element]

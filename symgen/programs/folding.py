@@ -49,15 +49,14 @@ class Group:
 class Folded(NamedTuple):
     """The links of a chain, of each class the link that stands for it, and how many levels there are.
 
-    `turned` are rows that are handed on with the opposite sign, by class; and so is what the first of the links alike is `given`,
-    by side and row, where that is 1. `swapped` are the rows of links that take the other operand first.
+    `turned` are rows that are handed on with the opposite sign, by class, `swapped` those of links that take the other operand
+    first.
     """
 
     groups: list[Group]
     standing: dict[int, int]
     levels: int
     turned: set[tuple[int, int]]
-    given: dict[tuple[int, int], int]
     swapped: dict[int, set[int]]
 
 
@@ -190,7 +189,7 @@ def folded(chain: Program, groups: list[Group], classes: Sequence[int], parents:
                 if turned.setdefault((classes[there], row), sign) != sign:
                     raise Unlike(f"what links hand on in {chain.function} by {chain.method} has no sign of its own")
     levels = 1 + max(level for i in standing.values() for level in groups[i].level)
-    return Folded(groups, standing, levels, {handed for handed, sign in turned.items() if sign}, likeness[middle[0]].handed,
+    return Folded(groups, standing, levels, {handed for handed, sign in turned.items() if sign},
                   {i: likeness[i].swapped for i in middle})
 
 
@@ -288,20 +287,21 @@ def _value(x: int, known: Mapping[int, int]) -> int:
 class Interface:
     """What links of all classes hand on in each sweep: elements, each a row of every class.
 
-    Links of two classes hand on the same where one row of a third takes it of either.
+    Links of two classes hand on the same where one row of a third takes it of either. Those at the ends of the chain, which are not
+    like the others, are classes of their own: -1 the ghost, -2 the link behind it.
     """
 
-    def __init__(self, fold: Folded, parents: Sequence[int], classes: Sequence[int], of: Iterable[int]) -> None:
+    def __init__(self, chain: Program, called: Mapping[int, Sequence[tuple[str, int]]], fold: Folded, parents: Sequence[int], classes: Sequence[int], middle: Sequence[int]) -> None:
         self._up: dict[tuple[int, int], tuple[int, int]] = {}
+        self._chain, self._called, self._fold, self._middle = chain, called, fold, middle
+        self.labels = [own if i in middle else -1 - i for i, own in enumerate(classes)]
         taken: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
         used: dict[tuple[int, int], set[int]] = {}
-        children = {parents[i]: i for i in range(len(parents))}
-        for i in of:
+        for i in middle:
             for k, takes in enumerate(fold.groups[i].takes):
                 for place, ref in enumerate(reversed(takes) if k in fold.swapped[i] else takes):
                     if isinstance(ref, Ref) and ref.side:
-                        there = parents[i] if ref.side < 0 else children[i]
-                        handed = (classes[there], ref.row)
+                        handed = (self.labels[i + ref.side], ref.row)
                         taken.setdefault((classes[i], k, place), []).append(handed)
                         used.setdefault(handed, set()).add(fold.groups[i].level[k])
         for several in taken.values():
@@ -327,12 +327,58 @@ class Interface:
         if one != other:
             self._up[other] = one
 
-    def rows(self, level: int, cls: int, count: int) -> list[int | None]:
-        """Of a class with `count` rows, that which hands on each element of a sweep."""
+    def rows(self, level: int, label: int) -> list[int | None]:
+        """Of a class, the row that hands on each element of a sweep; None where it is nothing."""
         found: dict[tuple[int, int], int] = {}
-        for row in range(count):
-            found.setdefault(self.root((cls, row)), row)
+        link = self._fold.standing[label] if label >= 0 else -1 - label
+        for row in range(len(self._fold.groups[link].rows)):
+            found.setdefault(self.root((label, row)), row)
         return [found.get(element) for element in self.elements.get(level, [])]
+
+    def of_the_ghost(self, level: int) -> list[tuple[int | None, int]]:
+        """Likewise of the ghost, with whether the sign is the opposite: what the links alike are given by the one before them. Where
+        that is another, it is told by the names that the derivation has for both.
+        """
+        last = self._middle[0] - 1
+        if last == 0:
+            return [(row, 0) for row in self.rows(level, self.labels[0])]
+        found: list[tuple[int | None, int]] = []
+        names = {name: (row, sign) for row in range(len(self._fold.groups[0].rows)) for name, sign in self._names(0, row)}
+        for row in self.rows(level, self.labels[last]):
+            own = [] if row is None else self._names(last, row)
+            there = next(((names[name][0], sign ^ names[name][1]) for name, sign in own if name in names), (None, 0))
+            if row is not None and not own:
+                raise Unlike(f"what the base hands on in {self._chain.function} by {self._chain.method} has no name")
+            found.append(there)
+        behind_it = {ref.row for takes, at in zip(self._fold.groups[1].takes, self._fold.groups[1].level, strict=True)
+                     for ref in takes if isinstance(ref, Ref) and ref.side < 0 and at == level}
+        if behind_it - {row for row, _ in found}:
+            raise Unlike(f"what the base hands on in {self._chain.function} by {self._chain.method} is not what links do")
+        return found
+
+    def to_the_ghost(self, level: int) -> dict[int, int]:
+        """Of rows of the link behind the ghost, which elements they hand on to it: in their order those that others hand on."""
+        into = self._taken_from_behind(0, level)
+        parent = self._middle[0]
+        others = [self.elements[level].index(self.root((self.labels[parent + 1], row)))
+                  for row in self._taken_from_behind(parent, level)]
+        if len(into) != len(others):
+            raise Unlike(f"what the base is given in {self._chain.function} by {self._chain.method} is not what links are")
+        return dict(zip(into, others, strict=True))
+
+    def _taken_from_behind(self, link: int, level: int) -> list[int]:
+        group = self._fold.groups[link]
+        return sorted({ref.row for takes, at in zip(group.takes, group.level, strict=True) for ref in takes
+                       if isinstance(ref, Ref) and ref.side > 0 and at == level})
+
+    def _names(self, link: int, row: int) -> list[tuple[str, int]]:
+        """What a row was called, without the number of the link, and whether it is the opposite of that."""
+        found = []
+        for name, sign in self._called.get(self._fold.groups[link].rows[row], ()):
+            symbol, *parts = name.split("_")
+            if parts and parts[0] == str(link + 1):
+                found.append(("_".join([symbol, *parts[1:]]), sign))
+        return found
 
 
 # -- what is kept --------------------------------------------------------------------------------------------------------------

@@ -83,15 +83,19 @@ def _swept(model: Model, kinds: Sequence[str], columns: Sequence[Columns], funct
     """Numbers that are kept a link, the sweeps, and how many columns each class has."""
     trunks = [link for link in model.links if link.kind == GHOST]
     chain = chained(model, kinds, columns, trunks[0] if trunks else None)
-    program, linkage = run(chain, function, method)
-    groups = grouped(program, chain.parents, linkage.link_of, chain.link_of_input(program))
+    program, link_of, called = run(chain, function, method)
+    groups = grouped(program, chain.parents, link_of, chain.link_of_input(program))
     fold, middle = _folded(chain, program, groups)
-    interface = Interface(fold, chain.parents, chain.classes, middle)
+    interface = Interface(program, called, fold, chain.parents, chain.classes, middle)
     standing = fold.standing | ({chain.ghost: 0} if trunks else {})
     result_of = {r: (port.name, e) for port in program.outputs for e, r in enumerate(port.rows)}
     plans: dict[int, Plan] = {}
+
+    def handed_by(level: int, own: int) -> list[int | None]:
+        return interface.rows(level, own) if own != chain.ghost else [row for row, _ in interface.of_the_ghost(level)]
+
     for own, i in standing.items():
-        handed = {level: interface.rows(level, own, len(groups[i].rows)) for level in range(fold.levels)}
+        handed = {level: handed_by(level, own) for level in range(fold.levels)}
         results = [row for row, r in enumerate(groups[i].rows) if r in result_of]
         plans[own] = planned(program, groups[i], fold.levels, handed, results)
     slots = {own: _slots(plan) for own, plan in plans.items()}
@@ -105,7 +109,7 @@ def _swept(model: Model, kinds: Sequence[str], columns: Sequence[Columns], funct
         inward = level % 2 == 1
         joins = _joins(interface, groups, fold.standing, chain, program, level) if inward else []
         start = [Fraction(int(join == "mul")) for join in joins] if inward else _start(
-            chain, program, fold, interface, level, middle[0] - 1, model)
+            chain, program, fold, interface, level, model)
         if all(port.name != CARRIED for step in steps for port in step.program.inputs):
             start, joins = [], []
         sweeps.append(Sweep(inward, tuple(step.program for step in steps), tuple(start), tuple(joins),
@@ -126,22 +130,18 @@ def _folded(chain: Chain, program: Program, groups: list[Group]) -> tuple[Folded
     raise why
 
 
-def _start(chain: Chain, program: Program, fold: Folded, interface: Interface, level: int, last: int,
-           model: Model) -> list[Fraction]:
-    """What the base hands on: what link `last` of the chain does where all up to it are at rest."""
-    given = chain.at_rest(last, next(link.gravity for link in model.links if link.parent == BASE))
-    known: dict[tuple[int, int], Fraction] = {}
-    for group in fold.groups[:last + 1]:
-        for row, (r, takes) in enumerate(zip(group.rows, group.takes, strict=True)):
-            op, _, value, *_ = program.rows[r]
-            if op == "input":
-                known[group.link, row] = given.get(program.inputs[value[0]].name, {}).get(value[1], Fraction(0))
-            else:   # nothing comes from further out
-                of = [ref if isinstance(ref, Fraction) else Fraction(0) if ref.side > 0 else known[group.link + ref.side, ref.row]
-                      for ref in takes]
-                known[group.link, row] = _AT_REST[op](*of)
-    handed = interface.rows(level, chain.classes[last], len(fold.groups[last].rows))
-    return [Fraction(0) if row is None else known[last, row] * (1 - 2*fold.given.get((-1, row), 0)) for row in handed]
+def _start(chain: Chain, program: Program, fold: Folded, interface: Interface, level: int, model: Model) -> list[Fraction]:
+    """What the base hands on: what the ghost does at rest."""
+    given = chain.at_rest(next(link.gravity for link in model.links if link.parent == BASE))
+    ghost, known = fold.groups[0], []
+    for r, takes in zip(ghost.rows, ghost.takes, strict=True):
+        op, _, value, *_ = program.rows[r]
+        if op == "input":
+            known.append(given.get(program.inputs[value[0]].name, {}).get(value[1], Fraction(0)))
+        else:   # nothing comes from further out
+            of = [ref if isinstance(ref, Fraction) else Fraction(0) if ref.side else known[ref.row] for ref in takes]
+            known.append(_AT_REST[op](*of))
+    return [Fraction(0) if row is None else known[row] * (1 - 2*sign) for row, sign in interface.of_the_ghost(level)]
 
 
 def _of_nothing(op: str) -> Callable[[Fraction], Fraction]:
@@ -166,7 +166,7 @@ def _joins(interface: Interface, groups: Sequence[Group], standing: Mapping[int,
     for i in standing.values():
         for row, (r, takes) in enumerate(zip(groups[i].rows, groups[i].takes, strict=True)):
             element = interface.root((chain.classes[i], row))
-            handed = [interface.root((chain.classes[i + 1], ref.row)) for ref in takes if isinstance(ref, Ref) and ref.side > 0]
+            handed = [interface.root((interface.labels[i + 1], ref.row)) for ref in takes if isinstance(ref, Ref) and ref.side > 0]
             if program.rows[r].op == "mul" and element in handed:
                 products.add(element)
     return ["mul" if element in products else "add" for element in interface.elements.get(level, [])]
