@@ -30,6 +30,8 @@ TABLE, KEPT, CARRIED = "table", "kept", "carried"
 """The names of a step's ports that are none of the function's."""
 WORK = "work"
 """What the C calls the array that its caller provides."""
+LEFT = {KEPT: "keeps", CARRIED: "handed"}
+"""What the C calls the results of a step whose names its arguments have."""
 JOINS = ("add", "mul")
 """How what several children hand on becomes one."""
 
@@ -171,6 +173,24 @@ class Recursion:
     def by(self, change: Any) -> Recursion:
         """The same where `change` has been applied to every step: a pass of `symgen.passes`."""
         return replace(self, sweeps=tuple(replace(sweep, steps=tuple(map(change, sweep.steps))) for sweep in self.sweeps))
+
+
+Form = Program | Recursion
+"""A function as rows for all links, or as sweeps along them."""
+
+
+def steps_of(form: Form) -> tuple[Program, ...]:
+    """The Programs that hold its rows."""
+    return (form,) if isinstance(form, Program) else tuple(step for sweep in form.sweeps for step in sweep.steps)
+
+
+def as_function(step: Program, name: str) -> Program:
+    """A step as a function of its own: its results have other names than its arguments, and nothing is without elements."""
+    places = [place for place, port in enumerate(step.inputs) if port.size]
+    rows = [row._replace(value=(places.index(row.value[0]), row.value[1])) if row.op == "input" else row for row in step.rows]
+    outputs = [port._replace(name=LEFT.get(port.name, port.name)) for port in step.outputs if port.size]
+    return replace(step, function=name, inputs=tuple(step.inputs[place] for place in places), outputs=tuple(outputs),
+                   rows=tuple(rows))
 
 
 def check(recursion: Recursion) -> Recursion:
