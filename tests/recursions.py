@@ -25,7 +25,8 @@ def sums(count: int, real: str = "double") -> Recursion:
     tables = tuple((Fraction(i + 1, 3),) for i in range(count))
     sweep = Sweep(False, (step,), (Fraction(1, 7),), (), (0,))
     return check(Recursion("gravity_force", "by_hand", (Port("q", (count,)),), (Port("g", (count,)),),
-                           (Kind("turning", 1, 1, 1),), tuple(range(-1, count - 1)), (0,) * count, tables, (sweep,), 0, real=real))
+                           (Kind("turning", 1, 1, 1),), tuple(range(-1, count - 1)), (0,) * count, tables, (sweep,), 0,
+                           real=real))
 
 
 def mixed(parents: Sequence[int], of: Sequence[int], real: str = "double", end: int | None = None) -> Recursion:
