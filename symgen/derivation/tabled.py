@@ -6,7 +6,7 @@ column. Where a frame stands in its parent's is Rz(γ) Rx(α) Rz(β + q), with a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,8 @@ from symgen.drives import NUMBERS
 
 PREPARED = "prepared"
 """The argument that the rows of all links stand in, one after the other, and gravity behind them."""
+GEOMETRY = ("cos_gamma", "sin_gamma", "cos_alpha", "sin_alpha", "cos_beta", "sin_beta", "x", "y", "z", "outer_x", "outer_y",
+            "outer_z", "along")
 TEN = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
 
 
@@ -57,18 +59,26 @@ class Columns:
     width: int
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Constant]]) -> Columns:
-        """The fewest for these links."""
+    def of(cls, rows: Sequence[Mapping[str, Constant]], apart: Collection[str] = ()) -> Columns:
+        """The fewest for these links. What is `apart` has a column of its own, whatever it is."""
         common: dict[str, Constant] = {}
         column: dict[str, int] = {}
         known: dict[tuple[Any, ...], int] = {}
         for name in rows[0]:
             told = tuple(k.told_by(row[name]) for row in rows)
-            if len(set(told)) == 1:
+            if name in apart:
+                column[name] = known[name, told] = len(known)
+            elif len(set(told)) == 1:
                 common[name] = rows[0][name]
             else:
                 column[name] = known.setdefault(told, len(known))
         return cls(common, column, len(known))
+
+    @classmethod
+    def of_the_ghost(cls, link: Mapping[str, Constant]) -> Columns:
+        """Of a link whose inertia is anything, so that it can be divided by; all else is as it is."""
+        return cls({name: value for name, value in link.items() if name not in TEN},
+                   {name: place for place, name in enumerate(TEN)}, len(TEN))
 
     def row(self, link: Mapping[str, Constant]) -> list[Constant]:
         """Of one link, in the order of the columns."""

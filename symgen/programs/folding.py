@@ -47,11 +47,18 @@ class Group:
 
 
 class Folded(NamedTuple):
-    """The links of a chain, of each class the link that stands for it, and how many levels there are."""
+    """The links of a chain, of each class the link that stands for it, and how many levels there are.
+
+    `turned` are rows that are handed on with the opposite sign, by class; and so is what the first of the links alike is `given`,
+    by side and row, where that is 1. `swapped` are the rows of links that take the other operand first.
+    """
 
     groups: list[Group]
     standing: dict[int, int]
     levels: int
+    turned: set[tuple[int, int]]
+    given: dict[tuple[int, int], int]
+    swapped: dict[int, set[int]]
 
 
 def grouped(chain: Program, parents: Sequence[int], link_of_step: Mapping[int, int], link_of_input: Mapping[tuple[int, int], int],
@@ -163,30 +170,117 @@ def _where(chain: Program, r: int) -> str:
     return f"a row of the step '{chain.steps[chain.rows[r].step]}' of {chain.function} by {chain.method}"
 
 
-def folded(chain: Program, groups: list[Group], classes: Sequence[int], middle: Sequence[int]) -> Folded:
-    """The links of `middle` by class, which must be the same; `classes` are those of all links."""
+def folded(chain: Program, groups: list[Group], classes: Sequence[int], parents: Sequence[int], middle: Sequence[int]) -> Folded:
+    """The links of `middle` by class, which must be the same but for signs; `classes` are those of all links."""
     standing: dict[int, int] = {}
+    likeness: dict[int, Likeness] = {}
+    results = {r for port in chain.outputs for r in port.rows}
     for i in middle:
         first = standing.setdefault(classes[i], i)
-        if (why := _unlike(chain, groups[first], groups[i])) is not None:
-            raise Unlike(f"{chain.function} by {chain.method}: links {first + 1} and {i + 1} differ: {why}")
+        where = f"links {first + 1} and {i + 1}"
+        likeness[i] = found = _alike(chain, groups[first], groups[i], where)
+        if any(found.rows[row] for row, r in enumerate(groups[i].rows) if r in results):
+            raise Unlike(f"{where} of {chain.function} by {chain.method} have results of opposite signs")
+    turned: dict[tuple[int, int], int] = {}
+    for i in middle:
+        for (side, row), sign in likeness[i].handed.items():
+            there = parents[i] if side < 0 else i + 1
+            if there in likeness:
+                sign ^= likeness[there].rows[row]
+                if turned.setdefault((classes[there], row), sign) != sign:
+                    raise Unlike(f"what links hand on in {chain.function} by {chain.method} has no sign of its own")
     levels = 1 + max(level for i in standing.values() for level in groups[i].level)
-    return Folded(groups, standing, levels)
+    return Folded(groups, standing, levels, {handed for handed, sign in turned.items() if sign}, likeness[middle[0]].handed,
+                  {i: likeness[i].swapped for i in middle})
 
 
-def _unlike(chain: Program, one: Group, other: Group) -> str | None:
-    """How two links differ, where they do."""
+class Likeness(NamedTuple):
+    """How a link is like another: which of its rows, and which of what its neighbours hand on, have the opposite sign (1), and
+    which rows take the other operand first."""
+
+    rows: list[int]
+    handed: dict[tuple[int, int], int]
+    swapped: set[int]
+
+
+def _alike(chain: Program, one: Group, other: Group, where: str) -> Likeness:
+    """`other` row by row as `one`, but for signs, which stand for each row as a sum modulo 2: bit 0, and a bit for what each
+    neighbour hands on. Raises Unlike.
+    """
+    def unlike(why: str) -> Unlike:
+        return Unlike(f"{where} of {chain.function} by {chain.method} differ: {why}")
+
     if len(one.rows) != len(other.rows):
-        return f"{len(one.rows)} and {len(other.rows)} rows"
-    for k in range(len(one.rows)):
-        a, b = chain.rows[one.rows[k]], chain.rows[other.rows[k]]
-        if a.op != b.op or one.level[k] != other.level[k] or len(one.takes[k]) != len(other.takes[k]):
-            return f"row {k} is {a.op} and {b.op}"
-        for x, y in zip(one.takes[k], other.takes[k], strict=True):
-            alike = x == y if isinstance(x, Fraction) or isinstance(y, Fraction) else x.side == y.side and (x.side != 0 or x == y)
-            if not alike:
-                return f"row {k} ({a.op}) takes {x} and {y}"
-    return None
+        raise unlike(f"{len(one.rows)} and {len(other.rows)} rows")
+    bits: dict[tuple[int, int], int] = {}
+    signs: list[int] = []
+    equations: list[int] = []
+    swapped: set[int] = set()
+    met: dict[tuple[int, int], int] = {}
+
+    def sign(x: Ref | Fraction) -> int:
+        if isinstance(x, Fraction):
+            return 0
+        return signs[x.row] if not x.side else 2 << bits.setdefault((x.side, x.row), len(bits))
+
+    def same(x: Ref | Fraction, y: Ref | Fraction) -> bool:
+        return x == y or (isinstance(x, Ref) and isinstance(y, Ref) and x.side == y.side != 0)
+
+    for k, (mine, its) in enumerate(zip(one.takes, other.takes, strict=True)):
+        a, b = chain.rows[one.rows[k]].op, chain.rows[other.rows[k]].op
+        minus, less = int(a == "sub"), int(b == "sub")
+        sums = {a, b} <= {"add", "sub"}
+        if (a != b and not sums) or one.level[k] != other.level[k]:
+            raise unlike(f"row {k} is {a} and {b}")
+        straight = all(same(x, y) for x, y in zip(mine, its, strict=True))
+        crossed = len(its) == 2 and a != "div" and same(mine[0], its[1]) and same(mine[1], its[0])
+        if crossed and (not straight or any(isinstance(y, Ref) and isinstance(x, Ref) and met.get((y.side, y.row), x.row) != x.row
+                                            for x, y in zip(mine, its, strict=True))):
+            straight, its = False, (its[1], its[0])
+            swapped.add(k)
+        elif not straight:
+            raise unlike(f"row {k} ({a}) takes {mine} and {its}")
+        met |= {(y.side, y.row): x.row for x, y in zip(mine, its, strict=True) if isinstance(x, Ref) and isinstance(y, Ref) and y.side}
+        if sums:
+            first, second = sign(its[0]), sign(its[1]) ^ minus ^ less
+            if not straight:   # its second operand stands first
+                first, second = sign(its[0]) ^ less, sign(its[1]) ^ minus
+            equations.append(first ^ second)
+            signs.append(first)
+        elif a in ("mul", "div"):
+            signs.append(sign(its[0]) ^ sign(its[1]))
+        elif a in ("neg", "sin"):
+            signs.append(sign(its[0]))
+        else:
+            if a not in ("cos", "input"):
+                equations += [sign(x) for x in its]
+            signs.append(0)
+    known = _solved(equations)
+    if known is None:
+        raise unlike("their signs")
+    return Likeness([_value(x, known) for x in signs], {handed: known.get(bit + 1, 0) for handed, bit in bits.items()}, swapped)
+
+
+def _solved(equations: Iterable[int]) -> dict[int, int] | None:
+    """Of sums modulo 2 that are 0 the bits, by place; those that may be either are 0. None where there are none."""
+    rows: dict[int, int] = {}
+    for equation in equations:
+        while equation > 1:
+            top = equation.bit_length() - 1
+            if top not in rows:
+                rows[top] = equation
+                break
+            equation ^= rows[top]
+        if equation == 1:
+            return None
+    known: dict[int, int] = {}
+    for top in sorted(rows):
+        known[top] = _value(rows[top] ^ (1 << top), known)
+    return known
+
+
+def _value(x: int, known: Mapping[int, int]) -> int:
+    return (x & 1) ^ sum(known.get(bit, 0) for bit in range(1, x.bit_length()) if x >> bit & 1) % 2
 
 
 # -- what is handed on ---------------------------------------------------------------------------------------------------------
@@ -197,19 +291,19 @@ class Interface:
     Links of two classes hand on the same where one row of a third takes it of either.
     """
 
-    def __init__(self, groups: Sequence[Group], parents: Sequence[int], classes: Sequence[int], of: Iterable[int]) -> None:
+    def __init__(self, fold: Folded, parents: Sequence[int], classes: Sequence[int], of: Iterable[int]) -> None:
         self._up: dict[tuple[int, int], tuple[int, int]] = {}
         taken: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
         used: dict[tuple[int, int], set[int]] = {}
         children = {parents[i]: i for i in range(len(parents))}
         for i in of:
-            for k, takes in enumerate(groups[i].takes):
-                for place, ref in enumerate(takes):
+            for k, takes in enumerate(fold.groups[i].takes):
+                for place, ref in enumerate(reversed(takes) if k in fold.swapped[i] else takes):
                     if isinstance(ref, Ref) and ref.side:
                         there = parents[i] if ref.side < 0 else children[i]
                         handed = (classes[there], ref.row)
                         taken.setdefault((classes[i], k, place), []).append(handed)
-                        used.setdefault(handed, set()).add(groups[i].level[k])
+                        used.setdefault(handed, set()).add(fold.groups[i].level[k])
         for several in taken.values():
             for one in several[1:]:
                 self._join(several[0], one)

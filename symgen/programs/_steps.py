@@ -1,0 +1,135 @@
+"""One link's share of a sweep as a Program: its rows, what it takes and what it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from fractions import Fraction
+
+from symgen.derivation.constants import to_fraction
+from symgen.derivation.tabled import PREPARED
+from symgen.ir import POSITIONS, Port, Program, Row
+from symgen.programs._chains import Chain
+from symgen.programs._cuts import behind
+from symgen.programs.folding import Group, Interface, Plan, Ref, own_of
+from symgen.recursion import CARRIED, KEPT, TABLE
+
+
+class Step:
+    """What a link of a class does in one sweep, as a Program, and the first place that it keeps something in."""
+
+    def __init__(self, chain: Chain, program: Program, group: Group, plan: Plan, level: int, slots: Mapping[int, int], work: int,
+                 interface: Interface, own: int, result_of: Mapping[int, tuple[str, int]],
+                 turned: Collection[tuple[int, int]]) -> None:
+        self.chain, self.source, self.group, self.level, self.interface = chain, program, group, level, interface
+        self.link = chain.model.links[group.link]
+        self.classes = {side: chain.classes[group.link + side] for side in (-1, 1)}
+        before = set(plan.kept[level])
+        after = plan.kept[level + 1] if level + 1 < len(plan.kept) else []
+        new = sorted((row for row in after if row not in before), key=slots.__getitem__)
+        self.first = slots[new[0]] if new else 0
+        self.slots = {row: slots[row] for row in before}
+        self.elements = interface.elements.get(level, [])
+        handed = interface.rows(level, own, len(group.rows))
+        results = [row for row, r in enumerate(group.rows) if r in result_of and group.level[row] == level]
+        self.rows: list[Row] = []
+        self.ports: dict[str, int] = {}
+        self.at: dict[int, int] = {}
+        self.carried: dict[int, int] = {}
+        self.constants: dict[Fraction, int] = {}
+        self.steps: list[str] = []
+        self.names: set[str] = set()
+        takes = own_of(group)
+        for row in sorted(behind(takes, {*(h for h in handed if h is not None), *new, *results}, before)):
+            self._add(row)
+        outputs = []
+        if self.elements:
+            carried = [self._zero() if h is None else self._put(Row("neg", (self.at[h],))) if (own, h) in turned else self.at[h]
+                       for h in handed]
+            outputs.append(Port(CARRIED, (len(carried),), tuple(carried)))
+        if new:
+            outputs.append(Port(KEPT, (len(new),), tuple(self.at[row] for row in new)))
+        by_name: dict[str, list[int]] = {}
+        for row in sorted(results, key=lambda row: result_of[group.rows[row]]):
+            by_name.setdefault(result_of[group.rows[row]][0], []).append(self.at[row])
+        outputs += [Port(name, (len(rows),), tuple(rows)) for name, rows in by_name.items()]
+        sizes = {TABLE: chain.columns[own].width, KEPT: work, CARRIED: len(self.elements)}
+        inputs = [Port(name, (sizes.get(name) or self._own(name).stop - self._own(name).start,)) for name in self.ports]
+        self.program = Program(program.function, program.method, tuple(inputs), tuple(outputs), tuple(self.rows),
+                               tuple(self.steps))
+
+    def _own(self, name: str) -> slice:
+        return self.link.q if name in POSITIONS else self.link.v
+
+    def _port(self, name: str) -> int:
+        return self.ports.setdefault(name, len(self.ports))
+
+    def _put(self, row: Row) -> int:
+        self.rows.append(row)
+        return len(self.rows) - 1
+
+    def _zero(self) -> int:
+        return self._constant(Fraction(0))
+
+    def _constant(self, value: Fraction) -> int:
+        if value not in self.constants:
+            self.constants[value] = self._put(Row("const", (), value))
+        return self.constants[value]
+
+    def _add(self, row: int) -> None:
+        """Row number `row` of the link."""
+        if row in self.slots:
+            self.at[row] = self._put(Row("input", (), (self._port(KEPT), self.slots[row])))
+            return
+        source = self.source.rows[self.group.rows[row]]
+        if source.op == "input" and (gravity := self._gravity(*source.value)) is not None:
+            self.at[row] = self._constant(gravity)
+            return
+        if source.op == "input":
+            self.at[row] = self._put(Row("input", (), self._input(*source.value)))
+            return
+        args = []
+        for ref in self.group.takes[row]:
+            if isinstance(ref, Fraction):
+                args.append(self._constant(ref))
+            elif ref.side:
+                args.append(self._carried(ref))
+            else:
+                args.append(self.at[ref.row])
+        self.at[row] = self._put(source._replace(args=tuple(args), name=self._name(source.name), step=self._step(source.step)))
+
+    def _gravity(self, port: int, element: int) -> Fraction | None:
+        """Of the base, which only a body that stands on it feels by itself."""
+        axis = element - self.chain.first[-1]
+        return to_fraction(self.chain.model.gravity[axis]) if self.source.inputs[port].name == PREPARED and axis >= 0 else None
+
+    def _input(self, port: int, element: int) -> tuple[int, int]:
+        name = self.source.inputs[port].name
+        if name == PREPARED:
+            return self._port(TABLE), element - self.chain.first[self.group.link]
+        return self._port(name), element - self._own(name).start
+
+    def _carried(self, ref: Ref) -> int:
+        element = self.elements.index(self.interface.root((self.classes[ref.side], ref.row)))
+        if element not in self.carried:
+            self.carried[element] = self._put(Row("input", (), (self._port(CARRIED), element)))
+        return self.carried[element]
+
+    def _step(self, step: int) -> int:
+        if step < 0:
+            return -1
+        text = self.source.steps[step]
+        if not self.steps or self.steps[-1] != text:
+            self.steps.append(text)
+        return len(self.steps) - 1
+
+    def _name(self, name: str) -> str:
+        """Without the number of the link, or of its degree of freedom where it has one."""
+        numbers = {self.group.link + 1, *range(self.link.v.start + 1, self.link.v.stop + 1)}
+        symbol, *parts = name.removeprefix("neg_").split("_")
+        if not parts or not parts[0].isdigit() or int(parts[0]) not in numbers:
+            return ""
+        short = "_".join([*["neg"] * name.startswith("neg_"), symbol, *parts[1:]])
+        if short in self.names:
+            return ""
+        self.names.add(short)
+        return short
