@@ -14,7 +14,7 @@ stands in for it is the sweep's `start`: a base at rest, and children of which t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -249,8 +249,10 @@ def _check_step(recursion: Recursion, s: int, sweep: Sweep, kind: Kind, step: Pr
         fail(f"sweep {s} of {kind.name} hands on nothing")
 
 
-def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
-    """Run the sweeps over any number type, as `symgen.ir.evaluate` runs rows."""
+def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbers: Numbers,
+             run: Callable[[Program, Mapping[str, Sequence[Any]], Numbers], Mapping[str, Sequence[Any]]] = evaluate_program,
+             ) -> dict[str, list[Any]]:
+    """Run the sweeps over any number type, as `symgen.ir.evaluate` runs rows, each step by `run`."""
     work: list[list[Any]] = [[None] * recursion.work for _ in recursion.parents]
     results: dict[str, list[Any]] = {port.name: [None] * port.size for port in recursion.outputs}
     tables = [[numbers.constant(x) for x in row] for row in recursion.tables]
@@ -268,9 +270,9 @@ def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbe
                 if port.name not in own:
                     places = recursion.elements(port.name, i)
                     own[port.name] = list(arguments[port.name][places.start:places.stop])
-            for name, values in evaluate_program(step, own, numbers).items():
+            for name, values in run(step, own, numbers).items():
                 if name == CARRIED:
-                    handed[i] = values
+                    handed[i] = [*values]
                 elif name == KEPT:
                     work[i][first:first + len(values)] = values
                 else:

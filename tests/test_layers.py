@@ -57,7 +57,7 @@ ROOMS: dict[str, str] = {
     "programs": "derivation derivatives description differentiation errors functions ir joints mechanism methods names options "
                 "passes reals recursion reference shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
-    "readback": "errors functions ir reals",
+    "readback": "errors functions ir reals recursion",
     "backends": "derivatives errors functions ir names options reals recursion version",
     # what is known of it, and what a machine makes of it
     "certificate": "backends derivation derivatives description errors functions ir joints mechanism options programs reals "
