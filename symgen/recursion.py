@@ -14,7 +14,7 @@ stands in for it is the sweep's `start`: a base at rest, and children of which t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -30,6 +30,8 @@ TABLE, KEPT, CARRIED = "table", "kept", "carried"
 """The names of a step's ports that are none of the function's."""
 WORK = "work"
 """What the C calls the array that its caller provides."""
+LEFT = {KEPT: "keeps", CARRIED: "handed"}
+"""What the C calls the results of a step whose names its arguments have."""
 JOINS = ("add", "mul")
 """How what several children hand on becomes one."""
 
@@ -173,6 +175,24 @@ class Recursion:
         return replace(self, sweeps=tuple(replace(sweep, steps=tuple(map(change, sweep.steps))) for sweep in self.sweeps))
 
 
+Form = Program | Recursion
+"""A function as rows for all links, or as sweeps along them."""
+
+
+def steps_of(form: Form) -> tuple[Program, ...]:
+    """The Programs that hold its rows."""
+    return (form,) if isinstance(form, Program) else tuple(step for sweep in form.sweeps for step in sweep.steps)
+
+
+def as_function(step: Program, name: str) -> Program:
+    """A step as a function of its own: its results have other names than its arguments, and nothing is without elements."""
+    places = [place for place, port in enumerate(step.inputs) if port.size]
+    rows = [row._replace(value=(places.index(row.value[0]), row.value[1])) if row.op == "input" else row for row in step.rows]
+    outputs = [port._replace(name=LEFT.get(port.name, port.name)) for port in step.outputs if port.size]
+    return replace(step, function=name, inputs=tuple(step.inputs[place] for place in places), outputs=tuple(outputs),
+                   rows=tuple(rows))
+
+
 def check(recursion: Recursion) -> Recursion:
     """Check the rules of a Recursion and of its steps. Returns it unchanged, or raises ProgramError naming the first place that
     breaks one.
@@ -229,8 +249,10 @@ def _check_step(recursion: Recursion, s: int, sweep: Sweep, kind: Kind, step: Pr
         fail(f"sweep {s} of {kind.name} hands on nothing")
 
 
-def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
-    """Run the sweeps over any number type, as `symgen.ir.evaluate` runs rows."""
+def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbers: Numbers,
+             run: Callable[[Program, Mapping[str, Sequence[Any]], Numbers], Mapping[str, Sequence[Any]]] = evaluate_program,
+             ) -> dict[str, list[Any]]:
+    """Run the sweeps over any number type, as `symgen.ir.evaluate` runs rows, each step by `run`."""
     work: list[list[Any]] = [[None] * recursion.work for _ in recursion.parents]
     results: dict[str, list[Any]] = {port.name: [None] * port.size for port in recursion.outputs}
     tables = [[numbers.constant(x) for x in row] for row in recursion.tables]
@@ -248,9 +270,9 @@ def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbe
                 if port.name not in own:
                     places = recursion.elements(port.name, i)
                     own[port.name] = list(arguments[port.name][places.start:places.stop])
-            for name, values in evaluate_program(step, own, numbers).items():
+            for name, values in run(step, own, numbers).items():
                 if name == CARRIED:
-                    handed[i] = values
+                    handed[i] = [*values]
                 elif name == KEPT:
                     work[i][first:first + len(values)] = values
                 else:

@@ -15,6 +15,7 @@ import pytest
 
 import symgen
 from symgen.backends import _checks, _sincos, c99
+from symgen.backends._writer import live_rows
 from symgen.certificate import checked_floors
 from symgen.delivery.verifying import verify
 from symgen.functions import Sizes
@@ -60,7 +61,7 @@ def fewer(found: list[Any]) -> Iterator[list[Any]]:
 @pytest.mark.parametrize("what", ["guards", "angles"])
 def test_a_guard_that_the_printer_drops_is_missed(what: str, real: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program, target, floors = three_kinds(real)
-    live = c99.live_rows(program)
+    live = live_rows(program)
     whole = _checks.guards(program, live, floors) if what == "guards" else _checks.angles(program, live)
     assert len(whole) == (4 if what == "guards" else 1)
     assert compare(program, c99.source(program, target, floors), checked=floors) == []
@@ -80,7 +81,7 @@ WEAKER = {
 @pytest.mark.parametrize("how", WEAKER)
 def test_a_guard_that_the_printer_weakens_is_missed(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program, target, floors = three_kinds()
-    whole = _checks.guards(program, c99.live_rows(program), floors)
+    whole = _checks.guards(program, live_rows(program), floors)
     for k, guard in enumerate(whole):
         if (weaker := WEAKER[how](guard)) != guard:
             monkeypatch.setattr(_checks, "guards", lambda *_, k=k, weaker=weaker: [*whole[:k], weaker, *whole[k + 1:]])
@@ -129,7 +130,7 @@ def test_every_kind_of_guard_that_a_text_lacks_is_missed(robot: str, real: str) 
     program, target, floors = checked(robot, real=real)
     text = c99.source(program, target, floors)
     assert compare(program, text, checked=floors) == []
-    pick, live = random.Random(robot + real), c99.live_rows(program)
+    pick, live = random.Random(robot + real), live_rows(program)
     asked: dict[str, Any] = {"argument": range(sum(port.size for port in program.inputs)), "angle": _checks.angles(program, live),
                              "divisor": _checks.guards(program, live, floors)}
     for kind, pattern in CONDITIONS.items():

@@ -18,6 +18,7 @@ import pytest
 
 from symgen import load
 from symgen.backends import c99
+from symgen.backends._writer import live_rows
 from symgen.certificate.recognition import Recognition
 from symgen.derivation.model.links import declared
 from symgen.description.tip import tip
@@ -260,7 +261,7 @@ def test_a_divisor_whose_floor_is_not_admitted_is_caught() -> None:
 def test_the_copy_with_annotations_is_the_program(real: str) -> None:
     for seed in range(8):
         program = scrambled(seed, real=real)
-        guarded = sorted({row.args[-1] for row in program.rows if row.op in ("div", "log", "sqrt")} & set(c99.live_rows(program)))
+        guarded = sorted({row.args[-1] for row in program.rows if row.op in ("div", "log", "sqrt")} & set(live_rows(program)))
         lowest = {row: Fraction(k - 2, 7) for k, row in enumerate(guarded)}
         texts, admitted = eva.sources({"inverse_dynamics": program}, c99.Target("arm", Sizes(3, 3, 3)),
                                         {"inverse_dynamics": lowest}, {})

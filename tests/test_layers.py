@@ -35,6 +35,7 @@ ROOMS: dict[str, str] = {
     "names": "derivatives errors functions",
     "options": "contacts errors functions names reals",
     "ir": "errors functions tables",
+    "recursion": "errors functions ir",
     "joints": "errors",
     "coupling": "errors",
     "drives": "errors",
@@ -53,11 +54,11 @@ ROOMS: dict[str, str] = {
     "methods": "closures derivation errors functions loops mechanism names",
     "passes": "errors ir",
     "differentiation": "derivation derivatives errors functions ir joints passes",
-    "programs": "derivation derivatives description differentiation errors functions ir mechanism methods names options passes "
-                "reals reference shelf",
+    "programs": "derivation derivatives description differentiation errors functions ir joints mechanism methods names options "
+                "passes reals recursion reference shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
-    "readback": "errors functions ir reals",
-    "backends": "derivatives errors functions ir names options reals version",
+    "readback": "errors functions ir reals recursion",
+    "backends": "derivatives errors functions ir names options reals recursion version",
     # what is known of it, and what a machine makes of it
     "certificate": "backends derivation derivatives description errors functions ir joints mechanism options programs reals "
                    "reference",

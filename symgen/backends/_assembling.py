@@ -15,8 +15,8 @@ from symgen.backends._c_text import C
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.functions import ASSEMBLE, ASSEMBLING
-from symgen.ir import Program
 from symgen.reals import REALS
+from symgen.recursion import Form
 
 TURNS = 100
 LONGEST = Fraction(1, 2)
@@ -46,7 +46,7 @@ def assembles(functions: Mapping[str, Any]) -> bool:
     return all(name in functions for name in ASSEMBLING)
 
 
-def facts(programs: Mapping[str, Program]) -> dict[str, Any]:
+def facts(programs: Mapping[str, Form]) -> dict[str, Any]:
     """What a caller of the driver is told: its `statuses`, how many `turns` it takes at most, and its `tolerance` (m, rad);
     nothing where there is no driver."""
     if not assembles(programs):
@@ -54,7 +54,7 @@ def facts(programs: Mapping[str, Program]) -> dict[str, Any]:
     return {"statuses": _statuses(), "turns": TURNS, "tolerance": float(TOLERANCE[single_real(programs.values())])}
 
 
-def files(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
+def files(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
     """Both files by name; none where the functions that it calls are not among them."""
     if not assembles(programs):
         return {}
@@ -62,7 +62,7 @@ def files(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
     return {f"{target.symbol(ASSEMBLE)}{end}": render("c99", f"assemble{end}.j2", **context) for end in (".h", ".c")}
 
 
-def _context(programs: Mapping[str, Program], target: Target) -> dict[str, Any]:
+def _context(programs: Mapping[str, Form], target: Target) -> dict[str, Any]:
     """What the templates say."""
     name = single_real(programs.values())
     real = REALS[name]

@@ -9,14 +9,25 @@ from typing import Any, Protocol
 
 from symgen.backends._language import Language
 from symgen.backends._target import Target
+from symgen.errors import RequestError
 from symgen.ir import Bound, Outline, Program
 from symgen.reals import REALS
+from symgen.recursion import Form
+
+
+def unrolled(programs: Mapping[str, Form]) -> dict[str, Program]:
+    """The same, for texts that hold the rows of all links. RequestError where one is a loop over links."""
+    found = {function: form for function, form in programs.items() if isinstance(form, Program)}
+    if others := sorted(programs.keys() - found.keys()):
+        raise RequestError(f"{others[0]} is a loop over links, which there is for one state in C; leave out --batch and --wrap, "
+                           "or take the unrolled form")
+    return found
 
 
 class Source(Protocol):
     """The text of one function; `floors` are certified bounds of divisors by row, for a checked one."""
 
-    def __call__(self, program: Program, target: Target, floors: Mapping[int, Bound] | None = None) -> str: ...
+    def __call__(self, program: Form, target: Target, floors: Mapping[int, Bound] | None = None) -> str: ...
 
 
 class Definition(Protocol):
@@ -51,24 +62,24 @@ class Printer:
     name: str
     language: Language
     source: Source
-    headers: Callable[[Mapping[str, Program], Target], dict[str, str]]
+    headers: Callable[[Mapping[str, Form], Target], dict[str, str]]
     sincos: Callable[[str, Target], str]
-    parameters: Callable[[Program | Outline, Target], dict[str, str]]
+    parameters: Callable[[Form | Outline, Target], dict[str, str]]
     calls: Callable[[str, Target], dict[str, str]]
     definition: Definition
-    parts: Callable[[Program, Target], tuple[int, int]]
+    parts: Callable[[Form, Target], tuple[int, int]]
     batches: Files
-    is_cut: Callable[[Program], bool]
+    is_cut: Callable[[Form], bool]
     driver: Callable[[Program, Target], dict[str, Any]]
     lanes: Callable[[str], int]
     adjustable: Callable[[Sequence[Any], Mapping[str, Program], Target], dict[str, str]]
-    assembling: Callable[[Mapping[str, Program], Target], dict[str, str]]
-    assembly: Callable[[Mapping[str, Program]], dict[str, Any]]
+    assembling: Callable[[Mapping[str, Form], Target], dict[str, str]]
+    assembly: Callable[[Mapping[str, Form]], dict[str, Any]]
     ulps: Mapping[str, int]
     farthest: int
     statuses: Mapping[str, str]
 
-    def texts(self, programs: Mapping[str, Program], target: Target, given: Mapping[str, str] | None = None,
+    def texts(self, programs: Mapping[str, Form], target: Target, given: Mapping[str, str] | None = None,
               floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]:
         """Every file of the functions by name, headers first; `given` replaces functions, `floors` are by function."""
         files = self.headers(programs, target)
@@ -76,7 +87,7 @@ class Printer:
             text = (given or {}).get(function)
             files[target.file(function)] = text or self.source(program, target, (floors or {}).get(function))
         files |= self.assembling(programs, target)
-        return files | (self.batches(programs, target, floors) if target.text.batch else {})
+        return files | (self.batches(unrolled(programs), target, floors) if target.text.batch else {})
 
     def literal(self, value: Fraction, real: str) -> str:
         """A number in a real type."""

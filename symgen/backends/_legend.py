@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from symgen.functions import JACOBIAN_FRAMES, USUAL, Convention
-from symgen.ir import Program
+from symgen.recursion import Form, steps_of
 
 PAPERS = {
     "RK": "G. Rodriguez, K. Kreutz, Recursive Mass Matrix Factorization and Inversion, JPL, 1988",
@@ -22,19 +22,20 @@ _SUM = re.compile(r"c_\d+([pm]\d+)+")
 """A cosine of several joints' angles, as `symgen.derivation.linkage` names it."""
 
 
-def legend(programs: Iterable[Program]) -> dict[str, Any]:
+def legend(programs: Iterable[Form]) -> dict[str, Any]:
     """`papers` that the comments cite, as "RK: …"; `six`, what is made of vectors of six; of these `at_the_centre` of mass;
     `sums`, the first name of the cosine of a sum of angles.
 
     What is stated by another convention is no part of `six` but of `otherwise`, and `stated` says how.
     """
     programs = list(programs)
+    rows = [one for program in programs for one in steps_of(program)]
     other = [program for program in programs if program.convention != USUAL]
-    cited = {paper for program in programs for step in program.steps for paper in _CITED.findall(step)}
+    cited = {paper for one in rows for step in one.steps for paper in _CITED.findall(step)}
     ports = (port for program in programs if program not in other for port in (*program.inputs, *program.outputs))
     six = dict.fromkeys(port.name for port in ports if 6 in port.shape and port.name in SIX)
     return {"papers": [f"{paper}: {PAPERS[paper]}" for paper in PAPERS if paper in cited], "six": [*six],
-            "sums": next((row.name for program in programs for row in program.rows if _SUM.fullmatch(row.name)), ""),
+            "sums": next((row.name for one in rows for row in one.rows if _SUM.fullmatch(row.name)), ""),
             "at_the_centre": [f"`{name}`" for name in six if name in CENTROIDAL],
             "otherwise": [port.name for program in other for port in program.outputs],
             "stated": other and in_words(other[0].convention)}

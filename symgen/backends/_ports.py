@@ -7,14 +7,15 @@ from collections.abc import Iterable
 
 from symgen.errors import ArgumentError
 from symgen.functions import FUNCTIONS, Array, Size, Sizes
-from symgen.ir import Outline, Port, Program
+from symgen.ir import Outline, Port
 from symgen.reals import DOUBLE, REALS
+from symgen.recursion import Form
 
 COUNTED = ("NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NT")
 """Sizes that a header defines where a function has one, and that the function itself says."""
 
 
-def single_real(programs: Iterable[Program]) -> str:
+def single_real(programs: Iterable[Form]) -> str:
     """The real type that the programs share; RequestError when they mix double and float."""
     reals = sorted({program.real for program in programs})
     if len(reals) > 1:
@@ -24,7 +25,7 @@ def single_real(programs: Iterable[Program]) -> str:
     return reals[0] if reals else DOUBLE.name
 
 
-def describe(program: Program | Outline) -> tuple[list[Array], list[Array]]:
+def describe(program: Form | Outline) -> tuple[list[Array], list[Array]]:
     """Arguments and results of a Program with their symbolic shapes, where the table of functions knows them."""
     declared = FUNCTIONS.get(program.function)
     known = {a.name: a for a in (*declared.arguments, *declared.results, *declared.feels)} if declared else {}
@@ -33,7 +34,7 @@ def describe(program: Program | Outline) -> tuple[list[Array], list[Array]]:
     return plain[0], plain[1]
 
 
-def several(programs: Iterable[Program]) -> dict[str, int]:
+def several(programs: Iterable[Form]) -> dict[str, int]:
     """`nf` and `nw`: of how many frames they speak and how many wrenches they feel, where it is several; else 1.
 
     ArgumentError where they do not agree.
@@ -67,7 +68,7 @@ def meaning(array: Array, sizes: Sizes) -> str:
     return f"{before} ({units.removesuffix(')') + ', ' if bracket else ''}quaternions x y z w of length 1)"
 
 
-def counted(programs: Iterable[Program]) -> list[dict[str, str | int]]:
+def counted(programs: Iterable[Form]) -> list[dict[str, str | int]]:
     """The `size` of COUNTED that stands in a shape, and its `count`, of each. ArgumentError where functions do not agree."""
     found: dict[str, set[int]] = {size: set() for size in COUNTED}
     for program in programs:
@@ -82,11 +83,11 @@ def counted(programs: Iterable[Program]) -> list[dict[str, str | int]]:
     return [{"size": name, "count": min(counts)} for name, counts in found.items() if counts]
 
 
-def counts_bodies(programs: Iterable[Program]) -> bool:
+def counts_bodies(programs: Iterable[Form]) -> bool:
     """Whether one of them has a row a body, in what it takes or in what it gives."""
     return any("NB" in array.shape for program in programs for arrays in describe(program) for array in arrays)
 
 
-def operations_text(program: Program | Outline) -> str:
+def operations_text(program: Form | Outline) -> str:
     """The operations of a Program in words, those that do not occur left out: '480 mul, 350 add, 7 sin'."""
     return ", ".join(f"{count} {op}" for op, count in program.operations.items() if count) or "no operation"

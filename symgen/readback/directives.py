@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from symgen.functions import Sizes
-from symgen.ir import Program
 from symgen.readback.disguise import disguises, without_comments
 from symgen.readback.owed import STATUSES, shapes
 from symgen.reals import REALS
+from symgen.recursion import WORK, Form
 
 AS_WRITTEN = """
 #ifndef NAME_UNVERIFIED
@@ -54,7 +54,7 @@ def together(text: str, name: str) -> int:
     return int(found[1]) if found else 0
 
 
-def macros(program: Program, header: str, name: str, checked: bool) -> list[str]:
+def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
     """The header's macros are the sizes, the statuses of checked functions and, with trig macros, sine and cosine, no more."""
     hidden = [f"the header's {sentence}" for sentence in disguises(header)]
     header = without_comments(header)
@@ -69,6 +69,6 @@ def macros(program: Program, header: str, name: str, checked: bool) -> list[str]
     for macro, value in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\S+)[ \t]*(.*?)[ \t]*$", header, flags=re.MULTILINE):
         if macro in wanted and value != wanted[macro]:
             found.append(f"the header defines {macro} as '{value}', not '{wanted[macro]}'")
-        if macro not in wanted and macro not in {f"{name}_{size}" for size in Sizes._fields}:
+        if macro not in wanted and macro not in {f"{name}_{size}" for size in (*Sizes._fields, WORK.upper())}:
             found.append(f"the header defines {macro}, which does not belong there")
     return hidden + found

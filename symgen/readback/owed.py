@@ -12,6 +12,7 @@ from typing import NamedTuple
 from symgen.functions import FUNCTIONS, Size
 from symgen.ir import Bound, Program
 from symgen.reals import REALS
+from symgen.recursion import Form
 
 STATUSES = ("OK", "NOT_FINITE", "OUT_OF_RANGE", "DIVISOR", "NOT_UNIT")
 """What a checked function returns, from 0 on, behind NAME_."""
@@ -43,7 +44,7 @@ def computed(program: Program) -> list[int]:
     return sorted(found)
 
 
-def shapes(program: Program) -> list[tuple[Size, ...]]:
+def shapes(program: Form) -> list[tuple[Size, ...]]:
     """The shape of every argument, then of every result, in NQ, NV, NB, NF and NW where the table of functions has it so."""
     known = FUNCTIONS.get(program.function)
     named = {array.name: array for array in (*known.arguments, *known.results, *known.feels)} if known else {}

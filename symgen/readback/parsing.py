@@ -50,40 +50,68 @@ class Text(NamedTuple):
     """The array that the parts share."""
 
 
-def parse(text: str, seen: str = "") -> Text:
-    """The function of a generated file; ProgramError when the text is not one function of the generated shape, with its parts.
+class Units(NamedTuple):
+    """What stands in a file: `held` in the order of the text, and what its headers declare, where they were looked at."""
 
-    `seen` is the same file as the compiler's preprocessor leaves it, with its headers, each part under the name of its file.
-    """
+    held: list[Any]
+    declared: tuple[Prototype, ...] | None
+    function: Any
+    """The last one: the function, plain and of external linkage."""
+
+
+def units(text: str, seen: str = "") -> Units:
+    """What `parse` is told, taken apart; ProgramError where the last declaration is not the one function of external linkage."""
     # Line numbers stay those of the file: comments keep their line ends, directives leave an empty line.
     plain = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
     # What the includes would declare, on the text's first line: the type of a sine with its cosine, or of those of all angles.
     types = sorted(set(re.findall(r"^ +const (\w+_(?:pair|turns)) ", plain, re.MULTILINE)))
     names = "".join(f"typedef int {name};" for name in types)
     try:
-        units = list(c_parser.CParser().parse(seen or names + plain).ext)
+        found = list(c_parser.CParser().parse(seen or names + plain).ext)
     except c_parser.ParseError as error:
         raise ProgramError(f"the C does not parse: {error}") from None
     except RecursionError:
         raise ProgramError("the C is nested more deeply than generated code ever is") from None
-    alone = plain.lstrip().startswith(("void ", "int ", "static void ")) and plain.rstrip().endswith("}")
-    own = prototypes.file(units[-1]) if seen and units else ""
-    before = [unit for unit in units if prototypes.file(unit) != own] if seen else []
-    held = [unit for unit in units if prototypes.file(unit) == own] if seen else units[names.count(";"):]
-    plainly = [unit for unit in held if not isinstance(unit, c_ast.FuncDef) or unit.decl.storage != ["static"]]
+    alone = plain.lstrip().startswith(("void ", "int ", "static ")) and plain.rstrip().endswith("}")
+    own = prototypes.file(found[-1]) if seen and found else ""
+    before = [unit for unit in found if prototypes.file(unit) != own] if seen else []
+    held = [unit for unit in found if prototypes.file(unit) == own] if seen else found[names.count(";"):]
+    plainly = [unit for unit in held if not _static(unit)]
     if len(plainly) != 1 or plainly != held[-1:] or not isinstance(plainly[0], c_ast.FuncDef) or not alone:
         raise ProgramError(f"the C holds {len(plainly)} declarations; one function is expected, behind its parts")
-    function = held[-1]
+    if plainly[0].decl.storage or plainly[0].decl.funcspec:
+        raise ProgramError(f"{plainly[0].decl.name} is not a plain function")
+    return Units(held, prototypes.read(before) if seen else None, held[-1])
+
+
+def _static(unit: Any) -> bool:
+    return getattr(unit.decl if isinstance(unit, c_ast.FuncDef) else unit, "storage", []) == ["static"]
+
+
+def part_of(unit: Any) -> Text:
+    """A static part that returns nothing, by itself."""
+    if not isinstance(unit, c_ast.FuncDef) or _returned(unit) != ["void"] or unit.decl.funcspec:
+        raise ProgramError(f"line {_line(getattr(unit, 'decl', unit))}: this is no part of a function")
+    statements = tuple(_statement(node, {}) for node in unit.body.block_items or [])
+    return Text(unit.decl.name, prototypes.parameters(unit.decl), statements)
+
+
+def parse(text: str, seen: str = "") -> Text:
+    """The function of a generated file; ProgramError when the text is not one function of the generated shape, with its parts.
+
+    `seen` is the same file as the compiler's preprocessor leaves it, with its headers, each part under the name of its file.
+    """
+    held, declared, function = units(text, seen)
     returned = _returned(function)
-    if returned not in (["void"], ["int"]) or function.decl.storage or function.decl.funcspec:
+    if returned not in (["void"], ["int"]) or not all(isinstance(unit, c_ast.FuncDef) for unit in held):
         raise ProgramError(f"{function.decl.name} is not a plain function that returns void, or the status of its checks")
     parts: dict[str, Statement] = {}
     for unit in held[:-1]:
         name, line = unit.decl.name, _line(unit.decl)
-        if _returned(unit) != ["void"] or unit.decl.funcspec or name in parts:
+        part = part_of(unit)
+        if name in parts:
             raise ProgramError(f"line {line}: {name} is not a part of {function.decl.name} that stands there once")
-        inner = tuple(_statement(node, {}) for node in unit.body.block_items or [])
-        parts[name] = Statement("part", name, 0, (prototypes.parameters(unit.decl), inner), line)
+        parts[name] = Statement("part", name, 0, (part.parameters, part.statements), line)
     items, checks = function.body.block_items or [], None
     work = [_statement(node, {}) for node in items[:1] if parts and isinstance(node, c_ast.Decl) and node.init is None]
     items = items[len(work):]
@@ -92,7 +120,6 @@ def parse(text: str, seen: str = "") -> Text:
     called = [_statement(node, parts) for node in items]
     if uncalled := sorted(parts):
         raise ProgramError(f"{uncalled[0]} is never called")
-    declared = prototypes.read(before) if seen else None
     return Text(function.decl.name, prototypes.parameters(function.decl), (*called,), checks, declared, *work)
 
 

@@ -61,7 +61,7 @@ def compare(program: Program, text: str, header: str = "", checked: Mapping[int,
         returned = "nothing" if parsed.checks is None else "a status"
         return [*found, f"{parsed.symbol} returns {returned}, unlike what was asked for"]
     together = directives.together(text, name)
-    matcher = _Matcher(program, parsed, name, together)
+    matcher = Matcher(program, parsed, name, together)
     found += matcher.differences()
     if checked is not None:
         bounded = f'#include "{name}_sincos.h"' in text and not together   # a loop leaves what is far to <math.h>
@@ -69,7 +69,7 @@ def compare(program: Program, text: str, header: str = "", checked: Mapping[int,
     return found
 
 
-class _Matcher:
+class Matcher:
     """Gives every row, and then every expression of the text, the number of its structure."""
 
     def __init__(self, program: Program, text: Text, name: str, together: int) -> None:

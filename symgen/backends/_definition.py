@@ -1,0 +1,213 @@
+"""What the templates are told of one function in C: its prototype, its statements, and the parts of a long one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from symgen.backends import _checks, _parts, _sincos
+from symgen.backends._c_text import C
+from symgen.backends._ports import describe, meaning, operations_text, single_real, symbolic
+from symgen.backends._target import Target
+from symgen.backends._writer import CALLED, Turn, Writer, live_rows
+from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS, Array, Sizes
+from symgen.ir import Bound, Outline, Port, Program
+from symgen.reals import REALS
+from symgen.recursion import WORK, Form, Recursion, steps_of
+
+
+def calls(real: str, target: Target) -> dict[str, str]:
+    """The C name of each function that a Program may call."""
+    own = {"sin": f"{target.name}_SIN", "cos": f"{target.name}_COS"} if target.text.trig == "macro" else {}
+    return {op: C.call(op, REALS[real]) for op in CALLED} | own
+
+
+def parameters(program: Form | Outline, target: Target) -> dict[str, str]:
+    """The C parameter of each port of the Program, arguments first."""
+    taken = macros(target)
+    found: dict[str, str] = {}
+    for port in (*program.inputs, *program.outputs):
+        found[port.name] = C.local(port.name, taken | set(found.values()))
+    return found
+
+
+def turns(program: Form, target: Target) -> bool:
+    """Whether a function includes NAME_sincos.h. A loop over links does for one angle, too: there it is one a link."""
+    if isinstance(program, Recursion):
+        return target.text.trig in ("auto", "inline") and any(early(step) for step in steps_of(program))
+    if target.text.trig == "auto":
+        return bool(together(program))
+    return target.text.trig == "inline" and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))
+
+
+def _size(array: Array, port: Port, target: Target) -> str:
+    """The size of a port as C reads it: NAME_NV*NAME_NV, and a plain number where the table does not know better."""
+    shape = symbolic(array, port, target.sizes)
+    return str(port.size) if shape is None else "*".join(f"{target.name}_{s}" if isinstance(s, str) else str(s) for s in shape)
+
+
+def prototype(program: Form, target: Target) -> dict[str, Any]:
+    """What is said of a function; `apart`: its results may not lie over its arguments."""
+    names = parameters(program, target)
+    arguments, results = describe(program)
+    declared = FUNCTIONS.get(program.function)
+    ports = [*zip(program.inputs, arguments, strict=True), *zip(program.outputs, results, strict=True)]
+    single_real([program])
+    return {
+        "symbol": target.symbol(program.function),
+        "what": C.comment(declared.what if declared else program.function),
+        "frames": [C.comment(frame) for frame in target.frames_of(declared)],
+        "wrenches": [C.comment(link) for link in target.wrenches_of(arguments)],
+        "contacts": [C.comment(point) for point in target.contacts_of(declared)],
+        "method": C.comment(program.method),
+        "operations": operations_text(program),
+        "depth": program.depth,
+        "apart": False,
+        "parameters": [
+            {
+                "qualifier": "const " if i < len(arguments) else "",
+                "real": program.real,
+                "name": names[port.name],
+                "size": _size(array, port, target),
+                "what": C.comment(meaning(array, target.sizes)),
+            }
+            for i, (port, array) in enumerate(ports)
+        ],
+    }
+
+
+def macros(target: Target) -> set[str]:
+    """What the header may define, or a user: no local and no parameter is called so."""
+    statuses = _checks.STATUSES if target.checked else ()
+    return {f"{target.name}_{macro}" for macro in (*Sizes._fields, WORK.upper(), "SIN", "COS", "ANGLES", "UNVERIFIED", *statuses)}
+
+
+def _refuse_nothing(program: Program) -> None:
+    """RequestError for a number as the result that is a constant other than zero, and zero in the real type: a tiny det M."""
+    for port in program.outputs:
+        value = program.rows[port.rows[0]].value if port.shape == () else None
+        if isinstance(value, Fraction) and value and not REALS[program.real].nearest(value):
+            size = len(str(abs(value.numerator))) - len(str(value.denominator))
+            raise RequestError(f"{program.function} is a constant of about 1e{size}, which is zero in a {program.real}; use "
+                               "other units or --real double")
+
+
+def together(program: Program) -> list[list[int]]:
+    """The angles whose sines and cosines are taken together, the rows of each: all that need no other sine or cosine before.
+
+    None where there is but one, which <math.h> serves as well.
+    """
+    found = early(program)
+    return found if len(found) > 1 else []
+
+
+def early(program: Program) -> list[list[int]]:
+    """The angles that need no other sine or cosine, the rows of each."""
+    rows = program.rows
+    found: dict[Any, list[int]] = {}
+    for row in _checks.angles(program, live_rows(program)):
+        if all(rows[i].op not in ("sin", "cos") for i in _checks.ancestors(program, [row])):
+            found.setdefault(rows[row].value if rows[row].op == "input" else row, []).append(row)
+    return list(found.values())
+
+
+def turn_of(program: Program, target: Target) -> Turn | None:
+    """What gives sines and cosines, where the text has its own."""
+    if not turns(program, target):
+        return None
+    function = f"{target.name}_sincos"
+    if target.text.trig == "inline":
+        return Turn(f"{target.name}_pair", function)
+    count = _sincos.lanes(len(together(program)), program.real)
+    return Turn(f"{target.name}_turns", function, f"{target.name}_ANGLES", count)
+
+
+def function(program: Program, target: Target, floors: Mapping[int, Bound], part: int | None,
+              turn: Turn | None) -> dict[str, Any]:
+    names = parameters(program, target)
+    _refuse_nothing(program)
+    inputs = [names[port.name] for port in program.inputs]
+    live = live_rows(program)
+    guards = _checks.guards(program, live, floors) if target.checked else []
+    angles = _checks.angles(program, live) if target.checked and target.text.trig == "inline" else []
+    taken = macros(target) | {target.symbol(program.function), *names.values(), *(turn or ())}
+    # What goes from part to part is a local: a turn's sine and its cosine go by themselves, and are read off it in one block.
+    sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
+    first = _checks.ancestors(program, angles)
+    met = {_angle(program, i) for i in first.intersection(sines)}
+    first |= {i for i in sines if _angle(program, i) in met}
+    writer = Writer(program, C, inputs, calls(program.real, target), taken, turn,
+                    forced={*angles, *sines, *(guard.row for guard in guards)}, indent=4*(target.checked and part is None))
+    own = {name: writer.local(name) for name in ("status", "none")} if target.checked else {}
+    read = {program.rows[i].value[0] for i in live if program.rows[i].op == "input"}
+    before = writer.statements(first)   # what is checked first of all
+    if turn and turn.lanes:
+        angled = early(program)   # those of `together`
+        writer.turned([rows[0] for rows in angled], _checks.ancestors(program, [row for rows in angled for row in rows]))
+    # In parts, what takes sines of arguments stands first, so that the angles are not read late.
+    soon = [] if part is None else writer.statements(_checks.ancestors(program, sines))
+    groups = writer.statements()
+    said = prototype(program, target) | {
+        "real": program.real,
+        "turns": turn is not None,
+        "angles": turn.lanes if turn else 0,
+        "unread": [name for i, name in enumerate(inputs) if i not in read and not target.checked],
+        "before": before,
+        "groups": groups,
+        "parts": [],
+        "stores": [
+            {"name": names[port.name], "element": k, "value": writer.text[row]}
+            for port in program.outputs
+            for k, row in enumerate(port.rows)
+        ],
+    }
+    text = writer.text
+    if part is not None:
+        found, text = _cut(said, [before, soon, groups], part, writer, inputs, [*angles], [g.row for g in guards],
+                           turn.kind if turn else "", target.checked)
+        said |= found
+    return said | {"checks": own and own | _checks.conditions(program, C, inputs, text, angles, guards)}
+
+
+def _angle(program: Program, i: int) -> Any:
+    """What tells the angle of a sine or a cosine from other angles. An argument may stand in several rows."""
+    angle = program.rows[i].args[0]
+    return program.rows[angle].value if program.rows[angle].op == "input" else angle
+
+
+def _cut(function: Mapping[str, Any], blocks: Sequence[_parts.Groups], length: int, writer: Writer, inputs: Sequence[str],
+         angles: Sequence[int], guarded: Sequence[int], pair: str, checked: bool) -> tuple[dict[str, Any], dict[int, str]]:
+    """What the template says of a function in parts, and how its rows are written in the function that calls them.
+
+    A checked one stores by itself, behind its last check.
+    """
+    symbol, work, text = function["symbol"], writer.local("work"), writer.text
+    stores = [_parts.Store(**store) for store in function["stores"]]
+    kept = {text[row]: 1 for row in angles} | {text[row]: len(blocks) for row in guarded}
+    kept |= {store.value: len(blocks) for store in stores} if checked else {}
+    made = _parts.cut(blocks, length, inputs, () if checked else stores, kept, pair)
+    given = {p["name"]: p for p in function["parameters"]}
+    array = {"real": writer.program.real, "name": work, "size": made.size}
+    parts = []
+    for number, one in enumerate(made.parts, 1):
+        results = dict.fromkeys(store.name for store in one.stores)
+        shared = [array | {"qualifier": "" if one.puts else "const "}] if one.takes or one.puts else []
+        taken = [given[name] for name in inputs if name in one.reads] + shared + [given[name] for name in results]
+        parts.append({
+            "symbol": f"{symbol}_part_{number}",
+            "parameters": taken,
+            "groups": one.groups,
+            "takes": [{"name": name, "place": C.at(work, place)} for name, place in one.takes],
+            "puts": [{"name": name, "place": C.at(work, place)} for place, name in one.puts],
+            "stores": one.stores,
+            "call": f"{symbol}_part_{number}({', '.join(p['name'] for p in taken)})",
+        })
+    there = {name: C.at(work, place) for name, place in made.places.items()}
+    called = [part["call"] for part in parts]
+    stores = [store._replace(value=there.get(store.value, store.value)) for store in stores] if checked else []
+    return {
+        "parts": parts, "work": array, "first_calls": called[:made.ends[1]], "calls": called[made.ends[1]:], "before": [],
+        "groups": [], "stores": stores,
+    }, {row: there.get(name, name) for row, name in text.items()}

@@ -1,0 +1,304 @@
+"""A function as a loop over links: NAME_<function>.c with a static part for each step, tables, and the loops that call the parts.
+
+How long the text is does not depend on how many links there are, but for the tables. What the sweeps keep, and in a tree what
+links hand on, stands in an array that the caller provides. In a chain what is handed on stays in a local array.
+
+Where all links are of one class and follow each other, the link's number says where everything is. Tables say it otherwise: its
+class and its row in the table of that class, its first elements, its parent. What goes in or out of the base has the first row of
+what is handed on, link i the row behind i others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from symgen.backends import _checks, _definition, _sincos, render
+from symgen.backends._c_text import WIDTH, C
+from symgen.backends._ports import operations_text
+from symgen.backends._target import Target
+from symgen.backends._writer import Turn, live_rows
+from symgen.errors import RequestError
+from symgen.ir import POSITIONS, Program
+from symgen.reals import REALS
+from symgen.recursion import CARRIED, KEPT, LEFT, TABLE, WORK, End, Recursion, Sweep, as_function
+
+SMALL = 2**15
+"""What a table of short numbers does not hold in C."""
+
+
+def work(recursion: Recursion) -> int:
+    """Numbers of the array that the caller provides: what is kept and, in a tree, what the base and each link hand on."""
+    handed = 0 if recursion.serial else (len(recursion) + 1) * _widest(recursion)
+    return max(1, recursion.work * len(recursion) + handed)
+
+
+def may_alias(recursion: Recursion) -> bool:
+    """Whether a result may lie over an argument, both of them from their first element on.
+
+    No sweep reads an argument behind one that stores. One that does both reads and stores the same elements.
+    """
+    places = enumerate(recursion.sweeps)
+    given, stored = {port.name for port in recursion.inputs}, {port.name for port in recursion.outputs}
+    reads = [(s, port.name) for s, sweep in places for step in sweep.steps for port in step.inputs if port.name in given]
+    stores = [(s, port.name) for s, sweep in enumerate(recursion.sweeps) for step in sweep.steps for port in step.outputs
+              if port.name in stored]
+    alike = all(kind.nq == kind.nv for kind in recursion.kinds)
+    return all(r < s or (r == s and (alike or (read in POSITIONS) == (store in POSITIONS))) for r, read in reads
+               for s, store in stores) and all(r <= end.sweep for r, _ in reads for end in recursion.ends)
+
+
+def prototype(recursion: Recursion, target: Target) -> dict[str, Any]:
+    """What the header says of the function."""
+    found = _definition.prototype(recursion, target)
+    name = C.local(WORK, _definition.macros(target) | {p["name"] for p in found["parameters"]})
+    given = {"qualifier": "", "real": recursion.real, "name": name, "size": f"{target.name}_{WORK.upper()}",
+             "what": "numbers for the function's own use, apart from all others; what stands there before does not matter"}
+    return found | {"parameters": [*found["parameters"], given], "apart": not may_alias(recursion)}
+
+
+def source(recursion: Recursion, target: Target) -> str:
+    """The text of NAME_<function>.c. RequestError for what a loop over links cannot be, so far: a function that is checked."""
+    if target.checked:
+        raise RequestError(f"{recursion.function} as a loop over links returns no status; leave out --checked, or take the "
+                           "unrolled form")
+    return _Text(recursion, target).text()
+
+
+def _widest(recursion: Recursion) -> int:
+    return max((len(sweep.start) for sweep in recursion.sweeps), default=0)
+
+
+class _Array(NamedTuple):
+    """A table of the text: its rows are lines of numbers."""
+
+    kind: str
+    name: str
+    size: str
+    rows: list[str]
+    bytes: int
+
+
+class _Text:
+    """What `looped.c.j2` says."""
+
+    def __init__(self, recursion: Recursion, target: Target) -> None:
+        self.recursion, self.target, self.real = recursion, target, REALS[recursion.real]
+        self.said = prototype(recursion, target)
+        self.symbol = str(self.said["symbol"])
+        self.arrays: dict[str, _Array] = {}
+        names = [str(p["name"]) for p in self.said["parameters"]]
+        self.work = names[-1]
+        self.names = dict(zip((p.name for p in (*recursion.inputs, *recursion.outputs)), names, strict=False))
+        self.taken = {*names, *_definition.macros(target)}
+        self.link, self.place, self.own, self.before, self.rows = map(self._local, ("i", "k", "own", "before", "rows"))
+        self.count = len(recursion)
+        self.uniform = len({(kind.nq, kind.nv) for kind in recursion.kinds}) == 1
+        self.steps: dict[tuple[int, int], Program] = {}
+        for s, sweep in enumerate(recursion.sweeps):
+            for c, step in enumerate(sweep.steps):
+                if step.outputs and c in recursion.of:
+                    number = f"{s + 1}" if len(recursion.kinds) == 1 else f"{s + 1}_{c + 1}"
+                    self.steps[s, c] = as_function(step, f"{recursion.function}_{number}")
+
+    def text(self) -> str:
+        recursion = self.recursion
+        lanes = self._lanes()
+        functions = [render("c99", "definition.j2", **self.target.context, of_parts="static", of_all="static ",
+                            **_definition.function(step, self.target, {}, None, self._turn(step, lanes)))
+                     for step in self.steps.values()]
+        for c, _ in enumerate(recursion.kinds):
+            self._constants(c)
+        sweeps = [self._sweep(s, sweep) for s, sweep in enumerate(recursion.sweeps)]
+        read = {port.name for step in self.steps.values() for port in step.inputs}
+        unread = [self.names[port.name] for port in recursion.inputs if port.name not in read]
+        uses = any(KEPT in (port.name, *(name for name, left in LEFT.items() if left == port.name))
+                   for step in self.steps.values() for port in (*step.inputs, *step.outputs))
+        handed = not recursion.serial and _widest(recursion) > 0
+        return render("c99", "looped.c.j2", **self.target.context, **self.said | {
+            "real": recursion.real, "count": self.count, "turns": _definition.turns(recursion, self.target), "angles": lanes,
+            "told": self._told(), "arrays": self.arrays.values(), "bytes": sum(a.bytes for a in self.arrays.values()),
+            "doubles": work(recursion), "functions": functions, "sweeps": sweeps,
+            "unread": [*unread, *([] if uses or handed else [self.work])], "link": self.link, "place": self.place,
+            "places": handed, "rows": f"&{self.work}[{recursion.work*self.count}]" if handed else "", "handed": self.rows})
+
+    def _local(self, name: str) -> str:
+        found = C.local(name, self.taken)
+        self.taken.add(found)
+        return found
+
+    def _told(self) -> list[str]:
+        """A line of the head for every step."""
+        found = []
+        for (s, c), step in self.steps.items():
+            way = "inward" if self.recursion.sweeps[s].inward else "outward"
+            kind = f", {C.comment(self.recursion.kinds[c].name)}" if len(self.recursion.kinds) > 1 else ""
+            found.append(f"{self.target.symbol(step.function)}, {way}{kind}: {operations_text(step)}")
+        return found
+
+    def _lanes(self) -> int:
+        """How many angles a loop over them takes, the same in all steps of the file."""
+        most = max((len(_definition.early(step)) for step in self.steps.values()), default=0)
+        return _sincos.lanes(most, self.recursion.real) if self.target.text.trig == "auto" else 0
+
+    def _turn(self, step: Program, lanes: int) -> Turn | None:
+        name, trig = self.target.name, self.target.text.trig
+        if trig not in ("auto", "inline") or not _checks.angles(step, live_rows(step)):
+            return None
+        function = f"{name}_sincos"
+        return Turn(f"{name}_turns", function, f"{name}_ANGLES", lanes) if lanes else Turn(f"{name}_pair", function)
+
+    # -- tables ----------------------------------------------------------------------------------------------------------------
+
+    def _constants(self, c: int) -> None:
+        """The table of a class."""
+        rows = [row for row, own in zip(self.recursion.tables, self.recursion.of, strict=True) if own == c]
+        width = self.recursion.kinds[c].width
+        read = {port.name for (_, own), step in self.steps.items() if own == c for port in step.inputs}
+        if rows and width and TABLE in read:
+            lines = [f"{{{_listed((C.literal(x, self.real) for x in row), 6)}}}" for row in rows]
+            name = self._table(c)
+            self.arrays[name] = _Array(f"{self.real.name}", name, f"[{len(rows)}][{width}]", lines,
+                                       len(rows) * width * self.real.size)
+
+    def _table(self, c: int) -> str:
+        return f"{self.symbol}_{TABLE}" + (f"_{c + 1}" if len(self.recursion.kinds) > 1 else "")
+
+    def _numbers(self, what: str, values: Sequence[int]) -> str:
+        """The name of a table of numbers of links, which is there from now on."""
+        name = f"{self.symbol}_{what}"
+        kind, size = ("short", 2) if max(map(abs, values)) < SMALL else ("int", 4)
+        self.arrays[name] = _Array(kind, name, f"[{len(values)}]", [_listed(map(str, values), 4)], len(values) * size)
+        return name
+
+    def _start(self, s: int, values: Sequence[str]) -> str:
+        name = f"{self.symbol}_start_{s + 1}"
+        self.arrays[name] = _Array(self.real.name, name, f"[{len(values)}]", [_listed(values, 4)], len(values) * self.real.size)
+        return name
+
+    # -- loops -----------------------------------------------------------------------------------------------------------------
+
+    def _sweep(self, s: int, sweep: Sweep) -> dict[str, Any]:
+        """One of the loops."""
+        recursion = self.recursion
+        size = len(sweep.start)
+        start = [C.literal(x, self.real) for x in sweep.start]
+        own: dict[str, Any] = {
+            "inward": sweep.inward, "serial": recursion.serial, "size": size, "last": self.count - 1, "carried": "", "start": [],
+            "branches": self._branches(s), "own": "", "middle": [],
+            "several": len(recursion.kinds) > 1}
+        ends = [end for end in recursion.ends if end.sweep == s]
+        if recursion.serial and size:
+            carried = self._carried(s)
+            own |= {"carried": carried, "start": [f"{C.at(carried, k)} = {value};" for k, value in enumerate(start)]}
+            last = 0 if sweep.inward else self.count - 1
+            links = [self._link(end, sweep) for end in ends]
+            own["middle"] = [{"link": link, "stores": self._stores(end, self._carried(s), 0)}
+                             for end, link in zip(ends, links, strict=True) if link != last]
+            own["stores"] = [store for end, link in zip(ends, links, strict=True) if link == last
+                             for store in self._stores(end, carried, 0)]
+        else:
+            own |= self._of_tree(s, sweep, start) if size else {}
+            own["stores"] = [store for end in ends for store in self._stores(end, self.rows, size*(self._link(end, sweep) + 1))]
+        return own
+
+    def _of_tree(self, s: int, sweep: Sweep, start: Sequence[str]) -> dict[str, Any]:
+        """What goes from row to row."""
+        recursion, size = self.recursion, len(sweep.start)
+        parent = f"{self._numbers('parents', recursion.parents)}[{self.link}] + 1"
+        joins: list[dict[str, Any]] = []
+        found: dict[str, Any] = {"from": self._start(s, start), "own": self.own, "before": self.before,
+                 "own_row": f"&{self.rows}[{_times(size, f'({self.link} + 1)')}]",
+                 "before_row": f"&{self.rows}[{_times(size, f'({parent})')}]", "joins": joins,
+                 "qualifier": "" if sweep.inward else "const "}
+        if sweep.inward:
+            latest = [-1] * (self.count + 1)
+            for i, one in enumerate(recursion.parents):
+                latest[one + 1] = i
+            name = self._numbers("latest", latest)
+            found |= {"leaf": f"{name}[{self.link} + 1] < 0", "first": f"{name}[{parent}] == {self.link}"}
+            at = 0
+            for join, run in itertools.groupby(sweep.joins):
+                length = len([*run])
+                joins.append({"first": at, "end": at + length, "sign": " + " if join == "add" else "*"})
+                at += length
+        return found
+
+    def _carried(self, s: int) -> str:
+        return C.local(f"{CARRIED}_{s + 1}", self.taken)
+
+    def _link(self, end: End, sweep: Sweep) -> int:
+        """The link at which a result is there; -1 for the base of a tree, where what its roots hand on is joined."""
+        if end.link >= 0 or (sweep.inward and not self.recursion.serial):
+            return end.link
+        return 0
+
+    def _stores(self, end: End, array: str, first: int) -> list[str]:
+        return [f"{C.at(self.names[end.name], k)} = {C.at(array, first + e)};" for k, e in enumerate(end.elements)]
+
+    def _branches(self, s: int) -> list[dict[str, str]]:
+        """The call of each class's step, and what stands before it; the last of all classes needs no condition."""
+        classes = [c for at, c in self.steps if at == s]
+        found: list[dict[str, str]] = []
+        for c in classes:
+            before = "} else " if found else ""
+            last = c == classes[-1] and len(classes) == len({*self.recursion.of})
+            test = "" if last else f"if ({self._numbers('kinds', self.recursion.of)}[{self.link}] == {c}) "
+            found.append({"test": before + test, "call": self._call(s, c)})
+        return found
+
+    def _call(self, s: int, c: int) -> str:
+        step, sweep = self.steps[s, c], self.recursion.sweeps[s]
+        given = [self._given(s, c, sweep, port.name) for port in (*step.inputs, *step.outputs)]
+        indent = 8 if len(self.recursion.kinds) == 1 else 12
+        text = f"{self.target.symbol(step.function)}({', '.join(one.replace(' ', chr(0)) for one in given)});"
+        lines = textwrap.wrap(text, WIDTH - indent, subsequent_indent=" "*4, break_long_words=False)
+        return f"\n{' '*indent}".join(lines).replace("\0", " ")
+
+    def _given(self, s: int, c: int, sweep: Sweep, port: str) -> str:
+        """What a step is given for one of its ports."""
+        several, i = len(self.recursion.kinds) > 1, self.link
+        if port == TABLE:
+            row = f"{self._numbers('rows', _numbered(self.recursion.of))}[{i}]" if several else i
+            return f"{self._table(c)}[{row}]"
+        if port == KEPT:
+            return f"&{self.work}[{_times(self.recursion.work, i)}]"
+        if port == LEFT[KEPT]:
+            return f"&{self.work}[{_plus(_times(self.recursion.work, i), sweep.first[c])}]"
+        if port in (CARRIED, LEFT[CARRIED]):
+            if self.recursion.serial:
+                return self._carried(s)
+            return self.before if port == CARRIED and not sweep.inward else self.own
+        kind, places = self.recursion.kinds[c], port in POSITIONS
+        if self.uniform:
+            return f"&{self.names[port]}[{_times(kind.nq if places else kind.nv, i)}]"
+        firsts = [place[0] if places else place[1] for place in self.recursion.places]
+        return f"&{self.names[port]}[{self._numbers('q' if places else 'v', firsts)}[{i}]]"
+
+
+def _numbered(classes: Iterable[int]) -> list[int]:
+    """Of each its number among those of its class."""
+    seen: dict[int, int] = {}
+    found = []
+    for own in classes:
+        found.append(seen.get(own, 0))
+        seen[own] = found[-1] + 1
+    return found
+
+
+def _times(factor: int, index: str) -> str:
+    plain = index[1:-1] if index.startswith("(") else index
+    return "0" if factor == 0 else plain if factor == 1 else f"{factor}*{index}"
+
+
+def _plus(product: str, number: int) -> str:
+    grouped = f"({product})" if "*" in product else product
+    return f"{grouped} + {number}" if number and product != "0" else str(number) if number else product
+
+
+def _listed(numbers: Iterable[str], indent: int) -> str:
+    """Numbers with commas between them, over lines of that indent."""
+    return f"\n{' '*indent}".join(textwrap.wrap(", ".join(numbers), WIDTH - indent, break_long_words=False,
+                                                break_on_hyphens=False))

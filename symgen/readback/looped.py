@@ -1,0 +1,225 @@
+"""The C of a loop over links, parsed back, is the Recursion.
+
+Every static part is the step that its name says, row for row (`symgen.readback.rows`). Every table of constants holds those of
+the links of its class, each rounded once. The function that calls the parts is run here, link by link, on terms in place of
+numbers (`symgen.readback.walking`): each call must be given what `symgen.recursion.evaluate` gives the step there, and each
+result must be the same term in the end. How the loops are written is not asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pycparser import c_ast
+
+from symgen.errors import ProgramError
+from symgen.ir import Program
+from symgen.readback import directives, prototypes
+from symgen.readback.literals import Number, literal, nearest, opposite
+from symgen.readback.owed import computed, shapes
+from symgen.readback.parsing import INDEX, Units, part_of, units
+from symgen.readback.prototypes import Parameter
+from symgen.readback.rows import Matcher
+from symgen.readback.walking import Memory, Part, Walk, expected
+from symgen.reals import REALS, Real
+from symgen.recursion import TABLE, WORK, Recursion, as_function
+
+INTEGERS = {"short": 2**15, "int": 2**31}
+"""Types of tables of numbers of links, and what they do not hold."""
+
+
+def compare(recursion: Recursion, text: str, header: str = "", seen: str = "") -> list[str]:
+    """What keeps the C from being the Recursion; [] when it is.
+
+    `text`, `header` and `seen` are those of `symgen.readback.rows.compare`. A result has one sentence per difference, with the
+    line of the C it stands on.
+    """
+    try:
+        return _Reader(recursion, text, header, units(text, seen)).differences()
+    except ProgramError as error:
+        return [str(error)]
+
+
+class _Reader:
+    """One file."""
+
+    def __init__(self, recursion: Recursion, text: str, header: str, held: Units) -> None:
+        self.recursion, self.text, self.header, self.held = recursion, text, header, held
+        self.real = REALS[recursion.real]
+        self.symbol = str(held.function.decl.name)
+        self.name = self.symbol.removesuffix(f"_{recursion.function}")
+
+    def differences(self) -> list[str]:
+        found = directives.directives(self.text, self.name, self.symbol)
+        if self.name == self.symbol:
+            found.append(f"the function is called {self.symbol}, which does not end in _{self.recursion.function}")
+        if self.header:
+            found += directives.macros(self.recursion, self.header, self.name, False)
+        parameters = prototypes.parameters(self.held.function.decl)
+        if self.held.declared is not None:
+            found += prototypes.differences(self.held.declared, self.symbol, parameters, False)
+        returned = self.held.function.decl.type.type
+        if getattr(getattr(returned, "type", None), "names", []) != ["void"]:
+            found.append(f"{self.symbol} does not return nothing")
+        found += self._signature(parameters)
+        parts, tables = self._parts(found), self._tables(found)
+        return found or self._walked(parameters, parts, tables)
+
+    def _signature(self, parameters: Sequence[Parameter]) -> list[str]:
+        """Arguments, results and the array that the caller provides."""
+        recursion = self.recursion
+        ports = [(True, port) for port in recursion.inputs] + [(False, port) for port in recursion.outputs]
+        if len(parameters) != len(ports) + 1:
+            return [f"{self.symbol} has {len(parameters)} parameters, not {len(ports) + 1}"]
+        found = []
+        for index, ((given, port), shape, (const, real, name, size)) in enumerate(
+                zip(ports, shapes(recursion), parameters, strict=False)):
+            sizes = {str(port.size), "*".join(map(str, port.shape)),
+                     "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in shape)}
+            if (const, real, name.rstrip("_")) != (given, recursion.real, port.name) or size not in sizes:
+                found.append(f"parameter {index} is {'const ' * const}{real} {name}[{size}], not the Recursion's {port.name}")
+        const, real, name, size = parameters[-1]
+        if const or real != recursion.real or not (size == f"{self.name}_{WORK.upper()}" or INDEX.fullmatch(size)):
+            found.append(f"the last parameter is {'const ' * const}{real} {name}[{size}], not {WORK}[{self.name}_{WORK.upper()}]")
+        return found
+
+    # -- parts -----------------------------------------------------------------------------------------------------------------
+
+    def _parts(self, found: list[str]) -> dict[str, Part]:
+        """The step of each static part, which says all that it does."""
+        steps = self._steps()
+        parts = {}
+        together = directives.together(self.text, self.name)
+        for unit in self.held.held[:-1]:
+            if not isinstance(unit, c_ast.FuncDef):
+                continue
+            part = part_of(unit)
+            if part.symbol in parts or part.symbol not in steps:
+                found.append(f"{part.symbol} is no step of the Recursion, or stands there twice")
+                continue
+            step = steps[part.symbol]
+            alone = as_function(step, self.recursion.function)
+            angles = any(alone.rows[i].op in ("sin", "cos") for i in computed(alone))
+            differences = Matcher(alone, part, self.name, together if angles else 0).differences()
+            found += [f"{part.symbol}: {sentence}" for sentence in differences]
+            parts[part.symbol] = Part(step, alone)
+        return parts
+
+    def _steps(self) -> dict[str, Program]:
+        """By the name of the part."""
+        several = len(self.recursion.kinds) > 1
+        return {f"{self.symbol}_{s}_{c}" if several else f"{self.symbol}_{s}": step
+                for s, sweep in enumerate(self.recursion.sweeps, 1) for c, step in enumerate(sweep.steps, 1)}
+
+    # -- tables ----------------------------------------------------------------------------------------------------------------
+
+    def _tables(self, found: list[str]) -> dict[str, Any]:
+        """What stands in each table: whole numbers, numbers (Memory), or rows of these."""
+        tables: dict[str, Any] = {}
+        for unit in self.held.held[:-1]:
+            if isinstance(unit, c_ast.FuncDef):
+                continue
+            kind, sizes = _declared(unit)
+            line = unit.coord.line
+            if unit.name in tables or not isinstance(unit.init, c_ast.InitList):
+                raise ProgramError(f"line {line}: {unit.name} is no table, or stands there twice")
+            if kind in INTEGERS and len(sizes) == 1:
+                tables[unit.name] = [_whole(node, INTEGERS[kind]) for node in unit.init.exprs]
+            elif kind == self.recursion.real and len(sizes) == 1:
+                tables[unit.name] = [self._number(node) for node in unit.init.exprs]
+            elif kind == self.recursion.real and len(sizes) == 2:
+                rows = [[self._number(node) for node in getattr(row, "exprs", [])] for row in unit.init.exprs]
+                if any(len(row) != sizes[1] for row in rows):
+                    raise ProgramError(f"line {line}: a row of {unit.name} has not {sizes[1]} numbers")
+                tables[unit.name] = rows
+                found += self._constants(unit.name, rows, line)
+            else:
+                raise ProgramError(f"line {line}: {unit.name} is a table of {kind}, which generated code never holds")
+            if len(tables[unit.name]) != sizes[0]:
+                raise ProgramError(f"line {line}: {unit.name} has {len(tables[unit.name])} rows, not {sizes[0]}")
+        return tables
+
+    def _constants(self, name: str, rows: Sequence[Sequence[Number]], line: int) -> list[str]:
+        """What a class's table has other than the Recursion."""
+        number = re.fullmatch(rf"{self.symbol}_{TABLE}(?:_(\d+))?", name)
+        own = int(number[1] or 1) - 1 if number else -1
+        links = [i for i, kind in enumerate(self.recursion.of) if kind == own]
+        if len(links) != len(rows):
+            return [f"line {line}: {name} has {len(rows)} rows, of {len(links)} links"]
+        exact = [[nearest(x, self.real) for x in self.recursion.tables[i]] for i in links]
+        wrong = [(i, k) for i, row, own in zip(links, rows, exact, strict=True)
+                 for k, (x, wanted) in enumerate(zip(row, own, strict=False)) if x != wanted]
+        wrong += [(i, -1) for i, row in zip(links, rows, strict=True) if len(row) != len(self.recursion.tables[i])]
+        return [f"{name}: constant {k} of link {i} is not the Recursion's" for i, k in wrong]
+
+    def _number(self, node: Any) -> Number:
+        return number(node, self.real)
+
+    # -- the function ----------------------------------------------------------------------------------------------------------
+
+    def _walked(self, parameters: Sequence[Parameter], parts: dict[str, Part], tables: dict[str, Any]) -> list[str]:
+        """What the function does otherwise than the Recursion."""
+        wanted = expected(self.recursion)
+        ports = (*self.recursion.inputs, *self.recursion.outputs)
+        arrays = {}
+        for (const, _, name, _), port in zip(parameters, ports, strict=False):
+            inside = [wanted.terms.of(("input", port.name, k)) if const else None for k in range(port.size)]
+            arrays[name] = Memory(name, inside, not const)
+        size = self._work(parameters[-1][3])
+        arrays[parameters[-1][2]] = Memory(parameters[-1][2], [None] * size, True)
+        walk = Walk(arrays, tables, parts, self.real, wanted)
+        walk.run(self.held.function.body)
+        found = []
+        if len(walk.calls) != len(wanted.calls):
+            found.append(f"{self.symbol} calls {len(walk.calls)} steps, not {len(wanted.calls)}")
+        for (_, _, name, _), port in zip(parameters, ports, strict=False):
+            if port.name not in wanted.results:
+                continue
+            for k, (x, term) in enumerate(zip(arrays[name].cells, wanted.results[port.name], strict=True)):
+                if x != term:
+                    found.append(f"{name}[{k}] is not what the Recursion gives")
+                    break
+        return found
+
+    def _work(self, size: str) -> int:
+        """Numbers of the array that the caller provides; where that is not known, as many as may be needed."""
+        told = re.search(rf"^#define {self.name}_{WORK.upper()} (\d+)\b", self.header, re.MULTILINE)
+        if INDEX.fullmatch(size):
+            return int(size)
+        if told:
+            return int(told[1])
+        widest = max((len(sweep.start) for sweep in self.recursion.sweeps), default=0)
+        return (len(self.recursion) + 1) * (self.recursion.work + widest)
+
+
+def _declared(unit: Any) -> tuple[str, list[int]]:
+    """The type and the sizes of a table; ProgramError for what is no constant array."""
+    sizes, inner = [], unit.type if isinstance(unit, c_ast.Decl) else None
+    while isinstance(inner, c_ast.ArrayDecl):
+        size = getattr(inner.dim, "value", "")
+        sizes.append(int(size) if INDEX.fullmatch(size) else 0)
+        inner = inner.type
+    if not isinstance(inner, c_ast.TypeDecl) or inner.quals != ["const"] or not sizes or not all(sizes):
+        raise ProgramError(f"line {unit.coord.line}: {getattr(unit, 'name', '')} is no constant table of known size")
+    return " ".join(getattr(inner.type, "names", ["?"])), sizes
+
+
+def _whole(node: Any, limit: int) -> int:
+    """A whole number of a table."""
+    negative = isinstance(node, c_ast.UnaryOp) and node.op == "-"
+    value = getattr(node.expr if negative else node, "value", "")
+    if not INDEX.fullmatch(value) or int(value) >= limit:
+        raise ProgramError(f"line {node.coord.line}: a number of a table is none")
+    return -int(value) if negative else int(value)
+
+
+def number(node: Any, real: Real) -> Number:
+    """A literal, with its sign."""
+    if isinstance(node, c_ast.UnaryOp) and node.op == "-" and isinstance(node.expr, c_ast.Constant):
+        return opposite(number(node.expr, real))
+    found = literal(node.value, real) if isinstance(node, c_ast.Constant) else None
+    if found is None:
+        raise ProgramError(f"line {node.coord.line}: this is no literal of the type {real.name}")
+    return found

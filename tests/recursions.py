@@ -1,0 +1,101 @@
+"""Recursions written by hand, for the tests of everything that stands behind them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+
+from symgen.functions import Sizes
+from symgen.ir import Port, Program
+from symgen.recursion import CARRIED, KEPT, TABLE, End, Kind, Recursion, Sweep, check
+from tests.c_programs import Builder
+
+KINDS = (Kind("turning", 1, 1, 3), Kind("sliding", 1, 1, 2), Kind("pair", 2, 1, 1))
+"""Of the last one positions are more than velocities."""
+WORK = 4
+BRANCHED = (-1, 0, 0, 1, 1, 2, -1, 6, 6, 6)
+
+
+def sums(count: int, real: str = "double") -> Recursion:
+    """Outward sums of q, each times a number of its link."""
+    b = Builder("gravity_force", [Port(TABLE, (1,)), Port("q", (1,)), Port(CARRIED, (1,))], real)
+    total = b.op("add", b.input(2, 0), b.op("mul", b.input(0, 0), b.input(1, 0)))
+    step = b.program([Port(CARRIED, (1,), (total,)), Port("g", (1,), (total,))])
+    tables = tuple((Fraction(i + 1, 3),) for i in range(count))
+    sweep = Sweep(False, (step,), (Fraction(1, 7),), (), (0,))
+    return check(Recursion("gravity_force", "by_hand", (Port("q", (count,)),), (Port("g", (count,)),),
+                           (Kind("turning", 1, 1, 1),), tuple(range(-1, count - 1)), (0,) * count, tables, (sweep,), 0,
+                           real=real))
+
+
+def mixed(parents: Sequence[int], of: Sequence[int], real: str = "double", end: int | None = None) -> Recursion:
+    """Outward positions of a planar mechanism, inward forces (sums) and a product, and outward what moves; `end` is the link of
+    which the position is a result besides.
+    """
+    used = sorted(set(of))
+    kinds = tuple(KINDS[one] for one in used)
+    of = tuple(used.index(one) for one in of)
+    pick = random.Random(len(parents))
+    tables = tuple(tuple(Fraction(pick.randint(1, 999), 700) for _ in range(kinds[one].width)) for one in of)
+    nq, nv = sum(kinds[one].nq for one in of), sum(kinds[one].nv for one in of)
+    ends = [End("det", 1, (2,))] + ([End("p", 0, (1, 2), end)] if end is not None else [])
+    outputs = [Port("tau", (nv,)), Port("det", ())] + ([Port("p", (2,))] if end is not None else [])
+    sweeps = (
+        Sweep(False, tuple(_positions(kind, real) for kind in kinds), (Fraction(1, 3), Fraction(0), Fraction(-1)), (), (0,) * 3),
+        Sweep(True, tuple(_forces(kind, real) for kind in kinds), (Fraction(0), Fraction(1, 9), Fraction(1)),
+              ("add", "add", "mul"), (2,) * 3),
+        Sweep(False, tuple(_motion(kind, real) for kind in kinds), (Fraction(1, 10),), (), (0,) * 3))
+    sweeps = tuple(Sweep(s.inward, s.steps, s.start, s.joins, s.first[:len(kinds)]) for s in sweeps)
+    return check(Recursion("toy", "by_hand", (Port("q", (nq,)), Port("v", (nv,))), tuple(outputs), kinds, tuple(parents), of,
+                           tables, sweeps, WORK, tuple(ends), real))
+
+
+def sizes(recursion: Recursion) -> Sizes:
+    places = {port.name: port.size for port in (*recursion.inputs, *recursion.outputs)}
+    return Sizes(places["q"], places.get("v", places["q"]), len(recursion))
+
+
+def _positions(kind: Kind, real: str) -> Program:
+    """Hands on an angle and a place; keeps a sine and a cosine, or what stands for them."""
+    b = Builder("toy", [Port(TABLE, (kind.width,)), Port("q", (kind.nq,)), Port(CARRIED, (3,))], real)
+    b.step("place of the link")
+    angle = b.input(2, 0)
+    if kind.name != "sliding":
+        angle = b.op("add", angle, b.input(1, 0), name="angle")
+    s, c = b.op("sin", angle, name="s"), b.op("cos", angle, name="c")
+    length = b.input(1, kind.nq - 1) if kind.name != "turning" else b.input(0, 1)
+    x = b.op("add", b.input(2, 1), b.op("mul", length, c))
+    y = b.op("add", b.input(2, 2), b.op("mul", b.input(0, 0), s))
+    return b.program([Port(CARRIED, (3,), (angle, x, y)), Port(KEPT, (2,), (s, c))])
+
+
+def _forces(kind: Kind, real: str) -> Program:
+    b = Builder("toy", [Port(KEPT, (WORK,)), Port(TABLE, (kind.width,)), Port("v", (1,)), Port(CARRIED, (3,))], real)
+    b.step("force on the link")
+    s, c = b.input(0, 0), b.input(0, 1)
+    f = b.op("add", b.input(3, 0), b.op("mul", b.input(1, 0), b.op("mul", b.input(2, 0), s)), name="f")
+    g = b.op("sub", b.op("mul", c, f), b.input(3, 1))
+    product = b.op("mul", b.input(3, 2), b.op("add", b.op("mul", c, c), b.const(1)))
+    return b.program([Port(CARRIED, (3,), (f, g, product)), Port(KEPT, (2,), (g, b.op("neg", f)))])
+
+
+def _motion(kind: Kind, real: str) -> Program:
+    b = Builder("toy", [Port(KEPT, (WORK,)), Port("v", (1,)), Port(CARRIED, (1,))], real)
+    kept = [b.input(0, k) for k in range(WORK)]
+    tau = b.op("add", b.op("mul", kept[2], b.op("div", kept[0], b.op("add", b.op("mul", kept[1], kept[1]), b.const(3)))), kept[3])
+    return b.program([Port(CARRIED, (1,), (b.op("sub", b.input(1, 0), b.op("mul", b.const("0.3"), b.input(2, 0))),)),
+                      Port("tau", (1,), (b.op("sub", tau, b.input(2, 0)),))])
+
+
+TOYS = {
+    "sums": lambda real="double": sums(9, real),
+    "chain": lambda real="double": mixed(range(-1, 5), (0,) * 6, real),
+    "chain, its middle": lambda real="double": mixed(range(-1, 5), (0,) * 6, real, 2),
+    "chain, its tip": lambda real="double": mixed(range(-1, 5), (2,) * 6, real, 5),
+    "two classes": lambda real="double": mixed(range(-1, 5), (0, 1, 1, 0, 1, 0), real),
+    "three classes": lambda real="double": mixed(range(-1, 6), (0, 2, 1, 0, 2, 2, 1), real, 6),
+    "tree": lambda real="double": mixed(BRANCHED, (0,) * 10, real, 5),
+    "tree of three classes": lambda real="double": mixed(BRANCHED, (0, 2, 1, 0, 2, 2, 1, 0, 1, 2), real),
+}
+"""Each of the kinds of text."""

@@ -1,0 +1,248 @@
+"""A Recursion in C: bit for bit what it is over floats, clean under every warning, and read back with each slip reported."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from symgen.backends import _looped, c99
+from symgen.errors import RequestError
+from symgen.options import TRIG, TextOptions
+from symgen.readback.looped import compare
+from symgen.recursion import Recursion, evaluate
+from tests.c_programs import DOUBLES
+from tests.recursions import TOYS, mixed, sizes
+from tests.test_c99 import WARNINGS
+from tests.test_clean_c import SANITIZERS, UNWANTED, built, misra, tool
+from tests.test_folder import run
+
+REAL = {"double": ctypes.c_double, "float": ctypes.c_float}
+
+
+def target(recursion: Recursion, trig: str = "libm") -> c99.Target:
+    return c99.Target("arm", sizes(recursion), TextOptions(trig))
+
+
+def written(folder: Path, recursion: Recursion, trig: str = "libm") -> Path:
+    """The file of the function, beside its headers."""
+    own = target(recursion, trig)
+    for name, text in (c99.headers({recursion.function: recursion}, own) | {"function.c": c99.source(recursion, own)}).items():
+        (folder / name).write_text(text)
+    return folder / "function.c"
+
+
+def called(library: ctypes.CDLL, recursion: Recursion, arguments: dict[str, list[float]]) -> dict[str, list[float]]:
+    real = REAL[recursion.real]
+    given = [(real * port.size)(*arguments[port.name]) for port in recursion.inputs]
+    results = {port.name: (real * port.size)() for port in recursion.outputs}
+    work = (real * c99.work(recursion))(*[float("nan")] * c99.work(recursion))
+    getattr(library, f"arm_{recursion.function}")(*given, *results.values(), work)
+    return {name: list(values) for name, values in results.items()}
+
+
+def states(recursion: Recursion, count: int) -> list[dict[str, list[float]]]:
+    pick = random.Random(3)
+    return [{p.name: [pick.uniform(-2, 2) for _ in range(p.size)] for p in recursion.inputs} for _ in range(count)]
+
+
+def shared(file: Path, *flags: str) -> ctypes.CDLL:
+    library = file.with_suffix(".so")
+    command = ["gcc", "-std=c99", "-ffp-contract=off", "-shared", "-fPIC", *WARNINGS, *flags, file, "-o", library, "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(library))
+
+
+@pytest.mark.parametrize("flags", ["-O0", "-O2"])
+@pytest.mark.parametrize("toy", TOYS)
+def test_bits_are_those_of_the_recursion(tmp_path: Path, toy: str, flags: str) -> None:
+    recursion = TOYS[toy]()
+    library = shared(written(tmp_path, recursion), flags)
+    for state in states(recursion, 5):
+        assert called(library, recursion, state) == evaluate(recursion, state, DOUBLES)
+
+
+@pytest.mark.parametrize("trig", TRIG)
+@pytest.mark.parametrize("real", REAL)
+def test_every_sine_is_near(tmp_path: Path, real: str, trig: str) -> None:
+    recursion = TOYS["tree of three classes"](real)
+    library = shared(written(tmp_path, recursion, trig), "-O1")
+    near = {"double": 1e-13, "float": 1e-4}[real]
+    for state in states(recursion, 3):
+        for name, exact in evaluate(recursion, state, DOUBLES).items():
+            assert called(library, recursion, state)[name] == pytest.approx(exact, rel=near, abs=near)
+
+
+@pytest.mark.parametrize("trig", TRIG)
+@pytest.mark.parametrize("real", REAL)
+@pytest.mark.parametrize("toy", TOYS)
+def test_the_text_is_the_recursion(toy: str, real: str, trig: str) -> None:
+    recursion = TOYS[toy](real)
+    own = target(recursion, trig)
+    assert compare(recursion, c99.source(recursion, own), c99.header({recursion.function: recursion}, own)) == []
+
+
+PLANTED = {
+    "a constant of a table": ("{0.3333333333333333", "{0.3333333333333334", "sums"),
+    "a row of a table": ("    {0.6666666666666666},\n", "", "sums"),
+    "rows of a table exchanged": ("    {0.6666666666666666},\n    {1.0},\n", "    {1.0},\n    {0.6666666666666666},\n", "sums"),
+    "a start": ("carried_1[0] = 0.3333333333333333", "carried_1[0] = 0.3333333333333334", "chain"),
+    "no start": ("    carried_2[2] = 1.0;\n", "", "chain"),
+    "a loop that begins late": ("for (i = 0;", "for (i = 1;", "chain"),
+    "a loop that ends early": ("i <= 5", "i < 5", "chain"),
+    "a loop that ends late": ("i >= 0", "i >= 1", "chain"),
+    "a loop the other way": ("for (i = 5; i >= 0; --i)", "for (i = 0; i <= 5; ++i)", "chain"),
+    "a loop without end": ("i <= 5; ++i", "i <= 5; --i", "chain"),
+    "another link's argument": ("&v[i]", "&v[0]", "chain"),
+    "another place of work": ("&work[(4*i) + 2]", "&work[(4*i) + 1]", "chain"),
+    "work beyond its end": ("&work[(4*i) + 2]", "&work[(5*i) + 2]", "chain"),
+    "what is carried exchanged": ("carried_2, carried_2", "carried_1, carried_2", "chain"),
+    "a sign in a step": ("= -f", "= f", "chain"),
+    "operands in a step": ("(kept[1]*f) - carried[1]", "carried[1] - (kept[1]*f)", "chain"),
+    "another step": ("        arm_toy_3(&work", "        arm_toy_1(&work", "chain"),
+    "a step twice": ("        arm_toy_1(arm_toy_table[i]", "        arm_toy_1(arm_toy_table[0], q, carried_1, carried_1, work);\n"
+                     "        arm_toy_1(arm_toy_table[i]", "chain"),
+    "the end of another sweep": ("det[0] = carried_2[2]", "det[0] = carried_1[2]", "chain"),
+    "the end too early": ("if (i == 2)", "if (i == 1)", "chain, its middle"),
+    "a parent": ("-1, 0, 0, 1, 1, 2, -1, 6, 6, 6", "-1, 0, 0, 1, 1, 1, -1, 6, 6, 6", "tree"),
+    "a latest child": ("6, 2, 4, 5, -1", "6, 1, 4, 5, -1", "tree"),
+    "a join": ("before[k]*own[k]", "before[k] + own[k]", "tree"),
+    "the order of a join": ("before[k] + own[k]", "own[k] + before[k]", "tree"),
+    "a start of a table": ("    0.0, 0.1111111111111111, 1.0", "    0.0, 0.1111111111111111, 0.0", "tree"),
+    "a class": ("0, 2, 1, 0, 2, 2, 1, 0, 1, 2", "0, 2, 1, 0, 2, 2, 1, 0, 2, 2", "tree of three classes"),
+    "an element's number": ("0, 1, 3, 4, 5, 7", "0, 1, 2, 4, 5, 7", "tree of three classes"),
+    "a row's number": ("0, 0, 0, 1, 1, 2, 1", "0, 0, 0, 1, 1, 1, 1", "tree of three classes"),
+    "another type": ("double carried_1[3]", "float carried_1[3]", "chain"),
+    "an array that stays": ("    double carried_1[3]", "    static double carried_1[3]", "chain"),
+    "a table that changes": ("static const double arm_toy_table", "static double arm_toy_table", "chain"),
+    "a macro": ("#include <math.h>", "#include <math.h>\n#define cos sin", "chain"),
+    "another statement": ("    det[0] =", "    if (q[0] > 0.0) {}\n    det[0] =", "chain"),
+    "a store to an argument": ("    det[0] =", "    q[0] = 0.0;\n    det[0] =", "chain"),
+    "a result stored over": ("    det[0] = carried_2[2];", "    det[0] = carried_2[2];\n    det[0] = carried_2[1];", "chain"),
+}
+
+
+@pytest.mark.parametrize("slip", PLANTED)
+def test_a_slip_is_reported(slip: str) -> None:
+    old, new, toy = PLANTED[slip]
+    recursion = TOYS[toy]()
+    text = c99.source(recursion, target(recursion))
+    assert old in text
+    (sentence, *_) = compare(recursion, text.replace(old, new, 1))
+    assert len(sentence) > 20
+
+
+def test_an_array_that_is_too_small_is_reported() -> None:
+    recursion = TOYS["tree"]()
+    own = target(recursion)
+    text, header = c99.source(recursion, own), c99.header({recursion.function: recursion}, own)
+    size = f"arm_WORK {c99.work(recursion)}"
+    assert compare(recursion, text, header) == []
+    assert compare(recursion, text, header.replace(size, f"arm_WORK {c99.work(recursion) - 1}")) != []
+
+
+@pytest.mark.parametrize("toy", ["chain", "tree of three classes"])
+def test_any_slip_of_a_finger_is_reported_or_changes_nothing(tmp_path: Path, toy: str) -> None:
+    """A digit is another digit. An array may be longer than it must be, and what is of no other class is of the last."""
+    recursion = TOYS[toy]()
+    text, (state, *_) = written(tmp_path, recursion).read_text(), states(recursion, 1)
+    pick = random.Random(5)
+    start = text.index("static const")
+    digits = [found.start() for found in re.finditer(r"(?<=[\[ (*])\d(?=[\]; ,*])", text[start:])]
+    for at in pick.sample(digits, 60):
+        slipped = text[:start + at] + str((int(text[start + at]) + pick.randint(1, 8)) % 10) + text[start + at + 1:]
+        if not compare(recursion, slipped):
+            own = tmp_path / f"slipped_{at}.c"
+            own.write_text(slipped)
+            assert called(shared(own, "-O1"), recursion, state) == evaluate(recursion, state, DOUBLES), text[:start + at][-60:]
+
+
+@pytest.mark.parametrize("trig", ["libm", "auto"])
+@pytest.mark.parametrize("toy", TOYS)
+def test_analysers_are_silent(tmp_path: Path, toy: str, trig: str) -> None:
+    file = written(tmp_path, TOYS[toy]("float"), trig)
+    without = [f"-Wno-{name}" for name in ("unknown-warning-option", *UNWANTED)]
+    done = run(tool("clang"), "-std=c99", "-Weverything", *without, "-Werror", "-fsyntax-only", file)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run("g++", "-Wall", "-Wextra", "-pedantic-errors", "-Werror", "-x", "c++", "-fsyntax-only", file)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_one_rule_of_misra_is_broken(tmp_path: Path) -> None:
+    """8.9, advisory: tables that one function reads would stand within it, thousands of lines before its first statement. A toy's
+    header has sizes that nobody asks for (2.5).
+    """
+    for toy in ("chain, its middle", "tree of three classes"):
+        assert misra(written(tmp_path, TOYS[toy]())) - {"Rule 2.5"} == {"Rule 8.9"}
+
+
+MAIN = """
+#include "arm.h"
+#include <stdlib.h>
+int main(void)
+{{
+    double *const q = calloc({q}, sizeof(double));
+    double *const v = calloc({v}, sizeof(double));
+    double *const tau = calloc({v}, sizeof(double));
+    double *const det = calloc(1, sizeof(double));
+    double *const work = malloc(arm_WORK*sizeof(double));
+    int status = !q || !v || !tau || !det || !work;
+    if (!status) {{
+        arm_toy(q, v, tau, det, work);
+        status = !(det[0] > -1000.0);
+    }}
+    free(q);
+    free(v);
+    free(tau);
+    free(det);
+    free(work);
+    return status;
+}}
+"""
+
+
+@pytest.mark.parametrize("sanitizer", SANITIZERS)
+@pytest.mark.parametrize("toy", ["chain", "tree of three classes"])
+def test_sanitizers_are_silent(tmp_path: Path, toy: str, sanitizer: str) -> None:
+    """Every array is as long as the header says, and no longer."""
+    recursion = TOYS[toy]()
+    file = written(tmp_path, recursion)
+    (tmp_path / "main.c").write_text(MAIN.format(q=recursion.inputs[0].size, v=recursion.inputs[1].size))
+    compiler, *flags = SANITIZERS[sanitizer]
+    built(run(tool(compiler), "-std=c99", "-O1", "-ffp-contract=off", *flags, file, tmp_path / "main.c", "-o", tmp_path / "main",
+              "-lm"))
+    done = run(tmp_path / "main")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_text_does_not_grow_with_the_links() -> None:
+    def without_tables(count: int) -> str:
+        recursion = mixed(range(-1, count - 1), (0,) * count)
+        text = c99.source(recursion, target(recursion))
+        return re.sub(r"\d+", "", re.sub(r"(?s)static const double.*?\n};", "", text[text.index("#include"):]))
+
+    assert without_tables(3) == without_tables(500)
+
+
+def test_results_may_lie_over_arguments_where_it_is_said(tmp_path: Path) -> None:
+    assert not _looped.may_alias(TOYS["chain"]())
+    recursion = TOYS["sums"]()
+    assert _looped.may_alias(recursion)
+    library = shared(written(tmp_path, recursion), "-O2")
+    (state,) = states(recursion, 1)
+    q, work = (ctypes.c_double * 9)(*state["q"]), (ctypes.c_double * 1)()
+    library.arm_gravity_force(q, q, work)
+    assert list(q) == evaluate(recursion, state, DOUBLES)["g"]
+
+
+def test_what_cannot_be_printed_is_refused() -> None:
+    recursion = TOYS["sums"]()
+    with pytest.raises(RequestError, match="leave out --checked"):
+        c99.source(recursion, c99.Target("arm", sizes(recursion), TextOptions(checked=True)))
+    with pytest.raises(RequestError, match="leave out --batch"):
+        c99.BACKEND.texts({"gravity_force": recursion}, c99.Target("arm", sizes(recursion), TextOptions(batch=True)))
