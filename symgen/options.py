@@ -25,6 +25,8 @@ GPU = "cuda"
 """The wrapper that has functions of its own, for another processor."""
 NORMAL, HIGH = EFFORTS = ("normal", "high")
 """How long fewer operations are sought: as long as deriving takes, or for minutes."""
+UNROLLED, LOOPED, AUTO = FORMS = ("unrolled", "looped", "auto")
+"""A function as rows for every link, as loops over a table of links, or the first as long as it is not too long."""
 Rows = str | Sequence[int | str] | None
 """Rows of a task by name or number (`symgen.functions.TASK_ROWS`), in one text with commas or one by one; None for all six."""
 Names = str | Sequence[str]
@@ -45,7 +47,8 @@ class ProgramOptions:
     of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at
     run time (`symgen.description.adjustable`), and with `floors` what is made of them holds the least that divisors may be. What
     is about loops holds where they are closed; with `anywhere` beside the loops too, as it must to be differentiated, and with
-    `baumgarte` as well, by which open loops are pulled together with gains at run time.
+    `baumgarte` as well, by which open loops are pulled together with gains at run time. `form` is one of FORMS: with "auto" what
+    would have too many rows is made of loops over links.
     """
 
     real: str = "double"
@@ -63,8 +66,10 @@ class ProgramOptions:
     floors: bool = False
     anywhere: bool = False
     baumgarte: bool = False
+    form: str = AUTO
 
     def __post_init__(self) -> None:
+        nearest(self.form, FORMS, "form")
         nearest(self.real, REALS, "real type")
         nearest(self.effort, EFFORTS, "effort")
         nearest(self.jacobian_frame, JACOBIAN_FRAMES, "frame of a Jacobian")

@@ -156,6 +156,11 @@ class Recursion:
         return longest.ops
 
     @property
+    def steps(self) -> tuple[str, ...]:
+        """The comments of all steps."""
+        return tuple(dict.fromkeys(text for sweep in self.sweeps for step in sweep.steps for text in step.steps))
+
+    @property
     def length(self) -> int:
         """Rows of the steps of one link of each class."""
         return sum(len(step.rows) for sweep in self.sweeps for step in sweep.steps)

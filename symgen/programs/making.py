@@ -37,8 +37,10 @@ from symgen.programs import (
     touching,
 )
 from symgen.programs.deriving import before_the_last, felt, once
+from symgen.programs.forms import formed
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
+from symgen.recursion import Recursion
 
 if TYPE_CHECKING:
     from symgen.reference.regularity import Loss
@@ -319,6 +321,13 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
     return chosen
 
 
+def shaped(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program | Recursion:
+    """Likewise `made`, in the form that is asked for (`symgen.programs.forms`)."""
+    if (refused := refusal(mechanism, function, options.payload)) is not None:
+        raise RequestError(refused)
+    return formed(mechanism, function, method, options, lambda: made(mechanism, function, method, options))
+
+
 def programs(mechanism: Mechanism, functions: Iterable[str] | None = None,
              options: ProgramOptions | None = None) -> dict[str, Program]:
     """The Programs of the requested functions, in the order of `symgen.functions`; with None, those within reach."""
@@ -352,7 +361,7 @@ def one_by_one(mechanism: Mechanism, functions: Iterable[str] | None, options: P
         tell(f"deriving {name}")
         try:
             with searching.telling(tell):
-                found[name] = made(mechanism, name, wanted[name], options)
+                found[name] = shaped(mechanism, name, wanted[name], options)
         except OutOfReach as error:
             if functions is not None or (len(refused) + 1 == len(wanted)):
                 raise

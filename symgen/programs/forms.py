@@ -1,0 +1,88 @@
+"""In which form a function is made: a Program with rows for every link, or a Recursion, whose text does not grow with the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+
+from symgen import methods
+from symgen.errors import OutOfReach, RequestError
+from symgen.functions import FUNCTIONS
+from symgen.ir import Program
+from symgen.looping import recursion
+from symgen.mechanism import Mechanism
+from symgen.options import AUTO, LOOPED, UNROLLED, ProgramOptions
+from symgen.programs.deriving import ROW_BUDGET, felt
+from symgen.recursion import Recursion
+
+SHORT = 60
+"""Joints of a robot of which no function that could be looped is too long."""
+
+
+def formed(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions,
+           unrolled: Callable[[], Program]) -> Program | Recursion:
+    """The function in the form that `options` ask for; `unrolled` makes the Program. Raises what that does, and OutOfReach where
+    a looped form is asked for and there is none.
+    """
+    if options.form == UNROLLED or (options.form == AUTO and len(mechanism.joints) <= SHORT):
+        return unrolled()
+    try:
+        found = looped(mechanism, function, method, options)
+    except OutOfReach:
+        if options.form == LOOPED:
+            raise
+        return unrolled()
+    if options.form == AUTO and found.outline.length <= ROW_BUDGET:
+        return unrolled()
+    return found
+
+
+def looped(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Recursion:
+    """The function as loops over links: by that method, or by the one with the fewest operations. OutOfReach where there is none.
+    """
+    why = _not_looped(mechanism, function, options)
+    if why is not None:
+        raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form {why}; take --form unrolled")
+    found = _looped(mechanism, function, method)
+    if isinstance(found, str):
+        raise OutOfReach(found)
+    return replace(found, real=options.real)
+
+
+def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:
+    """Why, behind "has no looped form"."""
+    asked = felt(mechanism, function, options)
+    for option, given in (("parameter", asked.parameters), ("payload", asked.payload), ("wrench", asked.wrenches),
+                          ("contact", asked.contacts), ("baumgarte", asked.baumgarte)):
+        if given:
+            return f"with --{option}"
+    if mechanism.coupled:
+        return "where joints follow others"
+    if mechanism.borne:
+        return "where weight is borne (gravcomp)"
+    if FUNCTIONS[function].derivative is not None or FUNCTIONS[function].knows_loops:
+        return "yet"
+    return None
+
+
+@lru_cache(maxsize=64)
+def _looped(mechanism: Mechanism, function: str, method: str | None) -> Recursion | str:
+    """The Recursion, or why there is none. Both are worked out once."""
+    if method is not None and (refused := methods.find(method).refusal(mechanism)) is not None:
+        raise RequestError(refused)
+    found: list[Recursion] = []
+    why = f"{function} of '{mechanism.name}' has no looped form; take --form unrolled"
+    for name in [method] if method is not None else _candidates(mechanism, function):
+        try:
+            found.append(recursion(mechanism, function, name))
+        except OutOfReach as error:
+            why = str(error)
+    return min(found, key=lambda one: one.cost) if found else why
+
+
+def _candidates(mechanism: Mechanism, function: str) -> list[str]:
+    """The methods that go along the links and suit the robot."""
+    several = methods.offered(function, mechanism)
+    return [name for name in several if methods.composition(name, function) is None and not methods.find(name).asked
+            and methods.find(name).refusal(mechanism) is None]
