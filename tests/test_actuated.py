@@ -233,10 +233,27 @@ def seven(independent: int = 0, actuated: int = 0) -> Mechanism:
     return replace(mechanism, independent=tuple(names[:independent]), actuated=tuple(names[:actuated]))
 
 
+SIDE_BY_SIDE = """name = "side"
+independent = ["held_joint"]
+""" + "".join(f"""[[body]]
+name = "{name}"
+parent = "base"
+mass = 1
+inertia = [1, 0, 0, 1, 0, 1]
+joint = {{ type = "revolute", axis = [0, 0, 1] }}
+""" for name in ("held", "free")) + """[[loop]]
+type = "weld"
+first = { link = "held" }
+second = { link = "base" }
+"""
+"""One link that a loop holds still, and one that it leaves alone."""
+
+
 @pytest.mark.parametrize(("make", "sentence"), [
     (lambda: symgen.load("four_bar", independent="crank_joint,rocker_joint"),
      "2 velocities are declared to be independent, and the loops leave 1 free, on which all others must hang; name one of "
      "crank_joint, coupler_joint, rocker_joint"),
+    (lambda: symgen.load(SIDE_BY_SIDE), "1 velocity is .* leave 1 free, .*; name free_joint$"),
     (lambda: seven(independent=5), "5 velocities are .* leave 6 free, .*; name trunk_joint, left0_joint, .*, right0_joint"),
     (lambda: seven(independent=7), "7 velocities are .* leave 6 free, .*; name trunk_joint, left0_joint"),
     (lambda: replace(seven(), independent=(*(joint.name for joint in seven().joints[1:]),)),

@@ -22,10 +22,12 @@ from symgen.mechanism import Mechanism
 from symgen.methods import gauss_newton
 from symgen.options import ProgramOptions
 from symgen.programs import composing
+from symgen.programs.making import requested
 from symgen.reference import closing
 from symgen.reference.motion import Motion
 from symgen.reference.precision import arb
 from symgen.verification.verify import verify_programs
+from tests.looped import hopper
 
 CLOSING = "assemble", "constraint_residual"
 BALL = """
@@ -111,6 +113,16 @@ def test_python_closes_to_all_places() -> None:
         symgen.assemble("scara")
     with pytest.raises(ArgumentError, match="q has 2 numbers, and 'four_bar' has 3 coordinates"):
         symgen.assemble("four_bar", [1, 2])
+    with pytest.raises(ArgumentError, match="q has an entry that is infinite or not a number; give finite ones"):
+        symgen.assemble("four_bar", [1, float("nan"), 2])
+    with pytest.raises(ArgumentError, match=r"q\[3\] to q\[6\] are a quaternion of length 0; scale it to length 1"):
+        symgen.assemble(hopper(), [0.0] * 11)
+
+
+@pytest.mark.parametrize("asked", ["assemble=riccati", "assemble:jvp"])
+def test_it_has_no_method_and_no_derivative(asked: str) -> None:
+    with pytest.raises(ArgumentError, match=r"goes round other functions, .*; ask for assemble alone, or for assembly_step"):
+        requested(symgen.load("four_bar"), [asked])
 
 
 def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:

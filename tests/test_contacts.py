@@ -276,6 +276,7 @@ def test_a_folder_knows_its_contacts(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "#define scara_NT 1" in header
     assert "the contacts, in order: link4:0,0,-0.1" in header
     assert "outside every cone of friction" in page
+    assert "Friction, motors, gears, elasticity and whatever else" in page      # contact is not left out
     capsys.readouterr()
     assert main(["verify", str(out), "--states", "3"]) == 0
     assert main(["verify", str(out), "--contact", "link4"]) == 2

@@ -16,7 +16,6 @@ import pytest
 
 import symgen
 from symgen.cli import main
-from symgen.errors import ArgumentError
 from symgen.ir import Program
 from symgen.loops import End, Loop
 from symgen.mechanism import Mechanism, Mimic
@@ -25,7 +24,7 @@ from symgen.methods.newton_euler import touching as equations
 from symgen.options import ProgramOptions
 from symgen.poses import Shift
 from symgen.programs import making, touching
-from symgen.proof import prove, prove_programs
+from symgen.proof import prove
 from symgen.reference import contacts
 from symgen.reference.arrays import times
 from symgen.reference.assembling import assemble, closed_states
@@ -251,15 +250,15 @@ def test_a_folder_has_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "by four solves that are damped" in page
     assert main(["verify", str(out), "--states", "2"]) == 0
     capsys.readouterr()
-    assert main(["prove", "four_bar", "-f", DYNAMICS, "--contact", POINTS["four_bar"]]) == 2
-    assert "is about closed positions" in capsys.readouterr().err
+    assert main(["prove", str(out), "--states", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "(damped row 4 of A M^-1 A^T)" in said
+    assert "is about closed positions" in said
 
 
-def test_a_proof_over_ranges_leaves_them_out() -> None:
-    made: dict[str, Any] = {DYNAMICS: program("four_bar", DYNAMICS)}
+def test_a_proof_over_ranges_has_floors_of_their_forces() -> None:
     options = ProgramOptions(contact=POINTS["four_bar"])
-    found = prove_programs(robot("four_bar"), made, options, states=2, compiled=False)
-    assert not found.functions
-    assert any(one.startswith(f"{DYNAMICS} left out: ") for one in found.assumptions)
-    with pytest.raises(ArgumentError, match="is not proved over ranges"):
-        prove(robot("four_bar"), [IMPACT], options)
+    (found,) = (proof := prove(robot("four_bar"), [IMPACT], options, states=20, compiled=False)).functions
+    assert sum(divisor.floor.certified for divisor in found.divisors if "damped" in divisor.floor.what) == 4
+    assert not found.round_off.bound
+    assert any(one.startswith(f"round-off of {IMPACT} left out: ") for one in proof.assumptions)

@@ -289,15 +289,27 @@ def test_without_loops_there_is_nothing_about_them() -> None:
                if name not in ("constraint_residual", "assembly_step"))
 
 
-def test_a_proof_over_ranges_leaves_loops_out_and_says_so() -> None:
+def test_a_proof_over_ranges_has_divisors_of_loops_alone_and_says_so() -> None:
     robot = symgen.load("four_bar")
     made = {name: program(robot, name) for name in ("mass_matrix", "constraint_residual", "constrained_forward_dynamics",
-                                                    "assembly_step")}
+                                                    "constraint_jacobian", "assembly_step")}
     found = prove_programs(robot, made, ProgramOptions(), states=50, compiled=False)
-    assert [one.function for one in found.functions] == ["mass_matrix", "constraint_residual"]
-    assert any(one.startswith("constrained_forward_dynamics, assembly_step left out: ") for one in found.assumptions)
-    with pytest.raises(ArgumentError, match="constrained_forward_dynamics=riccati is not proved over ranges"):
-        prove(robot, ["constrained_forward_dynamics=riccati"])
+    assert [one.function for one in found.functions] == ["mass_matrix", "constraint_residual", "constrained_forward_dynamics"]
+    divided = found.functions[-1]
+    assert not divided.round_off.bound
+    assert len(divided.divisors) > 1
+    for names in ("constraint_jacobian, assembly_step", "round-off of constrained_forward_dynamics"):
+        assert any(one.startswith(f"{names} left out: ") for one in found.assumptions)
+    for asked in ("constraint_jacobian", "assembly_step=gauss_newton"):
+        with pytest.raises(ArgumentError, match=f"{asked} is not proved over ranges"):
+            prove(robot, [asked])
+
+
+def test_a_proof_of_nothing_says_no_more() -> None:
+    robot = symgen.load("four_bar")
+    said = str(prove_programs(robot, {"constraint_bias": program(robot, "constraint_bias")}, ProgramOptions(), compiled=False))
+    assert "no function of which anything is proved" in said
+    assert "\nround-off\n" not in said
 
 
 # -- planted errors ----------------------------------------------------------------------------------------------------------

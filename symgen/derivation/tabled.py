@@ -6,7 +6,7 @@ column. Where a frame stands in its parent's is Rz(γ) Rx(α) Rz(β + q), with a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from symgen.derivation import constants as k
 from symgen.derivation.closed_forms import JointForm, joint_form
 from symgen.derivation.constants import Constant
 from symgen.derivation.geometry import LinkGeometry
-from symgen.derivation.linkage import Linkage
+from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.model import Link, Model
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector
@@ -37,7 +37,8 @@ def constants_of(link: Link) -> dict[str, Constant]:
     found = {"cos_gamma": gamma[0], "sin_gamma": gamma[1], "cos_alpha": alpha[0], "sin_alpha": alpha[1]}
     turned = joint_form(link.kind).angle is not None and link.directed
     found |= {"offset": _angle(beta)} if turned else {"cos_beta": beta[0], "sin_beta": beta[1]}
-    found |= dict(zip(("x", "y", "z"), link.shift, strict=True)) | dict(zip(("outer_x", "outer_y", "outer_z"), outer, strict=True))
+    found |= dict(zip(("x", "y", "z"), link.shift, strict=True))
+    found |= dict(zip(("outer_x", "outer_y", "outer_z"), outer, strict=True))
     found |= {"along": along} | dict(zip(TEN, (link.inertia.m, *link.inertia.h, *link.inertia.S), strict=True))
     found |= {name: k.rational(getattr(link.drive, name)) for name in NUMBERS}
     return found | dict(link.parameters)
@@ -74,18 +75,33 @@ class Columns:
                 column[name] = known.setdefault(told, len(known))
         return cls(common, column, len(known))
 
-    @classmethod
-    def of_the_ghost(cls, link: Mapping[str, Constant]) -> Columns:
-        """Of a link whose inertia is anything, so that it can be divided by; all else is as it is."""
-        return cls({name: value for name, value in link.items() if name not in TEN},
-                   {name: place for place, name in enumerate(TEN)}, len(TEN))
-
     def row(self, link: Mapping[str, Constant]) -> list[Constant]:
         """Of one link, in the order of the columns."""
         found: dict[int, Constant] = {}
         for name, place in self.column.items():
             found[place] = link[name]
         return [found[place] for place in range(self.width)]
+
+
+class Naming(Derivation):
+    """A derivation that remembers everything that a row was called. What has a name is held with its own sign, so that signs do
+    not ride from link to link.
+    """
+
+    def __init__(self, inputs: Mapping[str, int]) -> None:
+        super().__init__(inputs)
+        self.called: dict[int, list[str]] = {}
+        self._negated: dict[int, int] = {}
+
+    def name(self, name: str, a: Scalar) -> Scalar:
+        """Give the row behind `a` a name; the first is kept."""
+        if a.row >= 0:
+            if a.sign < 0:
+                if a.row not in self._negated:
+                    self._negated[a.row] = self._record("neg", a.row)
+                a.row, a.sign = self._negated[a.row], 1
+            self.called.setdefault(a.row, []).append(name)
+        return super().name(name, a)
 
 
 class Tabled(Linkage):
@@ -97,7 +113,8 @@ class Tabled(Linkage):
     def __init__(self, model: Model, home: Derivation, columns: Sequence[Columns], first: Sequence[int]) -> None:
         self.columns, self.first = columns, first
         self.link_of: dict[int, int] = {}
-        drives = {(i, name): first[i] + own.column[name] for i, own in enumerate(columns) for name in NUMBERS if name in own.column}
+        drives = {(i, name): first[i] + own.column[name] for i, own in enumerate(columns) for name in NUMBERS
+                  if name in own.column}
         gravity = len(home.inputs[PREPARED]) - 3
         super().__init__(model, home, at_run_time=adjusted.AtRunTime((), gravity, drives))
 
@@ -105,6 +122,26 @@ class Tabled(Linkage):
         """Start the comment line of one step, and remember whose it is."""
         self.link_of[len(self.home.steps)] = i
         self.home.step(text)
+
+    def product(self, factors: Sequence[Scalar]) -> Scalar:
+        """The product of the pivots of M, tip first, link by link."""
+        total = self.one
+        for dof in self._tip_first(factors):
+            total = total * factors[dof.index]
+        return total
+
+    def log_product(self, factors: Sequence[Scalar]) -> Scalar:
+        """ln of it, likewise."""
+        total = self.zero
+        for dof in self._tip_first(factors):
+            total = total + self.home.log(factors[dof.index])
+        return total
+
+    def _tip_first(self, factors: Sequence[Scalar]) -> Iterator[Dof]:
+        """The degrees of freedom, of which each has a factor."""
+        for dof, _ in reversed(list(zip(self.dofs, factors, strict=True))):
+            self.step(dof.link, "the pivots of the mass matrix in one, RK (4.11)")
+            yield dof
 
     def number(self, i: int, name: str) -> Scalar:
         """A number of a link."""

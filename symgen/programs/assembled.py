@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import hypot, isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 PLACES = 6
 """Of a coordinate that is shown, behind the point: farther than that a pose from floats is not the same on every machine."""
+UNIT = 1e-6
+"""By which a quaternion's length may be off 1."""
 AS_IF_OPEN = ("only constrained_, constraint_, reduced_, assembly_ and contact_ functions know of the loops: forward_dynamics, "
               "mass_matrix and all others are those of the tree, as if no loop were closed")
 PULLED = ("where loops are open, A and gamma are the slope of C and what is left of its second derivative, and gains pull them "
@@ -30,7 +33,7 @@ def assemble(robot: Mechanism | str | PathLike[str], q: Sequence[float] | None =
     """Positions at which the loops of a robot are closed: of each joint its coordinates (rad, m), decimals of 120 places.
 
     They are where damped Gauss-Newton steps lead from `q` (NQ numbers; None: the declared start), C(q) = 0 to all places.
-    Raises ArgumentError for another number of numbers, and OutOfReach where there is no loop or the steps close none.
+    Raises ArgumentError for what is no position, and OutOfReach where there is no loop or the steps close none.
     """
     from symgen.reference import assembling
 
@@ -39,12 +42,22 @@ def assemble(robot: Mechanism | str | PathLike[str], q: Sequence[float] | None =
         raise OutOfReach(why)
     if q is not None and len(q) != mechanism.nq:
         raise ArgumentError(f"q has {len(q)} numbers, and '{mechanism.name}' has {mechanism.nq} coordinates; give one for each")
+    _refuse_no_position(mechanism, [] if q is None else [float(x) for x in q])
     closing.assembly(mechanism)
     try:
         found = assembling.closed_near(mechanism, q)
     except assembling.OpenLoops as error:
         raise OutOfReach(str(error)) from None
     return {joint.name: tuple(found[own]) for joint, own in _leading(mechanism)}
+
+
+def _refuse_no_position(mechanism: Mechanism, q: Sequence[float]) -> None:
+    """ArgumentError where an entry is not finite, or a quaternion not of length 1."""
+    if not all(map(isfinite, q)):
+        raise ArgumentError("q has an entry that is infinite or not a number; give finite ones")
+    for first in mechanism.quaternions if q else ():
+        if abs((length := hypot(*q[first:first + 4])) - 1) > UNIT:
+            raise ArgumentError(f"q[{first}] to q[{first + 3}] are a quaternion of length {length:.6g}; scale it to length 1")
 
 
 def facts(mechanism: Mechanism) -> dict[str, Any]:

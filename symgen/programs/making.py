@@ -308,6 +308,9 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
         name, _, method = item.partition("=")
         if item == ASSEMBLE:
             chosen = dict.fromkeys(ASSEMBLING) | chosen
+        elif item.startswith((f"{ASSEMBLE}=", f"{ASSEMBLE}:")):
+            raise ArgumentError(f"{ASSEMBLE} goes round other functions, and has no method and no derivative of its own; ask for "
+                                f"{ASSEMBLE} alone, or for {ASSEMBLING[0]}")
         else:
             chosen[named(name)] = method or None
             _asked_for(name)

@@ -11,7 +11,7 @@ proves, and what it only observed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +23,7 @@ from symgen.backends._target import Target
 from symgen.certificate.boxes import drawn
 from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias, with_quaternions
 from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, stated
+from symgen.certificate.recognition import POSITIVE
 from symgen.certificate.rounding import Arithmetic
 from symgen.description.tip import tip
 from symgen.errors import ArgumentError, RequestError
@@ -34,7 +35,7 @@ from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.programs import closing, making
 from symgen.proof.finite import finite
 from symgen.proof.report import Divisor, Proof, Proved
-from symgen.proof.round_off import bounded, observe
+from symgen.proof.round_off import RoundOff, bounded, observe
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.folder import read_folder
@@ -70,13 +71,17 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
     options = options or ProgramOptions()
     _refuse_parameters(options)
     functions = None if functions is None else list(functions)
-    if (asked := next((name for name in functions or () if _where_closed(robot, name.partition("=")[0])), None)) is not None:
-        raise ArgumentError(f"{asked} is not proved over ranges: {_CLOSED}")
+    asked = [] if functions is None else functions
     if functions is None:
         functions = [name for name in BY_DEFAULT if making.refusal(robot, name, options.payload) is None]
     _tell(progress, "deriving", 0, 1)
     options = replace(options, frame=options.frame or (tip(robot) if robot.frames else None))
-    return prove_programs(robot, making.programs(robot, functions, options), options, text, states=states,
+    made = making.programs(robot, functions, options)
+    ranges = declared_ranges(robot, acceleration, contacts=len(options.contacts))
+    for name in asked:
+        if (plain := name.partition("=")[0]) in made and _where_closed(robot, plain) and not _divides(made[plain], ranges):
+            raise ArgumentError(f"{name} is not proved over ranges: {_CLOSED}")
+    return prove_programs(robot, made, options, text, states=states,
                           acceleration=acceleration, trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, progress=progress)
 
 
@@ -95,6 +100,13 @@ def _where_closed(mechanism: Mechanism, function: str) -> bool:
     return function in FUNCTIONS and closing.known(mechanism, function) and function != "constraint_residual"
 
 
+def _divides(program: Program, ranges: Ranges) -> bool:
+    """Whether floors of divisors can be looked for, which hold wherever the loops are: it divides, and all of its arguments have
+    ranges.
+    """
+    return any(row.op in POSITIVE for row in program.rows) and all(port.name in ranges.of for port in program.inputs)
+
+
 def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions, text: TextOptions = PLAIN, *,
                    states: int = STATES,
                    acceleration: Fraction = ACCELERATION, trig_ulps: float | None = None, compiled: bool = True,
@@ -106,14 +118,15 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
             raise ArgumentError(f"{function} is a derivative, of which nothing is proved over the ranges; prove "
                                 f"{derivatives.of(function)}, and let 'symgen verify' bound the round-off state by state")
     closed = [name for name in programs if _where_closed(mechanism, name)]
-    programs = {name: one for name, one in programs.items() if name not in closed}
     if states < 1:
         raise ArgumentError(f"a running error at {states} states bounds nothing; ask for one or more")
     ranges = declared_ranges(mechanism, acceleration, wrenches=len(options.wrenches) or 1, contacts=len(options.contacts))
+    dividing = {name: programs[name] for name in closed if _divides(programs[name], ranges)}
+    programs = {name: one for name, one in programs.items() if name not in closed}
     arithmetic = with_quaternions(arithmetic_of(options.real, text), mechanism)
     if trig_ulps is not None:
         arithmetic = replace(arithmetic, trig=trig_ulps)
-    total = 2 * len(programs) + 1 + with_eva
+    total = 2 * len(programs) + len(dividing) + 1 + with_eva
     solver = None
     if compiled and programs:
         _tell(progress, "compiling", 0, total)
@@ -131,6 +144,10 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
         if solver is not None:
             round_off = observe(mechanism, program, options, given, getattr(solver, function), round_off)
         found.append(Proved(function, program.method, divisors, round_off))
+    for done, (function, program) in enumerate(dividing.items()):
+        _tell(progress, f"divisors of {function}", 2 * len(programs) + done + 1, total)
+        certified = floors(mechanism, program, options, text, ranges=ranges, arithmetic=arithmetic)
+        found.append(Proved(function, program.method, tuple(_seen(program, certified, given, compiled)), RoundOff(False, {})))
     shown = None
     if with_eva:
         _tell(progress, "every operation, by Frama-C", total - 1, total)
@@ -138,16 +155,17 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
         shown = finite(mechanism, programs, options, floored, ranges, target)
     units = tuple(velocity.inertia_unit for joint in mechanism.leading for velocity in joint.type.velocities)
     return Proof(mechanism.name, options.real, states, tuple(own_inertias(mechanism)), units, tuple(found),
-                 ranges, _assumptions(ranges, arithmetic, options, programs.values(), closed), shown,
+                 ranges, _assumptions(ranges, arithmetic, options, {**programs, **dividing}, closed), shown,
                  any(joint.drive.armature for joint in mechanism.joints))
 
 
 def _assumptions(ranges: Ranges, arithmetic: Arithmetic, options: ProgramOptions,
-                 programs: Collection[Program], closed: Sequence[str]) -> tuple[str, ...]:
-    given = dict.fromkeys([*options.at_run_time, *(port.name for program in programs for port in program.inputs)])
-    angles = any(row.op == "atan2" for program in programs for row in program.rows)
+                 programs: Mapping[str, Program], closed: Sequence[str]) -> tuple[str, ...]:
+    given = dict.fromkeys([*options.at_run_time, *(port.name for program in programs.values() for port in program.inputs)])
+    angles = any(row.op == "atan2" for program in programs.values() for row in program.rows)
+    left = {"": [name for name in closed if name not in programs], "round-off of ": [name for name in closed if name in programs]}
     return (*ranges.assumed, *stated(list(given)), *arithmetic.assumptions, *([arithmetic.of_angles] if angles else []),
-            *([f"{', '.join(closed)} left out: {_CLOSED}"] if closed else []))
+            *(f"{what}{', '.join(names)} left out: {_CLOSED}" for what, names in left.items() if names))
 
 
 def _seen(program: Program, certified: Iterable[Floor], states: Mapping[str, Array], look: bool) -> Iterable[Divisor]:

@@ -100,10 +100,13 @@ class Proof:
                 lines += ["", f"divisors of {one.function}={one.method}", "", *self._divisors(one)]
         if self.finite is not None:
             lines += ["", "every operation over the ranges, by Frama-C's Eva", "", *eva.lines(self.finite)]
-        lines += ["", "round-off", "", *self._round_offs(), "", "assumed:", *(f"  {text}" for text in self.assumptions), ""]
+        if any(one.round_off.bound for one in self.functions):
+            lines += ["", "round-off", "", *self._round_offs()]
+        lines += ["", "assumed:", *(f"  {text}" for text in self.assumptions), ""]
         wrong = [one.function for one in self.functions if not one.holds]
         counted = [d.floor.certified for one in self.functions for d in one.divisors]
-        verdict = f"{sum(counted)} of {len(counted)} divisors certified" if counted else "no division"
+        verdict = (f"{sum(counted)} of {len(counted)} divisors certified" if counted else
+                   "no division" if self.functions else "no function of which anything is proved")
         seen = "nothing observed exceeds its bound" if not wrong else f"CONTRADICTED by what was observed: {', '.join(wrong)}"
         return "\n".join([*lines, f"{self.robot}: {verdict}; {seen}"])
 

@@ -183,10 +183,10 @@ def _divided(mechanism: Mechanism, at: Assembly) -> Assembly:
         given = _given(A, at.rank, independent)
         free = every - {*given}
         if free != independent:
-            ways = f"name {', '.join(names[k] for k in sorted(free))}" if len(free) > 1 else \
-                f"name one of {', '.join(names[k] for k in sorted(every) if k not in _given(A, at.rank, {k}))}"
+            ways = [k for k in sorted(every) if k not in _given(A, at.rank, {k})] if len(free) == 1 else sorted(free)
+            some = "one of " if len(free) == 1 < len(ways) else ""
             raise OpenLoops(f"of '{mechanism.name}' {_counted(independent)} declared to be independent, and the loops leave "
-                            f"{len(free)} free, on which all others must hang; {ways}")
+                            f"{len(free)} free, on which all others must hang; name {some}{', '.join(names[k] for k in ways)}")
     driven = {k for name in mechanism.actuated for k in mechanism.velocities_of[name]}
     if not driven:
         return replace(at, given=given, actuated=tuple(sorted(every - {*given})), passive=given)

@@ -146,8 +146,9 @@ def verify_programs(
     checks: list[Check] = []
     notes: list[str] = []
     if anew.parameters:
-        notes.append(f"{len(anew.parameters)} numbers that may change at run time were drawn once, and the robot described with "
-                     "them")
+        count = len(anew.parameters)
+        what = "1 number that may change at run time was" if count == 1 else f"{count} numbers that may change at run time were"
+        notes.append(f"{what} drawn once, and the robot described with {'it' if count == 1 else 'them'}")
     if truth.indefinite:
         notes.append(f"the declared inertias give an M that is not positive at {truth.indefinite} of {states} states; "
                      "its functions are compared all the same")

@@ -5,7 +5,7 @@ The ghost moves freely, so that nothing is zero for want of a parent. At rest, u
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -13,8 +13,8 @@ from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.model import Link, Model
 from symgen.derivation.model.links import NOTHING
-from symgen.derivation.scalars import Derivation
-from symgen.derivation.tabled import PREPARED, Columns, Tabled, constants_of
+from symgen.derivation.tabled import PREPARED, TEN, Columns, Naming, Tabled, constants_of
+from symgen.drives import NO_DRIVE
 from symgen.functions import FUNCTIONS, Q
 from symgen.ir import POSITIONS, Program
 from symgen.joints import joint_type
@@ -25,7 +25,6 @@ BEFORE, BEHIND = 3, 4
 """Links at the ends of a chain that may differ from those between them."""
 LIKE = 6
 """Links of a class that follow each other, at least."""
-IDENTITY = ("cos_alpha", "cos_beta", "cos_gamma")
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Chain:
 
     def link_of_input(self, program: Program) -> dict[tuple[int, int], int]:
         """Whose each element of an argument is; gravity is the ghost's."""
-        found = {}
+        found: dict[tuple[int, int], int] = {}
         for p, port in enumerate(program.inputs):
             for i, link in enumerate(self.model.links):
                 own = link.q if port.name in POSITIONS else link.v
@@ -67,40 +66,35 @@ class Chain:
                 found |= {(p, e): 0 for e in range(self.first[-1], port.size)}
         return found
 
-    def at_rest(self, last: int, gravity: Sequence[k.Constant]) -> dict[str, dict[int, Fraction]]:
-        """Arguments of which all else is zero: links up to `last` stand still in one place, and in the axes of that one gravity
-        is as given.
-        """
-        numbers: dict[int, Fraction] = {}
-        q = {3 + 3: Fraction(1)}   # the quaternion of no turn, x y z w behind the place
-        for i in range(1, last + 1):
-            link, own = self.model.links[i], self.columns[self.classes[i]]
-            numbers |= {self.first[i] + own.column[name]: Fraction(1) for name in IDENTITY if name in own.column}
-            if "offset" in own.common:
-                q[link.q.start] = -k.to_fraction(own.common["offset"])
-        for i in reversed(range(1, last + 1)):
-            gravity = k.apply(_turn(self.columns[self.classes[i]]), tuple(gravity))
+    def results(self, program: Program, link: int) -> list[tuple[str, int]]:
+        """Those that are a link's own, in their order: the name of the port, and the row."""
+        own = self.model.links[link]
+        return [(port.name, r) for port in program.outputs if port.size > 1
+                for r in port.rows[own.q if port.name in POSITIONS else own.v]]
+
+    def at_rest(self, gravity: Sequence[k.Constant]) -> dict[str, dict[int, Fraction]]:
+        """Elements of arguments, of which all others are zero: the ghost stands still in the axes of the base."""
+        own = self.columns[self.ghost]
+        numbers = {own.column[name]: Fraction(1) for name in own.column if name.startswith("cos_")}
+        for angle, axis in (("beta", 2), ("alpha", 0), ("gamma", 2)):   # what its pose turns is turned back
+            if f"cos_{angle}" in own.common:
+                turn = k.turn(k.IDENTITY[axis], own.common[f"cos_{angle}"], own.common[f"sin_{angle}"])
+                gravity = k.apply(turn, (gravity[0], gravity[1], gravity[2]))
         numbers |= {self.first[-1] + axis: k.to_fraction(x) for axis, x in enumerate(gravity)}
-        return {PREPARED: numbers, "q": q}
+        return {PREPARED: numbers, "q": {3 + 3: Fraction(1)}}   # the quaternion of no turn, x y z w behind the place
 
 
-def _turn(own: Columns) -> k.Mat3:
-    """How a link is turned against its parent where its own angle is nothing, by what its class has in common."""
-    turn = k.IDENTITY
-    for angle, axis in (("gamma", 2), ("alpha", 0), ("beta", 2)):
-        if f"cos_{angle}" in own.common and f"sin_{angle}" in own.common:
-            turn = k.product(turn, k.turn(k.IDENTITY[axis], own.common[f"cos_{angle}"], own.common[f"sin_{angle}"]))
-    return turn
-
-
-def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], ghost: Link | None) -> Chain:
-    """The chain of these classes of a robot; the `ghost` is at home where it is none of the robot's links."""
+def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trunks: Sequence[Link]) -> Chain:
+    """The chain of these classes of a robot. The ghost is one of its `trunks`, which stand on the base and move freely; where
+    there are none it is at home in the axes of the base.
+    """
     walk = [0] * LIKE
     for a in range(len(kinds)):
         for b in range(len(kinds)):
             walk += [a, b, b]
     classes = (len(kinds), *walk, *[walk[-1]] * BEHIND)
-    links, q, v = [], 0, 0
+    links: list[Link] = []
+    q = v = 0
     for i, own in enumerate(classes):
         kind = [*kinds, GHOST][own]
         joint = joint_type(kind)
@@ -108,19 +102,25 @@ def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], ghos
         links.append(replace(like, name=f"link{i}", kind=kind, q=slice(q, q + joint.nq), v=slice(v, v + joint.nv), parent=i - 1,
                              rotation=k.IDENTITY, shift=k.ORIGIN, inertia=NOTHING, base_rotation=k.IDENTITY))
         q, v = q + joint.nq, v + joint.nv
-    at_home = replace(links[0], drive=type(links[0].drive)())
-    return Chain(Model(model.name, tuple(links), model.gravity, friction_speed=model.friction_speed), classes,
-                 (*columns, Columns.of_the_ghost(constants_of(ghost or at_home))))
+    if not trunks:
+        links[0] = replace(links[0], drive=NO_DRIVE, parameters=())
+    ghost = Columns.of([constants_of(link) for link in trunks or links[:1]], TEN)
+    gravity = trunks[0].gravity if trunks else model.gravity
+    return Chain(Model(model.name, tuple(links), gravity, friction_speed=model.friction_speed), classes, (*columns, ghost))
 
 
-def run(chain: Chain, function: str, method: str) -> tuple[Program, Tabled]:
-    """The rows of a method on the chain."""
+Called = Mapping[int, Sequence[str]]
+"""Names of rows."""
+
+
+def run(chain: Chain, function: str, method: str) -> tuple[Program, Mapping[int, int], Called]:
+    """The rows of a method on the chain, the links of its steps, and all that it called its rows."""
     what, links = FUNCTIONS[function], chain.model.links
     nq, nv = links[-1].q.stop, links[-1].v.stop
     arguments = [*what.arguments] + ([] if Q in what.arguments else [Q])
     shapes = {a.name: (nq if a.name in POSITIONS else nv,) for a in arguments} | {PREPARED: (chain.first[-1] + 3,)}
-    home = Derivation({name: shape[0] for name, shape in shapes.items()})
+    home = Naming({name: shape[0] for name, shape in shapes.items()})
     linkage = Tabled(chain.model, home, [chain.columns[own] for own in chain.classes], chain.first)
     build = methods.derivation(method, function)
     results = [(array.name, (len(atoms),), atoms) for array, atoms in zip(what.results, build(linkage), strict=True)]
-    return home.freeze(function, method, results, shapes), linkage
+    return home.freeze(function, method, results, shapes), linkage.link_of, home.called

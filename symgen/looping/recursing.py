@@ -1,4 +1,4 @@
-"""A function as a `Recursion`: the method is run on a short chain of like links, what repeats is folded, and the table is filled."""
+"""A function as a `Recursion`: a method is run on a short chain of like links, what repeats is folded, a table is filled."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from fractions import Fraction
 
 from symgen import passes
 from symgen.derivation import constants as k
-from symgen.derivation.model import Link, Model, reframe
+from symgen.derivation.model import Model, reframe
 from symgen.derivation.model.links import place
-from symgen.derivation.tabled import GEOMETRY, PREPARED, TEN, Columns, Tabled, constants_of
+from symgen.derivation.tabled import GEOMETRY, TEN, Columns, constants_of
 from symgen.errors import OutOfReach
 from symgen.functions import FUNCTIONS
 from symgen.ir import Port, Program
 from symgen.joints import joint_type
+from symgen.looping.chains import BEFORE, BEHIND, GHOST, Chain, chained, run
+from symgen.looping.grouping import Group, Ref, Unlike, grouped
+from symgen.looping.handing import Interface
+from symgen.looping.keeping import Plan, planned, slotted
+from symgen.looping.likeness import Folded, folded
+from symgen.looping.steps import Step
 from symgen.mechanism import BASE, Mechanism
 from symgen.options import ProgramOptions
-from symgen.programs._chains import BEFORE, BEHIND, GHOST, Chain, chained, run
-from symgen.programs._steps import Step
-from symgen.programs.folding import Folded, Group, Interface, Plan, Ref, Unlike, folded, grouped, planned
-from symgen.recursion import CARRIED, Kind, Recursion, Sweep, check
+from symgen.recursion import End, Kind, Recursion, Sweep, check
 
 
 def recursion(mechanism: Mechanism, function: str, method: str, options: ProgramOptions | None = None) -> Recursion:
@@ -42,19 +45,18 @@ def _recursion(mechanism: Mechanism, function: str, method: str, options: Progra
     last = ""
     for columns in ([Columns.of(rows) for rows in by_class], [Columns.of(rows, GEOMETRY + TEN) for rows in by_class]):
         try:
-            work, sweeps, widths = _swept(model, kinds, columns, function, method)
+            work, sweeps, every, ends = _swept(model, kinds, columns, function, method)
             break
         except Unlike as unlike:   # what is the same of some links is zero for their neighbours: as if it were not the same
             last = str(unlike)
     else:
         raise OutOfReach(f"{function} by {method} has no looped form for '{mechanism.name}': {last}")
-    rows = [*columns, Columns.of_the_ghost(numbers[trunks[0]] if trunks else constants_of(model.links[0]))]
-    tables = tuple(tuple(k.to_fraction(x) for x in rows[own].row(row)) for row, own in zip(numbers, of, strict=True))
+    tables = tuple(tuple(k.to_fraction(x) for x in every[own].row(row)) for row, own in zip(numbers, of, strict=True))
     names = [*kinds, *[GHOST] * bool(trunks)]
     found = Recursion(
         function, method, inputs, outputs,
-        tuple(Kind(kind, joint_type(kind).nq, joint_type(kind).nv, width) for kind, width in zip(names, widths, strict=False)),
-        tuple(link.parent for link in model.links), of, tables, sweeps, work, real=options.real,
+        tuple(Kind(name, joint_type(name).nq, joint_type(name).nv, own.width) for name, own in zip(names, every, strict=False)),
+        tuple(link.parent for link in model.links), of, tables, sweeps, work, ends, real=options.real,
         joints=tuple(joint.kind for joint in mechanism.joints))
     return check(found.by(passes.run))
 
@@ -72,45 +74,69 @@ def laid(mechanism: Mechanism) -> Model:
 def _ports(mechanism: Mechanism, function: str, results: bool) -> tuple[Port, ...]:
     what = FUNCTIONS[function]
     arrays = what.results if results else what.arguments
-    if any(array.shape not in (("NV",), ("NQ",)) for array in arrays):
+    if any(array.shape not in (("NV",), ("NQ",), *[()] * results) for array in arrays):
         raise OutOfReach(f"{function} has no looped form, since not all of its arguments and results are numbers of joints; take "
                          "--form unrolled")
     return tuple(Port(array.name, array.sizes(mechanism.sizes)) for array in arrays)
 
 
 def _swept(model: Model, kinds: Sequence[str], columns: Sequence[Columns], function: str,
-           method: str) -> tuple[int, tuple[Sweep, ...], list[int]]:
-    """Numbers that are kept a link, the sweeps, and how many columns each class has."""
+           method: str) -> tuple[int, tuple[Sweep, ...], tuple[Columns, ...], tuple[End, ...]]:
+    """Numbers that are kept a link, the sweeps, the columns of each class, and what is carried to an end."""
     trunks = [link for link in model.links if link.kind == GHOST]
-    chain = chained(model, kinds, columns, trunks[0] if trunks else None)
-    program, linkage = run(chain, function, method)
-    groups = grouped(program, chain.parents, linkage.link_of, chain.link_of_input(program))
+    chain = chained(model, kinds, columns, trunks)
+    program, link_of, called = run(chain, function, method)
+    groups = grouped(program, chain.parents, link_of, chain.link_of_input(program))
     fold, middle = _folded(chain, program, groups)
-    interface = Interface(fold, chain.parents, chain.classes, middle)
+    interface = Interface(program, called, fold, chain.classes, middle)
     standing = fold.standing | ({chain.ghost: 0} if trunks else {})
-    result_of = {r: (port.name, e) for port in program.outputs for e, r in enumerate(port.rows)}
+    whole = {port.name: _row_of_the_ghost(program, groups[0], port.rows[0]) for port in program.outputs if port.size == 1}
+    ending = {name: interface.ending(row) for name, row in whole.items()}
+    ends_at = {ending[name]: row for name, row in whole.items()}
     plans: dict[int, Plan] = {}
+
+    def handed_by(level: int, own: int) -> list[int | None]:
+        return [row for row, _ in _handed(chain, fold, interface, level, own, ends_at)]
+
     for own, i in standing.items():
-        handed = {level: interface.rows(level, own, len(groups[i].rows)) for level in range(fold.levels)}
-        results = [row for row, r in enumerate(groups[i].rows) if r in result_of]
+        handed = {level: handed_by(level, own) for level in range(fold.levels)}
+        at = {r: row for row, r in enumerate(groups[i].rows)}
+        results = [at[r] for _, r in chain.results(program, i) if r in at]
         plans[own] = planned(program, groups[i], fold.levels, handed, results)
-    slots = {own: _slots(plan) for own, plan in plans.items()}
+    slots = {own: slotted(plan) for own, plan in plans.items()}
     work = max(1 + max(own.values(), default=-1) for own in slots.values())
-    sweeps = []
+    sweeps: list[Sweep] = []
+    of_level = {}
     for level in range(fold.levels):
-        steps = [Step(chain, program, groups[standing[own]], plans[own], level, slots[own], work, interface, own, result_of, fold.turned)
+        steps = [Step(chain, program, groups[standing[own]], plans[own], level, slots[own], work, interface,
+                      _handed(chain, fold, interface, level, own, ends_at), level == fold.levels - 1)
                  for own in sorted(standing)]
         if not any(step.program.rows for step in steps):
             continue
-        inward = level % 2 == 1
+        inward, of_level[level] = level % 2 == 1, len(sweeps)
         joins = _joins(interface, groups, fold.standing, chain, program, level) if inward else []
         start = [Fraction(int(join == "mul")) for join in joins] if inward else _start(
-            chain, program, fold, interface, level, middle[0] - 1, model)
-        if all(port.name != CARRIED for step in steps for port in step.program.inputs):
-            start, joins = [], []
+            chain, program, fold, interface, level, model)
         sweeps.append(Sweep(inward, tuple(step.program for step in steps), tuple(start), tuple(joins),
                             tuple(step.first for step in steps)))
-    return work, tuple(sweeps), [own.width for own in chain.columns]
+    ends = tuple(End(name, of_level[level], (element,)) for name, (level, element) in ending.items())
+    return work, tuple(sweeps), chain.columns, ends
+
+
+def _row_of_the_ghost(program: Program, ghost: Group, r: int) -> int:
+    if r not in ghost.rows:
+        raise Unlike(f"a result of {program.function} by {program.method} is no sum and no product that comes to the base")
+    return ghost.rows.index(r)
+
+
+def _handed(chain: Chain, fold: Folded, interface: Interface, level: int, own: int,
+            ends_at: Mapping[tuple[int, int], int]) -> list[tuple[int | None, int]]:
+    """The row of a class that hands on each element of a sweep, None where it is nothing, and whether with the opposite sign."""
+    if own != chain.ghost:
+        return [(row, int((own, row) in fold.turned)) for row in interface.rows(level, own)]
+    if level % 2:   # to the base, which wants to know what ends there
+        return [(ends_at.get((level, element)), 0) for element in range(len(interface.elements.get(level, [])))]
+    return [(row, 0) for row in interface.of_the_ghost(level)]
 
 
 def _folded(chain: Chain, program: Program, groups: list[Group]) -> tuple[Folded, range]:
@@ -119,29 +145,25 @@ def _folded(chain: Chain, program: Program, groups: list[Group]) -> tuple[Folded
     for first in range(1, BEFORE + 1):
         middle = range(first, len(groups) - BEHIND)
         try:
-            return folded(program, groups, chain.classes, chain.parents, middle), middle
+            return folded(program, groups, chain.classes, middle), middle
         except Unlike as unlike:
             why = unlike
     assert why is not None
     raise why
 
 
-def _start(chain: Chain, program: Program, fold: Folded, interface: Interface, level: int, last: int,
-           model: Model) -> list[Fraction]:
-    """What the base hands on: what link `last` of the chain does where all up to it are at rest."""
-    given = chain.at_rest(last, next(link.gravity for link in model.links if link.parent == BASE))
-    known: dict[tuple[int, int], Fraction] = {}
-    for group in fold.groups[:last + 1]:
-        for row, (r, takes) in enumerate(zip(group.rows, group.takes, strict=True)):
-            op, _, value, *_ = program.rows[r]
-            if op == "input":
-                known[group.link, row] = given.get(program.inputs[value[0]].name, {}).get(value[1], Fraction(0))
-            else:   # nothing comes from further out
-                of = [ref if isinstance(ref, Fraction) else Fraction(0) if ref.side > 0 else known[group.link + ref.side, ref.row]
-                      for ref in takes]
-                known[group.link, row] = _AT_REST[op](*of)
-    handed = interface.rows(level, chain.classes[last], len(fold.groups[last].rows))
-    return [Fraction(0) if row is None else known[last, row] * (1 - 2*fold.given.get((-1, row), 0)) for row in handed]
+def _start(chain: Chain, program: Program, fold: Folded, interface: Interface, level: int, model: Model) -> list[Fraction]:
+    """What the base hands on: what the ghost does at rest."""
+    given = chain.at_rest(next(link.gravity for link in model.links if link.parent == BASE))
+    ghost, known = fold.groups[0], []
+    for r, takes in zip(ghost.rows, ghost.takes, strict=True):
+        op, _, value, *_ = program.rows[r]
+        if op == "input":
+            known.append(given.get(program.inputs[value[0]].name, {}).get(value[1], Fraction(0)))
+        else:   # nothing comes from further out
+            of = [ref if isinstance(ref, Fraction) else Fraction(0) if ref.side else known[ref.row] for ref in takes]
+            known.append(_AT_REST[op](*of))
+    return [Fraction(0) if row is None else known[row] for row in interface.of_the_ghost(level)]
 
 
 def _of_nothing(op: str) -> Callable[[Fraction], Fraction]:
@@ -166,22 +188,7 @@ def _joins(interface: Interface, groups: Sequence[Group], standing: Mapping[int,
     for i in standing.values():
         for row, (r, takes) in enumerate(zip(groups[i].rows, groups[i].takes, strict=True)):
             element = interface.root((chain.classes[i], row))
-            handed = [interface.root((chain.classes[i + 1], ref.row)) for ref in takes if isinstance(ref, Ref) and ref.side > 0]
-            if program.rows[r].op == "mul" and element in handed:
+            behind = [ref.row for ref in takes if isinstance(ref, Ref) and ref.side > 0]
+            if program.rows[r].op == "mul" and element in [interface.root((interface.labels[i + 1], one)) for one in behind]:
                 products.add(element)
     return ["mul" if element in products else "add" for element in interface.elements.get(level, [])]
-
-
-def _slots(plan: Plan) -> dict[int, int]:
-    """Of each row that is kept its place in the link's row of work: what is needed longest comes first, and what is kept next
-    stands behind what still is."""
-    last = {row: level for level, rows in enumerate(plan.kept) for row in rows}
-    slots: dict[int, int] = {}
-    for level in range(1, len(plan.kept)):
-        new = sorted((row for row in plan.kept[level] if row not in slots), key=lambda row: (-last[row], row))
-        first = 1 + max((slots[row] for row in slots if last[row] >= level), default=-1)
-        slots |= {row: first + place for place, row in enumerate(new)}
-    return slots
-
-
-__all__ = ["PREPARED", "Link", "Tabled", "recursion"]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from symgen.derivation.constants import to_fraction
 from symgen.derivation.tabled import PREPARED
 from symgen.ir import POSITIONS, Port, Program, Row
-from symgen.programs._chains import Chain
-from symgen.programs._cuts import behind
-from symgen.programs.folding import Group, Interface, Plan, Ref, own_of
+from symgen.looping.chains import Chain
+from symgen.looping.cuts import behind
+from symgen.looping.grouping import Group, Ref
+from symgen.looping.handing import Interface
+from symgen.looping.keeping import Plan, own_of
 from symgen.recursion import CARRIED, KEPT, TABLE
 
 
@@ -18,19 +20,24 @@ class Step:
     """What a link of a class does in one sweep, as a Program, and the first place that it keeps something in."""
 
     def __init__(self, chain: Chain, program: Program, group: Group, plan: Plan, level: int, slots: Mapping[int, int], work: int,
-                 interface: Interface, own: int, result_of: Mapping[int, tuple[str, int]],
-                 turned: Collection[tuple[int, int]]) -> None:
+                 interface: Interface, handed: Sequence[tuple[int | None, int]], last: bool) -> None:
         self.chain, self.source, self.group, self.level, self.interface = chain, program, group, level, interface
         self.link = chain.model.links[group.link]
-        self.classes = {side: chain.classes[group.link + side] for side in (-1, 1)}
+        self.labels = {side: interface.labels[group.link + side] for side in (-1, 1)}
         before = set(plan.kept[level])
         after = plan.kept[level + 1] if level + 1 < len(plan.kept) else []
         new = sorted((row for row in after if row not in before), key=slots.__getitem__)
         self.first = slots[new[0]] if new else 0
         self.slots = {row: slots[row] for row in before}
         self.elements = interface.elements.get(level, [])
-        handed = interface.rows(level, own, len(group.rows))
-        results = [row for row, r in enumerate(group.rows) if r in result_of and group.level[row] == level]
+        at = {r: row for row, r in enumerate(group.rows)}
+        given = {name: [r for other, r in chain.results(program, group.link) if other == name]
+                 for name, _ in chain.results(program, group.link)}
+        # What is the same in all states comes with the last.
+        due = {name: max((group.level[at[r]] for r in rows if r in at), default=level if last else -1)
+               for name, rows in given.items()}
+        given = {name: rows for name, rows in given.items() if due[name] == level}
+        results = [at[r] for rows in given.values() for r in rows if r in at]
         self.rows: list[Row] = []
         self.ports: dict[str, int] = {}
         self.at: dict[int, int] = {}
@@ -39,20 +46,19 @@ class Step:
         self.steps: list[str] = []
         self.names: set[str] = set()
         takes = own_of(group)
-        for row in sorted(behind(takes, {*(h for h in handed if h is not None), *new, *results}, before)):
+        for row in sorted(behind(takes, {*(h for h, _ in handed if h is not None), *new, *results}, before)):
             self._add(row)
         outputs = []
         if self.elements:
-            carried = [self._zero() if h is None else self._put(Row("neg", (self.at[h],))) if (own, h) in turned else self.at[h]
-                       for h in handed]
+            carried = [self._zero() if h is None else self._put(Row("neg", (self.at[h],))) if sign else self.at[h]
+                       for h, sign in handed]
             outputs.append(Port(CARRIED, (len(carried),), tuple(carried)))
         if new:
             outputs.append(Port(KEPT, (len(new),), tuple(self.at[row] for row in new)))
-        by_name: dict[str, list[int]] = {}
-        for row in sorted(results, key=lambda row: result_of[group.rows[row]]):
-            by_name.setdefault(result_of[group.rows[row]][0], []).append(self.at[row])
-        outputs += [Port(name, (len(rows),), tuple(rows)) for name, rows in by_name.items()]
-        sizes = {TABLE: chain.columns[own].width, KEPT: work, CARRIED: len(self.elements)}
+        for name, rows in given.items():
+            found = [self.at[at[r]] if r in at else self._constant(program.rows[r].value) for r in rows]
+            outputs.append(Port(name, (len(found),), tuple(found)))
+        sizes = {TABLE: chain.columns[chain.classes[group.link]].width, KEPT: work, CARRIED: len(self.elements)}
         inputs = [Port(name, (sizes.get(name) or self._own(name).stop - self._own(name).start,)) for name in self.ports]
         self.program = Program(program.function, program.method, tuple(inputs), tuple(outputs), tuple(self.rows),
                                tuple(self.steps))
@@ -109,7 +115,9 @@ class Step:
         return self._port(name), element - self._own(name).start
 
     def _carried(self, ref: Ref) -> int:
-        element = self.elements.index(self.interface.root((self.classes[ref.side], ref.row)))
+        handed = (self.labels[ref.side], ref.row)
+        element = self.interface.to_the_ghost(self.level)[ref.row] if handed[0] == -2 and ref.side > 0 else \
+            self.elements.index(self.interface.root(handed))
         if element not in self.carried:
             self.carried[element] = self._put(Row("input", (), (self._port(CARRIED), element)))
         return self.carried[element]

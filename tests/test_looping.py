@@ -1,0 +1,181 @@
+"""Functions as sweeps: value for value the unrolled Program of the same method, at sixty digits; what does not fold is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from random import Random
+from typing import Any
+
+import flint
+import pytest
+from flint import arb
+
+import symgen
+from symgen import passes
+from symgen.drives import Drive
+from symgen.errors import OutOfReach, ProgramError
+from symgen.ir import Numbers, evaluate
+from symgen.looping import recursion
+from symgen.looping.cuts import behind, least_cut
+from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions
+from symgen.programs.deriving import ROW_BUDGET, derive
+from symgen.recursion import Recursion, check
+from symgen.recursion import evaluate as run
+from tests.robots_for_tests import flat_chain, random_mechanism
+
+DIGITS = 80
+NUMBERS = Numbers(lambda x: arb(x.numerator) / x.denominator, arb.sin, arb.cos, arb.sqrt, arb.log)
+METHODS = {
+    "inverse_dynamics": ("newton_euler",),
+    "bias_force": ("newton_euler",),
+    "gravity_force": ("newton_euler",),
+    "forward_dynamics": ("riccati", "riccati:fd1", "riccati:fd3"),
+    "mass_matrix_solve": ("riccati",),
+    "mass_matrix_determinant": ("riccati",),
+    "mass_matrix_log_determinant": ("riccati",),
+    "mass_matrix_log_determinant_gradient": ("riccati",),
+}
+PAIRS = [(function, method) for function, several in METHODS.items() for method in several]
+UNLIKE = (("mixed", "mass_matrix_log_determinant_gradient"),)
+"""What a wrench moves behind a sliding joint has zeros that it has not behind a turning one."""
+ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "panda", "planar_point_mass")
+
+
+@cache
+def robot(name: str) -> Mechanism:
+    if name == "chain":
+        return random_mechanism(6, 1)
+    if name == "tree":
+        return random_mechanism(9, 3, "tree")
+    if name == "mixed":
+        return random_mechanism(7, 2, "tree", joints=("revolute", "prismatic"))
+    if name == "flat":
+        return flat_chain(6)
+    if name == "driven":
+        made, random = random_mechanism(5, 4), Random(5)
+        return replace(made, joints=tuple(replace(joint, drive=Drive(*(Fraction(random.randint(1, 99), 100) for _ in range(4))))
+                                          for joint in made.joints))
+    return symgen.load(name)
+
+
+def drawn(one: Recursion, mechanism: Mechanism, seed: int = 1) -> dict[str, list[arb]]:
+    random = Random(seed)
+    found = {port.name: [arb(random.randint(-1000, 1000)) / 1000 for _ in range(port.size)] for port in one.inputs}
+    for first in mechanism.quaternions:
+        own = found["q"][first:first + 4]
+        found["q"][first:first + 4] = [x / sum(x * x for x in own).sqrt() for x in own]
+    return found
+
+
+def off(one: Mapping[str, Sequence[Any]], other: Mapping[str, Sequence[Any]]) -> float:
+    """The largest difference there may be, to the larger of 1 and the value."""
+    assert {name: len(values) for name, values in one.items()} == {name: len(values) for name, values in other.items()}
+    return max(float((abs(x - y) / (1 + abs(y))).upper()) for name in other for x, y in zip(one[name], other[name], strict=True))
+
+
+@cache
+def looped(name: str, function: str, method: str) -> Recursion:
+    return recursion(robot(name), function, method)
+
+
+@cache
+def answers(name: str, function: str, method: str) -> tuple[dict[str, list[arb]], dict[str, list[arb]]]:
+    """Arguments, and what the unrolled Program makes of them."""
+    with flint.ctx.workdps(DIGITS):
+        arguments = drawn(looped(name, function, method), robot(name))
+        unrolled = derive(robot(name), function, method, ProgramOptions())
+        return arguments, evaluate(unrolled, arguments, NUMBERS)
+
+
+@pytest.mark.parametrize(("name", "function", "method"), [
+    (name, *pair) for name in ROBOTS for pair in PAIRS if (name, pair[0]) not in UNLIKE])
+def test_sweeps_are_the_unrolled_program(name: str, function: str, method: str) -> None:
+    arguments, wanted = answers(name, function, method)
+    with flint.ctx.workdps(DIGITS):
+        assert off(run(looped(name, function, method), arguments, NUMBERS), wanted) < 1e-60
+
+
+@pytest.mark.parametrize(("function", "method"), [("forward_dynamics", "riccati"), ("inverse_dynamics", "newton_euler")])
+def test_a_step_does_not_know_how_long_the_chain_is(function: str, method: str) -> None:
+    short, long = (recursion(random_mechanism(n, 1), function, method) for n in (9, 40))
+    assert [sweep.steps for sweep in short.sweeps] == [sweep.steps for sweep in long.sweeps]
+    assert long.operations["mul"] * 9 == short.operations["mul"] * 40
+
+
+def test_general_twists_stay_within_their_bounds() -> None:
+    """The issue's: at most 160 bytes of table and 20 numbers of work a link; the operations go down only."""
+    forward, inverse = (recursion(random_mechanism(20, 1), *pair) for pair in (("forward_dynamics", "riccati"),
+                                                                             ("inverse_dynamics", "newton_euler")))
+    assert (forward.kinds[0].width, forward.work, forward.cost // 20) <= (17, 14, 416)
+    assert (inverse.kinds[0].width, inverse.work, inverse.cost // 20) <= (17, 8, 171)
+    assert forward.length * 20 < ROW_BUDGET
+
+
+@pytest.mark.parametrize("name", ["chain", "tree", "quadruped"])
+@pytest.mark.parametrize("what", ["table", "start", "parent", "step"])
+def test_planted_slips_are_seen(name: str, what: str) -> None:
+    function, method = "forward_dynamics", "riccati"
+    one = looped(name, function, method)
+    if what == "table":
+        row = tuple(x + Fraction(1, 1000) for x in one.tables[2])
+        wrong = replace(one, tables=(*one.tables[:2], row, *one.tables[3:]))
+    elif what == "start":
+        if name == "quadruped":
+            pytest.skip("its trunk has no parent")
+        start = tuple(x + Fraction(1, 1000) for x in one.sweeps[0].start)
+        wrong = replace(one, sweeps=(replace(one.sweeps[0], start=start), *one.sweeps[1:]))
+    elif what == "parent":
+        wrong = replace(one, parents=(*one.parents[:-1], one.parents[-1] - 1))
+    else:
+        own = one.sweeps[1].steps[0]
+        place = next(i for i, row in enumerate(own.rows) if row.op == "sub")
+        rows = (*own.rows[:place], own.rows[place]._replace(op="add"), *own.rows[place + 1:])
+        steps = (replace(own, rows=rows), *one.sweeps[1].steps[1:])
+        wrong = replace(one, sweeps=(one.sweeps[0], replace(one.sweeps[1], steps=steps), one.sweeps[2]))
+    arguments, wanted = answers(name, function, method)
+    with flint.ctx.workdps(DIGITS):
+        assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
+
+
+def test_passes_take_operations_and_change_no_value() -> None:
+    name, function, method = "chain", "forward_dynamics", "riccati"
+    one = looped(name, function, method)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "run", lambda step: step)
+        raw = recursion(robot(name), function, method)
+    assert one.cost < raw.cost
+    arguments, wanted = answers(name, function, method)
+    with flint.ctx.workdps(DIGITS):
+        assert off(run(raw, arguments, NUMBERS), wanted) < 1e-60
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"of": (0,) * 5}, "equally many"),
+    ({"parents": (-1, 0, 1, 2, 5, 4)}, "does not stand before it"),
+    ({"work": 3}, "room|takes"),
+    ({"outputs": ()}, "results"),
+])
+def test_rules_of_a_recursion(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ProgramError, match=words):
+        check(replace(looped("chain", "forward_dynamics", "riccati"), **change))
+
+
+@pytest.mark.parametrize(("name", "function", "method"), [
+    ("chain", "mass_matrix", "composite_body"), ("chain", "mass_matrix_solve", "composite_body"),
+    *((name, function, METHODS[function][0]) for name, function in UNLIKE)])
+def test_what_does_not_fold_is_told(name: str, function: str, method: str) -> None:
+    with pytest.raises(OutOfReach, match="has no looped form"):
+        recursion(robot(name), function, method)
+
+
+def test_the_fewest_rows_separate_first_from_last() -> None:
+    """Two inputs of six products: the two are kept."""
+    takes = [[], [], *([0, 1] for _ in range(6)), *([k, k + 1] for k in range(2, 7))]
+    last = range(8, len(takes))
+    assert least_cut(takes, {0, 1}, last) == [0, 1]
+    assert least_cut(takes, {2, 3, 4, 5, 6, 7}, {8}) == [8]
+    assert behind(takes, {8}, {2, 3}) == {2, 3, 8}
