@@ -53,9 +53,10 @@ ROOMS: dict[str, str] = {
     "derivation": "closures drives errors ir joints loops mechanism poses",
     "methods": "closures derivation errors functions loops mechanism names",
     "passes": "errors ir",
+    "looping": "derivation drives errors functions ir joints mechanism methods options passes recursion",
     "differentiation": "derivation derivatives errors functions ir joints passes",
-    "programs": "derivation derivatives description differentiation errors functions ir joints mechanism methods names options "
-                "passes reals recursion reference shelf",
+    "programs": "derivation derivatives description differentiation errors functions ir mechanism methods names options "
+                "passes reals reference shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
     "readback": "errors functions ir reals recursion",
     "backends": "derivatives errors functions ir names options reals recursion version",
