@@ -64,7 +64,7 @@ ROOMS: dict[str, str] = {
     "certificate": "backends derivation derivatives description errors functions ir joints mechanism options programs reals "
                    "reference",
     "machine": "backends certificate derivatives description errors functions ir mechanism names options programs reals "
-               "reference shelf",
+               "recursion reference shelf",
     "verification": "backends certificate closures derivatives description errors functions ir joints machine mechanism methods "
                     "names options programs readback reals reference tables",
     "proof": "backends certificate derivation derivatives description errors functions ir machine mechanism options programs "

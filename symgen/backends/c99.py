@@ -123,6 +123,11 @@ def work(form: Form) -> int:
     return _looped.work(form) if isinstance(form, Recursion) else 0
 
 
+def apart(form: Form) -> bool:
+    """Whether its results may not lie over its arguments."""
+    return isinstance(form, Recursion) and not _looped.may_alias(form)
+
+
 def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
     """Every file that the functions include, by name: NAME.h, and NAME_sincos.h where they bring their own sine."""
     found = {target.header: header(programs, target)}
@@ -139,6 +144,7 @@ def sincos(real: str, target: Target) -> str:
 BACKEND = Printer(
     name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
     definition=definition, parts=parts, batches=batches, is_cut=is_cut, driver=driver, lanes=_lanes.lanes,
+    apart=apart,
     adjustable=_adjustable.files, assembling=_assembling.files,
     assembly=_assembling.facts,
     ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,

@@ -37,6 +37,7 @@ from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
 from symgen.machine.drivers import with_drivers
 from symgen.machine.many import BLOCK
 from symgen.reals import REALS
+from symgen.recursion import Form, Recursion
 from symgen.shelf import LOG, cache_folder
 
 SCHEDULED = ("-frename-registers", "-flive-range-shrinkage", "-fschedule-insns", "-fsched-pressure")
@@ -44,6 +45,8 @@ SCHEDULED = ("-frename-registers", "-flive-range-shrinkage", "-fschedule-insns",
 FEWER = ("-O1", "-ftree-loop-vectorize", "-fvect-cost-model=cheap")
 """What gcc is asked for where a function for many states is in parts, as the folder's CMake file asks it: its other passes take
 half the time again, and make no block quicker."""
+NO_MEMORY = -2
+"""What a loop over links returns where there is no memory for its work."""
 BETWEEN = "-O1"
 """How what stands between Python and the functions is compiled where they are optimised: it is longer than they are and runs
 through no numbers of its own, and a compiler takes two thirds of the time for it so. No call is slower.
@@ -79,23 +82,28 @@ def scheduling(build: Build) -> tuple[str, ...]:
 
 
 def load(
-    programs: Mapping[str, Program], target: Target, build: Build, sources: Mapping[str, str] | None = None,
+    programs: Mapping[str, Form], target: Target, build: Build, sources: Mapping[str, str] | None = None,
     floors: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> ModuleType:
     """The compiled functions as a module with `lib` and `ffi`.
 
     `lib.NAME_<function>` takes one pointer per argument and result, and so does `lib.NAME_<function>_aligned`, which returns -1
     where one of them is not aligned, else 0 (or the status of a checked function); `lib.NAME_<function>_each` takes a count, a
-    pointer and a step (in elements) per argument, a pointer per result and, of a checked function, one to the statuses, and
-    calls it state by state; `lib.NAME_<function>_chain` takes a count, a share and the same arguments and results, and adds that
-    share of each call's first result to the first argument of the next. `sources` replaces the text of functions, by name;
-    `floors` are those of `Source`. Raises BuildError when there is no compiler, no Python header, no place for the result, or
-    when the compiler refuses the text.
+    pointer and a step (in elements) per argument, a pointer per result and, of a checked function, one to the statuses, and calls
+    it state by state; `lib.NAME_<function>_chain` takes a count, a share and the same arguments and results, and adds that share
+    of each call's first result to the first argument of the next. Of a loop over links the first is `lib.NAME_<function>_alone`,
+    without the array for its work, and each returns NO_MEMORY where there is none for that. `sources` replaces the text of
+    functions, by name; `floors` are those of `Source`. Raises BuildError when there is no compiler, no Python header, no place
+    for the result, or when the compiler refuses the text.
     """
     backend = printer()
     files = backend.texts(programs, target, sources, floors)
     outlines = {name: program.outline for name, program in programs.items()}
-    context = {"name": target.name, "real": single_real(programs.values()), "functions": _functions(outlines, target),
+    functions = _functions(outlines, target)
+    looped = {target.symbol(name): form for name, form in programs.items() if isinstance(form, Recursion)}
+    context = {"name": target.name, "real": single_real(programs.values()),
+               "functions": [one for one in functions if one["symbol"] not in looped],
+               "looped": [one | _of_loop(one, looped[one["symbol"]], target) for one in functions if one["symbol"] in looped],
                "headers": [name for name in files if name == f"{target.symbol(ASSEMBLE)}.h"]}
     loops, declarations = (render(backend.name, name, **context) for name in ("calls.c.j2", "calls.h.j2"))
     return _built(files, loops, declarations, build)
@@ -231,6 +239,20 @@ def _functions(programs: Mapping[str, Outline], target: Target) -> list[dict[str
         found.append({"symbol": target.symbol(name), "arguments": ports[0], "results": ports[1], "checked": checked,
                       "returns": "int" if checked else "void"})
     return found
+
+
+def _of_loop(function: Mapping[str, Any], recursion: Recursion, target: Target) -> dict[str, Any]:
+    """What `calls.c.j2` is told besides of a loop over links: where its work stands, and arguments that are copied behind that,
+    where a result may not lie over them.
+    """
+    taken = {p["name"] for p in (*function["arguments"], *function["results"])}
+    work, own = (printer().language.local(name, {*taken, "i", "k", "count", "share"}) for name in ("work", "own"))
+    arguments, places = [], [f"{work} + {target.name}_WORK"]
+    for p in function["arguments"]:
+        arguments.append(p | {"apart": f"{p['name']}_copy", "place": places[-1]})
+        places.append(f"{p['name']}_copy + {p['size']}")
+    copied = arguments if printer().apart(recursion) else []
+    return {"work": work, "own": own, "arguments": arguments, "copied": copied, "no_memory": NO_MEMORY}
 
 
 def runs_on(build: Build) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from symgen.errors import ArgumentError, StateError
 from symgen.functions import PREPARED, Array, Sizes
 from symgen.ir import Outline, Port
 from symgen.machine.arrays import Arrays, behind, seen
+from symgen.machine.building import NO_MEMORY
 from symgen.machine.many import LAYOUTS, Progress, Run, Strided, in_slices, strided
 from symgen.names import nearest
 from symgen.reals import REALS
@@ -53,7 +54,9 @@ class Kernel:
         self.np = numpy
         self.program, self.function, self.checked, self.symbol = program, program.function, checked, symbol
         self.sizes = sizes
-        self.one, self.each = getattr(library.lib, symbol), getattr(library.lib, f"{symbol}_each")
+        self.looped = is_loop(library, symbol)
+        self.one = getattr(library.lib, f"{symbol}_alone" if self.looped else symbol)
+        self.each = getattr(library.lib, f"{symbol}_each")
         self.aligned, self.in_turn = getattr(library.lib, f"{symbol}_aligned"), getattr(library.lib, f"{symbol}_chain")
         self.ffi = library.ffi
         self.real = numpy.dtype(REALS[program.real].numpy)
@@ -64,7 +67,11 @@ class Kernel:
         self._waited = FEW if contract else 0   # rows; blocks give other last bits where a*b + c may be contracted
 
     def _heed(self, code: int | None) -> None:
-        """The status of a checked function: StateError where it refuses a state."""
+        """The status of a checked function: StateError where it refuses a state. MemoryError where a loop over links has no place
+        for its work.
+        """
+        if code == NO_MEMORY:
+            raise MemoryError(f"{self.function}: there is no memory for what it keeps of {self.sizes.NB} links")
         if code:
             raise StateError(f"{self.function} refuses its arguments: {self._why(code)}")
 
@@ -139,7 +146,8 @@ class Kernel:
         even = all(x.array.flags.c_contiguous for x in into)
         blocks = bool(lead) and self._has_blocks(states if even else FEW)
         if not even and not blocks:
-            raise ArgumentError(f"{self.function}: layout 'soa' is not for a solver of C that was given; leave the layout out")
+            raise ArgumentError(f"{self.function}: layout 'soa' is not for C that was given, nor for a loop over links; leave "
+                                "the layout out")
         run = (self._in_blocks if blocks else self._one_by_one)(pairs, into, statuses)
         share = self._first_share
         if states <= share and workers == 1:
@@ -194,7 +202,7 @@ class Kernel:
         def run(begin: int, end: int) -> None:
             steps = self._steps([x[begin:end] if each else x for x, each in zip(given, many, strict=True)], many)
             found = [self.ffi.cast("int *", self.ffi.from_buffer(x[begin:end])) for x in marks]
-            self.each(end - begin, *steps, *self._into([x[begin:end] for x in rows]), *found)
+            self._heed(self.each(end - begin, *steps, *self._into([x[begin:end] for x in rows]), *found))
 
         return run
 
@@ -245,7 +253,7 @@ class Kernel:
 
         def chain(first: int, last: int) -> None:
             given = [x[first:last] if each else x for x, each in zip(arrays, many, strict=False)]
-            self.in_turn(last - first, 0.0, *self._steps(given, many), *into)
+            self._heed(self.in_turn(last - first, 0.0, *self._steps(given, many), *into))
 
         for x in arrays[count:]:
             x[...] = 0   # the first call adds a share of these
@@ -261,11 +269,12 @@ class Kernel:
 
     def _run(self, arrays: Sequence[Any], results: Sequence[Any], states: int) -> Call:
         """The call in C, arguments and buffers bound; the buffers keep their arrays alive."""
+        plain = not self.checked and not self.looped
         if states == 1:
             one = partial(self.one, *(self.ffi.from_buffer(x) for x in arrays), *self._into(results))
-            return one if not self.checked else lambda: self._heed(one())
+            return one if plain else lambda: self._heed(one())
         many = [x.size > port.size for port, x in zip(self.inputs, arrays, strict=True)]
-        if states <= self._first_share and not self.checked:
+        if states <= self._first_share and plain:
             return partial(self.each, states, *self._steps(arrays, many), *self._into(results))
         # The states of each array one below the other, in place.
         given = [x.reshape(-1, port.size) for port, x in zip(self.inputs, arrays, strict=True)]
@@ -321,6 +330,11 @@ class Kernel:
             lines += [f"status, an array of {self.np.dtype('intc')}, is told of each state why it is refused, 0 where it is not.",
                       "Without it StateError names the first. The results of those that are not refused are stored all the same."]
         return "\n".join(lines)
+
+
+def is_loop(library: Any, symbol: str) -> bool:
+    """Whether a function of a library is a loop over links, which has no blocks of states."""
+    return hasattr(library.lib, f"{symbol}_alone")
 
 
 def _first(array: Any, port: Port) -> Any:

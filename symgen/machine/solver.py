@@ -17,18 +17,20 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symgen import derivatives, shelf
+from symgen.backends._backend import unrolled
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, BuildError
 from symgen.functions import ASSEMBLE, JUDGE, REGROUP, USUAL, Sizes
-from symgen.ir import Bound, Outline, Program
+from symgen.ir import Bound, Outline
 from symgen.machine.building import Build, Packed, depends, load_many, opened, packed, unpacked
 from symgen.machine.building import load as load_library
 from symgen.machine.drivers import assembling
-from symgen.machine.kernels import Call, Kernel
+from symgen.machine.kernels import Call, Kernel, is_loop
 from symgen.machine.parameters import Parameters
 from symgen.names import nearest, no_attribute
 from symgen.options import HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
+from symgen.recursion import Form
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -181,7 +183,7 @@ def _compile_again(recipe: Recipe) -> Solver:
     return _found(recipe) or _made(recipe)
 
 
-def _from_programs(name: str, programs: Mapping[str, Program], sizes: Sizes, build: Build, text: TextOptions,
+def _from_programs(name: str, programs: Mapping[str, Form], sizes: Sizes, build: Build, text: TextOptions,
                    sources: Mapping[str, str] | None) -> Solver:
     return Solver(name, programs, sizes, build=build, text=text, sources=sources)
 
@@ -206,7 +208,7 @@ class Solver:
     mechanism: Mechanism | None
     _recipe: Recipe | None
     _sources: dict[str, str] | None
-    _programs: dict[str, Program] | None
+    _programs: dict[str, Form] | None
     _floors: Mapping[str, Mapping[int, Bound]] | None
     _parameters: Parameters | None
     _defaults: dict[str, tuple[float, ...]]
@@ -214,7 +216,7 @@ class Solver:
     def __init__(
         self,
         name: str,
-        programs: Mapping[str, Program],
+        programs: Mapping[str, Form],
         sizes: Sizes,
         *,
         build: Build | None = None,
@@ -245,7 +247,7 @@ class Solver:
         symbol = Target(name, sizes, text).symbol
         self._floors, self._parameters, self._defaults = None, None, {}
         self._named: dict[str, str] = {}   # of the libraries for blocks of states, by function
-        many = {f: None if given else partial(self._blocks, f) for f in outlines}
+        many = {f: None if given or is_loop(library, symbol(f)) else partial(self._blocks, f) for f in outlines}
         self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes, many[f], build.contract)
                          for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
@@ -267,7 +269,8 @@ class Solver:
         library = opened(known["library"]) if known else None
         if library is None:
             target = Target(self.name, self.sizes, self._text, (self.mechanism and self.mechanism.source_sha256) or "")
-            library = load_many(self.programs[function], target, self._build, self._bounds(function))
+            program = unrolled({function: self.programs[function]})[function]
+            library = load_many(program, target, self._build, self._bounds(function))
             if key is not None:
                 shelf.keep({"library": library.__name__}, *key)
         return library
@@ -280,7 +283,7 @@ class Solver:
 
         mechanism, _, _, options, text = self._recipe
         needed = {name: self.programs[name] for name in (function, REGROUP) if name in self.programs}
-        return checked_floors(mechanism, needed, options, text)[function]
+        return checked_floors(mechanism, unrolled(needed), options, text)[function]
 
     @property
     def parameters(self) -> Parameters:
@@ -303,21 +306,21 @@ class Solver:
         return self.sizes.NV
 
     @property
-    def programs(self) -> dict[str, Program]:
+    def programs(self) -> dict[str, Form]:
         """What was compiled, by function. For a solver from the cache it is looked up when it is needed."""
         if self._programs is None:
             from symgen.programs.making import programs
 
             assert self._recipe is not None
             mechanism, wanted, _, options, _ = self._recipe
-            self._programs = programs(mechanism, wanted, options)
+            self._programs = {**programs(mechanism, wanted, options)}
         return self._programs
 
     @classmethod
     def from_programs(
         cls,
         name: str,
-        programs: Mapping[str, Program],
+        programs: Mapping[str, Form],
         sizes: Sizes,
         *,
         optimize: int = 2,
