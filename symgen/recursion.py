@@ -15,7 +15,7 @@ stands in for it is the sweep's `start`: a base at rest, and children of which t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -92,6 +92,11 @@ class Recursion:
     real: str = "double"
     convention: Convention = USUAL
     joints: tuple[str, ...] = ()
+    quaternions: tuple[int, ...] = ()
+    """Of each four elements of positions that are a unit quaternion, the first."""
+    passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    rounds: int | None = field(default=None, compare=False)
+    """As of a Program: no loop is searched for fewer operations."""
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -298,6 +303,11 @@ def _joined(start: list[Any], handed: Sequence[list[Any]], joins: Sequence[str])
     for one in reversed(rest):
         total = [a + b if join == "add" else a * b for a, b, join in zip(total, one, joins, strict=True)]
     return total
+
+
+def evaluate_form(form: Form, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
+    """`evaluate` of a Program or a Recursion."""
+    return evaluate(form, arguments, numbers) if isinstance(form, Recursion) else evaluate_program(form, arguments, numbers)
 
 
 class _Depth:

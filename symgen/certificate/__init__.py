@@ -15,15 +15,19 @@ from symgen.certificate.divisors import divisor_floors
 from symgen.ir import Bound, Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions, TextOptions
+from symgen.recursion import Form
 
 __all__ = ["checked_floors", "divisor_floors"]
 
 
-def checked_floors(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions,
+def checked_floors(mechanism: Mechanism, forms: Mapping[str, Form], options: ProgramOptions,
                    text: TextOptions) -> dict[str, dict[int, Bound]]:
-    """By function, what the divisors of checked functions are compared with, by row; nothing where `text` asks for no checks."""
-    if not text.checked:
-        return {function: {} for function in programs}
+    """By function, what the divisors of checked functions are compared with, by row; nothing where `text` asks for no checks, and
+    of a loop over links, which there is without them.
+    """
+    programs = {function: form for function, form in forms.items() if isinstance(form, Program)}
+    if not text.checked or len(programs) < len(forms):
+        return {function: {} for function in forms}
     if options.parameters:
         return run_time_floors(mechanism, programs, options)
     return {function: {**divisor_floors(mechanism, program, options, text)} for function, program in programs.items()}

@@ -15,7 +15,7 @@ from symgen.commands import Parser
 from symgen.commands._progress import Progress as Progress
 from symgen.commands._progress import log
 from symgen.errors import RequestError
-from symgen.options import HOST, NORMAL
+from symgen.options import AUTO, HOST, NORMAL
 from symgen.tables import table
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _DECIDED: dict[str, object] = {
     "friction_speed": None, "independent": [], "actuated": [], "distribution": None, "model": None, "xacro": [], "package": [],
     "real": "double", "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
     "jacobian_order": "angular", "task_rows": None, "contact": None, "effort": NORMAL, "parameter": [],
-    "baumgarte": False,
+    "baumgarte": False, "form": AUTO,
 }
 """Options that a generated folder has already decided, with their defaults."""
 
@@ -176,6 +176,13 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
                         help="high: search for fewer operations for minutes; Ctrl-C ends the search with what it has found")
 
 
+def form_argument(parser: Parser) -> None:
+    """--form."""
+    parser.add_argument("--form", default=AUTO, metavar="unrolled|looped|auto",
+                        help="unrolled: rows for every link; looped: loops over tables of links, a text that does not grow with "
+                             "the robot; auto (default): unrolled as long as that is not too long")
+
+
 def frame_argument(parser: Parser, what: str) -> None:
     """--frame."""
     parser.add_argument("--frame", action="append", metavar="LINK", help=what)
@@ -210,7 +217,8 @@ def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
     return ProgramOptions(options.real or real, frame=options.frame, payload=options.payload, wrench=options.wrench,
                           jacobian_frame=options.jacobian_frame, jacobian_order=options.jacobian_order,
                           task_rows=options.task_rows, contact=options.contact, effort=options.effort,
-                          parameters=tuple(options.parameter), baumgarte=options.baumgarte)
+                          parameters=tuple(options.parameter), baumgarte=options.baumgarte,
+                          form=getattr(options, "form", AUTO))
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:

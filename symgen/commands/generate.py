@@ -13,6 +13,7 @@ from symgen.commands import Parser
 from symgen.commands._sharing import (
     Progress,
     costs,
+    form_argument,
     functions,
     name_frame,
     program_arguments,
@@ -25,9 +26,9 @@ from symgen.errors import RequestError
 from symgen.machine import targets
 
 if TYPE_CHECKING:
-    from symgen.ir import Program
     from symgen.mechanism import Mechanism
     from symgen.options import ProgramOptions
+    from symgen.recursion import Form
 
 SUMMARY = "the folder of C: one file a function, self-test, CMakeLists.txt, README"
 
@@ -37,6 +38,7 @@ def arguments(parser: Parser) -> None:
     robot_arguments(parser)
     parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write, replaced whole (default: ./NAME)")
     program_arguments(parser, on_a_target=True)
+    form_argument(parser)
     parser.add_argument("--name", metavar="NAME", help="prefix of every C name and file (default: the robot's name)")
     parser.add_argument("--trig", metavar="libm|macro|inline|auto",
                         help="call sin and cos (default with --target), or NAME_SIN and NAME_COS; inline: bring an own sine "
@@ -100,7 +102,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _remarks(mechanism: Mechanism, made: Iterable[Program], chosen: ProgramOptions) -> list[str]:
+def _remarks(mechanism: Mechanism, made: Iterable[Form], chosen: ProgramOptions) -> list[str]:
     """Notes about the methods that were taken."""
     from symgen.programs.choosing import loses_digits
 

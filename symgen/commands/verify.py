@@ -9,6 +9,7 @@ from symgen.commands import Parser
 from symgen.commands._sharing import (
     Progress,
     as_json,
+    form_argument,
     functions,
     generated_folder,
     name_frame,
@@ -26,6 +27,7 @@ def arguments(parser: Parser) -> None:
     """The robot or folder, and what to check."""
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     program_arguments(parser)
+    form_argument(parser)
     parser.add_argument("--states", type=int, default=16, metavar="N", help="how many random states (default 16)")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
@@ -44,7 +46,8 @@ def run(options: Namespace) -> int:
         report = verify(robot, functions(options.functions), options.states, real=options.real, frame=options.frame,
                         payload=options.payload, wrench=options.wrench, jacobian_frame=options.jacobian_frame,
                         jacobian_order=options.jacobian_order, task_rows=options.task_rows, contact=options.contact,
-                        effort=options.effort, parameters=options.parameter, baumgarte=options.baumgarte, progress=progress)
+                        effort=options.effort, parameters=options.parameter, baumgarte=options.baumgarte, form=options.form,
+                        progress=progress)
     name_frame(robot, options.functions, options.frame, (options.jacobian_frame, options.jacobian_order))
     print(as_json(report.facts()) if options.json else str(report))
     return 0 if report.passed else 1

@@ -23,7 +23,7 @@ def command(name: str, manifest: Mapping[str, Any], evidence: bool, prefix: str 
         words += ["-f", f"{function}={entry['method']}"]
     words += ["--real", manifest["real"]]
     for option in ("name", "frame", "payload", "wrench", "jacobian_frame", "jacobian_order", "task_rows", "contact", "effort",
-                   "parameter", "trig", "target"):
+                   "form", "parameter", "trig", "target"):
         chosen = prefix if option == "name" else options.get(option)
         for value in chosen if isinstance(chosen, list) else () if chosen is None else (chosen,):
             flag = f"--{option.replace('_', '-')}"

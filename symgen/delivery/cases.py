@@ -15,8 +15,9 @@ from symgen.backends._c_text import WIDTH
 from symgen.backends._target import Target
 from symgen.errors import RequestError
 from symgen.functions import ASSEMBLE, ASSEMBLING
-from symgen.ir import Port, Program
+from symgen.ir import Port
 from symgen.reals import LOST, REALS
+from symgen.recursion import Form, Recursion
 
 Number = float | Fraction
 
@@ -47,7 +48,7 @@ class SelfTestCase:
     equations: tuple[Equation | None, ...] = ()
 
 
-def filled(programs: Mapping[str, Program], target: Target, cases: list[SelfTestCase]) -> dict[str, Any]:
+def filled(programs: Mapping[str, Form], target: Target, cases: list[SelfTestCase]) -> dict[str, Any]:
     """What the template takes: for each function that has a case its data and calls, the matrices of all, and words of C."""
     tables = _Tables()
     tests = [_test(program, target, own, tables) for function, program in programs.items()
@@ -61,6 +62,8 @@ def filled(programs: Mapping[str, Program], target: Target, cases: list[SelfTest
     starts = [_numbers(case.arguments[0], real.name) for case in cases if case.function == ASSEMBLE]
     spelt |= {"one": printer().literal(Fraction(1), real.name), "starts": starts,
               "rows": programs[ASSEMBLING[0]].outputs[1].size if starts else 0}
+    spelt |= {"works": any(isinstance(programs[function], Recursion) for function in judged if function in programs),
+              "all_alias": not any(map(printer().apart, programs.values()))}
     left = [function for function in programs if function not in judged]
     return spelt | {"tests": tests, "total": len(tests), "unjudged": left, "matrices": matrices, "entrywise": entrywise}
 
@@ -79,7 +82,7 @@ class _Tables:
                 for states, name in self._names.items()]
 
 
-def _test(program: Program, target: Target, cases: list[SelfTestCase], tables: _Tables) -> dict[str, Any]:
+def _test(program: Form, target: Target, cases: list[SelfTestCase], tables: _Tables) -> dict[str, Any]:
     """Data and calls of one function's self-test: the plain call, and each result stored over each argument."""
     for case in cases:
         _check_case(program, case)
@@ -109,14 +112,15 @@ def _test(program: Program, target: Target, cases: list[SelfTestCase], tables: _
         results.append(result)
     given = [f"{a['table']}[i]" for a in arguments]
     into = [r["name"] for r in results]
+    last = ["work"] if isinstance(program, Recursion) else []
     shared = [
         {
             "argument": argument,
             "result": result,
-            "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into[:k], "shared", *into[k + 1 :]]),
+            "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into[:k], "shared", *into[k + 1 :], *last]),
         }
         for i, argument in enumerate(arguments)
-        for k, result in enumerate(results)
+        for k, result in enumerate(results) if not printer().apart(program)
     ]
     refused = [
         {"argument": argument, "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into])}
@@ -129,7 +133,7 @@ def _test(program: Program, target: Target, cases: list[SelfTestCase], tables: _
         "count": len(cases),
         "arguments": arguments,
         "results": results,
-        "call": ", ".join([*given, *into]),
+        "call": ", ".join([*given, *into, *last]),
         "shared": shared,
         "refused": refused if target.checked else [],
         "begins": min(len(cases), 2),
@@ -152,7 +156,7 @@ def _largest(values: Sequence[Number]) -> float:
     return max((abs(float(x)) for x in values), default=0.0)
 
 
-def _check_case(program: Program, case: SelfTestCase) -> None:
+def _check_case(program: Form, case: SelfTestCase) -> None:
     ports = (*program.inputs, *program.outputs)
     given = [len(values) for values in (*case.arguments, *case.results)]
     allowed = [len(values) for values in case.tolerances]

@@ -15,6 +15,7 @@ from typing import Any
 
 from symgen.backends import printer, render, wrapper
 from symgen.backends._adjustable import Parameter, first
+from symgen.backends._backend import unrolled
 from symgen.backends._checks import statuses
 from symgen.backends._legend import legend
 from symgen.backends._markdown import cell, code, prose
@@ -27,20 +28,21 @@ from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
 from symgen.functions import ALL_ROWS, FUNCTIONS, PREPARED, TASK_ROWS, USUAL
-from symgen.ir import Bound, Port, Program
+from symgen.ir import Bound, Port
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
-from symgen.options import GPU, NORMAL, PLAIN, ProgramOptions, TextOptions
+from symgen.options import AUTO, GPU, LOOPED, NORMAL, PLAIN, ProgramOptions, TextOptions
 from symgen.programs.adjusting import adjusting
 from symgen.programs.touching import solves
 from symgen.reals import REALS
+from symgen.recursion import Form, Recursion
 from symgen.version import __version__
 
 
 def write(
     folder: str | PathLike[str],
     mechanism: Mechanism,
-    programs: Mapping[str, Program],
+    programs: Mapping[str, Form],
     *,
     name: str | None = None,
     options: ProgramOptions | None = None,
@@ -74,7 +76,7 @@ def write(
 
 def texts(
     mechanism: Mechanism,
-    programs: Mapping[str, Program],
+    programs: Mapping[str, Form],
     *,
     name: str | None = None,
     options: ProgramOptions | None = None,
@@ -97,17 +99,17 @@ def texts(
     described |= {"command": shlex.join(words), "not_modelled": [*omissions(mechanism, left_out), *_of_checks(options, text)]}
     common = target.context | {"real": described["real"], "cpp": "cpp17" in text.wrap, "casadi": "casadi" in text.wrap,
                                "cuda": GPU in text.wrap, "at_rates": target.rates,
-                               "statuses": statuses(programs.values(), target)}
+                               "statuses": statuses(unrolled(programs).values(), target) if text.checked else []}
     backend = printer()
     files = backend.texts(programs, target, floors=floors)
     asked = _parameters(mechanism, options)
-    adjustable = backend.adjustable(asked, programs, target) if asked else {}
+    adjustable = backend.adjustable(asked, unrolled(programs), target) if asked else {}
     files |= adjustable
     headers, shared, kernels = [target.header, *([target.batch] if text.batch else [])], [], []
     driver = backend.assembling(programs, target)   # among the backend's texts
     headers += [file for file in (*adjustable, *driver) if file.endswith(".h")]
     for wrap in text.wrap:
-        around = wrapper(wrap).files(programs, target, floors)
+        around = wrapper(wrap).files(unrolled(programs), target, floors)
         headers += [file for file in around if not file.endswith((".c", ".cu"))]
         kernels += [file for file in around if file.endswith(".cu")]
         shared += [{"name": f"{target.name}_{wrap}", "file": file} for file in around if file.endswith(".c")]
@@ -132,7 +134,7 @@ def texts(
     said |= {"adjustable": bool(asked), "adjusted": [code(name) for name in options.parameters]}
     files["README.md"] = render(backend.name, "README.md.j2", **common, **said)
     if text.target is not None:
-        files |= firmware.texts(target, text.target, programs)
+        files |= firmware.texts(target, text.target, unrolled(programs))
     described["files"] = sorted([*files, "manifest.json"])
     files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return files
@@ -157,7 +159,7 @@ def _parameters(mechanism: Mechanism, options: ProgramOptions) -> list[Parameter
 
 
 def _manifest(
-    mechanism: Mechanism, programs: Mapping[str, Program], target: Target, options: ProgramOptions
+    mechanism: Mechanism, programs: Mapping[str, Form], target: Target, options: ProgramOptions
 ) -> dict[str, Any]:
     def ports(found: Sequence[Port]) -> list[dict[str, Any]]:
         return [{"name": port.name, "shape": list(port.shape)} for port in found]
@@ -174,7 +176,7 @@ def _manifest(
             "result": results[0] if len(results) == 1 else results,
             "operations": program.operations,
             "depth": program.depth,
-        } | ({} if program.rounds is None else {"rounds": program.rounds})
+        } | ({} if program.rounds is None else {"rounds": program.rounds}) | _looped(program)
     parents = [mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name for j in mechanism.joints]
     return {
         "symgen": __version__,
@@ -199,6 +201,14 @@ def _manifest(
     }
 
 
+def _looped(form: Form) -> dict[str, Any]:
+    """What the manifest says besides of a loop over links: how many these are, bytes of tables, numbers of work."""
+    if not isinstance(form, Recursion):
+        return {}
+    constants = sum(map(len, form.tables))
+    return {"form": LOOPED, "links": len(form), "constants": constants, "work": printer().work(form)}
+
+
 def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     """What was chosen, as the manifest holds it: what is not asked for is absent, but for a frame and a load."""
     stated = {"jacobian_frame": options.jacobian_frame, "jacobian_order": options.jacobian_order}
@@ -213,10 +223,11 @@ def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     chosen |= {"effort": options.effort} if options.effort != NORMAL else {}
     chosen |= {"parameter": list(options.parameters)} if options.parameters else {}
     chosen |= {"baumgarte": True} if options.baumgarte else {}
+    chosen |= {"form": options.form} if options.form != AUTO else {}
     return {key: chosen[key] for key in sorted(chosen)}
 
 
-def _of_frames(frame: str | list[str] | None, programs: Mapping[str, Program]) -> dict[str, Any]:
+def _of_frames(frame: str | list[str] | None, programs: Mapping[str, Form]) -> dict[str, Any]:
     """The frames by name, the functions that speak of them, and those that speak of the first of several."""
     names = [frame] if isinstance(frame, str) else frame or []
     framed = [name for name in programs if name in FUNCTIONS and FUNCTIONS[name].needs_frame]
@@ -227,7 +238,7 @@ def _of_frames(frame: str | list[str] | None, programs: Mapping[str, Program]) -
             "of_the_first": [f"`{name}`" for name in first], "not_following": [f"`{name}`" for name in still]}
 
 
-def _of_contacts(mechanism: Mechanism, programs: Mapping[str, Program], contacts: list[str] | None) -> dict[str, Any]:
+def _of_contacts(mechanism: Mechanism, programs: Mapping[str, Form], contacts: list[str] | None) -> dict[str, Any]:
     """The points that may touch something, where a function speaks of them; and in a word by how many solves the least forces are
     given, where some can do nothing.
     """
@@ -247,7 +258,7 @@ def _with_unfelt(mechanism: Mechanism, links: Sequence[str], spelt: Callable[[st
     return [spelt(link) + (" (on the base: felt by nothing)" if mechanism.frame(link).body == BASE else "") for link in links]
 
 
-def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: dict[str, Any]) -> dict[str, Any]:
+def _readme(mechanism: Mechanism, programs: Mapping[str, Form], described: dict[str, Any]) -> dict[str, Any]:
     joints = [
         {key: cell(joint[key]) for key in ("name", "parent", "child")} | {"type": joint["type"], "index": i} | said
         for i, (joint, said) in enumerate(zip(described["joints"], entries(mechanism), strict=True))

@@ -10,9 +10,9 @@ from symgen.backends import printer
 from symgen.backends._markdown import prose
 from symgen.backends._target import Target
 from symgen.functions import ASSEMBLE, ASSEMBLING, GAINS
-from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.programs import assembled
+from symgen.recursion import Form
 
 COLUMNS = 120
 
@@ -29,7 +29,7 @@ def of_header(mechanism: Mechanism) -> list[str]:
     return textwrap.wrap(said, COLUMNS)
 
 
-def of_manifest(mechanism: Mechanism, programs: Mapping[str, Program], target: Target) -> dict[str, Any]:
+def of_manifest(mechanism: Mechanism, programs: Mapping[str, Form], target: Target) -> dict[str, Any]:
     """Under `closing` what closing them showed, and the driver that closes them."""
     if not mechanism.loops:
         return {}
@@ -44,7 +44,7 @@ def of_manifest(mechanism: Mechanism, programs: Mapping[str, Program], target: T
     return {"closing": found}
 
 
-def of_readme(mechanism: Mechanism, programs: Mapping[str, Program]) -> dict[str, Any]:
+def of_readme(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, Any]:
     """`loops`, sentences; and `assembly`, what is said of the driver, where there is one."""
     known = [] if not mechanism.loops or "refused" in assembled.facts(mechanism) else [assembled.rows(mechanism)]
     known += [assembled.PULLED] if any(port.name == GAINS.name for one in programs.values() for port in one.inputs) else []

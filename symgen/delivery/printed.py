@@ -20,8 +20,8 @@ from symgen.delivery.folder import texts
 from symgen.delivery.ownership import entries
 from symgen.delivery.writing import left_out
 from symgen.errors import SymgenError, printable
-from symgen.ir import Program
 from symgen.programs import making
+from symgen.recursion import Form
 from symgen.verification.folder import LARGEST_FILE, Folder
 from symgen.verification.report import FILES, Check
 from symgen.verification.verify import Floors
@@ -36,7 +36,7 @@ SHOWN = 60
 """Characters of a name from outside."""
 
 
-def check_printed(at: Path, folder: Folder, programs: Mapping[str, Program], floors: Floors) -> tuple[list[Check], list[str]]:
+def check_printed(at: Path, folder: Folder, programs: Mapping[str, Form], floors: Floors) -> tuple[list[Check], list[str]]:
     """The checks of a folder's files, and a note about those that are not symgen's.
 
     `programs` are those of the folder's functions, `floors` the certified bounds of their divisors.
@@ -59,7 +59,7 @@ def check_printed(at: Path, folder: Folder, programs: Mapping[str, Program], flo
     return found, _strangers(at, printed)
 
 
-def _printed(folder: Folder, manifest: Mapping[str, Any], programs: Mapping[str, Program], floors: Floors) -> dict[str, str]:
+def _printed(folder: Folder, manifest: Mapping[str, Any], programs: Mapping[str, Form], floors: Floors) -> dict[str, str]:
     """Every file by name, as it is printed now."""
     mechanism, options, text = folder.mechanism, folder.options, folder.text
     evidence = {key: manifest[key] for key in MEASURED if key in manifest}
@@ -86,7 +86,7 @@ def _left_out(folder: Folder, programs: Iterable[str], manifest: Mapping[str, An
     for function, text in why.items():
         if json.dumps(text.removeprefix(function).strip(), ensure_ascii=False)[1:-1] not in recorded:
             try:
-                making.made(folder.mechanism, function, None, folder.options)
+                making.shaped(folder.mechanism, function, None, folder.options)
             except SymgenError as error:
                 why[function] = str(error)
     return why

@@ -15,10 +15,10 @@ import numpy as np
 
 from symgen.delivery.cases import Equation, SelfTestCase
 from symgen.functions import ASSEMBLE, ASSEMBLING, PREPARING
-from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
+from symgen.recursion import Form
 from symgen.reference.assembling import APART, assemble, open_states
 from symgen.reference.precision import Array
 from symgen.verification import running_error
@@ -35,7 +35,7 @@ ZERO = 1e-30
 ROUNDING = 1   # unit more: the answer itself is printed in the real type
 
 
-def cases(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions,
+def cases(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions,
           text: TextOptions = PLAIN) -> list[SelfTestCase]:
     """Three states for every program, fewer where its type has no digits for them; deterministic."""
     anew = given(mechanism, programs, options, SEED)
@@ -46,7 +46,7 @@ def cases(mechanism: Mechanism, programs: Mapping[str, Program], options: Progra
     return [case for program in programs.values() for case in _cases(program, truth, text)] + _starts(mechanism, programs)
 
 
-def _starts(mechanism: Mechanism, programs: Mapping[str, Program]) -> list[SelfTestCase]:
+def _starts(mechanism: Mechanism, programs: Mapping[str, Form]) -> list[SelfTestCase]:
     """Positions near closed ones for the driver that closes loops, where there is one: it is judged by what it closes."""
     if not all(name in programs for name in ASSEMBLING):
         return []
@@ -54,7 +54,7 @@ def _starts(mechanism: Mechanism, programs: Mapping[str, Program]) -> list[SelfT
     return [SelfTestCase(ASSEMBLE, (tuple(q),), (), ()) for q in near]
 
 
-def _cases(program: Program, truth: Truth, text: TextOptions) -> Iterable[SelfTestCase]:
+def _cases(program: Form, truth: Truth, text: TextOptions) -> Iterable[SelfTestCase]:
     exact, arguments = truth.results(program.function), truth.arguments(program.function, truth.states)
     eps = REALS[program.real].eps
     unit, whole = eps * (allowance(program, truth, text) + ROUNDING), differs(program, truth)

@@ -12,7 +12,7 @@ from symgen.delivery.printed import check_printed
 from symgen.description.loading import is_text
 from symgen.functions import PREPARING, USUAL
 from symgen.mechanism import Mechanism
-from symgen.options import HOST, NORMAL, Links, Names, Rows
+from symgen.options import AUTO, HOST, NORMAL, Links, Names, Rows
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.folder import read_folder
@@ -39,6 +39,7 @@ def verify(
     checked: bool = False,
     parameters: Names = (),
     baumgarte: bool = False,
+    form: str = AUTO,
     seed: int = 0,
     compiled: bool = True,
     progress: Progress | None = None,
@@ -57,11 +58,11 @@ def verify(
         return verify_functions(robot, functions, states, real=real, frame=frame, payload=payload, wrench=wrench,
                                 jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
                                 contact=contact, effort=effort, trig=trig, checked=checked, parameters=parameters,
-                                baumgarte=baumgarte, seed=seed, compiled=compiled, progress=progress)
+                                baumgarte=baumgarte, form=form, seed=seed, compiled=compiled, progress=progress)
     functions = None if functions is None else list(functions)
     folder = read_folder(Path(robot), functions)
     mechanism, options = folder.mechanism, folder.options
-    programs = making.together({function: making.made(mechanism, function, None if function in PREPARING else method,
+    programs = making.together({function: making.shaped(mechanism, function, None if function in PREPARING else method,
                                                       replace(options, rounds=folder.rounds.get(function)))
                                 for function, method in (folder.every if options.parameters else folder.methods).items()},
                                mechanism, options)

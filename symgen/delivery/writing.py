@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any
 
 from symgen import backends
+from symgen.backends._backend import unrolled
 from symgen.certificate import checked_floors
 from symgen.delivery import folder, selftest
 from symgen.delivery.cost_sheet import cost_sheet
@@ -18,7 +19,7 @@ from symgen.functions import FUNCTIONS, OF_LOOPS, USUAL
 from symgen.machine import targets
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
-from symgen.options import NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
+from symgen.options import AUTO, NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
 from symgen.programs.adjusting import named
 from symgen.programs.making import INVERSE_ON_REQUEST_ABOVE, Progress, programs_and_refusals, refusal
 
@@ -51,12 +52,13 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
              target: str | None = None, checked: bool = False, evidence: bool = True,
              functions_only: bool = False, progress: Progress | None = None, jacobian_frame: str = USUAL.frame,
              jacobian_order: str = USUAL.order, task_rows: Rows = None, contact: Links = None, effort: str = NORMAL,
-             batch: bool = False, parameters: Names = (), baumgarte: bool = False) -> dict[str, Any]:
+             batch: bool = False, parameters: Names = (), baumgarte: bool = False, form: str = AUTO) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
     `functions` as in `symgen.programs.making.requested`. `real` None is float where the target's FPU has single precision only,
     else double. `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows`, `contact`,
-    `effort` and `baumgarte` as in `symgen.program`. `parameters` name numbers that may change at run time, set by
+    `effort` and `baumgarte` as in `symgen.program`, `form` one of 'unrolled', 'looped' and 'auto', which loops over tables of
+    links what would otherwise be too long. `parameters` name numbers that may change at run time, set by
     NAME_set_parameters (`symgen.compile`). `name` prefixes every C name. `trig` None is 'libm' on a target, else 'auto'
     (`symgen.options.TRIG`).
     `wrap` names the wrappers of the C that are wanted too ('cpp17', 'casadi'), and 'cuda' for kernels. `target`
@@ -71,7 +73,8 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     machine = None if target is None else nearest(target, targets.names(), "target")
     options = ProgramOptions(real or targets.real(machine), frame=frame, payload=payload, wrench=wrench,
                              jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
-                             contact=contact, effort=effort, parameters=names_of(parameters), baumgarte=baumgarte)
+                             contact=contact, effort=effort, parameters=names_of(parameters), baumgarte=baumgarte,
+                             form=form)
     text = TextOptions(trig or targets.trig(machine), checked=checked, wrap=wraps, target=machine, batch=batch)
     return deliver(mechanism, out, functions, options, text, name=name, evidence=evidence, functions_only=functions_only,
                    progress=progress)
@@ -94,9 +97,9 @@ def deliver(mechanism: Mechanism, out: str | PathLike[str], functions: Iterable[
     known = {}
     if text.target is not None and evidence:
         tell(f"measuring on {text.target}", 0, 2)
-        known["cost"] = cost_sheet(mechanism, found.values(), text.target, options, text, bounds)
+        known["cost"] = cost_sheet(mechanism, unrolled(found).values(), text.target, options, text, bounds)
         tell("proving", 1, 2)
-        known["proof"] = proof_sheet(mechanism, found, options, text, name or mechanism.name)
+        known["proof"] = proof_sheet(mechanism, unrolled(found), options, text, name or mechanism.name)
     tell("writing the folder", 3, 3)
     missing = left_out(mechanism, found, options.payload, refused)
     return folder.write(out, mechanism, found, name=name, options=options, text=text, cases=cases, evidence=known, floors=bounds,

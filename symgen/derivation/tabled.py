@@ -125,6 +125,8 @@ class Tabled(Linkage):
 
     def product(self, factors: Sequence[Scalar]) -> Scalar:
         """The product of the pivots of M, tip first, link by link."""
+        if len(factors) != len(self.dofs):
+            return super().product(factors)
         total = self.one
         for dof in self._tip_first(factors):
             total = total * factors[dof.index]
@@ -132,6 +134,8 @@ class Tabled(Linkage):
 
     def log_product(self, factors: Sequence[Scalar]) -> Scalar:
         """ln of it, likewise."""
+        if len(factors) != len(self.dofs):
+            return super().log_product(factors)
         total = self.zero
         for dof in self._tip_first(factors):
             total = total + self.home.log(factors[dof.index])

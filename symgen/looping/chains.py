@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from symgen import methods
 from symgen.derivation import constants as k
@@ -18,6 +19,7 @@ from symgen.drives import NO_DRIVE
 from symgen.functions import FUNCTIONS, Q
 from symgen.ir import POSITIONS, Program
 from symgen.joints import joint_type
+from symgen.looping.grouping import Unlike
 
 GHOST = "free"
 """The joint of the body that a chain stands on."""
@@ -25,6 +27,35 @@ BEFORE, BEHIND = 3, 4
 """Links at the ends of a chain that may differ from those between them."""
 LIKE = 6
 """Links of a class that follow each other, at least."""
+
+
+class _Unseen:
+    """A number of a link that stands in the table, and that a method may not look at by itself."""
+
+    def __iter__(self) -> Any:
+        return self._seen()
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._seen()
+
+    def __getattr__(self, name: str) -> Any:
+        return self._seen()
+
+    def __bool__(self) -> bool:
+        self._seen()
+        return False
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return 0
+
+    def _seen(self) -> Any:
+        raise Unlike("a step is chosen by numbers of a link, which is not one step for all")
+
+
+UNSEEN: Any = _Unseen()
 
 
 @dataclass(frozen=True)
@@ -99,8 +130,10 @@ def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trun
         kind = [*kinds, GHOST][own]
         joint = joint_type(kind)
         like = next((link for link in model.links if link.kind == kind), model.links[0])
+        rotation, rest = (UNSEEN, UNSEEN) if i else (k.IDENTITY, k.ORIGIN)
         links.append(replace(like, name=f"link{i}", kind=kind, q=slice(q, q + joint.nq), v=slice(v, v + joint.nv), parent=i - 1,
-                             rotation=k.IDENTITY, shift=k.ORIGIN, inertia=NOTHING, base_rotation=k.IDENTITY))
+                             rotation=rotation, shift=rest, inertia=NOTHING if not i else UNSEEN, center=rest, placement=UNSEEN,
+                             gravity=UNSEEN, base_rotation=k.IDENTITY, base_shift=UNSEEN))
         q, v = q + joint.nq, v + joint.nv
     if not trunks:
         links[0] = replace(links[0], drive=NO_DRIVE, parameters=())

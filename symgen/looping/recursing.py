@@ -10,7 +10,7 @@ from symgen.derivation import constants as k
 from symgen.derivation.model import Model, reframe
 from symgen.derivation.model.links import place
 from symgen.derivation.tabled import GEOMETRY, TEN, Columns, constants_of
-from symgen.errors import OutOfReach
+from symgen.errors import MethodRefusal, OutOfReach
 from symgen.functions import FUNCTIONS
 from symgen.ir import Port, Program
 from symgen.joints import joint_type
@@ -47,7 +47,7 @@ def _recursion(mechanism: Mechanism, function: str, method: str, options: Progra
         try:
             work, sweeps, every, ends = _swept(model, kinds, columns, function, method)
             break
-        except Unlike as unlike:   # what is the same of some links is zero for their neighbours: as if it were not the same
+        except (Unlike, MethodRefusal) as unlike:   # what some links have in common is zero for neighbours: as if it were not
             last = str(unlike)
     else:
         raise OutOfReach(f"{function} by {method} has no looped form for '{mechanism.name}': {last}")
@@ -57,7 +57,7 @@ def _recursion(mechanism: Mechanism, function: str, method: str, options: Progra
         function, method, inputs, outputs,
         tuple(Kind(name, joint_type(name).nq, joint_type(name).nv, own.width) for name, own in zip(names, every, strict=False)),
         tuple(link.parent for link in model.links), of, tables, sweeps, work, ends, real=options.real,
-        joints=tuple(joint.kind for joint in mechanism.joints))
+        joints=tuple(joint.kind for joint in mechanism.joints), quaternions=mechanism.quaternions)
     return check(found.by(passes.run))
 
 
@@ -162,23 +162,21 @@ def _start(chain: Chain, program: Program, fold: Folded, interface: Interface, l
             known.append(given.get(program.inputs[value[0]].name, {}).get(value[1], Fraction(0)))
         else:   # nothing comes from further out
             of = [ref if isinstance(ref, Fraction) else Fraction(0) if ref.side else known[ref.row] for ref in takes]
-            known.append(_AT_REST[op](*of))
+            known.append(_at_rest(op, *of))
     return [Fraction(0) if row is None else known[row] for row in interface.of_the_ghost(level)]
 
 
-def _of_nothing(op: str) -> Callable[[Fraction], Fraction]:
-    def of(x: Fraction) -> Fraction:
-        if x:
-            raise Unlike(f"the {op} of what is not zero at rest")
+def _at_rest(op: str, a: Fraction, b: Fraction = Fraction(0)) -> Fraction:
+    """An operation there, where whatever would be divided by nothing comes from further out, and is nothing. Raises Unlike."""
+    if op in ("sin", "cos") and not a:
         return Fraction(int(op == "cos"))
-    return of
-
-
-_AT_REST: Mapping[str, Callable[..., Fraction]] = {
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "neg": lambda a: -a,
-    "div": lambda a, b: a / b if b else Fraction(0), "sin": _of_nothing("sin"), "cos": _of_nothing("cos"),
-    "log": lambda a: Fraction(0), "sqrt": lambda a: a,
-}
+    if op == "div":
+        return a / b if b else Fraction(0)
+    exactly: Mapping[str, Callable[[], Fraction]] = {"add": lambda: a + b, "sub": lambda: a - b, "mul": lambda: a * b,
+                                                     "neg": lambda: -a, "log": lambda: Fraction(0)}
+    if op not in exactly:
+        raise Unlike(f"the base hands on the {op} of something")
+    return exactly[op]()
 
 
 def _joins(interface: Interface, groups: Sequence[Group], standing: Mapping[int, int], chain: Chain, program: Program,

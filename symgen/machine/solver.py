@@ -29,7 +29,7 @@ from symgen.machine.drivers import assembling
 from symgen.machine.kernels import Call, Kernel, is_loop
 from symgen.machine.parameters import Parameters
 from symgen.names import nearest, no_attribute
-from symgen.options import HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
+from symgen.options import AUTO, HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
 from symgen.recursion import Form
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def compile(
     checked: bool = False,
     parameters: Names = (),
     baumgarte: bool = False,
+    form: str = AUTO,
 ) -> Solver:
     """Derive, print and compile functions of a robot.
 
@@ -67,7 +68,8 @@ def compile(
     `real` is 'double' or 'float'. `optimize`, `native` and `contract` are the compiler's -O level, -march=native and
     leave to contract a*b + c. `frame`, `payload` and `wrench` name links, `jacobian_frame` and `jacobian_order` say how J and
     J̇ v are stated, `task_rows` what Λ and J̄ are about, `contact` points that may touch something, `effort` how long fewer
-    operations are sought, and `baumgarte` that open loops are pulled together, as in `symgen.program`; `parameters` name numbers
+    operations are sought, and `baumgarte` that open loops are pulled together, as in `symgen.program`; `form` whether rows are
+    written for every link, or looped over tables of links, as in `symgen.generate`; `parameters` name numbers
     that may change afterwards, in `solver.parameters`: LINK.mass, LINK.centre (m) and LINK.inertia (about the origin of the
     link's frame, in its axes), LINK for the three, payload:LINK, gravity, or a pattern such as '*.mass'. `trig` is one of
     `symgen.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without
@@ -81,7 +83,7 @@ def compile(
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
                              jacobian_order=jacobian_order, task_rows=task_rows, contact=contact, effort=effort,
-                             parameters=names_of(parameters), baumgarte=baumgarte).guarded(checked)
+                             parameters=names_of(parameters), baumgarte=baumgarte, form=form).guarded(checked)
     recipe = (mechanism, wanted, Build(optimize, native, contract), options, TextOptions(trig, checked=checked))
     return _found(recipe) or _made(recipe)
 
@@ -106,11 +108,11 @@ def _found(recipe: Recipe) -> Solver | None:
 
 def _made(recipe: Recipe) -> Solver:
     from symgen.certificate import checked_floors
-    from symgen.programs.making import programs
+    from symgen.programs.making import programs_and_refusals
     from symgen.programs.plain import outline_to_plain
 
     mechanism, wanted, build, options, text = recipe
-    derived = programs(mechanism, wanted, options)
+    derived, _ = programs_and_refusals(mechanism, wanted, options)
     bounds = checked_floors(mechanism, derived, options, text)
     solver = Solver(mechanism.name, derived, mechanism.sizes, build=build, text=text, mechanism=mechanism, floors=bounds)
     solver._recipe = recipe
@@ -309,11 +311,11 @@ class Solver:
     def programs(self) -> dict[str, Form]:
         """What was compiled, by function. For a solver from the cache it is looked up when it is needed."""
         if self._programs is None:
-            from symgen.programs.making import programs
+            from symgen.programs.making import programs_and_refusals
 
             assert self._recipe is not None
             mechanism, wanted, _, options, _ = self._recipe
-            self._programs = {**programs(mechanism, wanted, options)}
+            self._programs = programs_and_refusals(mechanism, wanted, options)[0]
         return self._programs
 
     @classmethod

@@ -20,6 +20,7 @@ from symgen.options import ProgramOptions
 from symgen.programs import deriving
 from symgen.programs.deriving import before_the_last, once
 from symgen.reals import loses
+from symgen.recursion import Form
 
 if TYPE_CHECKING:
     from symgen.reference.regularity import Loss
@@ -141,7 +142,7 @@ def _loses(mechanism: Mechanism, function: str, method: str, options: ProgramOpt
     return larger > 1 and loses((depth + OF_A_CALL) * larger, options.real)
 
 
-def loses_digits(mechanism: Mechanism, made: Program, options: ProgramOptions) -> bool:
+def loses_digits(mechanism: Mechanism, made: Form, options: ProgramOptions) -> bool:
     """Whether the terms of a Program's method are so much larger than its answer that no digit of it can be relied on."""
     return made.function not in PREPARING and _loses(mechanism, made.function, made.method, replace(options, real=made.real),
                                                      made.depth)

@@ -1,4 +1,4 @@
-"""In which form a function is made: a Program with rows for every link, or a Recursion, whose text does not grow with the robot."""
+"""The form that a function is made in: a Program with rows for every link, or a Recursion, whose text does not grow with them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from symgen.looping import recursion
 from symgen.mechanism import Mechanism
 from symgen.options import AUTO, LOOPED, UNROLLED, ProgramOptions
 from symgen.programs.deriving import ROW_BUDGET, felt
-from symgen.recursion import Recursion
+from symgen.recursion import Form, Recursion
 
 SHORT = 60
 """Joints of a robot of which no function that could be looped is too long."""
 
 
 def formed(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions,
-           unrolled: Callable[[], Program]) -> Program | Recursion:
+           unrolled: Callable[[], Program]) -> Form:
     """The function in the form that `options` ask for; `unrolled` makes the Program. Raises what that does, and OutOfReach where
     a looped form is asked for and there is none.
     """
@@ -39,8 +39,7 @@ def formed(mechanism: Mechanism, function: str, method: str | None, options: Pro
 
 
 def looped(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Recursion:
-    """The function as loops over links: by that method, or by the one with the fewest operations. OutOfReach where there is none.
-    """
+    """The function as loops over links: by that method, or by the one with the fewest operations. Raises OutOfReach."""
     why = _not_looped(mechanism, function, options)
     if why is not None:
         raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form {why}; take --form unrolled")

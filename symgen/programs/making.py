@@ -23,7 +23,7 @@ from symgen.functions import ASSEMBLE, ASSEMBLING, BY_DEFAULT, EQUATIONS, FUNCTI
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
-from symgen.options import HIGH, HOST, NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
+from symgen.options import HIGH, HOST, NORMAL, UNROLLED, Links, Names, ProgramOptions, Rows, TextOptions, names_of
 from symgen.programs import (
     adjusting,
     chaining,
@@ -40,7 +40,7 @@ from symgen.programs.deriving import before_the_last, felt, once
 from symgen.programs.forms import formed
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
-from symgen.recursion import Recursion
+from symgen.recursion import Form
 
 if TYPE_CHECKING:
     from symgen.reference.regularity import Loss
@@ -321,7 +321,7 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
     return chosen
 
 
-def shaped(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program | Recursion:
+def shaped(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Form:
     """Likewise `made`, in the form that is asked for (`symgen.programs.forms`)."""
     if (refused := refusal(mechanism, function, options.payload)) is not None:
         raise RequestError(refused)
@@ -330,8 +330,11 @@ def shaped(mechanism: Mechanism, function: str, method: str | None, options: Pro
 
 def programs(mechanism: Mechanism, functions: Iterable[str] | None = None,
              options: ProgramOptions | None = None) -> dict[str, Program]:
-    """The Programs of the requested functions, in the order of `symgen.functions`; with None, those within reach."""
-    return programs_and_refusals(mechanism, functions, options)[0]
+    """The Programs of the requested functions, in the order of `symgen.functions`; with None, those within reach. None is looped:
+    `programs_and_refusals` gives what `generate` makes.
+    """
+    found = programs_and_refusals(mechanism, functions, replace(options or ProgramOptions(), form=UNROLLED))[0]
+    return {name: one for name, one in found.items() if isinstance(one, Program)}
 
 
 def _tell(progress: Progress | None, done: int, total: int, what: str) -> None:
@@ -340,8 +343,8 @@ def _tell(progress: Progress | None, done: int, total: int, what: str) -> None:
 
 
 def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None, options: ProgramOptions | None = None,
-                          progress: Progress | None = None) -> tuple[dict[str, Program], dict[str, str]]:
-    """(Programs, and with functions None those that no method makes, each with its sentence).
+                          progress: Progress | None = None) -> tuple[dict[str, Form], dict[str, str]]:
+    """(Programs, or Recursions where loops are taken; with functions None those that no method makes, each with its sentence).
 
     Raises OutOfReach where nothing is left, or where a function that was named is out of reach.
     """
@@ -351,10 +354,10 @@ def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None,
 
 
 def one_by_one(mechanism: Mechanism, functions: Iterable[str] | None, options: ProgramOptions,
-               progress: Progress | None = None) -> tuple[dict[str, Program], dict[str, str]]:
+               progress: Progress | None = None) -> tuple[dict[str, Form], dict[str, str]]:
     """Likewise, each Program as it is by itself (`together`)."""
     wanted = requested(mechanism, functions, options.payload)
-    found: dict[str, Program] = {}
+    found: dict[str, Form] = {}
     refused: dict[str, str] = {}
     for name in FUNCTIONS.in_order(wanted):
         tell = partial(_tell, progress, len(found) + len(refused), len(wanted))
@@ -369,7 +372,7 @@ def one_by_one(mechanism: Mechanism, functions: Iterable[str] | None, options: P
     return found, refused
 
 
-def together(found: Mapping[str, Program], mechanism: Mechanism, options: ProgramOptions) -> dict[str, Program]:
+def together(found: Mapping[str, Form], mechanism: Mechanism, options: ProgramOptions) -> dict[str, Form]:
     """Programs of one robot, with those that they need where numbers may change at run time; their argument `prepared` holds what
     one of them reads. ArgumentError where none of them feels a parameter.
     """
@@ -377,7 +380,8 @@ def together(found: Mapping[str, Program], mechanism: Mechanism, options: Progra
         return dict(found)
     preparing = {name: made(mechanism, name, None, options) for name in PREPARING}
     least = adjusting.adjusting(mechanism, options.parameters).prepared.least.values() if options.floors else ()
-    whole = adjusting.together({**found, **preparing}, least)
+    feeling = {name: one for name, one in found.items() if isinstance(one, Program)}   # loops have no parameters
+    whole = adjusting.together({**feeling, **preparing}, least)
     if not whole[REGROUP].outputs[0].size:
         raise ArgumentError(f"none of {', '.join(found)} feels {', '.join(options.parameters)}; leave --parameter out, or ask "
                             "for a function that does")

@@ -14,9 +14,10 @@ import numpy as np
 
 from symgen.description.adjustable import GRAVITY, Adjustable, adjustables, adjusted, declared_centre
 from symgen.functions import REGROUP
-from symgen.ir import EXACT, Program, evaluate
+from symgen.ir import EXACT
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
+from symgen.recursion import Form, evaluate_form
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_load
 
@@ -37,14 +38,14 @@ class Given(NamedTuple):
         return {"parameters": self.parameters, "prepared": self.prepared} if self.parameters else {}
 
 
-def given(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions, seed: int) -> Given:
+def given(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions, seed: int) -> Given:
     """The robot with other parameters, where its functions take some. `programs` hold REGROUP then."""
     if REGROUP not in programs:
         return Given(mechanism)
     asked = adjustables(mechanism, options.parameters)
     drawn = draw(mechanism, asked, seed)
     parameters = [x for one in asked for x in drawn[one.name]]
-    prepared = evaluate(programs[REGROUP], {"parameters": parameters}, EXACT)["prepared"]
+    prepared = evaluate_form(programs[REGROUP], {"parameters": parameters}, EXACT)["prepared"]
     return Given(adjusted(mechanism, drawn), tuple(parameters), tuple(map(Fraction, prepared)))
 
 

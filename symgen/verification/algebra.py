@@ -7,7 +7,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.ir import Program
+from symgen.recursion import Form
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import over
 from symgen.verification.report import Check
@@ -21,7 +21,7 @@ TOLERANCE = 1e-40
 """
 
 
-def check_algebra(program: Program, truth: Truth, label: str) -> Check:
+def check_algebra(program: Form, truth: Truth, label: str) -> Check:
     """The largest relative error over all states and results, with the balls' radii inside it.
 
     Long eliminations lose digits to dependence, and so do damped solves of forces that hold all that moves. Where the radii are

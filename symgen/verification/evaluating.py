@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from symgen.ir import Numbers, Program, evaluate
+from symgen.ir import Numbers
 from symgen.reals import REALS
+from symgen.recursion import Form, evaluate_form
 from symgen.reference.precision import Array, Scalars, atan2
 
 Results = dict[str, Array]
@@ -17,7 +18,7 @@ Runner = Callable[[Mapping[str, Array]], Results]
 """Arguments by name, (count, …) each, to results by name, (count, …) each."""
 
 
-def over(scalars: Scalars, program: Program) -> Runner:
+def over(scalars: Scalars, program: Form) -> Runner:
     """The Program as a function on stacks of states in `scalars`. Constants are entered exactly, or as tight balls."""
     constants: dict[Fraction, Any] = {}
 
@@ -33,7 +34,7 @@ def over(scalars: Scalars, program: Program) -> Runner:
     return run
 
 
-def in_machine_reals(program: Program) -> Runner:
+def in_machine_reals(program: Form) -> Runner:
     """The Program in NumPy's float64 or float32: the same operations, in the same order, as its C."""
     real = np.dtype(REALS[program.real].numpy).type
 
@@ -45,11 +46,11 @@ def in_machine_reals(program: Program) -> Runner:
     return run
 
 
-def _gather(program: Program, arguments: Mapping[str, Array], numbers: Numbers) -> Results:
+def _gather(program: Form, arguments: Mapping[str, Array], numbers: Numbers) -> Results:
     """`evaluate` with element arrays of all states at once, reshaped into (count, …) results."""
     count = len(next(iter(arguments.values())))
     elements = {port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs}
-    found = evaluate(program, elements, numbers)
+    found = evaluate_form(program, elements, numbers)
     dtype = next(iter(arguments.values())).dtype
     results = {}
     for port in program.outputs:

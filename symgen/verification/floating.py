@@ -20,10 +20,10 @@ from symgen import methods
 from symgen.backends import printer
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, PREPARING
-from symgen.ir import Program
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.programs.choosing import terms
 from symgen.reals import LOST, REALS, loses
+from symgen.recursion import Form
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Runner
 from symgen.verification.levers import followed
@@ -35,7 +35,7 @@ from symgen.verification.sizes import largest
 from symgen.verification.truth import Truth
 
 
-def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> float:
+def allowance(program: Form, truth: Truth, text: TextOptions = PLAIN) -> float:
     """The bound in units: `depth`, one for the constants, one for quaternions, those of a sine, whose last place is a unit or
     less, and one where there is an atan2, which may be off by two. The angle of a joint that follows is computed, and
     off by as many as it has radians, which all that it turns takes over.
@@ -51,12 +51,12 @@ def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> floa
     return float(program.depth + 1 + bool(program.quaternions) + angle + printer().ulps[text.trig] + turned) * larger
 
 
-def differs(program: Program, truth: Truth) -> bool:
+def differs(program: Form, truth: Truth) -> bool:
     """Whether its method's answer is a difference of larger terms. Its smaller entries are then no better than its largest."""
     return program.function not in PREPARING and methods.find(program.method).differs(truth.mechanism)
 
 
-def check_floating(program: Program, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN) -> Check:
+def check_floating(program: Form, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN) -> Check:
     """The largest error of `run` (the compiled function) over all states and results, in units of round-off.
 
     An answer that loses its digits is not judged. There are five cases. The bound is more than `symgen.reals.LOST` of the terms,
@@ -110,7 +110,7 @@ def _too_large(exact: Array, found: Array, real: str) -> bool:
                for ball, sign in zip(exact[at], found[at], strict=True))
 
 
-def _swamped(program: Program, truth: Truth, name: str, broken: Array, allowed: float, text: TextOptions) -> float:
+def _swamped(program: Form, truth: Truth, name: str, broken: Array, allowed: float, text: TextOptions) -> float:
     """How many round-offs of an answer are allowed, where these are all of it at every state that is `broken`; else 0.
 
     A step of dynamics at which a light link is torn away has such stages.
@@ -125,7 +125,7 @@ def _swamped(program: Program, truth: Truth, name: str, broken: Array, allowed: 
     return least if least * REALS[program.real].eps >= 1 else 0.0
 
 
-def _singular(program: Program, truth: Truth, broken: Array, allowed: float) -> float:
+def _singular(program: Form, truth: Truth, broken: Array, allowed: float) -> float:
     """How many round-offs of M's inverse are allowed, where a matrix so near to M is singular; else 0.
 
     Whoever divides by its pivots may then divide by next to nothing, or take its logarithm. It counts only if M is so at every

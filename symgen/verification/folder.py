@@ -12,7 +12,7 @@ from symgen.errors import ArgumentError, DescriptionError, SymgenError
 from symgen.functions import USUAL
 from symgen.mechanism import Mechanism
 from symgen.names import named, nearest
-from symgen.options import GPU, NORMAL, Links, ProgramOptions, TextOptions, names_of
+from symgen.options import AUTO, GPU, NORMAL, Links, ProgramOptions, TextOptions, names_of
 
 LARGEST_FILE = 50_000_000
 """Bytes of a file that is read at all."""
@@ -58,7 +58,8 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
                                  task_rows=_word(chosen.get("task_rows")), contact=_words(chosen.get("contact")),
                                  effort=_word(chosen.get("effort")) or NORMAL,
                                  parameters=names_of(_words(chosen.get("parameter"))),
-                                 baumgarte=bool(chosen.get("baumgarte"))).guarded(bool(chosen.get("checked")))
+                                 baumgarte=bool(chosen.get("baumgarte")),
+                                 form=_word(chosen.get("form")) or AUTO).guarded(bool(chosen.get("checked")))
         printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
                               wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")),
                               batch=bool(chosen.get("batch")))

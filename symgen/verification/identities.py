@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from symgen.functions import FUNCTIONS, USUAL
-from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS, loses
+from symgen.recursion import Form
 from symgen.reference.precision import Array
 from symgen.verification import derivative_identities
 from symgen.verification.algebra import TOLERANCE, centres
@@ -226,7 +226,7 @@ def companions(function: str, mechanism: Mechanism) -> tuple[str, ...]:
     return tuple(name for name in next(found, ()) if name != function)
 
 
-def check_identities(programs: Mapping[str, Program], compiled: Mapping[str, Runner] | None, truth: Truth,
+def check_identities(programs: Mapping[str, Form], compiled: Mapping[str, Runner] | None, truth: Truth,
                      text: TextOptions = PLAIN, lost: Collection[str] = ()) -> Iterator[Check]:
     """Every identity whose functions are there, over the balls and then, where it makes sense, over the compiled C.
 
@@ -255,7 +255,7 @@ def check_identities(programs: Mapping[str, Program], compiled: Mapping[str, Run
             yield replace(found, unjudged=f"{open_} loses its digits here", lost=beyond) if open_ else found
 
 
-def _exactly(programs: Mapping[str, Program], truth: Truth) -> Functions:
+def _exactly(programs: Mapping[str, Form], truth: Truth) -> Functions:
     return Functions({f: over(truth.scalars, program) for f, program in programs.items()}, truth.balls, truth, True)
 
 

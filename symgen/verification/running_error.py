@@ -17,18 +17,19 @@ from symgen.functions import CLOSED, FUNCTIONS, PREPARING, Function
 from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS
+from symgen.recursion import Form, Recursion
 from symgen.reference.precision import Array
 from symgen.verification.sizes import LEAST, largest
 from symgen.verification.truth import Truth
 
 
-def bounds(program: Program, truth: Truth, text: TextOptions = PLAIN) -> dict[str, Array]:
+def bounds(program: Form, truth: Truth, text: TextOptions = PLAIN) -> dict[str, Array]:
     """How far each entry of each result may be off, (count, …), in units of eps; infinite where nothing is known.
 
     For derivatives, what is made of parameters and what loops keep, whose closed states no real type holds: what has natural
     sizes of its own is measured against those, and nothing is given here.
     """
-    if not _by_rows(program, truth):
+    if isinstance(program, Recursion) or not _by_rows(program, truth):
         return {}
     key = (program.function, program.method, program.real, text.trig)
     if key not in truth.bounds or truth.bounds[key][0] is not program:
@@ -36,12 +37,12 @@ def bounds(program: Program, truth: Truth, text: TextOptions = PLAIN) -> dict[st
     return truth.bounds[key][1]
 
 
-def units(program: Program, truth: Truth) -> dict[str, Array]:
+def units(program: Form, truth: Truth) -> dict[str, Array]:
     """One for each entry of a derivative's results: the size of an answer that is zero, in SI units."""
     return {port.name: np.ones((truth.count, *port.shape)) for port in program.outputs} if _by_rows(program, truth) else {}
 
 
-def _by_rows(program: Program, truth: Truth) -> bool:
+def _by_rows(program: Form, truth: Truth) -> bool:
     """Whether it has no natural size: a derivative, what is made of parameters, and what loops keep."""
     if program.function not in FUNCTIONS:
         return False

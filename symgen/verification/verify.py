@@ -16,17 +16,19 @@ from math import inf
 from os import PathLike
 
 from symgen.backends import printer, wrapper
+from symgen.backends._backend import unrolled
 from symgen.backends._target import Target
 from symgen.certificate import checked_floors
 from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.errors import ArgumentError, BuildError
 from symgen.functions import BY_DEFAULT, FUNCTIONS, PREPARING, USUAL
-from symgen.ir import Bound, Program
+from symgen.ir import Bound
 from symgen.mechanism import Mechanism
-from symgen.options import GPU, HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
+from symgen.options import AUTO, GPU, HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
 from symgen.programs import making
 from symgen.programs.making import Progress
+from symgen.recursion import Form
 from symgen.verification.adjusted import given
 from symgen.verification.algebra import check_algebra
 from symgen.verification.blocks import check_blocks
@@ -62,6 +64,7 @@ def verify(
     checked: bool = False,
     parameters: Names = (),
     baumgarte: bool = False,
+    form: str = AUTO,
     seed: int = 0,
     compiled: bool = True,
     progress: Progress | None = None,
@@ -72,7 +75,7 @@ def verify(
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
                              jacobian_order=jacobian_order, task_rows=task_rows, contact=contact, effort=effort,
-                             parameters=names_of(parameters), baumgarte=baumgarte).guarded(checked)
+                             parameters=names_of(parameters), baumgarte=baumgarte, form=form).guarded(checked)
     text = TextOptions(trig, checked=checked)
     wanted = making.requested(mechanism, functions, payload)
     why = {name: making.refusal(mechanism, name, payload) for name in FUNCTIONS}
@@ -81,7 +84,7 @@ def verify(
     made, beyond = making.one_by_one(mechanism, functions, options, progress)
     programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
     refused |= beyond
-    helpers: dict[str, Program] = {}
+    helpers: dict[str, Form] = {}
     if functions is not None:   # so that a function alone is checked by an identity too
         for other in dict.fromkeys(other for name in programs for other in companions(name, mechanism)):
             if other not in programs and making.refusal(mechanism, other, payload) is None:
@@ -93,9 +96,9 @@ def verify(
     return replace(report, refused=refused)
 
 
-def verify_folder(folder: Folder, programs: Mapping[str, Program], floors: Floors, states: int = 16, *, seed: int = 0,
+def verify_folder(folder: Folder, programs: Mapping[str, Form], floors: Floors, states: int = 16, *, seed: int = 0,
                   compiled: bool = True, progress: Progress | None = None,
-                  helpers: Mapping[str, Program] | None = None) -> Report:
+                  helpers: Mapping[str, Form] | None = None) -> Report:
     """The functions of a folder, as they lie in it: read, compiled with the folder's own headers, run. `programs` are theirs,
     and `floors` the certified bounds of their divisors. `helpers` are others of the same folder, which are not judged.
     """
@@ -106,14 +109,14 @@ def verify_folder(folder: Folder, programs: Mapping[str, Program], floors: Floor
 
 def verify_programs(
     mechanism: Mechanism,
-    programs: Mapping[str, Program],
+    programs: Mapping[str, Form],
     options: ProgramOptions | None = None,
     text: TextOptions = PLAIN,
     *,
     states: int = 16,
     seed: int = 0,
     compiled: bool = True,
-    helpers: Mapping[str, Program] | None = None,
+    helpers: Mapping[str, Form] | None = None,
     sources: Mapping[str, str] | None = None,
     blocks: Mapping[str, str] | None = None,
     device: Mapping[str, str] | None = None,
@@ -195,12 +198,14 @@ def verify_programs(
 
     if text.batch:
         _tell(progress, "many states", len(checks), total)
-        own = printer().batches(programs, target, floors)
-        checks += check_blocks(programs, blocks or own, own, headers, target, truth, runners if compiled else {},
+        plain = unrolled(programs)
+        own = printer().batches(plain, target, floors)
+        checks += check_blocks(plain, blocks or own, own, headers, target, truth, runners if compiled else {},
                                "the function of one state does not compile" if broken else UNCOMPILED)
     if GPU in text.wrap:
-        own = wrapper(GPU).files(programs, target, floors)
-        checks += check_device(programs, device or own, own, target, floors)
+        plain = unrolled(programs)
+        own = wrapper(GPU).files(plain, target, floors)
+        checks += check_device(plain, device or own, own, target, floors)
     _tell(progress, "identities", len(checks), total)
     lost = {check.subject.partition("=")[0] for check in checks if check.lost}
     for found in check_identities(everything, runners or None, truth, text, lost):
