@@ -66,7 +66,7 @@ ROOMS: dict[str, str] = {
     "machine": "backends certificate derivatives description errors functions ir mechanism names options programs reals "
                "recursion reference shelf",
     "verification": "backends certificate closures derivatives description errors functions ir joints machine mechanism methods "
-                    "names options programs readback reals reference tables",
+                    "names options programs readback reals recursion reference tables",
     "proof": "backends certificate derivation derivatives description errors functions ir machine mechanism options programs "
              "reals reference tables verification",
     "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "

@@ -102,7 +102,8 @@ class _Reader:
             step = steps[part.symbol]
             alone = as_function(step, self.recursion.function)
             angles = any(alone.rows[i].op in ("sin", "cos") for i in computed(alone))
-            differences = Matcher(alone, part, self.name, together if angles else 0).differences()
+            named = part._replace(symbol=self.symbol)   # by which its sines are called, too
+            differences = Matcher(alone, named, self.name, together if angles else 0).differences()
             found += [f"{part.symbol}: {sentence}" for sentence in differences]
             parts[part.symbol] = Part(step, alone)
         return parts

@@ -18,6 +18,7 @@ from symgen.errors import BuildError
 from symgen.ir import Bound, Program
 from symgen.machine.compilers import find_compiler
 from symgen.reals import REALS
+from symgen.recursion import Form
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Results, Runner
 
@@ -36,13 +37,13 @@ def require_compiler() -> None:
     find_compiler()
 
 
-def texts(programs: Mapping[str, Program], target: Target, floors: Mapping[str, Mapping[int, Bound]]) -> dict[str, str]:
+def texts(programs: Mapping[str, Form], target: Target, floors: Mapping[str, Mapping[int, Bound]]) -> dict[str, str]:
     """The C of every Program by function, as the backend prints it."""
-    return {name: printer().source(program, target, floors[name]) for name, program in programs.items()}
+    return {name: printer().source(program, target, floors.get(name)) for name, program in programs.items()}
 
 
 def compiled_runners(
-    programs: Mapping[str, Program], printed: Mapping[str, str], headers: Mapping[str, str], target: Target
+    programs: Mapping[str, Form], printed: Mapping[str, str], headers: Mapping[str, str], target: Target
 ) -> dict[str, Runner]:
     """One callable per function, from the texts `printed`.
 
@@ -92,8 +93,8 @@ def preprocessed(printed: Mapping[str, str], headers: Mapping[str, str], target:
         return found
 
 
-def _level(program: Program) -> str:
-    return "-O0" if len(program.rows) > LONG else "-O1"
+def _level(program: Form) -> str:
+    return "-O0" if isinstance(program, Program) and len(program.rows) > LONG else "-O1"
 
 
 def _run(folder: Path, arguments: list[str], made: str) -> str:
@@ -105,14 +106,16 @@ def _run(folder: Path, arguments: list[str], made: str) -> str:
     return made
 
 
-def _runner(program: Program, call: Any) -> Runner:
+def _runner(program: Form, call: Any) -> Runner:
     real = np.dtype(REALS[program.real].numpy)
     call.restype = None
 
     def run(arguments: Mapping[str, Array]) -> Results:
         count = len(arguments[program.inputs[0].name])
         buffers = {port.name: np.zeros(port.size + _MARGIN, dtype=real) for port in (*program.inputs, *program.outputs)}
-        pointers = [ctypes.c_void_p(buffer.ctypes.data) for buffer in buffers.values()]
+        work = np.full(printer().work(program) + _MARGIN, np.nan, dtype=real)
+        given = [*buffers.values(), *([work] if printer().work(program) else [])]
+        pointers = [ctypes.c_void_p(buffer.ctypes.data) for buffer in given]
         results = {port.name: np.zeros((count, port.size), dtype=real) for port in program.outputs}
         for state in range(count):
             for port in program.inputs:

@@ -6,21 +6,26 @@ from collections.abc import Mapping
 
 from symgen.backends import printer
 from symgen.backends._target import Target
-from symgen.ir import Bound, Program
+from symgen.ir import Bound
+from symgen.recursion import Form, Recursion
 from symgen.verification.report import Check
 
 
-def check_text(program: Program, text: str, label: str, target: Target, header: str = "", sincos: str = "",
+def check_text(program: Form, text: str, label: str, target: Target, header: str = "", sincos: str = "",
                checked: Mapping[int, Bound] | None = None, seen: str = "") -> Check:
-    """Counts the differences that `symgen.readback.rows.compare` finds; the first one is the detail.
+    """Counts the differences that `symgen.readback.rows.compare`, or that of `looped`, finds; the first one is the detail.
 
     `text` is NAME_<function>.c; `header` and `sincos`, when given, are NAME.h and NAME_sincos.h; `checked` and `seen` as
     `symgen.readback.rows.compare` has them. NAME_sincos.h is no Program: its words must be those that are printed now.
     """
+    from symgen.readback import looped
     from symgen.readback.disguise import disguises, without_comments
     from symgen.readback.rows import compare
 
-    differences = compare(program, text, header, checked, seen)
+    if isinstance(program, Recursion):
+        differences = looped.compare(program, text, header, seen)
+    else:
+        differences = compare(program, text, header, checked, seen)
     differences += [f"{target.sincos}: {sentence}" for sentence in disguises(sincos)]
     if sincos and without_comments(sincos).split() != without_comments(printer().sincos(program.real, target)).split():
         differences.append(f"{target.sincos} is not the sine and cosine that symgen prints")
