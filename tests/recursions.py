@@ -64,7 +64,9 @@ def _positions(kind: Kind, real: str) -> Program:
     if kind.name != "sliding":
         angle = b.op("add", angle, b.input(1, 0), name="angle")
     s, c = b.op("sin", angle, name="s"), b.op("cos", angle, name="c")
-    length = b.input(1, kind.nq - 1) if kind.name != "turning" else b.input(0, 1)
+    length = b.input(0, 1) if kind.name == "turning" else b.input(1, kind.nq - 1)
+    if kind.name == "pair":
+        length = b.op("sin", length)
     x = b.op("add", b.input(2, 1), b.op("mul", length, c))
     y = b.op("add", b.input(2, 2), b.op("mul", b.input(0, 0), s))
     return b.program([Port(CARRIED, (3,), (angle, x, y)), Port(KEPT, (2,), (s, c))])

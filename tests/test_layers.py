@@ -55,18 +55,18 @@ ROOMS: dict[str, str] = {
     "passes": "errors ir",
     "looping": "derivation drives errors functions ir joints mechanism methods options passes recursion",
     "differentiation": "derivation derivatives errors functions ir joints passes",
-    "programs": "derivation derivatives description differentiation errors functions ir mechanism methods names options "
-                "passes reals reference shelf",
+    "programs": "derivation derivatives description differentiation errors functions ir looping mechanism methods names options "
+                "passes reals recursion reference shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
     "readback": "errors functions ir reals recursion",
     "backends": "derivatives errors functions ir names options reals recursion version",
     # what is known of it, and what a machine makes of it
     "certificate": "backends derivation derivatives description errors functions ir joints mechanism options programs reals "
-                   "reference",
+                   "recursion reference",
     "machine": "backends certificate derivatives description errors functions ir mechanism names options programs reals "
                "recursion reference shelf",
     "verification": "backends certificate closures derivatives description errors functions ir joints machine mechanism methods "
-                    "names options programs readback reals reference tables",
+                    "names options programs readback reals recursion reference tables",
     "proof": "backends certificate derivation derivatives description errors functions ir machine mechanism options programs "
              "reals reference tables verification",
     "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "
@@ -77,16 +77,16 @@ ROOMS: dict[str, str] = {
     "report": "backends derivation disk drives errors functions joints loops mechanism methods poses programs reference tables "
               "verification version",
     "dask": "errors functions ir machine",
-    "delivery": "backends certificate derivatives description disk errors functions ir machine mechanism names options programs "
-                "proof reals reference tables verification version",
+    "delivery": "backends certificate derivatives description disk errors functions ir machine mechanism names options "
+                "programs proof reals recursion reference tables verification version",
     # the C on other engines
     "jax": "backends derivation derivatives description errors functions ir machine mechanism names options programs reals "
            "shelf",
     # what a user types
     "reproduce": "description disk errors machine measuring mechanism names options pictures poses programs reference "
                  "version",
-    "commands": "certificate delivery description errors functions inspection ir machine measuring mechanism names options "
-                "pictures programs proof report reproduce tables",
+    "commands": "certificate delivery description errors functions inspection machine measuring mechanism names options "
+                "pictures programs proof recursion report reproduce tables",
     "cli": "commands errors machine names version",
     "__main__": "cli",
     "symgen": "delivery description errors inspection ir machine mechanism programs verification version",

@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
+import symgen
 from symgen.backends import _looped, c99
 from symgen.errors import RequestError
+from symgen.looping import recursing
 from symgen.options import TRIG, TextOptions
 from symgen.readback.looped import compare
 from symgen.recursion import Recursion, evaluate
+from symgen.verification.compiled import preprocessed
+from symgen.verification.text import check_text
 from tests.c_programs import DOUBLES
 from tests.recursions import TOYS, mixed, sizes
 from tests.test_c99 import WARNINGS
@@ -246,3 +250,31 @@ def test_what_cannot_be_printed_is_refused() -> None:
         c99.source(recursion, c99.Target("arm", sizes(recursion), TextOptions(checked=True)))
     with pytest.raises(RequestError, match="leave out --batch"):
         c99.BACKEND.texts({"gravity_force": recursion}, c99.Target("arm", sizes(recursion), TextOptions(batch=True)))
+
+
+@pytest.mark.parametrize("trig", TRIG)
+def test_what_the_preprocessor_sees_is_the_recursion(trig: str) -> None:
+    recursion = TOYS["tree of three classes"]()
+    own, function = target(recursion, trig), recursion.function
+    headers, text = c99.headers({function: recursion}, own), c99.source(recursion, own)
+    for slip, count in (("", 0), ("before[k]*own[k]", 1)):
+        slipped = text.replace(slip, "before[k] + own[k]") if slip else text
+        (seen,) = preprocessed({function: slipped}, headers, own).values()
+        sincos = headers.get(own.sincos, "")
+        assert check_text(recursion, slipped, "toy", own, headers[own.header], sincos, seen=seen).error == count
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics=newton_euler", "forward_dynamics=riccati"])
+@pytest.mark.parametrize("robot", ["panda", "scara", "quadruped", "two_pandas_bar"])
+def test_robots(tmp_path: Path, robot: str, function: str) -> None:
+    """Chains of one class and of two, a tree, and a base that is free."""
+    mechanism, (name, _, method) = symgen.load(robot), function.partition("=")
+    found = recursing.recursion(mechanism, name, method)
+    own = c99.Target("arm", mechanism.sizes)
+    headers, text = c99.headers({name: found}, own), c99.source(found, own)
+    for file, content in (headers | {"function.c": text}).items():
+        (tmp_path / file).write_text(content)
+    library = shared(tmp_path / "function.c", "-O2")
+    for state in states(found, 3):
+        assert called(library, found, state) == evaluate(found, state, DOUBLES)
+    assert compare(found, text, headers[own.header]) == []

@@ -34,9 +34,9 @@ def parameters(program: Form | Outline, target: Target) -> dict[str, str]:
 
 
 def turns(program: Form, target: Target) -> bool:
-    """Whether a function includes NAME_sincos.h. A loop over links does for one angle, too: there it is one a link."""
+    """Whether a function includes NAME_sincos.h."""
     if isinstance(program, Recursion):
-        return target.text.trig in ("auto", "inline") and any(early(step) for step in steps_of(program))
+        return any(turns(step, target) for step in steps_of(program))
     if target.text.trig == "auto":
         return bool(together(program))
     return target.text.trig == "inline" and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))
@@ -144,7 +144,7 @@ def function(program: Program, target: Target, floors: Mapping[int, Bound], part
     read = {program.rows[i].value[0] for i in live if program.rows[i].op == "input"}
     before = writer.statements(first)   # what is checked first of all
     if turn and turn.lanes:
-        angled = early(program)   # those of `together`
+        angled = together(program)
         writer.turned([rows[0] for rows in angled], _checks.ancestors(program, [row for rows in angled for row in rows]))
     # In parts, what takes sines of arguments stands first, so that the angles are not read late.
     soon = [] if part is None else writer.statements(_checks.ancestors(program, sines))

@@ -15,11 +15,11 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from symgen.backends import _checks, _definition, _sincos, render
+from symgen.backends import _definition, _sincos, render
 from symgen.backends._c_text import WIDTH, C
 from symgen.backends._ports import operations_text
 from symgen.backends._target import Target
-from symgen.backends._writer import Turn, live_rows
+from symgen.backends._writer import Turn
 from symgen.errors import RequestError
 from symgen.ir import POSITIONS, Program
 from symgen.reals import REALS
@@ -140,15 +140,14 @@ class _Text:
 
     def _lanes(self) -> int:
         """How many angles a loop over them takes, the same in all steps of the file."""
-        most = max((len(_definition.early(step)) for step in self.steps.values()), default=0)
+        turned = [step for step in self.steps.values() if _definition.turns(step, self.target)]
+        most = max((len(_definition.together(step)) for step in turned), default=0)
         return _sincos.lanes(most, self.recursion.real) if self.target.text.trig == "auto" else 0
 
     def _turn(self, step: Program, lanes: int) -> Turn | None:
-        name, trig = self.target.name, self.target.text.trig
-        if trig not in ("auto", "inline") or not _checks.angles(step, live_rows(step)):
-            return None
-        function = f"{name}_sincos"
-        return Turn(f"{name}_turns", function, f"{name}_ANGLES", lanes) if lanes else Turn(f"{name}_pair", function)
+        """Where a step has its sines from. Of one angle <math.h> serves as well as a loop over a single one."""
+        turn = _definition.turn_of(step, self.target)
+        return turn._replace(lanes=lanes) if turn and turn.lanes else turn
 
     # -- tables ----------------------------------------------------------------------------------------------------------------
 

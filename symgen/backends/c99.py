@@ -144,7 +144,7 @@ def sincos(real: str, target: Target) -> str:
 BACKEND = Printer(
     name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
     definition=definition, parts=parts, batches=batches, is_cut=is_cut, driver=driver, lanes=_lanes.lanes,
-    apart=apart, work=work,
+    work=work, apart=apart,
     adjustable=_adjustable.files, assembling=_assembling.files,
     assembly=_assembling.facts,
     ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,

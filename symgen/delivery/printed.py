@@ -82,14 +82,20 @@ def _given_name(command: str) -> str | None:
 def _left_out(folder: Folder, programs: Iterable[str], manifest: Mapping[str, Any]) -> dict[str, str]:
     """Why the other functions are not there. A reason that is not recorded so may lie in the methods, which are then asked."""
     why = left_out(folder.mechanism, programs, folder.options.payload)
-    recorded = json.dumps(manifest.get("not_modelled"), ensure_ascii=False)
     for function, text in why.items():
-        if json.dumps(text.removeprefix(function).strip(), ensure_ascii=False)[1:-1] not in recorded:
+        if text.removeprefix(function).strip() not in _recorded(manifest, function):
             try:
                 making.shaped(folder.mechanism, function, None, folder.options)
             except SymgenError as error:
                 why[function] = str(error)
     return why
+
+
+def _recorded(manifest: Mapping[str, Any], function: str) -> str:
+    """What the manifest says of why a function is not there."""
+    entries = manifest.get("not_modelled")
+    own = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return " ".join(str(entry.get("text")) for entry in own if function in _names(entry.get("functions")))
 
 
 def _unlike(path: Path, wanted: bytes) -> str:

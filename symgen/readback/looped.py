@@ -18,7 +18,7 @@ from symgen.errors import ProgramError
 from symgen.ir import Program
 from symgen.readback import directives, prototypes
 from symgen.readback.literals import Number, literal, nearest, opposite
-from symgen.readback.owed import computed, shapes
+from symgen.readback.owed import shapes
 from symgen.readback.parsing import INDEX, Units, part_of, units
 from symgen.readback.prototypes import Parameter
 from symgen.readback.rows import Matcher
@@ -101,8 +101,9 @@ class _Reader:
                 continue
             step = steps[part.symbol]
             alone = as_function(step, self.recursion.function)
-            angles = any(alone.rows[i].op in ("sin", "cos") for i in computed(alone))
-            differences = Matcher(alone, part, self.name, together if angles else 0).differences()
+            looped = any(statement.kind == "array" for statement in part.statements)
+            named = part._replace(symbol=self.symbol)   # by which its sines are called, too
+            differences = Matcher(alone, named, self.name, together if looped else 0).differences()
             found += [f"{part.symbol}: {sentence}" for sentence in differences]
             parts[part.symbol] = Part(step, alone)
         return parts

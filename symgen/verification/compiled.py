@@ -18,7 +18,7 @@ from symgen.errors import BuildError
 from symgen.ir import Bound, Program
 from symgen.machine.compilers import find_compiler
 from symgen.reals import REALS
-from symgen.recursion import Form, Recursion
+from symgen.recursion import Form
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Results, Runner
 
@@ -39,7 +39,7 @@ def require_compiler() -> None:
 
 def texts(programs: Mapping[str, Form], target: Target, floors: Mapping[str, Mapping[int, Bound]]) -> dict[str, str]:
     """The C of every Program by function, as the backend prints it."""
-    return {name: printer().source(program, target, floors[name]) for name, program in programs.items()}
+    return {name: printer().source(program, target, floors.get(name)) for name, program in programs.items()}
 
 
 def compiled_runners(
@@ -114,8 +114,8 @@ def _runner(program: Form, call: Any) -> Runner:
         count = len(arguments[program.inputs[0].name])
         buffers = {port.name: np.zeros(port.size + _MARGIN, dtype=real) for port in (*program.inputs, *program.outputs)}
         work = np.full(printer().work(program) + _MARGIN, np.nan, dtype=real)
-        loops = [ctypes.c_void_p(work.ctypes.data)] if isinstance(program, Recursion) else []
-        pointers = [*(ctypes.c_void_p(buffer.ctypes.data) for buffer in buffers.values()), *loops]
+        given = [*buffers.values(), *([work] if printer().work(program) else [])]
+        pointers = [ctypes.c_void_p(buffer.ctypes.data) for buffer in given]
         results = {port.name: np.zeros((count, port.size), dtype=real) for port in program.outputs}
         for state in range(count):
             for port in program.inputs:

@@ -13,7 +13,7 @@ from symgen.verification.report import Check
 
 def check_text(program: Form, text: str, label: str, target: Target, header: str = "", sincos: str = "",
                checked: Mapping[int, Bound] | None = None, seen: str = "") -> Check:
-    """Counts the differences that `symgen.readback.rows.compare` finds; the first one is the detail.
+    """Counts the differences that `symgen.readback.rows.compare`, or that of `looped`, finds; the first one is the detail.
 
     `text` is NAME_<function>.c; `header` and `sincos`, when given, are NAME.h and NAME_sincos.h; `checked` and `seen` as
     `symgen.readback.rows.compare` has them. NAME_sincos.h is no Program: its words must be those that are printed now.
@@ -22,8 +22,10 @@ def check_text(program: Form, text: str, label: str, target: Target, header: str
     from symgen.readback.disguise import disguises, without_comments
     from symgen.readback.rows import compare
 
-    differences = looped.compare(program, text, header, seen) if isinstance(program, Recursion) else compare(
-        program, text, header, checked, seen)
+    if isinstance(program, Recursion):
+        differences = looped.compare(program, text, header, seen)
+    else:
+        differences = compare(program, text, header, checked, seen)
     differences += [f"{target.sincos}: {sentence}" for sentence in disguises(sincos)]
     if sincos and without_comments(sincos).split() != without_comments(printer().sincos(program.real, target)).split():
         differences.append(f"{target.sincos} is not the sine and cosine that symgen prints")
