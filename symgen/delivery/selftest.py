@@ -18,18 +18,20 @@ from symgen.functions import ASSEMBLE, ASSEMBLING, PREPARING
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
-from symgen.recursion import Form
+from symgen.recursion import Form, Recursion
 from symgen.reference.assembling import APART, assemble, open_states
 from symgen.reference.precision import Array
 from symgen.verification import running_error
 from symgen.verification.adjusted import given
 from symgen.verification.evaluating import over
 from symgen.verification.floating import allowance, differs
+from symgen.verification.long import FORCES, LONG, SOLVES, LongTruth
 from symgen.verification.residuals import RESIDUALS, SOLVED, natural, right, solves
 from symgen.verification.truth import Truth
 
 STATES = 3
 SEED = 7
+FEWER = 1   # of a long robot, whose numbers are many
 ZERO = 1e-30
 """Of what it may be off, an answer is zero but for the last digits of constants."""
 ROUNDING = 1   # unit more: the answer itself is printed in the real type
@@ -37,13 +39,36 @@ ROUNDING = 1   # unit more: the answer itself is printed in the real type
 
 def cases(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions,
           text: TextOptions = PLAIN) -> list[SelfTestCase]:
-    """Three states for every program, fewer where its type has no digits for them; deterministic."""
+    """Three states for every program, fewer where its type has no digits for them, or of a long robot; deterministic."""
+    loops = [form for form in programs.values() if isinstance(form, Recursion) and len(mechanism.joints) > LONG]
+    found = [case for form in loops for case in _of_loops(form, LongTruth(mechanism, FEWER, SEED), text)]
+    programs = {f: program for f, program in programs.items() if program not in loops}
+    return found + (_near(mechanism, programs, options, text) if programs else [])
+
+
+def _near(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions, text: TextOptions) -> list[SelfTestCase]:
+    """Of programs that the reference has time for."""
     anew = given(mechanism, programs, options, SEED)
     truth = Truth(anew.mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench,
                   task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments,
                   described=mechanism, baumgarte=options.baumgarte)
     truth.know({f: over(truth.scalars, program) for f, program in programs.items() if f in PREPARING})
     return [case for program in programs.values() for case in _cases(program, truth, text)] + _starts(mechanism, programs)
+
+
+def _of_loops(form: Recursion, truth: LongTruth, text: TextOptions) -> Iterable[SelfTestCase]:
+    """Of loops over the links of a long robot: nothing of those whose errors nothing here bounds."""
+    if form.function not in FORCES + SOLVES:
+        return
+    exact, bounds = truth.exact(form), truth.bounds(form, text, ROUNDING)
+    for state in range(truth.count):
+        size = float(np.abs(exact[state].astype(float)).max())
+        if not bounds[state] < size:
+            continue
+        yield SelfTestCase(
+            form.function, tuple(tuple(Fraction(x) for x in truth.floats[port.name][state]) for port in form.inputs),
+            (tuple(Fraction(x.ball.str(40, radius=False)) for x in exact[state]),), ((bounds[state],) * len(exact[state]),),
+            (None,))
 
 
 def _starts(mechanism: Mechanism, programs: Mapping[str, Form]) -> list[SelfTestCase]:

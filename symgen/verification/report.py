@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
+from math import isnan
 from typing import Any
 
 from symgen.tables import html_table
@@ -144,7 +145,8 @@ class Report:
         }
 
     def __str__(self) -> str:
-        head = f"{self.robot}: {self.states} states, {self.digits} digits, condition of M up to {self.condition:.1e}, {self.real}"
+        condition = "" if isnan(self.condition) else f" condition of M up to {self.condition:.1e},"
+        head = f"{self.robot}: {self.states} states, {self.digits} digits,{condition} {self.real}"
         lines = [head, "", *_table(self._functions())]
         if self.of("identities"):
             lines += ["", *_table(self._identities())]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import inf
+from math import inf, nan
 from os import PathLike
 
 from symgen.backends import printer, wrapper
@@ -28,7 +28,7 @@ from symgen.mechanism import Mechanism
 from symgen.options import AUTO, GPU, HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
 from symgen.programs import making
 from symgen.programs.making import Progress
-from symgen.recursion import Form
+from symgen.recursion import Form, Recursion
 from symgen.verification.adjusted import given
 from symgen.verification.algebra import check_algebra
 from symgen.verification.blocks import check_blocks
@@ -38,6 +38,7 @@ from symgen.verification.evaluating import Runner, in_machine_reals, over
 from symgen.verification.floating import check_floating
 from symgen.verification.folder import Folder
 from symgen.verification.identities import check_identities, companions
+from symgen.verification.long import DIGITS, LONG, LongTruth, check_long_algebra, check_long_floating
 from symgen.verification.report import Check, Report
 from symgen.verification.text import check_text
 from symgen.verification.truth import Truth
@@ -86,7 +87,8 @@ def verify(
     refused |= beyond
     helpers: dict[str, Form] = {}
     if functions is not None:   # so that a function alone is checked by an identity too
-        for other in dict.fromkeys(other for name in programs for other in companions(name, mechanism)):
+        near = programs.keys() - _far(mechanism, programs).keys()
+        for other in dict.fromkeys(other for name in programs if name in near for other in companions(name, mechanism)):
             if other not in programs and making.refusal(mechanism, other, payload) is None:
                 helpers[other] = making.made(mechanism, other, None, replace(options, effort=NORMAL))
     whole = making.together({**programs, **helpers}, mechanism, options)
@@ -140,10 +142,14 @@ def verify_programs(
     frame = options.frame or (tip(mechanism) if mechanism.frames else None)
     everything = {**(helpers or {}), **programs}
     anew = given(mechanism, everything, options, seed)
-    truth = Truth(anew.mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench,
-                  task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments,
-                  described=mechanism, baumgarte=options.baumgarte)
-    truth.know({f: over(truth.scalars, program) for f, program in everything.items() if f in PREPARING})
+    loops = _far(mechanism, programs)
+    far = LongTruth(mechanism, states, seed) if loops else None
+    truth = None
+    if not loops.keys() >= programs.keys():
+        truth = Truth(anew.mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench,
+                      task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments,
+                      described=mechanism, baumgarte=options.baumgarte)
+        truth.know({f: over(truth.scalars, program) for f, program in everything.items() if f in PREPARING})
     labels = {f: f"{f}={program.method}" for f, program in programs.items()}
     total = 3 * len(programs) + 2
     checks: list[Check] = []
@@ -152,7 +158,9 @@ def verify_programs(
         count = len(anew.parameters)
         what = "1 number that may change at run time was" if count == 1 else f"{count} numbers that may change at run time were"
         notes.append(f"{what} drawn once, and the robot described with {'it' if count == 1 else 'them'}")
-    if truth.indefinite:
+    if far is not None:
+        notes.append(f"so long a robot: {', '.join(loops)} judged at {far.count} states, by forces that are summed part by part")
+    if truth is not None and truth.indefinite:
         notes.append(f"the declared inertias give an M that is not positive at {truth.indefinite} of {states} states; "
                      "its functions are compared all the same")
 
@@ -160,7 +168,10 @@ def verify_programs(
         if function in PREPARING:   # judged by what is made of it
             continue
         _tell(progress, f"algebra of {function}", len(checks), total)
-        checks.append(check_algebra(program, truth, labels[function]))
+        if far is not None and function in loops:
+            checks.append(check_long_algebra(loops[function], far, labels[function]))
+        elif truth is not None:
+            checks.append(check_algebra(program, truth, labels[function]))
 
     target = Target(name or mechanism.name, mechanism.sizes, text)
     floors = floors or checked_floors(mechanism, everything, options, text)
@@ -192,11 +203,13 @@ def verify_programs(
         _tell(progress, f"floating point of {function}", len(checks), total)
         if broken:
             checks.append(Check("floating", labels[function], inf, 0.0, " eps", broken))
-        else:
-            found = check_floating(program, runners[function], truth, labels[function], text)
-            checks.append(found if compiled or found.unjudged else replace(found, unjudged=UNCOMPILED))
+        elif far is not None and function in loops:
+            found = check_long_floating(loops[function], runners[function], far, labels[function], text)
+            checks.append(_uncompiled(found, compiled))
+        elif truth is not None:
+            checks.append(_uncompiled(check_floating(program, runners[function], truth, labels[function], text), compiled))
 
-    if text.batch:
+    if text.batch and truth is not None:
         _tell(progress, "many states", len(checks), total)
         plain = unrolled(programs)
         own = printer().batches(plain, target, floors)
@@ -208,13 +221,26 @@ def verify_programs(
         checks += check_device(plain, device or own, own, target, floors)
     _tell(progress, "identities", len(checks), total)
     lost = {check.subject.partition("=")[0] for check in checks if check.lost}
-    for found in check_identities(everything, runners or None, truth, text, lost):
-        checks.append(found if compiled or found.unjudged or not found.unit else replace(found, unjudged=UNCOMPILED))
+    near = {f: form for f, form in everything.items() if f not in loops}
+    for found in check_identities(near, {f: run for f, run in runners.items() if f in near} or None, truth, text, lost
+                                  ) if truth is not None else ():
+        checks.append(_uncompiled(found, compiled or not found.unit))
     _tell(progress, "done", total, total)
+    digits, condition = (DIGITS, nan) if truth is None else (truth.digits, truth.condition)
     return Report(
-        mechanism.name, options.real, states, truth.digits, truth.condition, tuple(checks),
+        mechanism.name, options.real, states if far is None or truth is not None else far.count, digits, condition, tuple(checks),
         {labels[f]: program.cost for f, program in programs.items()}, notes=tuple(notes),
     )
+
+
+def _far(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, Recursion]:
+    """Those that the reference has no time for: loops over the links of a long robot."""
+    return {f: form for f, form in programs.items() if isinstance(form, Recursion) and len(mechanism.joints) > LONG}
+
+
+def _uncompiled(found: Check, compiled: bool) -> Check:
+    """The same; where its C was not compiled it is not judged."""
+    return found if compiled or found.unjudged else replace(found, unjudged=UNCOMPILED)
 
 
 def _some(states: int) -> None:
