@@ -16,7 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
+from operator import itemgetter
 from typing import Any
 
 from symgen.bodies import Body as Body
@@ -335,7 +336,14 @@ class Mechanism:
 
     def children(self, body: int) -> tuple[int, ...]:
         """Indices of the bodies whose joint sits on `body` (-1: the base), ascending."""
-        return tuple(i for i, joint in enumerate(self.joints) if joint.parent == body)
+        return self._children.get(body, ())
+
+    @cached_property
+    def _children(self) -> dict[int, tuple[int, ...]]:
+        found: dict[int, tuple[int, ...]] = {}
+        for parent, several in groupby(sorted((joint.parent, i) for i, joint in enumerate(self.joints)), key=itemgetter(0)):
+            found[parent] = tuple(i for _, i in several)
+        return found
 
     def joint_index(self, name: str) -> int:
         """Index of a joint by name; RequestError names the nearest when there is none."""

@@ -56,7 +56,6 @@ def loss(mechanism: Mechanism, payload: str | None) -> Loss | None:
     """What makes M singular in every state, else None (see `symgen.reference.regularity`)."""
     from symgen.reference import regularity
 
-    refuse_many_joints(mechanism)   # before minutes of ball arithmetic
     known = shelf.find("loss", mechanism.content, payload)
     if known is not None:
         return regularity.Loss(**known["lost"]) if known["lost"] else None
@@ -112,6 +111,7 @@ def _asked_for(function: str) -> None:
 
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
     """`program` of a mechanism, with all that changes it in one piece."""
+    refuse_many_joints(mechanism)
     for link in (*options.frames, *names_of(options.payload), *options.wrenches):
         mechanism.frame(link)
     closing.settled(mechanism, options.baumgarte)

@@ -12,8 +12,11 @@ from fractions import Fraction
 from sys import float_info
 from typing import Any
 
+import numpy as np
+
 from symgen.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
+from symgen.reference.motion import Carried, Motion
 from symgen.reference.pivots import pivots
 from symgen.reference.precision import arb
 from symgen.reference.states import draw_states
@@ -25,6 +28,10 @@ NOTHING = Fraction(1, 10**100)
 """A ball that holds zero and nothing above this part of all the inertia about the joint's origin is taken for zero."""
 DOUBLINGS = 4
 STATES = 2
+MANY = 100
+"""Joints beyond which it is looked first whether every joint moves inertia of its own."""
+CLEAR = 1e-18
+"""Of all the inertia that there may be about a joint, what is certainly more than LEAST_PIVOT in double."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,8 @@ def loss(mechanism: Mechanism, payload: str | None = None) -> Loss | None:
     Going from the leaves to the base, it is the first joint that feels no inertia once all joints after it are free: a
     massless moving leaf, or a joint whose motion another one undoes. A `payload` (a link's name) counts as a load.
     """
+    if len(mechanism.joints) > MANY and payload is None and _plainly_regular(mechanism):
+        return None
     digits = DIGITS + 5 * mechanism.longest // 4
     states = draw_states(mechanism, STATES, seed=1, payload=payload)
     losses: list[Loss] = []
@@ -77,6 +86,34 @@ def loss(mechanism: Mechanism, payload: str | None = None) -> Loss | None:
         assert found is not None
         losses.append(found)
     return min(losses, key=lambda one: (one.feels is not None, -(one.feels or 0.0), mechanism.joint_index(one.joint)))
+
+
+def _plainly_regular(mechanism: Mechanism) -> bool:
+    """Whether M is regular since no matter is negative and every joint moves some of its own: a pivot is no less than that, D_k ≥
+    H_kᵀ M_k H_k. In a time that grows with the robot, in double; False says nothing.
+    """
+    if mechanism.coupled:
+        return False
+    motion = Motion(mechanism)
+    own: list[list[Carried]] = [[] for _ in mechanism.bodies]
+    for part in motion.parts():
+        principal = np.linalg.eigvalsh(part.inertia)
+        if part.mass < 0 or principal.min() < 0 or principal.sum() < 2 * principal.max():
+            return False
+        own[part.body].append(part)
+    reach = sum(float(np.linalg.norm(shift)) for _, shift in motion.poses) + len(mechanism.joints)   # a metre a slide
+    whole = sum(float(part.mass) * (reach + float(np.linalg.norm(part.centre)))**2 + float(np.trace(part.inertia))
+                for parts in own for part in parts)
+    for i, (joint, parts) in enumerate(zip(mechanism.joints, own, strict=True)):
+        columns = motion.twists(i, np.eye(3))
+        turning, sliding = (np.stack([np.broadcast_to(one[of], 3) for one in columns], axis=-1) for of in (0, 1))
+        felt = np.eye(len(columns)) * float(joint.drive.armature)
+        for part in parts:
+            moved = sliding + np.cross(turning, part.centre, axisa=0, axisc=0)
+            felt = felt + float(part.mass) * moved.T @ moved + turning.T @ part.inertia @ turning
+        if not np.linalg.eigvalsh(felt).min() > CLEAR * whole:
+            return False
+    return True
 
 
 def _loss_at(reference: Reference, q: Any, load: Any, digits: int) -> Loss | None:

@@ -22,24 +22,20 @@ NEARLY_PARALLEL = 0.01
 
 
 MOST_JOINTS = 5000
-"""Joints that move, of a robot that C is made of. The sine and cosine of each, and a few rows that use them, already take half
-of the 100 000 rows that a Program may have; to work out the frames of more takes minutes in which nothing is said.
+"""Joints that move, of a robot with rows for every link. The sine and cosine of each, and a few rows that use them, already take
+half of the 100 000 rows that a Program may have.
 """
 
 
 def refuse_many_joints(mechanism: Mechanism) -> None:
     """MechanismError for more than `MOST_JOINTS`."""
     if len(mechanism.joints) > MOST_JOINTS:
-        raise MechanismError(f"{mechanism.name}: {len(mechanism.joints)} joints move, and symgen makes C of at most "
-                             f"{MOST_JOINTS}; lock joints that do not matter with --lock, or give a smaller robot")
+        raise MechanismError(f"{mechanism.name}: {len(mechanism.joints)} joints move, and symgen writes rows for at most "
+                             f"{MOST_JOINTS}; take --form looped, or lock joints that do not matter with --lock")
 
 
 def reframe(mechanism: Mechanism) -> Model:
-    """The model of `mechanism` in the chosen frames; `Link.placement` records where they sit in the declared ones.
-
-    Raises MechanismError for more than `MOST_JOINTS`.
-    """
-    refuse_many_joints(mechanism)
+    """The model of `mechanism` in the chosen frames; `Link.placement` records where they sit in the declared ones."""
     return _reframed(mechanism.uncoupled, k.digits())
 
 
