@@ -62,6 +62,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
                    "tests/test_inspection_forms.py -k arm"),
     **dict.fromkeys(("backends/lanes", "machine/arrays", "machine/many", "readback/lanes", "verification/blocks"),
                     ("tests/test_many_states.py",)),
+    **dict.fromkeys(("backends/looped", "readback/looped", "readback/walking"),
+                    ("tests/test_looped_c.py -k 'not silent and not misra'",)),
     "jax": ("tests/test_jax.py",),
     "joints": (f"{FORTY}'", "tests/test_reference.py"),
     "machine": ("tests/test_image.py tests/test_cost.py", "tests/test_solver.py -k 'not ctrl'",

@@ -29,6 +29,23 @@ def sums(count: int, real: str = "double") -> Recursion:
                            real=real))
 
 
+def idle(real: str = "double") -> Recursion:
+    """In either of two sweeps one class does nothing, or nothing but hand on. The other class has no constants."""
+    b = Builder("gravity_force", [Port(TABLE, (1,)), Port("q", (1,)), Port(CARRIED, (1,))], real)
+    total = b.op("add", b.input(2, 0), b.op("mul", b.input(0, 0), b.input(1, 0)))
+    first = b.program([Port(CARRIED, (1,), (total,)), Port("g", (1,), (total,))])
+    b = Builder("gravity_force", [Port(CARRIED, (1,))], real)
+    second = b.program([Port(CARRIED, (1,), (b.op("neg", b.input(0, 0)),))])
+    b = Builder("gravity_force", [Port("q", (1,)), Port(TABLE, (0,))], real)
+    third = b.program([Port("g", (1,), (b.op("mul", b.input(0, 0), b.input(0, 0)),))])
+    nothing = Builder("gravity_force", [], real).program([])
+    sweeps = (Sweep(False, (first, second), (Fraction(1),), (), (0, 0)), Sweep(True, (nothing, third), (), (), (0, 0)))
+    of = (0, 1, 1, 0, 1)
+    return check(Recursion("gravity_force", "by_hand", (Port("q", (5,)),), (Port("g", (5,)),),
+                           (Kind("turning", 1, 1, 1), Kind("sliding", 1, 1, 0)), tuple(range(-1, 4)), of,
+                           tuple((Fraction(2, 7),) if one == 0 else () for one in of), sweeps, 0, real=real))
+
+
 def mixed(parents: Sequence[int], of: Sequence[int], real: str = "double", end: int | None = None) -> Recursion:
     """Outward positions of a planar mechanism, inward forces (sums) and a product, and outward what moves; `end` is the link of
     which the position is a result besides.
@@ -92,6 +109,7 @@ def _motion(kind: Kind, real: str) -> Program:
 
 TOYS = {
     "sums": lambda real="double": sums(9, real),
+    "idle": idle,
     "chain": lambda real="double": mixed(range(-1, 5), (0,) * 6, real),
     "chain, its middle": lambda real="double": mixed(range(-1, 5), (0,) * 6, real, 2),
     "chain, its tip": lambda real="double": mixed(range(-1, 5), (2,) * 6, real, 5),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen.backends import _checks, _sincos, c99
+from symgen.backends import _checks, _definition, _sincos, c99
 from symgen.backends._writer import live_rows
 from symgen.certificate import checked_floors
 from symgen.delivery.verifying import verify
@@ -190,5 +190,5 @@ def test_a_printer_that_rounds_another_way_is_caught(monkeypatch: pytest.MonkeyP
     def slipped(value: Fraction, real: Real) -> str:
         return f"{struct.unpack('<f', struct.pack('<f', float(value)))[0]!r}{real.suffix}"
 
-    monkeypatch.setattr(c99, "C", replace(c99.C, literal=slipped))
+    monkeypatch.setattr(_definition, "C", replace(_definition.C, literal=slipped))
     assert compare(program, c99.source(program, target)) != []
