@@ -28,7 +28,7 @@ from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
 from symgen.functions import ALL_ROWS, FUNCTIONS, PREPARED, TASK_ROWS, USUAL
-from symgen.ir import Bound, Port
+from symgen.ir import Bound, Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
 from symgen.options import AUTO, GPU, LOOPED, NORMAL, PLAIN, ProgramOptions, TextOptions
@@ -99,7 +99,7 @@ def texts(
     described |= {"command": shlex.join(words), "not_modelled": [*omissions(mechanism, left_out), *_of_checks(options, text)]}
     common = target.context | {"real": described["real"], "cpp": "cpp17" in text.wrap, "casadi": "casadi" in text.wrap,
                                "cuda": GPU in text.wrap, "at_rates": target.rates,
-                               "statuses": statuses(unrolled(programs).values(), target) if text.checked else []}
+                               "statuses": statuses([one for one in programs.values() if isinstance(one, Program)], target)}
     backend = printer()
     files = backend.texts(programs, target, floors=floors)
     asked = _parameters(mechanism, options)

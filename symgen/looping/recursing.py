@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from symgen import passes
 from symgen.derivation import constants as k
@@ -33,14 +34,13 @@ def recursion(mechanism: Mechanism, function: str, method: str, options: Program
 
 def _recursion(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Recursion:
     inputs, outputs = _ports(mechanism, function, False), _ports(mechanism, function, True)
-    model = laid(mechanism)
+    model, numbers = _laid(mechanism, k.digits())
     trunks = [i for i, link in enumerate(model.links) if link.kind == GHOST]
     if any(model.links[i].parent != BASE for i in trunks):
         raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form, since a link behind others moves freely; take "
                          "--form unrolled")
     kinds = tuple(dict.fromkeys(link.kind for link in model.links if link.kind != GHOST))
     of = tuple(kinds.index(link.kind) if link.kind != GHOST else len(kinds) for link in model.links)
-    numbers = [constants_of(link) for link in model.links]
     by_class = [[row for row, own in zip(numbers, of, strict=True) if own == c] for c in range(len(kinds))]
     last = ""
     for columns in ([Columns.of(rows) for rows in by_class], [Columns.of(rows, GEOMETRY + TEN) for rows in by_class]):
@@ -59,6 +59,13 @@ def _recursion(mechanism: Mechanism, function: str, method: str, options: Progra
         tuple(link.parent for link in model.links), of, tables, sweeps, work, ends, real=options.real,
         joints=tuple(joint.kind for joint in mechanism.joints), quaternions=mechanism.quaternions)
     return check(found.by(passes.run))
+
+
+@lru_cache(maxsize=4)
+def _laid(mechanism: Mechanism, digits: int) -> tuple[Model, list[dict[str, k.Constant]]]:
+    """The links and their numbers, at the working precision that `digits` names."""
+    model = laid(mechanism)
+    return model, [constants_of(link) for link in model.links]
 
 
 def laid(mechanism: Mechanism) -> Model:

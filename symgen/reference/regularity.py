@@ -89,16 +89,15 @@ def loss(mechanism: Mechanism, payload: str | None = None) -> Loss | None:
 
 
 def _plainly_regular(mechanism: Mechanism) -> bool:
-    """Whether M is regular since no matter is negative and every joint moves some of its own: a pivot is no less than that, D_k ≥
-    H_kᵀ M_k H_k. In a time that grows with the robot, in double; False says nothing.
+    """Whether M is regular since no mass and no moment is negative and every joint moves some of its own: a pivot is no less,
+    D_k ≥ H_kᵀ M_k H_k. In a time that grows with the robot, in double; False says nothing.
     """
     if mechanism.coupled:
         return False
     motion = Motion(mechanism)
     own: list[list[Carried]] = [[] for _ in mechanism.bodies]
     for part in motion.parts():
-        principal = np.linalg.eigvalsh(part.inertia)
-        if part.mass < 0 or principal.min() < 0 or principal.sum() < 2 * principal.max():
+        if part.mass < 0 or np.linalg.eigvalsh(part.inertia).min() < 0:
             return False
         own[part.body].append(part)
     reach = sum(float(np.linalg.norm(shift)) for _, shift in motion.poses) + len(mechanism.joints)   # a metre a slide

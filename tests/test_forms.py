@@ -1,0 +1,211 @@
+"""Functions as rows or as loops: what is asked for, what auto takes, the folder, and how long robots are judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.backends import printer
+from symgen.backends._target import Target
+from symgen.cli import main
+from symgen.errors import ArgumentError, OutOfReach, RequestError
+from symgen.looping import recursion
+from symgen.mechanism import Mechanism
+from symgen.options import AUTO, LOOPED, ProgramOptions, TextOptions
+from symgen.programs import making
+from symgen.programs.deriving import ROW_BUDGET
+from symgen.programs.forms import SHORT
+from symgen.recursion import Form, Recursion, check
+from symgen.reference.long import inverse_dynamics
+from symgen.reference.mechanics import Reference
+from symgen.reference.motion import Motion
+from symgen.reference.points import points
+from symgen.reference.precision import FLOAT
+from symgen.reference.regularity import MANY, _plainly_regular
+from symgen.reference.states import draw_states
+from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.long import LONG, LongTruth, check_long_algebra, check_long_floating, sizes
+from symgen.verification.verify import verify_programs
+from tests.robots_for_tests import ROBOTS, random_mechanism, robot
+from tests.test_folder import selftest
+
+TEXT = TextOptions("libm")
+
+
+@cache
+def long(n: int, kind: str = "chain") -> Mechanism:
+    return random_mechanism(n, 1, kind)
+
+
+@cache
+def made(n: int, function: str, method: str, kind: str = "chain") -> Recursion:
+    return recursion(long(n, kind), function, method)
+
+
+def shaped(mechanism: Mechanism, function: str, form: str) -> Form:
+    return making.shaped(mechanism, function, None, ProgramOptions(form=form))
+
+
+def test_auto_takes_rows_as_long_as_there_are_not_too_many() -> None:
+    assert not isinstance(shaped(long(8), "forward_dynamics", AUTO), Recursion)
+    assert isinstance(shaped(long(8), "forward_dynamics", LOOPED), Recursion)
+    far = long(260)
+    assert len(far.joints) > SHORT
+    found = making.shaped(far, "forward_dynamics", "riccati", ProgramOptions())
+    assert isinstance(found, Recursion)
+    assert found.outline.length > ROW_BUDGET
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    ({"payload": "link2"}, "--payload"), ({"wrench": "link2"}, "--wrench"), ({"parameters": ("link1.mass",)}, "--parameter"),
+])
+def test_what_no_loop_takes_is_named(options: dict[str, str], words: str) -> None:
+    asked = ProgramOptions(form=LOOPED, **options)  # type: ignore[arg-type]
+    with pytest.raises(OutOfReach, match=f"no looped form with {words}; take --form unrolled"):
+        making.shaped(symgen.load("scara"), "inverse_dynamics", None, asked)
+
+
+def test_other_forms_are_no_forms() -> None:
+    with pytest.raises(ArgumentError, match="looped"):
+        ProgramOptions(form="loop")
+
+
+def test_loops_have_no_checks_no_blocks_and_no_wrappers(tmp_path: Path) -> None:
+    given = {"functions": ["inverse_dynamics"], "form": "looped"}
+    for more, words in (({"checked": True}, "--checked"), ({"batch": True}, "--batch"), ({"wrap": ["cpp17"]}, "--wrap")):
+        with pytest.raises(RequestError, match=words):
+            symgen.generate("scara", tmp_path / "c", **given, **more)  # type: ignore[arg-type]
+        assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("name", ["scara", "quadruped"])
+def test_a_folder_of_loops_is_built_passes_and_is_verified(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / name
+    assert main(["generate", name, "-o", str(out), "--form", "looped", "-f", "inverse_dynamics", "-f", "forward_dynamics",
+                 "-f", "mass_matrix_log_determinant", "--quiet"]) == 0
+    assert f"#define {name}_WORK" in (out / f"{name}.h").read_text()
+    ran = selftest(out)
+    assert ran.stdout.endswith("3 passed, 0 failed\n"), ran.stdout
+    assert main(["verify", str(out)]) == 0
+    assert f"{name}: verified" in capsys.readouterr().out
+    text = out / f"{name}_forward_dynamics.c"
+    before = text.read_text()
+    place = before.index("0.", before.index("_table"))   # a number of a table
+    text.write_text(before[:place + 2] + ("1" if before[place + 2] != "1" else "2") + before[place + 3:])
+    assert main(["verify", str(out), "-f", "forward_dynamics"]) == 1
+    assert "is not the Recursion's" in capsys.readouterr().out
+
+
+def test_a_folder_is_made_again_by_its_command(tmp_path: Path) -> None:
+    manifest = symgen.generate("scara", tmp_path / "one", functions=["inverse_dynamics", "gravity_force"], form="looped")
+    assert "--form looped" in manifest["command"]
+    entry = manifest["functions"]["inverse_dynamics"]
+    assert (entry["form"], entry["links"]) == ("looped", 4)
+    assert all(entry[key] > 0 for key in ("constants", "work"))
+    again = symgen.generate(tmp_path / "one" / "scara.toml", tmp_path / "two", functions=["inverse_dynamics", "gravity_force"],
+                            form="looped")
+    assert again["functions"] == manifest["functions"]
+
+
+def test_a_solver_takes_loops() -> None:
+    solver = symgen.compile("quadruped", ["forward_dynamics", "inverse_dynamics"], form="looped")
+    rows = symgen.compile("quadruped", ["forward_dynamics"])
+    states = draw_states(symgen.load("quadruped"), 5)
+    q, v, tau = (states[name].astype(float) for name in ("q", "v", "tau"))
+    a = solver.forward_dynamics(q, v, tau)
+    np.testing.assert_allclose(a, rows.forward_dynamics(q, v, tau), rtol=1e-9)
+    np.testing.assert_allclose(solver.inverse_dynamics(q, v, a), tau, atol=1e-8)
+
+
+# -- long robots ---------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", [name for name in ROBOTS if not robot(name).loops])
+def test_wrenches_summed_part_by_part_are_what_jacobians_give(name: str) -> None:
+    mechanism, scalars = robot(name), points(60)
+    drawn = draw_states(mechanism, 2)
+    with scalars.working():
+        q, v, a = (scalars.array(drawn[key]) for key in ("q", "v", "a"))
+        found = inverse_dynamics(Motion(mechanism, scalars), q, v, a)
+        wanted = Reference(mechanism, scalars).inverse_dynamics(q, v, a)
+        assert np.abs((found - wanted).astype(float)).max() < 1e-45 * max(1.0, np.abs(wanted.astype(float)).max())
+    terms = sizes(Motion(mechanism, FLOAT), *(drawn[key].astype(float) for key in ("q", "v", "a")))
+    assert (np.abs(wanted.astype(float)) <= terms * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("kind", ["chain", "tree"])
+def test_loops_of_long_robots_are_verified(kind: str) -> None:
+    mechanism = long(LONG + 10, kind)
+    forms: dict[str, Form] = {function: made(LONG + 10, function, method, kind) for function, method in (
+        ("inverse_dynamics", "newton_euler"), ("forward_dynamics", "riccati"), ("mass_matrix_solve", "riccati"))}
+    report = verify_programs(mechanism, forms, ProgramOptions(), TEXT, states=1)
+    assert report.passed, str(report)
+    assert {check.kind for check in report.checks} == {"algebra", "text", "floating"}
+    assert "judged at 1 states, by forces that are summed part by part" in str(report)
+
+
+def test_what_nothing_gives_of_so_long_a_robot_is_said() -> None:
+    function = "mass_matrix_log_determinant"
+    forms: dict[str, Form] = {function: made(LONG + 10, function, "riccati")}
+    report = verify_programs(long(LONG + 10), forms, ProgramOptions(), TEXT, states=1)
+    assert not report.failures
+    assert {check.kind for check in report.unjudged} == {"algebra", "floating"}
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "mass_matrix_solve"])
+def test_a_slip_in_one_row_of_a_long_table_is_seen(function: str) -> None:
+    n = LONG + 10
+    one = made(n, function, "newton_euler" if function == "inverse_dynamics" else "riccati")
+    truth = LongTruth(long(n), 1, 0)
+    assert check_long_algebra(one, truth, "right").passed
+    link = Random(3).randrange(n)
+    row = list(one.tables[link])
+    row[-1] += Fraction(1, 10**12)
+    wrong = replace(one, tables=(*one.tables[:link], tuple(row), *one.tables[link + 1:]))
+    assert not check_long_algebra(wrong, LongTruth(long(n), 1, 0), "wrong").passed
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+def test_numbers_that_are_off_are_more_than_round_off(function: str) -> None:
+    n = LONG + 10
+    one = made(n, function, "newton_euler" if function == "inverse_dynamics" else "riccati")
+    truth, run = LongTruth(long(n), 1, 0), in_machine_reals(one)
+    assert check_long_floating(one, run, truth, "right", TEXT).passed
+    (name, values), = run(truth.arguments(one, truth.floats)).items()
+    off = {name: values * (1 + 1e-5)}
+    assert not check_long_floating(one, lambda _: off, truth, "off", TEXT).passed
+
+
+def test_a_long_robot_is_regular_where_every_joint_moves_inertia_of_its_own() -> None:
+    assert len(long(MANY + 1).joints) > MANY
+    assert _plainly_regular(long(12))
+    assert _plainly_regular(symgen.load("quadruped"))
+    massless = long(12)
+    bodies = (*massless.bodies[:5], replace(massless.bodies[5], parts=()), *massless.bodies[6:])
+    assert not _plainly_regular(replace(massless, bodies=bodies))
+
+
+def test_text_does_not_grow_with_the_robot() -> None:
+    """But for the tables."""
+    def length(one: Recursion) -> int:
+        text = printer().source(one, Target("r", long(len(one)).sizes, TEXT))
+        table = text[text.index("_table["):text.index("};")]
+        return len(text) - len(table)
+
+    whole = made(90, "forward_dynamics", "riccati")
+    ports = {name: tuple(port._replace(shape=(9,)) for port in getattr(whole, name)) for name in ("inputs", "outputs")}
+    part = check(replace(whole, parents=whole.parents[:9], of=whole.of[:9], tables=whole.tables[:9], **ports))
+    assert abs(length(whole) - length(part)) < 60   # digits of numbers of links
+    assert printer().work(whole) == 10 * printer().work(part)
+    assert length(whole) < 16000
+
+
+def test_the_command_line_names_forms(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["generate", "scara", "--form", "rolled"]) == 2
+    assert "did you mean 'unrolled'?" in capsys.readouterr().err
