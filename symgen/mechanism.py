@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, groupby
-from operator import itemgetter
 from typing import Any
 
 from symgen.bodies import Body as Body
@@ -329,10 +328,10 @@ class Mechanism:
     @property
     def longest(self) -> int:
         """The most joints between a body and the base."""
-        depth: list[int] = []
-        for joint in self.joints:
-            depth.append(1 + (depth[joint.parent] if joint.parent >= 0 else 0))
-        return max(depth)
+        depth = {BASE: 0}
+        for i, parent in enumerate(self.parents):
+            depth[i] = depth[parent] + 1
+        return max(depth.values())
 
     def children(self, body: int) -> tuple[int, ...]:
         """Indices of the bodies whose joint sits on `body` (-1: the base), ascending."""
@@ -340,10 +339,8 @@ class Mechanism:
 
     @cached_property
     def _children(self) -> dict[int, tuple[int, ...]]:
-        found: dict[int, tuple[int, ...]] = {}
-        for parent, several in groupby(sorted((joint.parent, i) for i, joint in enumerate(self.joints)), key=itemgetter(0)):
-            found[parent] = tuple(i for _, i in several)
-        return found
+        ordered = sorted((parent, i) for i, parent in enumerate(self.parents))
+        return {parent: tuple(i for _, i in several) for parent, several in groupby(ordered, lambda one: one[0])}
 
     def joint_index(self, name: str) -> int:
         """Index of a joint by name; RequestError names the nearest when there is none."""
@@ -356,8 +353,7 @@ class Mechanism:
 
     def contact(self, text: str) -> Frame:
         """The frame at a point that `symgen.contacts` reads, its axes those of the link's declared frame."""
-        touching = told(text)
-        on = self.frame(touching.link)
+        on = self.frame((touching := told(text)).link)
         return Frame(text, on.body, on.pose if touching.point == ZERO3 else (*on.pose, Shift(touching.point)))
 
     def __repr__(self) -> str:

@@ -38,6 +38,9 @@ from symgen.reals import REALS
 from symgen.recursion import Form, Recursion
 from symgen.version import __version__
 
+SHOWN = 100
+"""Joints that a README lists."""
+
 
 def write(
     folder: str | PathLike[str],
@@ -287,7 +290,12 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Form], described: dict[
         **_of_frames(described["options"].get("frame"), programs),
         "not_modelled": [{"kind": prose(o["kind"]), "text": prose(o["text"])} for o in described["not_modelled"]],
         "gravity": ", ".join(f"{g:g}" for g in described["gravity"]),
-        "joints": joints,
+        "apart": [code(name) for name, one in programs.items() if printer().apart(one)],
+        "looped": [code(name) for name, one in programs.items() if isinstance(one, Recursion)],
+        "loop_bytes": REALS[first.real].size * sum(len(row) for one in programs.values() if isinstance(one, Recursion)
+                                                   for row in one.tables),
+        "joints": joints[:SHOWN],
+        "more_joints": len(joints[SHOWN:]),
         **mentioned(mechanism, list(meanings)),
         **drives.of_readme(mechanism),
         **loops.of_readme(mechanism, programs),
@@ -304,6 +312,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Form], described: dict[
             "answer": first.outputs[0].name if len(first.outputs) == 1 else "results",
             "arguments": [{"name": p.name, "size": p.size, "kept": "" if p.name == PREPARED.name else "const "}
                           | at_rest(mechanism, p.name) for p in first.inputs],
+            "works": isinstance(first, Recursion),
             "prepared": any(p.name == PREPARED.name for p in first.inputs),
             "results": [{"name": p.name, "size": p.size} for p in first.outputs],
         },

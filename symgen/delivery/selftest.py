@@ -41,7 +41,8 @@ def cases(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOp
           text: TextOptions = PLAIN) -> list[SelfTestCase]:
     """Three states for every program, fewer where its type has no digits for them, or of a long robot; deterministic."""
     loops = [form for form in programs.values() if isinstance(form, Recursion) and len(mechanism.joints) > LONG]
-    found = [case for form in loops for case in _of_loops(form, LongTruth(mechanism, FEWER, SEED), text)]
+    truth = LongTruth(mechanism, FEWER, SEED) if loops else None
+    found = [case for form in loops if truth is not None for case in _of_loops(form, truth, text)]
     programs = {f: program for f, program in programs.items() if program not in loops}
     return found + (_near(mechanism, programs, options, text) if programs else [])
 

@@ -1,0 +1,58 @@
+"""Ten thousand links from a CSV file to verified C, step by step, with the time of each (`python -m tests.ten_thousand`)."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+
+from symgen.delivery.verifying import verify
+from symgen.delivery.writing import generate
+from symgen.description.loading import load
+from tests.test_folder import selftest
+
+FUNCTIONS = ("inverse_dynamics=newton_euler", "forward_dynamics=riccati")
+
+
+def written(count: int, path: Path) -> Path:
+    """A chain of general twists, every number of every link its own, as a CSV file."""
+    random = Random(1)
+    spans = ((0.1, 0.3), (-1.5, 1.5), (-0.1, 0.2), (-3, 3), (0.5, 2), *[(-0.1, 0.1)] * 3, *[(0.024, 0.036)] * 3,
+             *[(-0.002, 0.002)] * 3)
+    rows = [",".join(f"{random.uniform(*span):.4f}" for span in spans) for _ in range(count)]
+    head = "# name: long\n# convention: mdh\n# gravity: 0 0 -9.81\na,alpha,d,theta,mass,cx,cy,cz,ixx,iyy,izz,ixy,ixz,iyz"
+    path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def main() -> None:
+    """Print what each step took; an exception ends it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--links", type=int, default=10_000)
+    count = parser.parse_args().links
+    with tempfile.TemporaryDirectory() as name:
+        place, began = Path(name), time.perf_counter()
+
+        def tell(what: str) -> None:
+            nonlocal began
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+            print(f"{time.perf_counter() - began:7.1f} s  {what} ({memory:.2f} GB at most so far)", flush=True)
+            began = time.perf_counter()
+
+        mechanism = load(written(count, place / "long.csv"))
+        tell(f"read {count} links")
+        generate(mechanism, place / "long", FUNCTIONS, form="looped")
+        tell("generated")
+        ran = selftest(place / "long")
+        tell("compiled by gcc -O1, and its self-test run")
+        print(ran.stdout)
+        report = verify(place / "long", [one.partition("=")[0] for one in FUNCTIONS], 1)
+        tell("verified" if report.passed else "NOT VERIFIED")
+        print(report)
+
+
+if __name__ == "__main__":
+    main()
