@@ -26,7 +26,7 @@ from tests.test_grasps import FUNCTION, GRASPS, hand, two_arms
 
 BOUND = 1e-9
 SOFT_BOUND = 1e-4
-"""MuJoCo's own softness at its stiffest leaves 1e-3."""
+"""Of what is extrapolated from two impedances; MuJoCo's own softness at its stiffest leaves 2e-3 of two Pandas and a bar."""
 POINTS = {"revolute": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.3)), "spherical": ((0.0, 0.0, 0.0),), "point": ((0.0, 0.0, 0.0),),
           "weld": ((0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.0, 0.3, 0.0))}
 """Points of both frames that stay together say the same as each of these closures."""
