@@ -42,7 +42,7 @@ METHODS = {
 PAIRS = [(function, method) for function, several in METHODS.items() for method in several]
 UNLIKE = (("mixed", "mass_matrix_log_determinant_gradient"),)
 """What a wrench moves behind a sliding joint has zeros that it has not behind a turning one."""
-ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "panda", "planar_point_mass")
+ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "panda", "planar_point_mass", "spherical_pendulum")
 
 
 @cache

@@ -49,7 +49,7 @@ def folded(chain: Program, groups: list[Group], classes: Sequence[int], middle: 
     known = bits.solved()
     if known is None:
         raise Unlike(f"links of {chain.function} by {chain.method} differ by signs that do not go together")
-    levels = 1 + max(level for i in standing.values() for level in groups[i].level)
+    levels = 1 + max((level for i in standing.values() for level in groups[i].level), default=0)
     turned = {(own, row) for own, i in standing.items() for row in range(len(groups[i].rows)) if _value(bits.of(own, row), known)}
     return Folded(groups, standing, levels, turned, {i: likeness[i].swapped for i in middle})
 

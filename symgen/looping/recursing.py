@@ -40,6 +40,9 @@ def _recursion(mechanism: Mechanism, function: str, method: str, options: Progra
         raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form, since a link behind others moves freely; take "
                          "--form unrolled")
     kinds = tuple(dict.fromkeys(link.kind for link in model.links if link.kind != GHOST))
+    if not kinds:
+        raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form, since nothing stands on what moves freely; take "
+                         "--form unrolled")
     of = tuple(kinds.index(link.kind) if link.kind != GHOST else len(kinds) for link in model.links)
     by_class = [[row for row, own in zip(numbers, of, strict=True) if own == c] for c in range(len(kinds))]
     last = ""
@@ -191,9 +194,16 @@ def _joins(interface: Interface, groups: Sequence[Group], standing: Mapping[int,
     """How what several children hand on becomes one: a sum, but for a product that goes from link to link."""
     products = set()
     for i in standing.values():
+        factors: list[set[tuple[int, int]]] = [set() for _ in groups[i].rows]
         for row, (r, takes) in enumerate(zip(groups[i].rows, groups[i].takes, strict=True)):
+            if program.rows[r].op != "mul":
+                continue
+            for ref in (one for one in takes if isinstance(one, Ref)):   # a joint of several degrees multiplies several
+                if ref.side > 0:
+                    factors[row].add(interface.root((interface.labels[i + 1], ref.row)))
+                elif not ref.side:
+                    factors[row] |= factors[ref.row]
             element = interface.root((chain.classes[i], row))
-            behind = [ref.row for ref in takes if isinstance(ref, Ref) and ref.side > 0]
-            if program.rows[r].op == "mul" and element in [interface.root((interface.labels[i + 1], one)) for one in behind]:
+            if element in factors[row]:
                 products.add(element)
     return ["mul" if element in products else "add" for element in interface.elements.get(level, [])]

@@ -10,7 +10,7 @@ from symgen.derivation.tabled import PREPARED
 from symgen.ir import POSITIONS, Port, Program, Row
 from symgen.looping.chains import Chain
 from symgen.looping.cuts import behind
-from symgen.looping.grouping import Group, Ref
+from symgen.looping.grouping import Group, Ref, Unlike
 from symgen.looping.handing import Interface
 from symgen.looping.keeping import Plan, own_of
 from symgen.recursion import CARRIED, KEPT, TABLE
@@ -56,7 +56,7 @@ class Step:
         if new:
             outputs.append(Port(KEPT, (len(new),), tuple(self.at[row] for row in new)))
         for name, rows in given.items():
-            found = [self.at[at[r]] if r in at else self._constant(program.rows[r].value) for r in rows]
+            found = [self.at[at[r]] if r in at else self._same(r) for r in rows]
             outputs.append(Port(name, (len(found),), tuple(found)))
         sizes = {TABLE: chain.columns[chain.classes[group.link]].width, KEPT: work, CARRIED: len(self.elements)}
         inputs = [Port(name, (sizes.get(name) or self._own(name).stop - self._own(name).start,)) for name in self.ports]
@@ -72,6 +72,13 @@ class Step:
     def _put(self, row: Row) -> int:
         self.rows.append(row)
         return len(self.rows) - 1
+
+    def _same(self, r: int) -> int:
+        """A result that is the same in all states. Raises Unlike where it is another link's."""
+        row = self.source.rows[r]
+        if row.op != "const":
+            raise Unlike(f"a result of a link in {self.source.function} by {self.source.method} is another's")
+        return self._constant(row.value)
 
     def _zero(self) -> int:
         return self._constant(Fraction(0))
