@@ -126,16 +126,16 @@ def test_planted_slips_are_seen(name: str, what: str) -> None:
     elif what == "start":
         if name == "quadruped":
             pytest.skip("its trunk has no parent")
-        start = tuple(x + Fraction(1, 1000) for x in one.sweeps[0].start)
-        wrong = replace(one, sweeps=(replace(one.sweeps[0], start=start), *one.sweeps[1:]))
+        start = tuple(x + Fraction(1, 1000) for x in one.sweeps[1].start)
+        wrong = replace(one, sweeps=(one.sweeps[0], replace(one.sweeps[1], start=start), *one.sweeps[2:]))
     elif what == "parent":
         wrong = replace(one, parents=(*one.parents[:-1], one.parents[-1] - 1))
     else:
-        own = one.sweeps[1].steps[0]
+        own = one.sweeps[2].steps[0]
         place = next(i for i, row in enumerate(own.rows) if row.op == "sub")
         rows = (*own.rows[:place], own.rows[place]._replace(op="add"), *own.rows[place + 1:])
-        steps = (replace(own, rows=rows), *one.sweeps[1].steps[1:])
-        wrong = replace(one, sweeps=(one.sweeps[0], replace(one.sweeps[1], steps=steps), one.sweeps[2]))
+        steps = (replace(own, rows=rows), *one.sweeps[2].steps[1:])
+        wrong = replace(one, sweeps=(*one.sweeps[:2], replace(one.sweeps[2], steps=steps), one.sweeps[3]))
     arguments, wanted = answers(name, function, method)
     with flint.ctx.workdps(DIGITS):
         assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
