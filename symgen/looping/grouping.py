@@ -16,7 +16,6 @@ from typing import NamedTuple
 from symgen.errors import SymgenError
 from symgen.ir import Program
 
-
 SINES = 0
 """The level of the sines and cosines that stand before all else."""
 
