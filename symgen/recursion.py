@@ -30,6 +30,8 @@ TABLE, KEPT, CARRIED = "table", "kept", "carried"
 """The names of a step's ports that are none of the function's."""
 WORK = "work"
 """What the C calls the array that its caller provides."""
+ANGLE = "angle"
+"""What the C calls the angle of a step that keeps nothing but its sine and cosine."""
 LEFT = {KEPT: "keeps", CARRIED: "handed"}
 """What the C calls the results of a step whose names its arguments have."""
 JOINS = ("add", "mul")
@@ -201,6 +203,30 @@ def as_function(step: Program, name: str) -> Program:
     outputs = [port._replace(name=LEFT.get(port.name, port.name)) for port in step.outputs if port.size]
     return replace(step, function=name, inputs=tuple(step.inputs[place] for place in places), outputs=tuple(outputs),
                    rows=tuple(rows))
+
+
+class Angle(NamedTuple):
+    """A step that keeps the sine and the cosine of one angle and does nothing else: the Program whose one result is the angle,
+    and of each number that is kept whether it is a "sin" or a "cos".
+    """
+
+    program: Program
+    kept: tuple[str, ...]
+
+
+def angle_of(step: Program) -> Angle | None:
+    """The angle of such a step; None where a step does anything else, or takes a sine of a sine."""
+    rows = step.rows
+    kept = [rows[r] for port in step.outputs for r in port.rows]
+    if [port.name for port in step.outputs] != [KEPT] or any(row.op not in ("sin", "cos") for row in kept):
+        return None
+    if len({rows[row.args[0]].value if rows[row.args[0]].op == "input" else row.args[0] for row in kept}) > 1:
+        return None
+    angle = kept[0].args[0]
+    if any(row.op in ("sin", "cos") for row in rows[:angle + 1]):
+        return None
+    port = Port(ANGLE, (1,), (angle,))
+    return Angle(replace(step, rows=rows[:angle + 1], outputs=(port,)), tuple(row.op for row in kept))
 
 
 def check(recursion: Recursion) -> Recursion:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symgen.backends import _checks, _parts, _sincos
+from symgen.backends import _blocks, _checks, _parts, _sincos
 from symgen.backends._c_text import C
 from symgen.backends._ports import describe, meaning, operations_text, single_real, symbolic
 from symgen.backends._target import Target
@@ -36,7 +36,8 @@ def parameters(program: Form | Outline, target: Target) -> dict[str, str]:
 def turns(program: Form, target: Target) -> bool:
     """Whether a function includes NAME_sincos.h."""
     if isinstance(program, Recursion):
-        return any(turns(step, target) for step in steps_of(program))
+        return any(turns(step, target) for step in steps_of(program)) or any(
+            _blocks.blocks(program, s, target) for s in range(len(program.sweeps)))
     if target.text.trig == "auto":
         return bool(together(program))
     return target.text.trig == "inline" and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))

@@ -13,9 +13,11 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from symgen.backends import _definition, _sincos, render
+from symgen.backends._blocks import blocks
 from symgen.backends._c_text import WIDTH, C
 from symgen.backends._ports import operations_text
 from symgen.backends._target import Target
@@ -23,7 +25,7 @@ from symgen.backends._writer import Turn
 from symgen.errors import RequestError
 from symgen.ir import POSITIONS, Program
 from symgen.reals import REALS
-from symgen.recursion import CARRIED, KEPT, LEFT, TABLE, WORK, End, Recursion, Sweep, as_function
+from symgen.recursion import ANGLE, CARRIED, KEPT, LEFT, TABLE, WORK, End, Recursion, Sweep, as_function
 
 SMALL = 2**15
 """What a table of short numbers does not hold in C."""
@@ -97,11 +99,15 @@ class _Text:
         self.count = len(recursion)
         self.uniform = len({(kind.nq, kind.nv) for kind in recursion.kinds}) == 1
         self.steps: dict[tuple[int, int], Program] = {}
+        self.blocks = {s: found for s in range(len(recursion.sweeps)) if (found := blocks(recursion, s, target))}
+        if self.blocks:
+            self.block, self.angle, self.turn = map(self._local, ("block", ANGLE, "turn"))
         for s, sweep in enumerate(recursion.sweeps):
             for c, step in enumerate(sweep.steps):
                 if step.outputs and c in recursion.of:
                     number = f"{s + 1}" if len(recursion.kinds) == 1 else f"{s + 1}_{c + 1}"
-                    self.steps[s, c] = as_function(step, f"{recursion.function}_{number}")
+                    printed = self.blocks[s].angles[c].program if s in self.blocks else step
+                    self.steps[s, c] = as_function(printed, f"{recursion.function}_{number}")
 
     def text(self) -> str:
         recursion = self.recursion
@@ -114,7 +120,7 @@ class _Text:
         sweeps = [self._sweep(s, sweep) for s, sweep in enumerate(recursion.sweeps)]
         read = {port.name for step in self.steps.values() for port in step.inputs}
         unread = [self.names[port.name] for port in recursion.inputs if port.name not in read]
-        uses = any(KEPT in (port.name, *(name for name, left in LEFT.items() if left == port.name))
+        uses = bool(self.blocks) or any(KEPT in (port.name, *(name for name, left in LEFT.items() if left == port.name))
                    for step in self.steps.values() for port in (*step.inputs, *step.outputs))
         handed = not recursion.serial and _widest(recursion) > 0
         return render("c99", "looped.c.j2", **self.target.context, **self.said | {
@@ -122,7 +128,8 @@ class _Text:
             "told": self._told(), "arrays": self.arrays.values(), "bytes": sum(a.bytes for a in self.arrays.values()),
             "doubles": work(recursion), "functions": functions, "sweeps": sweeps,
             "unread": [*unread, *([] if uses or handed else [self.work])], "link": self.link, "place": self.place,
-            "places": handed, "rows": f"&{self.work}[{recursion.work*self.count}]" if handed else "", "handed": self.rows})
+            "places": handed, "blocks": self._of_blocks(),
+            "rows": f"&{self.work}[{recursion.work*self.count}]" if handed else "", "handed": self.rows})
 
     def _local(self, name: str) -> str:
         found = C.local(name, self.taken)
@@ -135,14 +142,16 @@ class _Text:
         for (s, c), step in self.steps.items():
             way = "inward" if self.recursion.sweeps[s].inward else "outward"
             kind = f", {C.comment(self.recursion.kinds[c].name)}" if len(self.recursion.kinds) > 1 else ""
-            found.append(f"{self.target.symbol(step.function)}, {way}{kind}: {operations_text(step)}")
+            own = self.recursion.sweeps[s].steps[c]
+            found.append(f"{self.target.symbol(step.function)}, {way}{kind}: {operations_text(own)}")
         return found
 
     def _lanes(self) -> int:
         """How many angles a loop over them takes, the same in all steps of the file."""
         turned = [step for step in self.steps.values() if _definition.turns(step, self.target)]
         most = max((len(_definition.together(step)) for step in turned), default=0)
-        return _sincos.lanes(most, self.recursion.real) if self.target.text.trig == "auto" else 0
+        own = _sincos.lanes(most, self.recursion.real) if self.target.text.trig == "auto" else 0
+        return max([own, *(one.lanes for one in self.blocks.values())])
 
     def _turn(self, step: Program, lanes: int) -> Turn | None:
         """Where a step has its sines from. Of one angle <math.h> serves as well as a loop over a single one."""
@@ -187,7 +196,8 @@ class _Text:
         own: dict[str, Any] = {
             "inward": sweep.inward, "serial": recursion.serial, "size": size, "last": self.count - 1, "carried": "", "start": [],
             "branches": self._branches(s), "own": "", "middle": [],
-            "several": len(recursion.kinds) > 1}
+            "several": len(recursion.kinds) > 1,
+            "links": self.blocks[s].links if s in self.blocks else 0}
         ends = [end for end in recursion.ends if end.sweep == s]
         if recursion.serial and size:
             carried = self._carried(s)
@@ -237,21 +247,40 @@ class _Text:
     def _stores(self, end: End, array: str, first: int) -> list[str]:
         return [f"{C.at(self.names[end.name], k)} = {C.at(array, first + e)};" for k, e in enumerate(end.elements)]
 
-    def _branches(self, s: int) -> list[dict[str, str]]:
+    def _branches(self, s: int) -> list[dict[str, Any]]:
         """The call of each class's step, and what stands before it; the last of all classes needs no condition."""
         classes = [c for at, c in self.steps if at == s]
-        found: list[dict[str, str]] = []
+        found: list[dict[str, Any]] = []
         for c in classes:
             before = "} else " if found else ""
             last = c == classes[-1] and len(classes) == len({*self.recursion.of})
             test = "" if last else f"if ({self._numbers('kinds', self.recursion.of)}[{self.link}] == {c}) "
-            found.append({"test": before + test, "call": self._call(s, c)})
+            found.append({"test": before + test, "call": self._call(s, c), "stores": self._kept(s, c)})
         return found
+
+    def _kept(self, s: int, c: int) -> list[str]:
+        """Where the sine and the cosine of a link go, of a sweep in blocks."""
+        if s not in self.blocks:
+            return []
+        row, first = _times(self.recursion.work, self.link), self.recursion.sweeps[s].first[c]
+        return [f"{self.work}[{_plus(row, first + k)}] = {self.turn}.{'sine' if op == 'sin' else 'cosine'}[{self._lane}];"
+                for k, op in enumerate(self.blocks[s].angles[c].kept)]
+
+    def _of_blocks(self) -> dict[str, str] | None:
+        """What is said of all sweeps in blocks; None where there are none."""
+        if not self.blocks:
+            return None
+        return {"first": self.block, "angle": self.angle, "turn": self.turn, "nothing": C.literal(Fraction(0), self.real)}
+
+    @property
+    def _lane(self) -> str:
+        """A link's number in its block."""
+        return f"{self.link} - {self.block}"
 
     def _call(self, s: int, c: int) -> str:
         step, sweep = self.steps[s, c], self.recursion.sweeps[s]
         given = [self._given(s, c, sweep, port.name) for port in (*step.inputs, *step.outputs)]
-        indent = 8 if len(self.recursion.kinds) == 1 else 12
+        indent = 8 + 4*(len(self.recursion.kinds) > 1) + 4*(s in self.blocks)
         text = f"{self.target.symbol(step.function)}({', '.join(one.replace(' ', chr(0)) for one in given)});"
         lines = textwrap.wrap(text, WIDTH - indent, subsequent_indent=" "*4, break_long_words=False)
         return f"\n{' '*indent}".join(lines).replace("\0", " ")
@@ -266,6 +295,8 @@ class _Text:
             return f"&{self.work}[{_times(self.recursion.work, i)}]"
         if port == LEFT[KEPT]:
             return f"&{self.work}[{_plus(_times(self.recursion.work, i), sweep.first[c])}]"
+        if port == ANGLE:
+            return f"&{self.angle}[{self._lane}]"
         if port in (CARRIED, LEFT[CARRIED]):
             if self.recursion.serial:
                 return self._carried(s)

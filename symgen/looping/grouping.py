@@ -2,7 +2,8 @@
 
 A row belongs to the link that its step is about, or to that link's child where it is made of what the child has alone. A row that
 takes something of its parent's is part of an outward sweep, one that takes something of its child's of an inward one, and what
-takes of what such a sweep gave stands in it or in a later one.
+takes of what such a sweep gave stands in it or in a later one. Sines and cosines of what a link has by itself stand before all
+else, in a sweep that carries nothing: those of many links can be taken together.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from typing import NamedTuple
 
 from symgen.errors import SymgenError
 from symgen.ir import Program
+
+SINES = 0
+"""The level of the sines and cosines that stand before all else."""
 
 
 class Unlike(SymgenError):
@@ -76,6 +80,10 @@ def grouped(chain: Program, parents: Sequence[int], link_of_step: Mapping[int, i
         groups[own].takes.append(tuple(takes))
         groups[own].level.append(least)
     _put_off(groups, parents)
+    for group in groups:
+        alone = _alone(group)
+        group.level = [SINES if alone[k] and chain.rows[r].op in ("sin", "cos") else SINES + 2 + level
+                       for k, (r, level) in enumerate(zip(group.rows, group.level, strict=True))]
     return groups
 
 
@@ -94,15 +102,21 @@ def _put_off(groups: Sequence[Group], parents: Sequence[int]) -> None:
                 if isinstance(ref, Ref) and ref.side > 0:
                     _sooner(asked[children[i]], ref.row, group.level[k])
     for group, first in zip(groups, asked, strict=True):
-        plain: list[bool] = []
-        for takes in group.takes:
-            plain.append(all(not isinstance(ref, Ref) or (not ref.side and plain[ref.row]) for ref in takes))
+        plain = _alone(group)
         for k in reversed(range(len(group.rows))):
             if plain[k] and k in first:
                 group.level[k] = first[k]
             for ref in group.takes[k]:
                 if isinstance(ref, Ref) and not ref.side:
                     _sooner(first, ref.row, group.level[k])
+
+
+def _alone(group: Group) -> list[bool]:
+    """Which rows are made of the link's table and arguments alone."""
+    found: list[bool] = []
+    for takes in group.takes:
+        found.append(all(not isinstance(ref, Ref) or (not ref.side and found[ref.row]) for ref in takes))
+    return found
 
 
 def _sooner(first: dict[int, int], row: int, level: int) -> None:

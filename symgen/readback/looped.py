@@ -24,7 +24,7 @@ from symgen.readback.prototypes import Parameter
 from symgen.readback.rows import Matcher
 from symgen.readback.walking import Memory, Part, Walk, expected
 from symgen.reals import REALS, Real
-from symgen.recursion import TABLE, WORK, Recursion, as_function
+from symgen.recursion import ANGLE, TABLE, WORK, Recursion, angle_of, as_function
 
 INTEGERS = {"short": 2**15, "int": 2**31}
 """Types of tables of numbers of links, and what they do not hold."""
@@ -100,12 +100,14 @@ class _Reader:
                 found.append(f"{part.symbol} is no step of the Recursion, or stands there twice")
                 continue
             step = steps[part.symbol]
-            alone = as_function(step, self.recursion.function)
+            angle = angle_of(step)
+            given = angle is not None and part.parameters[-1][2].rstrip("_") == ANGLE
+            alone = as_function(angle.program if angle and given else step, self.recursion.function)
             looped = any(statement.kind == "array" for statement in part.statements)
             named = part._replace(symbol=self.symbol)   # by which its sines are called, too
             differences = Matcher(alone, named, self.name, together if looped else 0).differences()
             found += [f"{part.symbol}: {sentence}" for sentence in differences]
-            parts[part.symbol] = Part(step, alone)
+            parts[part.symbol] = Part(step, alone, angle, given)
         return parts
 
     def _steps(self) -> dict[str, Program]:
@@ -170,7 +172,8 @@ class _Reader:
             arrays[name] = Memory(name, inside, not const)
         size = self._work(parameters[-1][3])
         arrays[parameters[-1][2]] = Memory(parameters[-1][2], [None] * size, True)
-        walk = Walk(arrays, tables, parts, self.real, wanted)
+        sines = (f"{self.name}_sincos", f"{self.symbol}_sincos")   # the second is what the text's own macro makes of it
+        walk = Walk(arrays, tables, parts, self.real, wanted, self.name, sines, directives.together(self.text, self.name))
         walk.run(self.held.function.body)
         found = []
         if len(walk.calls) != len(wanted.calls):

@@ -2,7 +2,8 @@
 
 A term stands for a number: an argument's element, a constant, a result of a step that was given certain terms, the sum or the
 product of two. Two terms are one where they are made alike. So what the C does and what the Recursion says can be compared,
-whatever the numbers are; no branch hangs on them.
+whatever the numbers are; no branch hangs on them. A step that keeps nothing but the sine and the cosine of an angle gives the
+angle: whether it takes them itself or the function does so for many links at once, they are the same terms.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from symgen.readback.literals import literal, nearest, opposite
 from symgen.readback.owed import computed
 from symgen.readback.parsing import INDEX, name_of
 from symgen.reals import REALS, Real
-from symgen.recursion import Recursion, evaluate
+from symgen.recursion import ANGLE, KEPT, Angle, Recursion, angle_of, evaluate
 
 _COMPARED = {"<": int.__lt__, "<=": int.__le__, ">=": int.__ge__, "==": int.__eq__}
+_WHOLE = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}
 _JOINED = {"+": "add", "*": "mul"}
 MOST = 1000
 """Statements for each call of a step, after which there is no end."""
@@ -59,16 +61,30 @@ class Part:
 
     step: Program
     alone: Program
+    angle: Angle | None = None
+    given: bool = False
+    """Whether it gives the angle, of which the function takes the sine."""
 
     @cached_property
     def reads(self) -> list[tuple[int, int]]:
         """The elements of arguments of that function on which a result hangs."""
         return elements(self.alone)
 
+    def sines(self, call: int, terms: Terms) -> list[int]:
+        """What a call of one that keeps nothing else puts: them, or their angle."""
+        if self.angle is None or not self.given:
+            return kept(self.angle, call, terms) if self.angle else []
+        return [terms.of((call, ANGLE))]
+
 
 def elements(program: Program) -> list[tuple[int, int]]:
     """Those of its arguments on which a result hangs."""
     return sorted({program.rows[i].value for i in computed(program) if program.rows[i].op == "input"})
+
+
+def kept(angle: Angle, call: int, terms: Terms) -> list[int]:
+    """The sine and the cosine of the angle that such a call gives, as they are kept."""
+    return [terms.of((op, terms.of((call, ANGLE)))) for op in angle.kept]
 
 
 class Expected(NamedTuple):
@@ -92,6 +108,8 @@ def expected(recursion: Recursion) -> Expected:
         call = terms.of(("call", id(step), given))
         if any(port.size for port in step.outputs):
             calls.append(call)
+        if (angle := angle_of(step)) is not None:
+            return {KEPT: [Term(number, terms) for number in kept(angle, call, terms)]}
         return {port.name: [Term(terms.of((call, place, k)), terms) for k in range(port.size)]
                 for place, port in enumerate(step.outputs)}
 
@@ -103,6 +121,13 @@ def expected(recursion: Recursion) -> Expected:
                  for port in recursion.inputs}
     results = evaluate(recursion, arguments, numbers, run)
     return Expected(terms, {name: [term.number for term in values] for name, values in results.items()}, calls)
+
+
+class Turns(NamedTuple):
+    """The sines and the cosines of all angles of an array."""
+
+    sine: Memory
+    cosine: Memory
 
 
 @dataclass
@@ -130,6 +155,12 @@ class Walk:
     parts: Mapping[str, Part]
     real: Real
     wanted: Expected
+    name: str = ""
+    """Of the robot."""
+    own_sines: tuple[str, ...] = ()
+    """What NAME_sincos may be called."""
+    together: int = 0
+    """Angles that it takes."""
     calls: list[int] = field(default_factory=list)
     names: dict[str, Any] = field(default_factory=dict)
     done: int = 0
@@ -176,19 +207,28 @@ class Walk:
                 self._block(node.iffalse)
         elif isinstance(node, c_ast.For):
             self._loop(node)
+        elif isinstance(node, c_ast.Compound):
+            self._block(node)
         elif not isinstance(node, c_ast.Cast) or name_of(node.expr) not in self.arrays:
             raise self._strange(node)
 
     def _loop(self, node: Any) -> None:
         begin, step = node.init, node.next
-        if not isinstance(begin, c_ast.Assignment) or begin.op != "=" or not isinstance(step, c_ast.UnaryOp) \
-                or step.op not in ("++", "--") or name_of(step.expr) != name_of(begin.lvalue):
+        if not isinstance(begin, c_ast.Assignment) or begin.op != "=":
+            raise self._strange(node)
+        if isinstance(step, c_ast.Assignment) and step.op == "+=":
+            moved, way = step.lvalue, self._whole(step.rvalue)
+        elif isinstance(step, c_ast.UnaryOp) and step.op in ("++", "--"):
+            moved, way = step.expr, 1 if step.op == "++" else -1
+        else:
+            raise self._strange(node)
+        if name_of(moved) != name_of(begin.lvalue):
             raise self._strange(node)
         own = self._counter(name_of(begin.lvalue), node)
         own[0] = self._whole(begin.rvalue)
         while self._holds(node.cond):
             self._block(node.stmt)
-            own[0] += 1 if step.op == "++" else -1
+            own[0] += way
 
     def _declare(self, node: Any) -> None:
         """A counter, an array of its own, or a place in one."""
@@ -202,11 +242,25 @@ class Walk:
         elif isinstance(kind, c_ast.PtrDecl) and _names(inner) == [self.real.name] and kind.quals == ["const"] \
                 and node.init is not None:
             found = self._place(node.init)
+        elif isinstance(kind, c_ast.TypeDecl) and _names(kind) == [f"{self.name}_turns"] and kind.quals == ["const"] \
+                and isinstance(node.init, c_ast.FuncCall):
+            found = self._turned(node.init)
         else:
             raise self._strange(node)
         if storage or node.name in self.names:
             raise self._strange(node)
         self.names[node.name] = found
+
+    def _turned(self, node: Any) -> Turns:
+        """The sines and cosines of all angles of an array."""
+        given = node.args.exprs if node.args else []
+        if name_of(node.name) not in self.own_sines or len(given) != 1:
+            raise self._strange(node)
+        place = self._place(given[0])
+        if place.at or len(place.memory.cells) != self.together or None in place.memory.cells:
+            raise ProgramError(f"line {node.coord.line}: {place.memory.name} is not {self.together} angles")
+        sine, cosine = ([self.wanted.terms.of((op, angle)) for angle in place.memory.cells] for op in ("sin", "cos"))
+        return Turns(Memory("sine", [*sine], False), Memory("cosine", [*cosine], False))
 
     def _call(self, node: Any) -> None:
         """A step: all that it is given is read before anything is stored."""
@@ -231,6 +285,10 @@ class Walk:
             raise ProgramError(f"line {node.coord.line}: call {len(self.calls) + 1} of a step is {node.name.name}, and the "
                                "Recursion has another step there, or gives it other numbers")
         self.calls.append(call)
+        if part.angle is not None:
+            for k, term in enumerate(part.sines(call, self.wanted.terms)):
+                self._put(Place(places[-1].memory, places[-1].at + k), term, node)
+            return
         numbered = [place for place, port in enumerate(part.step.outputs) if port.size]
         for place, port, number in zip(places[len(part.alone.inputs):], part.alone.outputs, numbered, strict=True):
             for k in range(port.size):
@@ -244,6 +302,8 @@ class Walk:
     # -- expressions -----------------------------------------------------------------------------------------------------------
 
     def _holds(self, node: Any) -> bool:
+        if isinstance(node, c_ast.BinaryOp) and node.op == "&&":
+            return self._holds(node.left) and self._holds(node.right)
         if not isinstance(node, c_ast.BinaryOp) or node.op not in _COMPARED:
             raise self._strange(node)
         return _COMPARED[node.op](self._whole(node.left), self._whole(node.right))
@@ -256,9 +316,8 @@ class Walk:
             found = self._counter(node.name, node)[0]
             if found is not None:
                 return int(found)
-        if isinstance(node, c_ast.BinaryOp) and node.op in _JOINED:
-            left, right = self._whole(node.left), self._whole(node.right)
-            return left + right if node.op == "+" else left * right
+        if isinstance(node, c_ast.BinaryOp) and node.op in _WHOLE:
+            return _WHOLE[node.op](self._whole(node.left), self._whole(node.right))
         if isinstance(node, c_ast.ArrayRef) and isinstance(table := self.names.get(name_of(node.name)), tuple) \
                 and not isinstance(table, Place):
             place = self._whole(node.subscript)
@@ -289,7 +348,11 @@ class Walk:
         raise self._strange(node)
 
     def _element(self, node: Any) -> Place:
-        base = self._place(node.name)
+        if isinstance(node.name, c_ast.StructRef) and node.name.type == "." and node.name.field.name in Turns._fields \
+                and isinstance(turns := self.names.get(name_of(node.name.name)), Turns):
+            base = Place(getattr(turns, node.name.field.name), 0)
+        else:
+            base = self._place(node.name)
         return Place(base.memory, base.at + self._whole(node.subscript))
 
     def _term(self, node: Any) -> int:
