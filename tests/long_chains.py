@@ -1,0 +1,231 @@
+"""Loops over long chains beside the unrolled C and beside Pinocchio, in one run: `python -m tests.long_chains`.
+
+With `--write` the tables go into `docs/long.md`.
+
+The C is timed inside C, by a loop that calls one function with one state. Pinocchio is called from Python, which adds about a
+microsecond a call: two nanoseconds a joint where it is timed. All take turns, and each one's least time counts, so that whatever
+else the machine does meets all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symgen.backends import c99
+from symgen.looping import recursion
+from symgen.machine.building import Build, scheduling
+from symgen.machine.compilers import find_compiler
+from symgen.measuring import bench
+from symgen.measuring.peers import pinocchio
+from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions, TextOptions
+from symgen.programs.deriving import derive
+from symgen.recursion import Form
+from tests.robots_for_tests import random_mechanism
+
+PAGE = Path(__file__).parents[1] / "docs" / "long.md"
+BEGIN, END = "<!-- what `python -m tests.long_chains --write` writes -->\n", "<!-- up to here -->\n"
+METHODS = {"forward_dynamics": "riccati", "inverse_dynamics": "newton_euler"}
+JOINTS = (7, 100, 500, 1000, 10_000)
+SHORT, BESIDE = 7, 500
+"""Joints of the chain that is unrolled as well, and of the one that Pinocchio has as well."""
+PEERS = RNEA, LOCAL, WORLD = "`rnea`", "`aba` in local frames", "`aba` in the world's frame"
+ROUNDS, SLICE = 150, 0.002
+"""Turns of each, and how many seconds one takes about."""
+AGREEMENT = 1e-8
+"""How far the answers may be apart, of the largest entry."""
+
+Times = dict[tuple[str, str], float]
+"""Nanoseconds a joint, by the function and by who: of how many joints, "unrolled", or one of PEERS."""
+
+CALLS = """\
+#define _POSIX_C_SOURCE 199309L
+#include <time.h>
+#include "arm.h"
+double seconds(int count, const double *q, const double *v, const double *x, double *result, double *work);
+double seconds(int count, const double *q, const double *v, const double *x, double *result, double *work)
+{{
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (int i = 0; i < count; ++i) {{
+        arm_{function}(q, v, x, result{work});
+    }}
+    (void)work;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    return (double)(end.tv_sec - begin.tv_sec) + 1e-9*(double)(end.tv_nsec - begin.tv_nsec);
+}}
+"""
+
+
+class Contestant:
+    """One function of one chain: how it is run, how often in a turn, and its least time a joint so far, in nanoseconds."""
+
+    def __init__(self, joints: int, seconds: Callable[[int], float], result: Callable[[], Any]) -> None:
+        self.joints, self.seconds, self.result = joints, seconds, result
+        self.least = float("inf")
+        self.count = max(1, round(SLICE / max(min(seconds(1) for _ in range(3)), 1e-9)))
+
+    def turn(self) -> None:
+        self.seconds(1)   # what the others left in the caches is its own again
+        self.least = min(self.least, self.seconds(self.count) / self.count / self.joints * 1e9)
+
+
+def flags() -> list[str]:
+    """Those that a generated folder is compiled with."""
+    build = Build(optimize=2)
+    return ["-std=c99", *(flag for flag in build.flags if "visibility" not in flag), *scheduling(build)]
+
+
+def state(joints: int) -> dict[str, Any]:
+    """Of a chain: positions anywhere, velocities that do not grow large along it."""
+    pick = np.random.default_rng(joints)
+    found = {name: pick.uniform(-3, 3, joints) for name in ("q", "v", "a", "tau")}
+    return found | {"v": found["v"] / joints}
+
+
+def arguments(function: str, joints: int) -> list[Any]:
+    own = state(joints)
+    return [own["q"], own["v"], own["tau" if function == "forward_dynamics" else "a"]]
+
+
+def in_c(folder: Path, mechanism: Mechanism, form: Form) -> Contestant:
+    """A function, compiled in a folder of its own."""
+    target = c99.Target("arm", mechanism.sizes, TextOptions("auto"))
+    own = folder / f"{form.function}_{len(mechanism.joints)}_{type(form).__name__}"
+    own.mkdir()
+    work = c99.work(form)
+    calls = CALLS.format(function=form.function, work=", work" if work else "")
+    files = c99.headers({form.function: form}, target) | {"function.c": c99.source(form, target), "calls.c": calls}
+    for name, content in files.items():
+        (own / name).write_text(content, encoding="utf-8")
+    command = [*find_compiler(), *flags(), "-shared", "function.c", "calls.c", "-o", "function.so", "-lm"]
+    subprocess.run(command, cwd=own, check=True)
+    library = ctypes.CDLL(str(own / "function.so"))
+    library.seconds.restype = ctypes.c_double
+    n = len(mechanism.joints)
+    result, numbers = np.zeros(n), np.zeros(max(work, 1))
+    given = [*arguments(form.function, n), result, numbers]
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in given]
+
+    def seconds(count: int) -> float:
+        assert len(given) == len(pointers)   # which live as long as this
+        return float(library.seconds(count, *pointers))
+
+    return Contestant(n, seconds, lambda: result)
+
+
+def of_pinocchio(mechanism: Mechanism) -> tuple[dict[str, Contestant], str]:
+    """`rnea`, and `aba` in both of its conventions, and its version."""
+    import pinocchio as pin
+
+    model, _ = pinocchio.built(mechanism)
+    data, n = model.createData(), len(mechanism.joints)
+    q, v, a = arguments("inverse_dynamics", n)
+    tau = arguments("forward_dynamics", n)[2]
+
+    def contestant(call: Callable[[], Any]) -> Contestant:
+        def seconds(count: int) -> float:
+            begin = time.perf_counter()
+            for _ in range(count):
+                call()
+            return time.perf_counter() - begin
+        return Contestant(n, seconds, lambda: np.array(call()))
+
+    return {RNEA: contestant(lambda: pin.rnea(model, data, q, v, a)),
+            LOCAL: contestant(lambda: pin.aba(model, data, q, v, tau, pin.Convention.LOCAL)),
+            WORLD: contestant(lambda: pin.aba(model, data, q, v, tau, pin.Convention.WORLD))}, str(pin.__version__)
+
+
+def measured() -> tuple[Times, str]:
+    """The times, and Pinocchio's version."""
+    found: dict[tuple[str, str], Contestant] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for n in JOINTS:
+            mechanism = random_mechanism(n, 1)
+            for function, method in METHODS.items():
+                print(f"  {function} of {n} joints", file=sys.stderr, flush=True)
+                found[function, f"{n}"] = in_c(Path(folder), mechanism, recursion(mechanism, function, method))
+                if n == SHORT:
+                    unrolled = derive(mechanism, function, method, ProgramOptions())
+                    found[function, "unrolled"] = in_c(Path(folder), mechanism, unrolled)
+                    agree(found[function, "unrolled"], found[function, f"{n}"])
+        peers, version = of_pinocchio(random_mechanism(BESIDE, 1))
+        for name, one in peers.items():
+            function = "inverse_dynamics" if name == RNEA else "forward_dynamics"
+            found[function, name] = one
+            agree(one, found[function, f"{BESIDE}"])
+        for _ in range(ROUNDS):
+            for one in found.values():
+                one.turn()
+    return {what: one.least for what, one in found.items()}, version
+
+
+def agree(one: Contestant, other: Contestant) -> None:
+    """What computes something else is not timed."""
+    a, b = one.result(), other.result()
+    assert np.abs(a - b).max() <= AGREEMENT * np.abs(b).max(), np.abs(a - b).max() / np.abs(b).max()
+
+
+def ratios(times: Times) -> list[tuple[str, float, float]]:
+    """What is bounded: what it is, how much it is, and how much it should be at most."""
+    forward, inverse = ({who: x for (of, who), x in times.items() if of == function} for function in METHODS)
+    best = min(forward[LOCAL], forward[WORLD])
+    return [
+        (f"forward dynamics of {BESIDE} joints, of the quicker of Pinocchio's `aba`", forward[f"{BESIDE}"] / best, 0.30),
+        (f"inverse dynamics of {BESIDE} joints, of Pinocchio's `rnea`", inverse[f"{BESIDE}"] / inverse[RNEA], 0.20),
+        (f"forward dynamics of {SHORT} joints, of the unrolled C", forward[f"{SHORT}"] / forward["unrolled"], 1.25),
+        (f"inverse dynamics of {SHORT} joints, of the unrolled C", inverse[f"{SHORT}"] / inverse["unrolled"], 1.25),
+        ("forward dynamics a joint, of 10000 joints to 100", forward["10000"] / forward["100"], 1.15),
+        ("inverse dynamics a joint, of 10000 joints to 100", inverse["10000"] / inverse["100"], 1.15),
+    ]
+
+
+def text(times: Times, version: str) -> str:
+    """The tables."""
+    def row(*cells: object) -> str:
+        return f"| {' | '.join(map(str, cells))} |"
+
+    said = {function: function.replace("_", " ") for function in METHODS}
+    lines = ["Nanoseconds a joint, the least of many turns:\n", row("loops over the links", *(f"{n} joints" for n in JOINTS)),
+             "|---" + "|---:" * len(JOINTS) + "|"]
+    lines += [row(said[function], *(f"{times[function, str(n)]:.1f}" for n in JOINTS)) for function in METHODS]
+    lines += ["", row("others", "nanoseconds a joint"), "|---|---:|"]
+    lines += [row(f"{said[function]} of {SHORT} joints, unrolled", f"{times[function, 'unrolled']:.1f}") for function in METHODS]
+    lines += [row(f"Pinocchio's {name}, {BESIDE} joints", f"{x:.0f}") for (_, name), x in times.items() if name in PEERS]
+    lines += ["", row("ratio", "is", "aim"), "|---|---:|---:|"]
+    lines += [row(what, f"{ratio:.2f}", f"{bound:.2f}") for what, ratio, bound in ratios(times)]
+    facts = bench.machine_facts(Build(optimize=2), ())
+    compiler = facts["compiler"].partition(" -")[0]
+    lines += ["", f"{facts['processor']}; {facts['system']}; {compiler} with `{' '.join(flags())}`; symgen {facts['symgen']}; "
+              f"Pinocchio {version}, from Python."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.long_chains", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="into docs/long.md")
+    asked = parser.parse_args()
+    found = text(*measured())
+    print(found)
+    if asked.write:
+        page = PAGE.read_text(encoding="utf-8")
+        before, _, rest = page.partition(BEGIN)
+        PAGE.write_text(before + BEGIN + "\n" + found + "\n" + END + rest.partition(END)[2], encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)   # past the destructors of Pinocchio's library, which may end in a crash
