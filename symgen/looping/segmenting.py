@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from symgen import passes
 from symgen.derivation import constants as k
+from symgen.derivation.model import Model
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.tabled import GEOMETRY, TEN, Columns, constants_of
 from symgen.errors import OutOfReach
 from symgen.ir import Port, Program, Row
 from symgen.joints import joint_type
-from symgen.looping.chains import Build, chained, run
+from symgen.looping.chains import Build, Chain, chained, run
 from symgen.looping.grouping import Unlike
 from symgen.looping.recursing import Swept, laid, swept
 from symgen.mechanism import Mechanism
@@ -24,10 +26,12 @@ from symgen.segmented import ENDED, START, Across, Segmented, check
 FUNCTION, METHOD = "forward_dynamics", "riccati:segments"
 LEAST = 4
 """Links of a segment, at least: with fewer nothing is gained."""
+TURNS = ("sin", "cos")
 
 
 def segmented(mechanism: Mechanism, segments: int) -> Segmented:
-    """Forward dynamics of a chain in so many segments. Raises OutOfReach, in one sentence, where it is no long chain of like links.
+    """Forward dynamics of a chain in so many segments. Raises OutOfReach, in one sentence, where it is no long chain of links
+    that are alike.
     """
     return k.sharpened(lambda: _segmented(mechanism, segments))
 
@@ -47,24 +51,21 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
     if len(model.links) < LEAST*segments:
         raise refused(f"it has fewer than {LEAST*segments} links")
     numbers = [constants_of(link) for link in model.links]
+    parts = [f"{name}_{at}" for name, size in blocks.PARTS.items() for at in range(size)]
     why = ""
     for columns in (Columns.of(numbers), Columns.of(numbers, GEOMETRY + TEN)):
         try:
             chain = replace(chained(model, [kind], [columns], []), widths=blocks.WIDTHS)
-
-            def folded(build: Build, names: Sequence[str]) -> Swept:
-                return swept(model, chain, False, *run(chain, FUNCTION, METHOD, build, names))
-
-            turning = folded(blocks.turned, ["a"])
-            parts = [f"{name}_{at}" for name, size in blocks.PARTS.items() for at in range(size)]
-            dynamics = folded(blocks.swept, ["a", *parts])
+            turning = _folded(model, chain, blocks.turned, ["a"])
+            dynamics = _folded(model, chain, blocks.swept, ["a", *parts])
             break
         except Unlike as unlike:
             why = str(unlike)
     else:
         raise OutOfReach(f"forward_dynamics by {METHOD} has no looped form for '{mechanism.name}': {why}")
     tables = tuple(tuple(k.to_fraction(x) for x in columns.row(row)) for row in numbers)
-    first, (outward, inward, last) = _without(turning.sweeps[0], "a"), map(_known, dynamics.sweeps)
+    outward, inward, last = map(_known, dynamics.sweeps)
+    first, outward = _sharing(_without(turning.sweeps[0], "a"), outward, dynamics.work)
     handed = {end.name: end.elements[0] for end in dynamics.ends}
     order = _Order([handed[name] for name in parts], *(
         [_place(heads, name) for name in names] for heads, names in (
@@ -82,6 +83,10 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
     found = Segmented(FUNCTION, METHOD, tuple(ports[name] for name in ("q", "v", "tau")), (ports["a"],),
                       Kind(kind, 1, 1, columns.width), tables, stages, dynamics.work, segments)
     return check(found.by(passes.run))
+
+
+def _folded(model: Model, chain: Chain, build: Build, names: Sequence[str]) -> Swept:
+    return swept(model, chain, False, *run(chain, FUNCTION, METHOD, build, names))
 
 
 def _place(heads: Sequence[Sequence[str]], name: str) -> int:
@@ -118,6 +123,25 @@ def _known(sweep: Sweep) -> Sweep:
         rows.append(row)
     inputs = tuple(port for port in step.inputs if port.name in kept)
     return replace(sweep, steps=(replace(step, inputs=inputs, rows=tuple(rows)),))
+
+
+def _sharing(first: Sweep, later: Sweep, work: int) -> tuple[Sweep, Sweep]:
+    """Both, where the first one keeps the sines and cosines that the later one would keep before all else."""
+    (one,), (other,) = first.steps, later.steps
+    kept = next(port for port in other.outputs if port.name == KEPT)
+    dear = list(itertools.takewhile(lambda row: other.rows[row].op in TURNS, kept.rows))
+    own = [[i for i, row in enumerate(one.rows) if row.op == other.rows[r].op] for r in dear]
+    if any(len(found) != 1 for found in own):   # of several angles
+        return first, later
+    ports = [*other.inputs, Port(KEPT, (work,))]
+    rows = tuple(Row("input", (), (len(ports) - 1, later.first[0] + dear.index(i))) if i in dear else row
+                 for i, row in enumerate(other.rows))
+    left = tuple(kept._replace(shape=(len(kept.rows) - len(dear),), rows=kept.rows[len(dear):]) if port is kept else port
+                 for port in other.outputs)
+    one = replace(one, outputs=(*one.outputs, Port(KEPT, (len(dear),), tuple(i for (i,) in own))))
+    return (replace(first, steps=(one,), first=later.first),
+            replace(later, steps=(replace(other, inputs=tuple(ports), rows=rows, outputs=left),),
+                    first=(later.first[0] + len(dear),)))
 
 
 class _Order:

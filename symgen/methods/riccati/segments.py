@@ -7,8 +7,8 @@ E = H Z. By (5.17) and (4.22) the acceleration of the last link is
 
     α = Zᵀ A + a₀ − Ω f,    a₀ = Σ Eᵀ ν₀ + Z₊ᵀ a,    Ω = Σ Eᵀ D⁻¹ E,
 
-with Z₊ = (1 − G H) Z, sums over the links of the segment, and Ω that of Λ⁻¹ = Bᵀ Ω B, (4.16), (5.4), seen from the segment's base.
-Without f a segment hands on P A + z, (4.5), and so what is beyond exerts f = P' α + z'. Both together,
+with Z₊ = (1 − G H) Z, sums over the links of the segment, and Ω that of Λ⁻¹ = Bᵀ Ω B, (4.16), (5.4), as if the segment's base
+were the robot's. Without f a segment hands on P A + z, (4.5), and so what is beyond exerts f = P' α + z'. Both together,
 
     f = w + K Zᵀ A,    K = (1 + P' Ω)⁻¹ P',    w = z' + K (a₀ − Ω z'),
 
@@ -33,7 +33,7 @@ from symgen.methods.riccati.filter import carried_inward, riccati_sweep
 SIX = range(6)
 UPPER = tuple((r, c) for r in SIX for c in range(r, 6))
 PARTS = {"P": 21, "z": 6, "Z": 36, "Omega": 21, "a_0": 6}
-"""What a segment hands on inward, and how many numbers each is: of what is symmetric the upper triangle, of Z column by column."""
+"""What a segment hands on inward, and how many numbers each is: of symmetric matrices the upper triangle, Z by columns."""
 TURNED = ("omega", "axis1", "axis2")
 """What it hands on outward at first, three numbers each."""
 MOTION = ("alpha", "beyond")
@@ -89,25 +89,25 @@ def swept(linkage: Linkage) -> tuple[list[Scalar], ...]:
         for r, (_, _, _, left) in enumerate(columns):
             a_0[r] = a_0[r] + home.dot([*left[i][0], *left[i][1]], [*a[i][0], *a[i][1]])
         for dof in linkage.links[i].dofs:
-            felt, given = ([-column[part][dof.index] for column in columns] for part in (0, 1))
+            felt, yielded = [-eps[dof.index] for eps, *_ in columns], [-less[dof.index] for _, less, *_ in columns]
             for r, c in UPPER:
-                Omega[r, c] = Omega[r, c] + felt[r] * given[c]
+                Omega[r, c] = Omega[r, c] + felt[r] * yielded[c]
             for r in SIX:
                 a_0[r] = a_0[r] + felt[r] * nu[dof.index]
         linkage.name("Omega", i, Vector(Omega[at] for at in UPPER))
         linkage.name("abias", i, Vector(a_0))
-    f = [x + y for x, y in zip(linkage.inputs["tip"][:6], handed[:6], strict=True)]   # known when all is handed on
+    beyond = [x + y for x, y in zip(linkage.inputs["tip"][:6], handed[:6], strict=True)]   # known when all is handed on
     rest = list(nu)
-    for own, given, dof in zip(linkage.inputs["axes"], handed, linkage.links[0].dofs, strict=False):   # link 0 moves as it is told
+    for own, given, dof in zip(linkage.inputs["axes"], handed, linkage.links[0].dofs, strict=False):   # moved as it is told
         filters[dof.index] = replace(filters[dof.index], G=(zeros, zeros))
         rest[dof.index] = own + given   # when all is handed on
     for i, link in enumerate(linkage.links):
         linkage.step(i, "the wrench on the segment's last link, RK (5.16)")
         if i:
-            f = [x + y for x, y in zip(f, linkage.inputs["tip"][6*i:6*i + 6], strict=True)]
+            beyond = [x + y for x, y in zip(beyond, linkage.inputs["tip"][6*i:6*i + 6], strict=True)]
             for dof in link.dofs:
-                rest[dof.index] = nu[dof.index] + home.dot([column[1][dof.index] for column in columns], f)
-        linkage.name("beyond", i, Vector(f))
+                rest[dof.index] = nu[dof.index] + home.dot([column[1][dof.index] for column in columns], beyond)
+        linkage.name("beyond", i, Vector(beyond))
     result, motion = biased_smoother(linkage, filters, a, rest)
     for i, (w, v) in enumerate(motion):
         linkage.name("alpha", i, Vector([*w, *v]))
@@ -131,7 +131,8 @@ def across_turned(home: Derivation, ended: Sequence[Scalar], omega: Sequence[Sca
     return [*(own + one * omega[0] + two * omega[1] + one.cross(two) * omega[2])]
 
 
-def across_inward(home: Derivation, ended: Sequence[Scalar], beyond: Sequence[Scalar] | None) -> tuple[list[Scalar], list[Scalar]]:
+def across_inward(home: Derivation, ended: Sequence[Scalar],
+                  beyond: Sequence[Scalar] | None) -> tuple[list[Scalar], list[Scalar]]:
     """(P, z) that a segment and all beyond hand on, and (K, w). `beyond` is (P', z') of what is beyond, none at the tip."""
     zero = home.zero
     if beyond is None:
