@@ -36,6 +36,7 @@ ROOMS: dict[str, str] = {
     "options": "contacts errors functions names reals",
     "ir": "errors functions tables",
     "recursion": "errors functions ir",
+    "segmented": "errors ir recursion",
     "joints": "errors",
     "coupling": "errors",
     "drives": "errors",
@@ -53,13 +54,13 @@ ROOMS: dict[str, str] = {
     "derivation": "closures drives errors ir joints loops mechanism poses",
     "methods": "closures derivation errors functions loops mechanism names",
     "passes": "errors ir",
-    "looping": "derivation drives errors functions ir joints mechanism methods options passes recursion",
+    "looping": "derivation drives errors functions ir joints mechanism methods options passes recursion segmented",
     "differentiation": "derivation derivatives errors functions ir joints passes",
     "programs": "derivation derivatives description differentiation errors functions ir looping mechanism methods names options "
                 "passes reals recursion reference shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
     "readback": "errors functions ir reals recursion",
-    "backends": "derivatives errors functions ir names options reals recursion version",
+    "backends": "derivatives errors functions ir names options reals recursion segmented version",
     # what is known of it, and what a machine makes of it
     "certificate": "backends derivation derivatives description errors functions ir joints mechanism options programs reals "
                    "recursion reference",

@@ -5,15 +5,17 @@ The ghost moves freely, so that nothing is zero for want of a parent. At rest, u
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from symgen import methods
 from symgen.derivation import constants as k
+from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Link, Model
 from symgen.derivation.model.links import NOTHING
+from symgen.derivation.scalars import Scalar
 from symgen.derivation.tabled import PREPARED, TEN, Columns, Naming, Tabled, constants_of
 from symgen.drives import NO_DRIVE
 from symgen.functions import FUNCTIONS, Q
@@ -65,6 +67,8 @@ class Chain:
     model: Model
     classes: tuple[int, ...]
     columns: tuple[Columns, ...]
+    widths: Mapping[str, int] = field(default_factory=dict)
+    """Arguments that a derivation has besides the function's, and how many elements of each a link has."""
 
     @property
     def ghost(self) -> int:
@@ -84,14 +88,19 @@ class Chain:
             at += self.columns[own].width
         return [*found, at]
 
+    def own(self, name: str, link: Link) -> slice:
+        """Which elements of an argument or a result are a link's."""
+        if name in self.widths:
+            i = self.model.links.index(link)
+            return slice(self.widths[name]*i, self.widths[name]*(i + 1))
+        return link.q if name in POSITIONS else link.v
+
     def link_of_input(self, program: Program) -> dict[tuple[int, int], int]:
         """Whose each element of an argument is; gravity is the ghost's."""
         found: dict[tuple[int, int], int] = {}
         for p, port in enumerate(program.inputs):
             for i, link in enumerate(self.model.links):
-                own = link.q if port.name in POSITIONS else link.v
-                if port.name == PREPARED:
-                    own = slice(self.first[i], self.first[i + 1])
+                own = slice(self.first[i], self.first[i + 1]) if port.name == PREPARED else self.own(port.name, link)
                 found |= {(p, e): i for e in range(own.start, own.stop)}
             if port.name == PREPARED:
                 found |= {(p, e): 0 for e in range(self.first[-1], port.size)}
@@ -146,14 +155,23 @@ Called = Mapping[int, Sequence[str]]
 """Names of rows."""
 
 
-def run(chain: Chain, function: str, method: str) -> tuple[Program, Mapping[int, int], Called]:
-    """The rows of a method on the chain, the links of its steps, and all that it called its rows."""
+Build = Callable[[Linkage], tuple[list[Scalar], ...]]
+"""What makes the results of a function out of a linkage."""
+
+
+def run(chain: Chain, function: str, method: str, build: Build | None = None,
+        names: Sequence[str] = ()) -> tuple[Program, Mapping[int, int], Called]:
+    """The rows of a method on the chain, the links of its steps, and all that it called its rows. `build` stands in for the
+    method's function; `names` are those of its results.
+    """
     what, links = FUNCTIONS[function], chain.model.links
     nq, nv = links[-1].q.stop, links[-1].v.stop
     arguments = [*what.arguments] + ([] if Q in what.arguments else [Q])
     shapes = {a.name: (nq if a.name in POSITIONS else nv,) for a in arguments} | {PREPARED: (chain.first[-1] + 3,)}
+    shapes |= {name: (width*len(links),) for name, width in chain.widths.items()}
     home = Naming({name: shape[0] for name, shape in shapes.items()})
     linkage = Tabled(chain.model, home, [chain.columns[own] for own in chain.classes], chain.first)
-    build = methods.derivation(method, function)
-    results = [(array.name, (len(atoms),), atoms) for array, atoms in zip(what.results, build(linkage), strict=True)]
+    given = (build or methods.derivation(method, function))(linkage)
+    called = names or [array.name for array in what.results]
+    results = [(name, (len(atoms),), atoms) for name, atoms in zip(called, given, strict=True)]
     return home.freeze(function, method, results, shapes), linkage.link_of, home.called

@@ -69,9 +69,9 @@ class Interface:
         if last == 0:
             return self.rows(level, self.labels[0])
         found: list[int | None] = []
-        names = {name: row for row in range(len(self._fold.groups[0].rows)) for name in self._names(0, row)}
+        names = {name: row for row in range(len(self._fold.groups[0].rows)) for name in self.names(0, row)}
         for row in self.rows(level, self.labels[last]):
-            own = [] if row is None else self._names(last, row)
+            own = [] if row is None else self.names(last, row)
             if row is not None and not own:
                 raise Unlike(f"what the base hands on in {self._chain.function} by {self._chain.method} has no name")
             found.append(next((names[name] for name in own if name in names), None))
@@ -113,7 +113,7 @@ class Interface:
         return sorted({ref.row for takes, at in zip(group.takes, group.level, strict=True) for ref in takes
                        if isinstance(ref, Ref) and ref.side > 0 and at == level})
 
-    def _names(self, link: int, row: int) -> list[str]:
+    def names(self, link: int, row: int) -> list[str]:
         """What a row was called, without the number of the link."""
         found = []
         for name in self._called.get(self._fold.groups[link].rows[row], ()):

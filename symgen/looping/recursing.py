@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 from symgen import methods, passes
 from symgen.derivation import constants as k
@@ -15,7 +16,7 @@ from symgen.errors import MethodRefusal, OutOfReach
 from symgen.functions import FUNCTIONS
 from symgen.ir import Port, Program
 from symgen.joints import joint_type
-from symgen.looping.chains import BEFORE, BEHIND, GHOST, Chain, chained, run
+from symgen.looping.chains import BEFORE, BEHIND, GHOST, Called, Chain, chained, run
 from symgen.looping.grouping import Group, Ref, Unlike, grouped
 from symgen.looping.handing import Interface
 from symgen.looping.keeping import Plan, planned, slotted
@@ -53,7 +54,9 @@ def _recursion(mechanism: Mechanism, function: str, method: str, options: Progra
     last = ""
     for columns in ([Columns.of(rows) for rows in by_class], [Columns.of(rows, GEOMETRY + TEN) for rows in by_class]):
         try:
-            work, sweeps, every, ends = _swept(model, kinds, columns, function, method)
+            trunk = [link for link in model.links if link.kind == GHOST]
+            chain = chained(model, kinds, columns, trunk)
+            work, sweeps, every, ends, _ = swept(model, chain, bool(trunk), *run(chain, function, method))
             break
         except (Unlike, MethodRefusal) as unlike:   # what some links have in common is zero for neighbours: as if it were not
             last = str(unlike)
@@ -95,12 +98,20 @@ def _ports(mechanism: Mechanism, function: str, results: bool) -> tuple[Port, ..
     return tuple(Port(array.name, array.sizes(mechanism.sizes)) for array in arrays)
 
 
-def _swept(model: Model, kinds: Sequence[str], columns: Sequence[Columns], function: str,
-           method: str) -> tuple[int, tuple[Sweep, ...], tuple[Columns, ...], tuple[End, ...]]:
-    """Numbers that are kept a link, the sweeps, the columns of each class, and what is carried to an end."""
-    trunks = [link for link in model.links if link.kind == GHOST]
-    chain = chained(model, kinds, columns, trunks)
-    program, link_of, called = run(chain, function, method)
+class Swept(NamedTuple):
+    """Numbers that are kept a link, the sweeps, the columns of each class, what is carried to an end, and of each sweep what the
+    ghost calls the elements that it hands on.
+    """
+
+    work: int
+    sweeps: tuple[Sweep, ...]
+    columns: tuple[Columns, ...]
+    ends: tuple[End, ...]
+    heads: tuple[tuple[tuple[str, ...], ...], ...]
+
+
+def swept(model: Model, chain: Chain, trunks: bool, program: Program, link_of: Mapping[int, int], called: Called) -> Swept:
+    """The rows of a chain, folded. Where there are `trunks` the ghost is a class of the robot's."""
     groups = grouped(program, chain.parents, link_of, chain.link_of_input(program))
     fold, middle = _folded(chain, program, groups)
     interface = Interface(program, called, fold, chain.classes, middle)
@@ -135,7 +146,9 @@ def _swept(model: Model, kinds: Sequence[str], columns: Sequence[Columns], funct
         sweeps.append(Sweep(inward, tuple(step.program for step in steps), tuple(start), tuple(joins),
                             tuple(step.first for step in steps)))
     ends = tuple(End(name, of_level[level], (element,)) for name, (level, element) in ending.items())
-    return work, tuple(sweeps), chain.columns, ends
+    heads = [tuple(tuple(() if row is None else interface.names(0, row)) for row in interface.of_the_ghost(level))
+             if not level % 2 else () for level in of_level]
+    return Swept(work, tuple(sweeps), chain.columns, ends, tuple(heads))
 
 
 def _row_of_the_ghost(program: Program, ghost: Group, r: int) -> int:

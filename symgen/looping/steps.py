@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from symgen.derivation.constants import to_fraction
 from symgen.derivation.tabled import PREPARED
-from symgen.ir import POSITIONS, Port, Program, Row
+from symgen.ir import Port, Program, Row
 from symgen.looping.chains import Chain
 from symgen.looping.cuts import behind
 from symgen.looping.grouping import Group, Ref, Unlike
@@ -64,7 +64,7 @@ class Step:
                                tuple(self.steps))
 
     def _own(self, name: str) -> slice:
-        return self.link.q if name in POSITIONS else self.link.v
+        return self.chain.own(name, self.link)
 
     def _port(self, name: str) -> int:
         return self.ports.setdefault(name, len(self.ports))

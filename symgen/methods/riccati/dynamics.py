@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import RigidInertia, Vector, twist_inward, wrench_outward
-from symgen.methods.riccati.filter import filtered, riccati_sweep, smoothed
+from symgen.methods.riccati.filter import Filter, filtered, riccati_sweep, smoothed
 
 Spatial = tuple[Vector, Vector]
 """Angular and linear part of a twist or its rate, moment and force of a wrench; in the link's axes at its origin."""
@@ -142,15 +142,24 @@ def fd4(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def three_sweeps(linkage: Linkage) -> tuple[list[Scalar], list[Spatial], list[Spatial]]:
     """θ̈ of FD4, with α(k) of (2.26), −gravity in it (3.21), and b(k) of every link."""
-    tau = linkage.inputs["tau"]
     omega = velocities(linkage)                                                             # (5.13)
     filters = riccati_sweep(linkage)
     a, b = biases(linkage, omega)
-    z = list(b)
+    nu, _ = biased_filter(linkage, filters, a, b)
+    rates, motion = biased_smoother(linkage, filters, a, nu)
+    return rates, motion, b
+
+
+def biased_filter(linkage: Linkage, filters: Sequence[Filter], a: Sequence[Spatial],
+                  b: Sequence[Spatial]) -> tuple[list[Scalar], list[Spatial]]:
+    """ν of (5.16), and the wrench z of every link before its joint gives way."""
+    tau, z = linkage.inputs["tau"], list(b)
+    borne = list(b)
     nu = [linkage.zero] * len(filters)
     for i in reversed(range(len(linkage))):
         link = linkage.links[i]
         linkage.step(i, "filter, RK (5.16)")
+        borne[i] = z[i]
         linkage.name("z", i, Vector([*z[i][0], *z[i][1]]))
         for dof in reversed(link.dofs):
             k, gain = dof.index, filters[dof.index]
@@ -164,6 +173,12 @@ def three_sweeps(linkage: Linkage) -> tuple[list[Scalar], list[Spatial], list[Sp
             # ψ z + L T + ψ P a = φ (z + G ε + (1 − G H) P a)
             carried = plus(z[i], filters[link.dofs[0].index].after.apply(*a[i]))
             z[link.parent] = plus(z[link.parent], wrench_outward(link.rotation, link.arm, *carried))
+    return nu, borne
+
+
+def biased_smoother(linkage: Linkage, filters: Sequence[Filter], a: Sequence[Spatial],
+                    nu: Sequence[Scalar]) -> tuple[list[Scalar], list[Spatial]]:
+    """θ̈ of (5.17), and α(k) of (2.26)."""
     result: list[Scalar] = []
     motion: list[Spatial] = []
     for i, link in enumerate(linkage.links):
@@ -178,4 +193,4 @@ def three_sweeps(linkage: Linkage) -> tuple[list[Scalar], list[Spatial], list[Sp
             w, v = w + dof.H_angular * rate, v + dof.H_linear * rate
             result.append(rate)
         motion.append((w, v))
-    return result, motion, b
+    return result, motion

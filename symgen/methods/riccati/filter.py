@@ -77,15 +77,27 @@ def riccati_sweep(linkage: Linkage) -> list[Filter]:
 def filtered(linkage: Linkage, filters: list[Filter], T: Sequence[Scalar],
              loads: Sequence[tuple[Vector, Vector]] | None = None) -> tuple[list[Scalar], list[Scalar]]:
     """ε and ν = D⁻¹ ε of (4.20); with the wrench `loads` on each link besides, that of (5.9)."""
+    return carried_inward(linkage, filters, T, loads)[:2]
+
+
+Wrenches = list[tuple[Vector, Vector]]
+
+
+def carried_inward(linkage: Linkage, filters: list[Filter], T: Sequence[Scalar],
+                   loads: Sequence[tuple[Vector, Vector]] | None = None) -> tuple[list[Scalar], list[Scalar], Wrenches, Wrenches]:
+    """ε and ν, and of every link the wrench z that it bears and z + G ε, which its joint lets through."""
     z = list(loads) if loads is not None else [(linkage.zeros, linkage.zeros)] * len(linkage)
+    borne = list(z)
     innovations, nu = [linkage.zero] * len(filters), [linkage.zero] * len(filters)
     for i in reversed(range(len(linkage))):
         link = linkage.links[i]
         linkage.step(i, f"filtered joint moments, RK {'(4.20)' if loads is None else '(5.9)'}")
+        borne[i] = z[i]
         for dof in reversed(link.dofs):
             k, gain = dof.index, filters[dof.index]
             epsilon = T[k] - dof.project(*z[i])                                             # (4.20), T' for T
-            linkage.name("epsilon", k, epsilon)
+            if loads is None or not T[k].is_zero:   # what is borne alone has a name
+                linkage.name("epsilon", k, epsilon)
             innovations[k], nu[k] = epsilon, gain.inverse * epsilon
             linkage.name("nu", k, nu[k])
             if link.parent >= 0 or dof.column > 0:
@@ -94,7 +106,7 @@ def filtered(linkage: Linkage, filters: list[Filter], T: Sequence[Scalar],
         if link.parent >= 0:
             n_p, f_p = wrench_outward(link.rotation, link.arm, *z[i])
             z[link.parent] = (z[link.parent][0] + n_p, z[link.parent][1] + f_p)
-    return innovations, nu
+    return innovations, nu, borne, z
 
 
 def smoothed(linkage: Linkage, filters: list[Filter], nu: Sequence[Scalar]) -> tuple[list[Scalar], list[tuple[Vector, Vector]]]:

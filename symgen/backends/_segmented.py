@@ -1,0 +1,127 @@
+"""A `Segmented` in C: NAME_<function>.c, where every segment is a lane of a vector.
+
+What a sweep carries, what links keep and the table hold element k of lane l in x[k][l]. A sweep's step stands in a loop over the
+lanes, as a function of many states does (`_lanes`), and is called row by row: row r holds a link of every segment. Where some
+segments have a link more than the others, the first row is theirs alone: the others compute there what their neighbour's last
+link would, which nobody takes. The ways across the segments are straight-line functions, called once a segment.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from symgen.backends import _definition, _lanes, render
+from symgen.backends._c_text import WIDTH, C
+from symgen.backends._definition import calls, parameters
+from symgen.backends._ports import operations_text
+from symgen.backends._target import Target
+from symgen.errors import RequestError
+from symgen.ir import Program
+from symgen.reals import REALS
+from symgen.recursion import CARRIED, KEPT, LEFT, TABLE, WORK, Sweep, as_function
+from symgen.segmented import ENDED, START, Across, Segmented
+
+
+def work(one: Segmented) -> int:
+    """Numbers of the array that the caller provides."""
+    return one.longest*one.work*one.segments
+
+
+def source(one: Segmented, target: Target) -> str:
+    """The text of NAME_<function>.c. RequestError where the segments are not as many as the lanes, or it is to be checked."""
+    lanes = _lanes.lanes(one.real)
+    if one.segments != lanes or target.checked:
+        raise RequestError(f"{one.function} in {one.segments} segments is no loop over {lanes} lanes that returns nothing; take "
+                           f"{lanes} segments, and leave out --checked")
+    symbol = target.symbol(one.function)
+    steps: list[dict[str, Any]] = []
+    functions: list[str] = []
+    stages = [_swept(one, s, stage, target, steps) if isinstance(stage, Sweep) else _across(one, s, stage, target, functions)
+              for s, stage in enumerate(one.stages)]
+    real = REALS[one.real]
+    rows = [[one.links(g)[0] + r - (one.ragged > 0 and g >= one.ragged) for g in range(lanes)] for r in range(one.longest)]
+    table = ["{" + ", ".join(_braced([C.literal(one.tables[i][c], real) for i in row]) for c in range(one.kind.width)) + "}"
+             for row in rows]
+    known = calls(one.real, target)
+    inputs, outputs = ([port.name for port in ports] for ports in (one.inputs, one.outputs))
+    return render("c99", "segmented.c.j2", **target.context, symbol=symbol, real=one.real, lanes=lanes, last_lane=lanes - 1,
+                  method=C.comment(one.method), last_row=one.longest - 1, ends_in=one.longest % 2, arrays=[*inputs, *outputs],
+                  count=len(one), longest=one.longest, ragged=one.ragged, width=one.kind.width, work=one.work, doubles=work(one),
+                  table=["\n     ".join(textwrap.wrap(line, WIDTH - 5, break_long_words=False)) for line in table],
+                  places=_braced([str(at) for at in rows[0]]), steps=steps, functions=functions, stages=stages,
+                  inputs=inputs, outputs=outputs, cost=one.cost, own_sines=any(step["own_sines"] for step in steps),
+                  own_loop=any(step["own_loop"] for step in steps), angles=lanes, sin=known["sin"], cos=known["cos"])
+
+
+def _braced(items: list[str]) -> str:
+    return "{" + ", ".join(items) + "}"
+
+
+def _literals(one: Segmented, values: Any) -> list[str]:
+    return [C.literal(x, REALS[one.real]) for x in values]
+
+
+def _swept(one: Segmented, s: int, sweep: Sweep, target: Target, steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """The loop of a sweep; its step joins the others."""
+    step = as_function(sweep.steps[0], f"{one.function}_{s + 1}")
+    names = parameters(step, target)
+    alone = target.text.trig == "inline"
+    turn = _definition.turn_of(step, target) if alone else None
+    taken = _definition.macros(target) | {target.symbol(step.function), *names.values(), *(turn or ())}
+    early = [] if alone else _definition.early(step)
+    found = _lanes.function(step, target, names, calls(one.real, target), early, turn, taken, {}, None)
+    found |= {"symbol": target.symbol(step.function), "own_loop": target.text.trig == "auto" and len(early) > 0,
+              "own_sines": turn is not None or (target.text.trig == "auto" and len(early) > 0),
+              "told": f"{'inward' if sweep.inward else 'outward'}: {operations_text(step)}"}
+    for array, port in zip(found["parameters"], (*step.inputs, *step.outputs), strict=True):
+        array["qualifier"] = "const " if port.name == TABLE else ""
+    steps.append(found)
+    stored = [port.name for port in step.outputs if port.name in {p.name for p in one.outputs}]
+    loaded = [port.name for port in step.inputs if port.name in {p.name for p in one.inputs}]
+    given = {TABLE: f"{target.symbol(one.function)}_table[row]", KEPT: f"&work[{_row(one.work)}]",
+             LEFT[KEPT]: f"&work[{_row(one.work, sweep.first[0])}]", CARRIED: "before", LEFT[CARRIED]: "behind"}
+    called = ", ".join(given.get(port.name, f"own_{port.name}") for port in (*step.inputs, *step.outputs))
+    started = any(isinstance(stage, Across) and stage.gives == s for stage in one.stages)
+    return {"way": False, "number": s, "inward": sweep.inward, "size": len(sweep.start), "loads": loaded, "stores": stored,
+            "start": [] if started else _literals(one, sweep.start), "call": f"{target.symbol(step.function)}({called});"}
+
+
+def _row(size: int, more: int = 0) -> str:
+    product = "row" if size == 1 else f"{size}*row"
+    return f"({product}) + {more}" if more else product
+
+
+def _across(one: Segmented, s: int, way: Across, target: Target, functions: list[str]) -> dict[str, Any]:
+    """The loop over the segments; its two steps join the others."""
+    found: list[str] = []
+    carries, keeps, gives = 0, 0, 0
+    for name, step in (("first", way.opening), ("other", way.step)):
+        own = as_function(step, f"{one.function}_{s + 1}_{name}")
+        functions.append(render("c99", "definition.j2", **target.context, of_parts="static", of_all="static ",
+                                **_definition.function(own, target, {}, None, None)))
+        given = {ENDED: "ended", CARRIED: "carried", KEPT: "held[lane]", LEFT[CARRIED]: "handed", LEFT[KEPT]: "held[lane]",
+                 START: "start"}
+        found.append(f"{target.symbol(own.function)}({', '.join(given[port.name] for port in (*own.inputs, *own.outputs))});")
+        carries, gives = (_size(step, name) for name in (CARRIED, START))
+        keeps = _size(step, KEPT)
+    return {"way": True, "number": s, "inward": way.inward, "takes": way.takes, "gives": way.gives, "first": found[0],
+            "other": found[1], "carries": carries, "keeps": keeps, "starts": gives,
+            "takes_size": len(_sweep(one, way.takes).start)}
+
+
+def _size(step: Program, name: str) -> int:
+    return next((port.size for port in step.outputs if port.name == name), 0)
+
+
+def _sweep(one: Segmented, number: int) -> Sweep:
+    found = one.stages[number]
+    assert isinstance(found, Sweep)
+    return found
+
+
+def header(one: Segmented, target: Target) -> str:
+    """NAME.h with this function alone."""
+    arrays = [*(f"const {one.real} {port.name}[{port.size}]" for port in one.inputs),
+              *(f"{one.real} {port.name}[{port.size}]" for port in one.outputs), f"{one.real} {WORK}[{work(one)}]"]
+    return render("c99", "segmented.h.j2", **target.context, symbol=target.symbol(one.function), arrays=arrays, doubles=work(one))

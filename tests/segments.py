@@ -1,0 +1,99 @@
+"""`python -m tests.segments`: what forward dynamics of a long chain takes a link, serial and in segments, on one core.
+
+The times are those of whole calls, the best of several, one after the other in turns; a clone of the C for each set of
+instructions is asked for by itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from symgen.backends import _segmented, c99
+from symgen.functions import Sizes
+from symgen.looping import recursion
+from symgen.looping.segmenting import segmented
+from symgen.options import TextOptions
+from symgen.recursion import Recursion
+from symgen.segmented import Segmented
+from tests.robots_for_tests import random_mechanism
+
+SETS = {"default": "-DNONE", "AVX2": "-mavx2", "AVX-512": "-mavx512f"}
+"""What a compiler is told where the clones are left out."""
+
+
+def written(folder: Path, form: Recursion | Segmented, trig: str = "auto") -> Path:
+    """The C of a function beside its headers."""
+    folder.mkdir(exist_ok=True)
+    n = len(form)
+    target = c99.Target("arm", Sizes(*(n if name in ("NQ", "NV", "NB") else 1 for name in Sizes._fields)), TextOptions(trig))
+    if isinstance(form, Segmented):
+        texts = {"arm.h": _segmented.header(form, target), "arm_sincos.h": c99.sincos(form.real, target),
+                 "function.c": _segmented.source(form, target)}
+    else:
+        texts = c99.headers({form.function: form}, target) | {"function.c": c99.source(form, target)}
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return folder / "function.c"
+
+
+def built(file: Path, *flags: str) -> Any:
+    """The function, compiled."""
+    library = file.with_name(f"function_{abs(hash(flags))}.so")
+    command = ["gcc", "-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    done = subprocess.run([*command, *flags, str(file), "-o", str(library), "-lm"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(library)).arm_forward_dynamics
+
+
+def call(function: Any, form: Recursion | Segmented, state: dict[str, list[float]]) -> list[float]:
+    """Accelerations; the work array begins at a line of the cache."""
+    arrays = _arrays(form, state)
+    function(*arrays)
+    return list(arrays[3])
+
+
+def _arrays(form: Recursion | Segmented, state: dict[str, list[float]]) -> list[Any]:
+    n, size = len(form), _segmented.work(form) if isinstance(form, Segmented) else c99.work(form)
+    whole = (ctypes.c_double * (size + 8))()
+    off = (-ctypes.addressof(whole) % 64)
+    return [*((ctypes.c_double * n)(*state[name]) for name in ("q", "v", "tau")), (ctypes.c_double * n)(),
+            (ctypes.c_double * size).from_buffer(whole, off)]
+
+
+def state_of(n: int) -> dict[str, list[float]]:
+    """A state of a chain."""
+    pick = random.Random(n)
+    return {name: [pick.uniform(-1, 1) for _ in range(n)] for name in ("q", "v", "tau")}
+
+
+def main(counts: list[int]) -> None:
+    """Print a line a length and a set of instructions."""
+    with tempfile.TemporaryDirectory() as place:
+        for n in counts:
+            mechanism, state = random_mechanism(n, 1), state_of(n)
+            serial, parted = recursion(mechanism, "forward_dynamics", "riccati"), segmented(mechanism, 8)
+            files = [written(Path(place) / f"{kind}{n}", form) for kind, form in (("serial", serial), ("parted", parted))]
+            functions = {"looped, serial": (built(files[0]), serial), "segments, clones": (built(files[1]), parted)}
+            for name, flag in SETS.items():
+                functions[f"segments, {name}"] = built(files[1], "-Darm_NO_CLONES", flag), parted
+            ready = [(name, function, _arrays(form, state)) for name, (function, form) in functions.items()]
+            best = dict.fromkeys(functions, float("inf"))
+            for _ in range(60):
+                for name, function, arrays in ready:
+                    began = time.perf_counter()
+                    function(*arrays)
+                    best[name] = min(best[name], time.perf_counter() - began)
+            for name, seconds in best.items():
+                share = seconds / best["looped, serial"]
+                print(f"N = {n:5}  {name:18} {seconds*1e9/n:6.1f} ns a link, {share:.2f} of serial", flush=True)
+
+
+if __name__ == "__main__":
+    main([int(x) for x in sys.argv[1:]] or [512, 4096])
