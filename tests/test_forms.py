@@ -15,6 +15,7 @@ import symgen
 from symgen.backends import printer
 from symgen.backends._target import Target
 from symgen.cli import main
+from symgen.description.canonical import to_toml
 from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.looping import recursion
 from symgen.mechanism import Mechanism
@@ -70,6 +71,13 @@ def test_what_no_loop_takes_is_named(options: dict[str, str], words: str) -> Non
     asked = ProgramOptions(form=LOOPED, **options)  # type: ignore[arg-type]
     with pytest.raises(OutOfReach, match=f"no looped form with {words}; take --form unrolled"):
         making.shaped(symgen.load("scara"), "inverse_dynamics", None, asked)
+
+
+def test_the_console_says_what_loops(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text(to_toml(long(260)))
+    assert main(["generate", str(file), "-o", str(tmp_path / "c"), "-f", "forward_dynamics=riccati"]) == 0
+    assert "note: forward_dynamics loops over tables of links" in capsys.readouterr().err
 
 
 def test_other_forms_are_no_forms() -> None:

@@ -104,9 +104,15 @@ def run(options: Namespace) -> int:
 
 def _remarks(mechanism: Mechanism, made: Iterable[Form], chosen: ProgramOptions) -> list[str]:
     """Notes about the methods that were taken."""
+    from symgen.options import AUTO
     from symgen.programs.choosing import loses_digits
+    from symgen.recursion import Recursion
 
     lines = []
+    several = [program.function for program in made if isinstance(program, Recursion)] if chosen.form == AUTO else []
+    if several:
+        lines.append(f"{', '.join(several)} {'loops' if len(several) == 1 else 'loop'} over tables of links, since rows for each "
+                     "would be too many (docs/long.md)")
     for program in made:
         if program.rounds is not None:
             lines.append(f"the search for fewer operations of {program.function} was interrupted after round {program.rounds}; "
