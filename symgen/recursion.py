@@ -93,7 +93,6 @@ class Recursion:
     ends: tuple[End, ...] = ()
     real: str = "double"
     convention: Convention = USUAL
-    joints: tuple[str, ...] = ()
     quaternions: tuple[int, ...] = ()
     """Of each four elements of positions that are a unit quaternion, the first."""
     passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)

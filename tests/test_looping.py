@@ -118,8 +118,9 @@ def test_general_twists_stay_within_their_bounds() -> None:
     assert forward.length * 20 < ROW_BUDGET
 
 
-@pytest.mark.parametrize("name", ["chain", "tree", "quadruped"])
-@pytest.mark.parametrize("what", ["table", "start", "parent", "step"])
+@pytest.mark.parametrize(("name", "what"), [
+    (name, what) for name in ("chain", "tree", "quadruped") for what in ("table", "start", "parent", "step")
+    if (name, what) != ("quadruped", "start")])   # its trunk has no parent
 def test_planted_slips_are_seen(name: str, what: str) -> None:
     function, method = "forward_dynamics", "riccati"
     one = looped(name, function, method)
@@ -127,8 +128,6 @@ def test_planted_slips_are_seen(name: str, what: str) -> None:
         row = tuple(x + Fraction(1, 1000) for x in one.tables[2])
         wrong = replace(one, tables=(*one.tables[:2], row, *one.tables[3:]))
     elif what == "start":
-        if name == "quadruped":
-            pytest.skip("its trunk has no parent")
         start = tuple(x + Fraction(1, 1000) for x in one.sweeps[1].start)
         wrong = replace(one, sweeps=(one.sweeps[0], replace(one.sweeps[1], start=start), *one.sweeps[2:]))
     elif what == "parent":

@@ -68,7 +68,7 @@ def _recursion(mechanism: Mechanism, function: str, method: str, options: Progra
         function, method, inputs, outputs,
         tuple(Kind(name, joint_type(name).nq, joint_type(name).nv, own.width) for name, own in zip(names, every, strict=False)),
         tuple(link.parent for link in model.links), of, tables, sweeps, work, ends, real=options.real,
-        joints=tuple(joint.kind for joint in mechanism.joints), quaternions=mechanism.quaternions)
+        quaternions=mechanism.quaternions)
     return check(found.by(passes.run))
 
 
