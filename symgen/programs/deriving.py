@@ -17,7 +17,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.scalars import Derivation, DivisionByZero, TooManyRows
 from symgen.description.tip import tip
-from symgen.errors import MethodRefusal, SymgenError
+from symgen.errors import MechanismError, MethodRefusal, SymgenError
 from symgen.functions import FUNCTIONS, GAINS, ON_LINKS, PAYLOAD, PREPARED, PREPARING, USUAL, WRENCH, Function, Q
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
@@ -38,6 +38,18 @@ ROW_BUDGET = 100_000
 """Most rows of a Program. A C compiler takes half a minute for as many, and reading the C back as long. A derivation may have
 four times as many, which is a gigabyte of memory.
 """
+
+MOST_UNROLLED = 5000
+"""Joints that move, of a robot whose functions are written row by row. The sine and cosine of each, and a few rows that use them,
+already take half of `ROW_BUDGET`.
+"""
+
+
+def refuse_to_unroll(mechanism: Mechanism) -> None:
+    """MechanismError for more than `MOST_UNROLLED` joints, before minutes of derivation in which nothing is said."""
+    if len(mechanism.joints) > MOST_UNROLLED:
+        raise MechanismError(f"{mechanism.name}: {len(mechanism.joints)} joints move, and symgen unrolls the rows of at most "
+                             f"{MOST_UNROLLED}; lock joints that do not matter with --lock, or give a smaller robot")
 
 
 def models(mechanism: Mechanism) -> tuple[Model, Model]:

@@ -14,7 +14,6 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from symgen import derivatives, methods, passes, shelf
-from symgen.derivation.model import refuse_many_joints
 from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
 from symgen.description.loading import load
@@ -54,7 +53,6 @@ def loss(mechanism: Mechanism, payload: str | None) -> Loss | None:
     """What makes M singular in every state, else None (see `symgen.reference.regularity`)."""
     from symgen.reference import regularity
 
-    refuse_many_joints(mechanism)   # before minutes of ball arithmetic
     known = shelf.find("loss", mechanism.content, payload)
     if known is not None:
         return regularity.Loss(**known["lost"]) if known["lost"] else None
@@ -126,6 +124,7 @@ def made(mechanism: Mechanism, function: str, method: str | None, options: Progr
 @lru_cache(maxsize=256)
 def _asked(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program | str:
     """The Program, or why no method makes it. Both are worked out once."""
+    deriving.refuse_to_unroll(mechanism)
     refused = refusal(mechanism, function, options.payload) or task.refusal(mechanism, function, options)
     if refused is not None:
         raise RequestError(refused)

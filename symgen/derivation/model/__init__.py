@@ -3,8 +3,7 @@
 from symgen.derivation.model.definite import indefinite
 from symgen.derivation.model.links import Frame, Inertia, Link, Model, declared
 from symgen.derivation.model.record import record
-from symgen.derivation.model.reframe import reframe, refuse_many_joints
+from symgen.derivation.model.reframe import reframe
 from symgen.derivation.model.regroup import regroup
 
-__all__ = ["Frame", "Inertia", "Link", "Model", "declared", "indefinite", "record", "reframe", "refuse_many_joints",
-           "regroup"]
+__all__ = ["Frame", "Inertia", "Link", "Model", "declared", "indefinite", "record", "reframe", "regroup"]
