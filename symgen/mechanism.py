@@ -151,7 +151,7 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         if len(self.joints) != len(self.bodies):
-            raise MechanismError(f"{self.name}: {len(self.joints)} joints but {len(self.bodies)} bodies; each joint moves one body")
+            raise MechanismError(f"{self.name}: {len(self.joints)} joints but {len(self.bodies)} bodies; each joint moves one")
         if not self.joints:
             raise MechanismError(f"{self.name}: no joint moves, so there are no dynamics; declare or unlock at least one joint")
         for what, names in (("joint", [j.name for j in self.joints]), ("frame", [f.name for f in self.frames])):
@@ -371,8 +371,7 @@ class Mechanism:
         rows: list[tuple[object, ...]] = [("", "joint", "type", "on", "carries", "kg", "range")]
         indents: list[int] = []
         for i, joint in enumerate(self.joints):
-            above = indents[joint.parent] if joint.parent >= 0 else 0
-            indents.append(above + (len(self.children(joint.parent)) > 1))
+            indents.append((indents[joint.parent] if joint.parent >= 0 else 0) + (len(self.children(joint.parent)) > 1))
             name = "\u2003" * min(indents[i], 12) + joint.name
             links = ", ".join(part.link for part in self.bodies[i].parts) or self.bodies[i].name
             follows = self.follows[i]
@@ -384,7 +383,8 @@ class Mechanism:
 
     @property
     def _summary(self) -> str:
-        return f"{self.name}: {len(self.joints)} joint{'s' * (len(self.joints) != 1)}{counted(self.loops)}, {float(self.mass):g} kg moving, gravity {_numbers(self.gravity)} m/s²"
+        count = f"{len(self.joints)} joint{'s' * (len(self.joints) != 1)}{counted(self.loops)}"
+        return f"{self.name}: {count}, {float(self.mass):g} kg moving, gravity {_numbers(self.gravity)} m/s²"
 
 
 def first_and_count(own: slice) -> list[int]:

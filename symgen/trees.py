@@ -1,4 +1,4 @@
-"""Trees by index: `parents[i]` stands before i, and is -1 where it is the base. Whatever is asked takes time as they have nodes."""
+"""Trees by index: `parents[i]` stands before i, and is -1 where it is the base. Every answer takes time as they have nodes."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from fractions import Fraction
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
@@ -82,12 +82,8 @@ class Motion:
             self.poses = [self.pose(joint.pose) for joint in mechanism.joints]
             self.gravity: Array = self._vector(mechanism.gravity)
             self.declared = [self._carry(index, part) for index, body in enumerate(mechanism.bodies) for part in body.parts]
-        self.ways = [self._way(index) for index in range(len(mechanism.bodies))]
-        """Per body, the bodies between it and the base, base first and its own last."""
         self.shares = [self._shares(index) for index in range(len(mechanism.bodies))]
         """Per body, how fast each degree of freedom of its own joint moves for a unit of v: (entry of v, rate)."""
-        self.supports = [list(dict.fromkeys(k for one in way for k, _ in self.shares[one])) for way in self.ways]
-        """Per body, the entries of v that move it: those of the joints of its way, or of joints that these follow."""
 
     def of_each_frame(self) -> list[Self]:
         """The same motion once for each frame, where only that one is named."""
@@ -98,12 +94,20 @@ class Motion:
 
     # ---- the declaration, entered into the scalars -------------------------------------------------------------------
 
-    def _way(self, body: int) -> list[int]:
-        way: list[int] = []
-        while body != BASE:
-            way.insert(0, body)
-            body = self.mechanism.joints[body].parent
-        return way
+    @cached_property
+    def ways(self) -> list[list[int]]:
+        """Per body, the bodies between it and the base, base first and its own last. Of a long chain that is a long list: a
+        recursion does without.
+        """
+        found: list[list[int]] = []
+        for body, parent in enumerate(self.mechanism.parents):
+            found.append([*(found[parent] if parent != BASE else ()), body])
+        return found
+
+    @cached_property
+    def supports(self) -> list[list[int]]:
+        """Per body, the entries of v that move it: those of the joints of its way, or of joints that these follow."""
+        return [list(dict.fromkeys(k for one in way for k, _ in self.shares[one])) for way in self.ways]
 
     def _shares(self, index: int) -> list[tuple[int, Fraction]]:
         own, follows = self.mechanism.v_slices[index], self.mechanism.follows[index]

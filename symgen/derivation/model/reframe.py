@@ -65,7 +65,7 @@ def _reframed(mechanism: Mechanism, digits: int) -> Model:
         return Line(shift, k.add(shift, k.scale(way, direction)), direction)
 
     origins: list[Vec3] = [k.ORIGIN] * n
-    ways: list[Constant | None] = [None] * n   # how far an origin is from the declared one along the joint's axis, where it is on it
+    ways: list[Constant | None] = [None] * n   # along the joint's axis to the origin, where it is on that
     normals: list[Vec3 | None] = [None] * n
     for i in reversed(range(n)):
         c = heir[i]
