@@ -28,6 +28,7 @@ from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.errors import SymgenError
 from symgen.mechanism import Mechanism, Mimic
 from symgen.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, compose, joined
+from symgen.programs import deriving
 from symgen.programs.making import loss, program
 from symgen.report.show import show
 from tests.descriptions import joint, link, robot
@@ -162,14 +163,13 @@ def test_steps_of_poses_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "joint 'j7': up to here the poses of links have more than 200 steps" in refused(chain(20, "fixed", fixed))
 
 
-def test_moving_joints_are_counted_before_any_of_them_is_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moving_joints_are_counted_where_their_rows_would_be_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = load(chain(4))
-    monkeypatch.setattr(sys.modules["symgen.derivation.model.reframe"], "MOST_JOINTS", 4)
-    says = "r: 5 joints move, and symgen makes C of at most 4; lock joints"
-    assert says in show(mechanism, whole=True)
-    for work in (lambda: program(mechanism, "inverse_dynamics"), lambda: loss(mechanism, None)):
-        with pytest.raises(SymgenError, match=says):
-            work()
+    monkeypatch.setattr(deriving, "MOST_UNROLLED", 4)
+    with pytest.raises(SymgenError, match="r: 5 joints move, and symgen unrolls the rows of at most 4; lock joints"):
+        program(mechanism, "inverse_dynamics")
+    assert "frames chosen" in show(mechanism)
+    assert loss(mechanism, None) is None
 
 
 def test_what_is_not_applied_is_counted() -> None:

@@ -1,4 +1,4 @@
-"""Whether M is regular, told from what each joint feels of its own link: as the pivots of the whole say, for any number of links."""
+"""Whether M is regular, told from what each joint feels of its own link: as the pivots of the whole say, for any number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def varied(seed: int) -> list[Mechanism]:
     whole = random_mechanism(6, seed, kind="tree", joints=kinds())
     random = Random(seed)
     without = tuple(Body(body.name) if random.random() < 0.4 else body for body in whole.bodies)
-    points = tuple(Body(body.name, tuple(replace(part, moments=(Fraction(0),) * 6) for part in body.parts)) for body in whole.bodies)
+    points = tuple(Body(body.name, tuple(replace(part, moments=(Fraction(0),) * 6) for part in body.parts))
+                   for body in whole.bodies)
     return [whole, replace(whole, bodies=without), replace(whole, bodies=points)]
 
 
