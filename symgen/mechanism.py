@@ -1,12 +1,12 @@
 """What the user declared: a tree of rigid bodies on a fixed base, frozen and validated once.
 
-Every number is the decimal that stood in the description, kept as a `Fraction`; every rotation is a product of
-turns about declared axes by an `Angle` = radians + pi*π. Nothing is rounded and nothing is evaluated here, so a
-reference at 80 digits and a derivation in exact constants start from the same declaration.
+Every number is the decimal that stood in the description, kept as a `Fraction`; every rotation is a product of turns about
+declared axes by an `Angle` = radians + pi*π. Nothing is rounded and nothing is evaluated here, so a reference at 80 digits and a
+derivation in exact constants start from the same declaration.
 
-Conventions. Joint i moves body i (parents stand before children; the base is body -1). A joint's frame is its
-parent's body frame displaced by the constant `pose`; the body's frame is the joint's frame displaced by the joint's
-motion along `axis` (given in the joint's frame). Lengths in m, masses in kg, angles in rad.
+Conventions. Joint i moves body i (parents stand before children; the base is body -1). A joint's frame is its parent's body frame
+displaced by the constant `pose`; the body's frame is the joint's frame displaced by the joint's motion along `axis` (given in the
+joint's frame). Lengths in m, masses in kg, angles in rad.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, groupby
 from typing import Any
 
+from symgen import trees
 from symgen.bodies import Body as Body
 from symgen.bodies import Part as Part
 from symgen.contacts import told
@@ -151,8 +151,7 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         if len(self.joints) != len(self.bodies):
-            counts = f"{len(self.joints)} joints but {len(self.bodies)} bodies"
-            raise MechanismError(f"{self.name}: {counts}; each joint moves one body")
+            raise MechanismError(f"{self.name}: {len(self.joints)} joints but {len(self.bodies)} bodies; each joint moves one")
         if not self.joints:
             raise MechanismError(f"{self.name}: no joint moves, so there are no dynamics; declare or unlock at least one joint")
         for what, names in (("joint", [j.name for j in self.joints]), ("frame", [f.name for f in self.frames])):
@@ -227,9 +226,12 @@ class Mechanism:
     def ranges(self) -> tuple[Limits, ...]:
         """Of each joint its declared limits; of one that others follow, what all of them allow it."""
         found = [joint.limits for joint in self.joints]
-        for leader in {one.leader for one in self.follows if one is not None}:
-            own = [(Follows(leader, Fraction(1), Fraction(0)), self.joints[leader])]
-            own += [(one, self.joints[i]) for i, one in enumerate(self.follows) if one is not None and one.leader == leader]
+        together: dict[int, list[tuple[Follows, Joint]]] = {}
+        for one, joint in zip(self.follows, self.joints, strict=True):
+            if one is not None:
+                leading = (Follows(one.leader, Fraction(1), Fraction(0)), self.joints[one.leader])
+                together.setdefault(one.leader, [leading]).append((one, joint))
+        for leader, own in together.items():
             lower, upper = common([seen(one, (j.limits.lower, j.limits.upper)) for one, j in own if j.type.limited])
             rates = [j.limits.velocity / abs(one.multiplier) for one, j in own if j.limits.velocity is not None]
             found[leader] = replace(found[leader], lower=lower, upper=upper, velocity=min(rates, default=None))
@@ -256,12 +258,12 @@ class Mechanism:
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:
         """Of each joint, the entries of q that are its own; of one that follows another, none."""
-        return _slices([joint.type.nq * (one is None) for joint, one in zip(self.joints, self.follows, strict=True)])
+        return trees.slices([joint.type.nq * (one is None) for joint, one in zip(self.joints, self.follows, strict=True)])
 
     @cached_property
     def v_slices(self) -> tuple[slice, ...]:
         """Of each joint, the entries of v, a and tau that are its own."""
-        return _slices([joint.type.nv * (one is None) for joint, one in zip(self.joints, self.follows, strict=True)])
+        return trees.slices([joint.type.nv * (one is None) for joint, one in zip(self.joints, self.follows, strict=True)])
 
     @cached_property
     def dofs(self) -> tuple[tuple[int, int], ...]:
@@ -301,12 +303,12 @@ class Mechanism:
         own = {joint.name: tuple(range(at.start, at.stop)) for joint, at in zip(self.joints, self.v_slices, strict=True)}
         return own | {name: (k,) for k, name in enumerate(self.velocity_names)}
 
-    @property
+    @cached_property
     def nq(self) -> int:
         """Number of coordinates."""
         return sum(joint.type.nq for joint in self.leading)
 
-    @property
+    @cached_property
     def nv(self) -> int:
         """Number of velocities."""
         return sum(joint.type.nv for joint in self.leading)
@@ -321,35 +323,39 @@ class Mechanism:
         """NQ, NV, the number of bodies, and that of their inertial parameters."""
         return Sizes(self.nq, self.nv, len(self.bodies), NP=10 * len(self.bodies))
 
-    @property
+    @cached_property
     def parents(self) -> tuple[int, ...]:
         return tuple(joint.parent for joint in self.joints)
 
-    @property
+    @cached_property
+    def _carried(self) -> tuple[tuple[int, ...], ...]:
+        """`children` of every body, and last of the base, which is body -1."""
+        return trees.children(self.parents)
+
+    @cached_property
     def longest(self) -> int:
         """The most joints between a body and the base."""
-        depth = {BASE: 0}
-        for i, parent in enumerate(self.parents):
-            depth[i] = depth[parent] + 1
-        return max(depth.values())
+        return max(trees.depths(self.parents))
 
     def children(self, body: int) -> tuple[int, ...]:
         """Indices of the bodies whose joint sits on `body` (-1: the base), ascending."""
-        return self._children.get(body, ())
-
-    @cached_property
-    def _children(self) -> dict[int, tuple[int, ...]]:
-        ordered = sorted((parent, i) for i, parent in enumerate(self.parents))
-        return {parent: tuple(i for _, i in several) for parent, several in groupby(ordered, lambda one: one[0])}
+        return self._carried[body]
 
     def joint_index(self, name: str) -> int:
         """Index of a joint by name; RequestError names the nearest when there is none."""
-        return [j.name for j in self.joints].index(nearest(name, [j.name for j in self.joints], "joint"))
+        return self._joints_by_name[nearest(name, self._joints_by_name, "joint")]
 
     def frame(self, name: str) -> Frame:
         """A declared link's frame by name; RequestError names the nearest when there is none."""
-        found = nearest(name, [f.name for f in self.frames], "link")
-        return next(f for f in self.frames if f.name == found)
+        return self._frames_by_name[nearest(name, self._frames_by_name, "link")]
+
+    @cached_property
+    def _joints_by_name(self) -> dict[str, int]:
+        return {joint.name: index for index, joint in enumerate(self.joints)}
+
+    @cached_property
+    def _frames_by_name(self) -> dict[str, Frame]:
+        return {frame.name: frame for frame in self.frames}
 
     def contact(self, text: str) -> Frame:
         """The frame at a point that `symgen.contacts` reads, its axes those of the link's declared frame."""
@@ -364,8 +370,7 @@ class Mechanism:
         rows: list[tuple[object, ...]] = [("", "joint", "type", "on", "carries", "kg", "range")]
         indents: list[int] = []
         for i, joint in enumerate(self.joints):
-            above = indents[joint.parent] if joint.parent >= 0 else 0
-            indents.append(above + (len(self.children(joint.parent)) > 1))
+            indents.append((indents[joint.parent] if joint.parent >= 0 else 0) + (len(self.children(joint.parent)) > 1))
             name = "\u2003" * min(indents[i], 12) + joint.name
             links = ", ".join(part.link for part in self.bodies[i].parts) or self.bodies[i].name
             follows = self.follows[i]
@@ -384,12 +389,6 @@ class Mechanism:
 def first_and_count(own: slice) -> list[int]:
     """A slice as programs read it in a manifest."""
     return [own.start, own.stop - own.start]
-
-
-def _slices(sizes: list[int]) -> tuple[slice, ...]:
-    """Consecutive slices of these sizes."""
-    ends = list(accumulate(sizes))
-    return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))
 
 
 def _named(entries: Iterable[tuple[str, tuple[Coordinate, ...]]]) -> tuple[str, ...]:

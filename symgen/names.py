@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from symgen import derivatives
 from symgen.errors import UnknownName, printable
@@ -87,6 +87,8 @@ _METHODS: dict[str, str] = {
 
 def nearest(name: str, known: Iterable[str], what: str) -> str:
     """`name` itself when it is known; else UnknownName that suggests the nearest."""
+    if isinstance(known, Mapping) and name in known:   # without a look at every other
+        return name
     names = list(known)
     if name in names:
         return name

@@ -29,7 +29,6 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Motion
 from symgen.reference.points import points
 from symgen.reference.precision import FLOAT
-from symgen.reference.regularity import MANY, _plainly_regular
 from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.long import LONG, LongTruth, check_long_algebra, check_long_floating, sizes
@@ -188,15 +187,6 @@ def test_numbers_that_are_off_are_more_than_round_off(function: str) -> None:
     (name, values), = run(truth.arguments(one, truth.floats)).items()
     off = {name: values * (1 + 1e-5)}
     assert not check_long_floating(one, lambda _: off, truth, "off", TEXT).passed
-
-
-def test_a_long_robot_is_regular_where_every_joint_moves_inertia_of_its_own() -> None:
-    assert len(long(MANY + 1).joints) > MANY
-    assert _plainly_regular(long(12))
-    assert _plainly_regular(symgen.load("quadruped"))
-    massless = long(12)
-    bodies = (*massless.bodies[:5], replace(massless.bodies[5], parts=()), *massless.bodies[6:])
-    assert not _plainly_regular(replace(massless, bodies=bodies))
 
 
 def test_text_does_not_grow_with_the_robot() -> None:

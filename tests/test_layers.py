@@ -30,6 +30,7 @@ ROOMS: dict[str, str] = {
     "arrays": "",
     "functions": "arrays derivatives",
     "poses": "",
+    "trees": "",
     "contacts": "errors poses",
     "reals": "errors",
     "names": "derivatives errors functions",
@@ -44,14 +45,14 @@ ROOMS: dict[str, str] = {
     "content": "",
     "closures": "errors joints",
     "loops": "closures poses",
-    "mechanism": "bodies contacts content coupling drives errors functions joints loops names poses tables",
+    "mechanism": "bodies contacts content coupling drives errors functions joints loops names poses tables trees",
     "shelf": "version",
     # a file → Mechanism
     "description": "closures coupling drives errors joints loops mechanism names poses",
     # the other road to the same numbers: nothing of the derivation is allowed here
     "reference": "closures derivatives drives errors functions joints loops mechanism poses",
     # Mechanism → Program
-    "derivation": "closures drives errors ir joints loops mechanism poses",
+    "derivation": "closures drives errors ir joints loops mechanism poses trees",
     "methods": "closures derivation errors functions loops mechanism names",
     "passes": "errors ir",
     "looping": "derivation drives errors functions ir joints mechanism methods options passes recursion segmented",

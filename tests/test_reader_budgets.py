@@ -164,7 +164,7 @@ def test_steps_of_poses_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "joint 'j7': up to here the poses of links have more than 200 steps" in refused(chain(20, "fixed", fixed))
 
 
-def test_moving_joints_are_counted_before_any_of_them_is_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moving_joints_are_counted_where_their_rows_would_be_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = load(chain(4))
     monkeypatch.setattr(sys.modules["symgen.derivation.model.reframe"], "MOST_JOINTS", 4)
     says = "r: 5 joints move, and symgen writes rows for at most 4; take --form looped"

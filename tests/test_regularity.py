@@ -90,7 +90,7 @@ def test_an_inertia_that_no_double_can_resolve_is_not_called_zero() -> None:
 
 
 def test_too_few_digits_are_not_called_singular(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regularity, "MANY", 1000)     # that every joint moves inertia of its own is not looked at
+    monkeypatch.setattr(regularity, "_each_feels_enough", lambda mechanism, payload: False)   # which takes no balls to tell
     monkeypatch.setattr(regularity, "DIGITS", -130)   # with the digits a joint: 20 for 120 joints
     assert loss(long_chain()) is None                   # doubled until they are enough
     monkeypatch.setattr(regularity, "DOUBLINGS", 0)

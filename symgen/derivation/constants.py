@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import flint
@@ -94,8 +95,10 @@ def rational(value: Fraction | int) -> fmpq:
 
 def settle(value: Constant) -> Constant:
     """The same constant, as an exact 0, 1 or -1 when its ball says so; raises when a ball has lost its digits."""
-    if isinstance(value, fmpq):
+    if type(value) is fmpq:
         return arb(value) if value.q.bit_length() > _LONGEST_RATIONAL else value
+    if not value.contains_integer():   # of nearly all balls one question tells what three would
+        return value
     for exact, ball in _UNITS:
         if value.contains(ball):
             if value.rad() > arb(10) ** -50:
@@ -251,17 +254,28 @@ def by_quaternion(quaternion: Quaternion) -> Mat3:
 
 def displacement(pose: Pose) -> tuple[Mat3, Vec3]:
     """(R, r) of a declared pose: x_outer = R x_inner + r."""
+    return _displaced(pose, digits(), flint.ctx.prec)
+
+
+@lru_cache(maxsize=1 << 10)
+def _displaced(pose: Pose, digits: int, bits: int) -> tuple[Mat3, Vec3]:
+    """At the working precision that `digits` and `bits` name. The links of a chain are often alike."""
     rotation, shift = IDENTITY, ORIGIN
     for step in pose:
         if isinstance(step, Shift):
-            shift = add(shift, apply(rotation, vector(step.xyz)))
+            shift = add(shift, _turned(rotation, vector(step.xyz)))
         elif isinstance(step, Slide):
-            shift = add(shift, apply(rotation, scale(rational(step.distance), unit(vector(step.axis)))))
+            shift = add(shift, _turned(rotation, scale(rational(step.distance), unit(vector(step.axis)))))
         elif isinstance(step, Turn):
-            rotation = product(rotation, turn(unit(vector(step.axis)), *cosine_sine(step.angle)))
+            turned = turn(unit(vector(step.axis)), *cosine_sine(step.angle))
+            rotation = turned if rotation is IDENTITY else product(rotation, turned)
         elif isinstance(step, Rotate):
             rotation = product(rotation, by_quaternion(step.quaternion))
     return rotation, shift
+
+
+def _turned(rotation: Mat3, v: Vec3) -> Vec3:
+    return v if rotation is IDENTITY else apply(rotation, v)
 
 
 def angle_of(cosine: Constant, sine: Constant) -> Constant:

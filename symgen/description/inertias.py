@@ -7,6 +7,7 @@ semidefinite. I is then positive semidefinite too. A matrix is positive semidefi
 from __future__ import annotations
 
 from fractions import Fraction
+from math import lcm
 
 from symgen.description.quantities import fraction_text
 
@@ -19,7 +20,9 @@ _ROUNDING = Fraction(1, 10**12)
 
 def is_positive_semidefinite(m: Moments, slack: Fraction = Fraction(0)) -> bool:
     """Whether the symmetric 3×3 matrix xx, xy, xz, yy, yz, zz, with `slack` added to its diagonal, is positive semidefinite."""
-    xx, xy, xz, yy, yz, zz = m[0] + slack, m[1], m[2], m[3] + slack, m[4], m[5] + slack
+    whole = lcm(slack.denominator, *(one.denominator for one in m))   # times which all are integers, whose products are quick
+    xx, xy, xz, yy, yz, zz, more = (one.numerator * (whole // one.denominator) for one in (*m, slack))
+    xx, yy, zz = xx + more, yy + more, zz + more
     pairs = (xx * yy - xy * xy, xx * zz - xz * xz, yy * zz - yz * yz)
     determinant = xx * pairs[2] - xy * (xy * zz - xz * yz) + xz * (xy * yz - xz * yy)
     return min(xx, yy, zz) >= 0 and min(pairs) >= 0 and determinant >= 0

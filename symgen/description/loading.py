@@ -30,7 +30,7 @@ from symgen.mechanism import Mechanism
 from symgen.poses import Vector3
 
 LARGEST_FILE = 50_000_000
-LARGEST_CHAIN = 2000
+LARGEST_CHAIN = 100_000
 BASES = {"fixed": False, "free": True}
 """What a root link may stand on, and whether it floats there."""
 TEXT = "<text>"

@@ -20,8 +20,9 @@ def locked_motions(tree: Tree, lock: Mapping[str, LockValue], snapper: Snapper) 
     """The constant displacement of every locked joint."""
     motions: dict[str, Pose] = {}
     moving = {c.name: c for c in tree.connections if c.kind != "fixed"}
+    fixed = {c.name for c in tree.connections if c.kind == "fixed"}
     for name, value in lock.items():
-        if any(c.name == name and c.kind == "fixed" for c in tree.connections):
+        if name in fixed:
             raise ArgumentError(f"joint {shown(name)} cannot be locked: it is fixed already; leave it out")
         connection = moving[nearest(name, moving, "joint")]
         place = Place(element=f"lock {name}")

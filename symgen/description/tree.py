@@ -16,9 +16,9 @@ from symgen.mechanism import Limits, Mimic, Note
 from symgen.poses import X_AXIS, Angle, Pose, Vector3
 
 _UNLIMITED = Limits()
-MOST_LINKS = 50_000
-"""Links, joints, inertias or further frames of a description. A humanoid with hands has a hundred, and the C of two thousand is
-too long for a compiler; each one that is read takes about a millisecond.
+MOST_LINKS = 200_000
+"""Links, joints, inertias or further frames of a description. A humanoid with hands has a hundred, a polymer a hundred thousand;
+each one that is read takes about half a millisecond.
 """
 
 

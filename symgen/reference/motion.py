@@ -85,16 +85,6 @@ class Motion:
         self.shares = [self._shares(index) for index in range(len(mechanism.bodies))]
         """Per body, how fast each degree of freedom of its own joint moves for a unit of v: (entry of v, rate)."""
 
-    @cached_property
-    def ways(self) -> list[list[int]]:
-        """Per body, the bodies between it and the base, base first and its own last."""
-        return [self._way(index) for index in range(len(self.mechanism.bodies))]
-
-    @cached_property
-    def supports(self) -> list[list[int]]:
-        """Per body, the entries of v that move it: those of the joints of its way, or of joints that these follow."""
-        return [list(dict.fromkeys(k for one in way for k, _ in self.shares[one])) for way in self.ways]
-
     def of_each_frame(self) -> list[Self]:
         """The same motion once for each frame, where only that one is named."""
         found = [copy(self) for _ in self.frames]
@@ -104,12 +94,20 @@ class Motion:
 
     # ---- the declaration, entered into the scalars -------------------------------------------------------------------
 
-    def _way(self, body: int) -> list[int]:
-        way: list[int] = []
-        while body != BASE:
-            way.insert(0, body)
-            body = self.mechanism.joints[body].parent
-        return way
+    @cached_property
+    def ways(self) -> list[list[int]]:
+        """Per body, the bodies between it and the base, base first and its own last. Of a long chain that is a long list: a
+        recursion does without.
+        """
+        found: list[list[int]] = []
+        for body, parent in enumerate(self.mechanism.parents):
+            found.append([*(found[parent] if parent != BASE else ()), body])
+        return found
+
+    @cached_property
+    def supports(self) -> list[list[int]]:
+        """Per body, the entries of v that move it: those of the joints of its way, or of joints that these follow."""
+        return [list(dict.fromkeys(k for one in way for k, _ in self.shares[one])) for way in self.ways]
 
     def _shares(self, index: int) -> list[tuple[int, Fraction]]:
         own, follows = self.mechanism.v_slices[index], self.mechanism.follows[index]

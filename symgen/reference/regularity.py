@@ -3,20 +3,25 @@
 A pivot D_k that is away from zero at one state is no zero as a function of the state, so one state at which all of them are
 says that M is regular. A ball that is too wide to tell says nothing about M: it is asked again with more digits. Rounding takes
 about one digit a joint, so a chain of a thousand joints is decided in balls of some 1300 digits, in a few seconds.
+
+Most robots need none of this: where every joint feels enough of its own link, or of a few links, all others gone, it feels as
+much of all of them (`symgen.reference.alone`). That takes time as there are links.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from sys import float_info
 from typing import Any
 
-import numpy as np
+from flint import arb as ball
+from flint import fmpq
 
 from symgen.mechanism import Mechanism
+from symgen.reference import alone
 from symgen.reference.mechanics import Reference
-from symgen.reference.motion import Carried, Motion
 from symgen.reference.pivots import pivots
 from symgen.reference.precision import arb
 from symgen.reference.states import draw_states
@@ -26,12 +31,10 @@ LEAST_PIVOT = Fraction(1, 10**20)
 """A pivot this small a part of its diagonal entry is no inertia: no real type of the C could resolve it."""
 NOTHING = Fraction(1, 10**100)
 """A ball that holds zero and nothing above this part of all the inertia about the joint's origin is taken for zero."""
+MARGIN = fmpq(4, 10**20)
+"""Of a bound of the diagonal entry: above it a pivot is above both, since NOTHING is of no more than three times as much."""
 DOUBLINGS = 4
 STATES = 2
-MANY = 100
-"""Joints beyond which it is looked first whether every joint moves inertia of its own."""
-CLEAR = 1e-18
-"""Of all the inertia that there may be about a joint, what is certainly more than LEAST_PIVOT in double."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,33 @@ def loss(mechanism: Mechanism, payload: str | None = None) -> Loss | None:
     Going from the leaves to the base, it is the first joint that feels no inertia once all joints after it are free: a
     massless moving leaf, or a joint whose motion another one undoes. A `payload` (a link's name) counts as a load.
     """
-    if len(mechanism.joints) > MANY and payload is None and _plainly_regular(mechanism):
+    if not mechanism.coupled and _each_feels_enough(mechanism, payload):
         return None
+    return _lost(mechanism, payload)
+
+
+def _each_feels_enough(mechanism: Mechanism, payload: str | None) -> bool:
+    """Whether the least that each joint can feel tells that M is regular. If not, nothing is known yet."""
+    if not alone.physical(mechanism):
+        return False
+    with arb(DIGITS).working():
+        enough = [MARGIN * bound for bound in alone.most(mechanism, payload)]
+        unsure = [i for i, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True))
+                  if not all(ball(pivot) > enough[i] for pivot in alone.least(joint, body))]
+        few = list(alone.together(mechanism, unsure))
+    return all(len(own) < len(mechanism.bodies) and _few_feel_enough(part, [enough[i] for i in own]) for part, own in few)
+
+
+def _few_feel_enough(mechanism: Mechanism, enough: Sequence[Any]) -> bool:
+    """The same of some links by themselves, at one state."""
+    reference = Reference(mechanism, arb(DIGITS + 5 * mechanism.longest // 4))
+    with reference.scalars.working():
+        q = reference.scalars.array(draw_states(mechanism, 1, seed=1)["q"])
+        return all(felt.free[0] > enough[mechanism.dofs[felt.dof][0]] for felt in pivots(reference, q))
+
+
+def _lost(mechanism: Mechanism, payload: str | None) -> Loss | None:
+    """`loss` by the pivots of the whole."""
     digits = DIGITS + 5 * mechanism.longest // 4
     states = draw_states(mechanism, STATES, seed=1, payload=payload)
     losses: list[Loss] = []
@@ -86,33 +114,6 @@ def loss(mechanism: Mechanism, payload: str | None = None) -> Loss | None:
         assert found is not None
         losses.append(found)
     return min(losses, key=lambda one: (one.feels is not None, -(one.feels or 0.0), mechanism.joint_index(one.joint)))
-
-
-def _plainly_regular(mechanism: Mechanism) -> bool:
-    """Whether M is regular since no mass and no moment is negative and every joint moves some of its own: a pivot is no less,
-    D_k ≥ H_kᵀ M_k H_k. In a time that grows with the robot, in double; False says nothing.
-    """
-    if mechanism.coupled:
-        return False
-    motion = Motion(mechanism)
-    own: list[list[Carried]] = [[] for _ in mechanism.bodies]
-    for part in motion.parts():
-        if part.mass < 0 or np.linalg.eigvalsh(part.inertia).min() < 0:
-            return False
-        own[part.body].append(part)
-    reach = sum(float(np.linalg.norm(shift)) for _, shift in motion.poses) + len(mechanism.joints)   # a metre a slide
-    whole = sum(float(part.mass) * (reach + float(np.linalg.norm(part.centre)))**2 + float(np.trace(part.inertia))
-                for parts in own for part in parts)
-    for i, (joint, parts) in enumerate(zip(mechanism.joints, own, strict=True)):
-        columns = motion.twists(i, np.eye(3))
-        turning, sliding = (np.stack([np.broadcast_to(one[of], 3) for one in columns], axis=-1) for of in (0, 1))
-        felt = np.eye(len(columns)) * float(joint.drive.armature)
-        for part in parts:
-            moved = sliding + np.cross(turning, part.centre, axisa=0, axisc=0)
-            felt = felt + float(part.mass) * moved.T @ moved + turning.T @ part.inertia @ turning
-        if not np.linalg.eigvalsh(felt).min() > CLEAR * whole:
-            return False
-    return True
 
 
 def _loss_at(reference: Reference, q: Any, load: Any, digits: int) -> Loss | None:

@@ -19,6 +19,8 @@ from symgen.programs.layout import Layout, layouts
 from symgen.tables import table
 
 WIDTH = 100
+LONGEST, FIRST, LAST = 200, 40, 10
+"""A list of more lines than LONGEST is shown by its first and its last: nobody reads ten thousand of them."""
 _NAME = 29
 _AXES = {axis: sign + name for name, plus in (("x", X_AXIS), ("y", Y_AXIS), ("z", Z_AXIS))
          for sign, axis in (("", plus), ("-", tuple(-c for c in plus)))}
@@ -36,7 +38,8 @@ _TITLES = {
 def show(mechanism: Mechanism, whole: bool = False) -> str:
     """`mechanism` for a person, at most 100 columns wide: tree, inertias, then every note by kind.
 
-    `whole`: no name is cut, however wide that makes a line.
+    `whole`: no name is cut, however wide that makes a line. Of long lists the first and the last lines are shown, and how many
+    are not.
     """
     mass = sum(float(body.mass) for body in mechanism.bodies)
     head = f"{mechanism.name}: {counted(mechanism)}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
@@ -44,7 +47,8 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
     names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
     room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
     own = (*_drives(mechanism, whole), *_frames(mechanism, whole))
-    table = (*_tree(mechanism, whole), *_loops(mechanism, whole), "", *_inertias(mechanism, room), "", *own)
+    table = (*_shortened(_tree(mechanism, whole)), *_shortened(_loops(mechanism, whole)), "",
+             *_shortened(_inertias(mechanism, room)), "", *own)
     lines += table if whole else [_cut(line, WIDTH) for line in table]
     for kind, title in _TITLES.items():
         texts = [note.text for note in mechanism.notes if note.kind == kind]
@@ -52,8 +56,16 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
             texts = [text.removeprefix("read and not applied: ") for text in texts]
         if texts:
             lines += ["", f"{title} ({len(texts)})" if len(texts) > 1 else title]
-            lines += [line for text in texts for line in _wrapped(text, whole, "  ")]
+            lines += _shortened([line for text in texts for line in _wrapped(text, whole, "  ")], "  ")
     return "\n".join([*lines, *_closed(mechanism, whole)]) + "\n"
+
+
+def _shortened(lines: Iterable[str], indent: str = "") -> list[str]:
+    """The lines, or the first and the last of many."""
+    found = list(lines)
+    if len(found) <= LONGEST:
+        return found
+    return [*found[:FIRST], f"{indent}… {len(found) - FIRST - LAST} more lines, and --json has all …", *found[-LAST:]]
 
 
 def _closed(mechanism: Mechanism, whole: bool) -> Iterator[str]:
@@ -109,12 +121,12 @@ def _drives(mechanism: Mechanism, whole: bool) -> Iterator[str]:
         if joint.drive:
             rows.append((joint.name, *(_figure(float(getattr(joint.drive, name))) for name in NUMBERS)))
     if len(rows) > 1:
-        yield from table(rows, texts=(0,))
+        yield from _shortened(table(rows, texts=(0,)))
         if any(joint.drive.friction for joint in mechanism.joints):
             yield f"friction is friction·v/√(v² + ε²) with ε = {_figure(float(mechanism.friction_speed))}"
     if mechanism.borne:
-        yield from _wrapped("part of the weight that is borne (gravcomp): " + ", ".join(
-            f"{_figure(float(part.gravcomp))} of {part.link}" for part in mechanism.borne), whole)
+        yield from _shortened(_wrapped("part of the weight that is borne (gravcomp): " + ", ".join(
+            f"{_figure(float(part.gravcomp))} of {part.link}" for part in mechanism.borne), whole))
     if len(rows) > 1 or mechanism.borne:
         yield ""
 
@@ -130,7 +142,7 @@ def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     for entry in entries:
         angles = (_figure(math.degrees(entry[a])) for a in ("gamma", "alpha", "offset"))
         rows.append((entry["link"], *(_figure(x) for x in entry["shift"]), *angles, " ".join(entry["kept"]) or "none"))
-    yield from table(rows, texts=(0, 7))
+    yield from _shortened(table(rows, texts=(0, 7)))
     elsewhere = [(entry["link"], entry["written_in"] or "the base") for entry in entries if entry["written_in"] != entry["link"]]
     if elsewhere:
         yield from _wrapped("written in axes that other links share: " + ", ".join(

@@ -8,9 +8,12 @@ x_parent = rotation Rz(q) x_link + shift, for a prismatic one x_parent = rotatio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
+from symgen import trees
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant, Mat3, Vec3
 from symgen.derivation.model.spin import STILL, Spin
@@ -36,12 +39,21 @@ class Inertia:
 
     def seen_from(self, rotation: Mat3, shift: Vec3) -> Inertia:
         """The same matter in an outer frame, x_outer = rotation x + shift."""
-        h = k.apply(rotation, self.h)
-        S = _plus(_plus(rotated(rotation, self.S), _sum_of_outer(h, shift)), _scaled(self.m, _outer(shift)))
-        return Inertia(self.m, k.add(h, k.scale(self.m, shift)), S)
+        if rotation is k.IDENTITY:
+            h, S = _settled(self.h), _settled(self.S)
+        else:
+            h, S = k.apply(rotation, self.h), rotated(rotation, self.S)
+        if shift is not k.ORIGIN:
+            S = _plus(_plus(S, _sum_of_outer(h, shift)), _scaled(self.m, _outer(shift)))
+            h = k.add(h, k.scale(self.m, shift))
+        return Inertia(self.m, h, S)
 
 
 NOTHING = Inertia(k.ZERO, k.ORIGIN, (k.ZERO,) * 6)
+
+
+def _settled(values: Sequence[Constant]) -> tuple[Constant, ...]:
+    return tuple(k.settle(x) for x in values)
 
 
 def _plus(a: Sym3, b: Sym3) -> Sym3:
@@ -68,8 +80,9 @@ def full(s: Sym3) -> Mat3:
 
 def rotated(rotation: Mat3, s: Sym3) -> Sym3:
     """R S Rᵀ."""
-    m = k.product(k.product(rotation, full(s)), k.transpose(rotation))
-    return (m[0][0], m[0][1], m[0][2], m[1][1], m[1][2], m[2][2])
+    x, y, z = rotation
+    a, b, c = k.product(rotation, full(s))
+    return (k.dot(a, x), k.dot(a, y), k.dot(a, z), k.dot(b, y), k.dot(b, z), k.dot(c, z))
 
 
 def rod(m: Constant, h_z: Constant, s_zz: Constant, axis: Vec3, at: Vec3) -> Inertia:
@@ -141,7 +154,12 @@ class Model:
     friction_speed: Fraction = FRICTION_SPEED
 
     def children(self, i: int) -> tuple[int, ...]:
-        return tuple(c for c, link in enumerate(self.links) if link.parent == i)
+        return self._carried[i]
+
+    @cached_property
+    def _carried(self) -> tuple[tuple[int, ...], ...]:
+        """`children` of every link, and last of the base, which is link -1."""
+        return trees.children([link.parent for link in self.links])
 
     def ancestors(self, i: int) -> tuple[int, ...]:
         """Parents of i from the nearest to the root."""

@@ -21,7 +21,8 @@ def record(plain: Model, kept: Model, axes: Mapping[int, int]) -> list[dict[str,
     moments S = Σ in the chosen frame) before and after the inertia that the joint cannot feel went to the parent.
     `written_in`: the link whose axes its vectors are written in, as `axes` says (`model.share`); None for the base.
     """
-    whose = {i: members(plain)[i].group if chosen == GROUND else chosen for i, chosen in axes.items()}
+    own = members(plain) if axes else []
+    whose = {i: own[i].group if chosen == GROUND else chosen for i, chosen in axes.items()}
     whose = {i: plain.links[link].parent if axes[i] == GROUND else link for i, link in whose.items()}
     found = []
     for i, (before, after) in enumerate(zip(plain.links, kept.links, strict=True)):

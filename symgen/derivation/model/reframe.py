@@ -10,12 +10,13 @@ without an axis moves, such as a spherical one, keeps its declared frame, since 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from symgen.derivation import constants as k
-from symgen.derivation.constants import Mat3, Vec3
+from symgen.derivation.constants import Constant, Mat3, Vec3
 from symgen.derivation.model.links import Model, aligned, body_inertia, place
 from symgen.errors import MechanismError
-from symgen.mechanism import Mechanism
+from symgen.mechanism import Body, Mechanism
 
 NEARLY_PARALLEL = 0.01
 """sin² of the angle between two axes below which they are treated as parallel in placing origins (about 6 degrees)."""
@@ -32,6 +33,18 @@ def refuse_many_joints(mechanism: Mechanism) -> None:
     if len(mechanism.joints) > MOST_JOINTS:
         raise MechanismError(f"{mechanism.name}: {len(mechanism.joints)} joints move, and symgen writes rows for at most "
                              f"{MOST_JOINTS}; take --form looped, or lock joints that do not matter with --lock")
+
+
+class Line(NamedTuple):
+    """The axis of a link's heir, in the declared frame of the link.
+
+    `point` is declared, where there is such a point, and `origin` is where the heir's frame starts. What depends on the line
+    alone is worked out by `point`: by `origin` it would hang on every link behind, and lose a digit for each.
+    """
+
+    point: Vec3
+    origin: Vec3
+    direction: Vec3
 
 
 def reframe(mechanism: Mechanism) -> Model:
@@ -55,12 +68,18 @@ def _reframed(mechanism: Mechanism, digits: int) -> Model:
             size[mechanism.joints[i].parent] += size[i]
     heir = [max(mechanism.children(i), key=lambda c: (size[c], -c), default=None) for i in range(n)]
 
-    def child_axis(i: int, c: int) -> tuple[Vec3, Vec3]:
-        """Point and direction of joint c's axis in the declared frame of body i; the point is c's chosen origin."""
+    def child_line(i: int, c: int) -> Line:
+        """Joint c's axis in the declared frame of body i."""
         rotation, shift = poses[c]
-        return k.add(k.apply(rotation, origins[c]), shift), k.apply(rotation, axes[c]) if directed[c] else axes[i]
+        direction = k.apply(rotation, axes[c]) if directed[c] else axes[i]
+        way = ways[c]
+        if way is None:
+            point = k.add(k.apply(rotation, origins[c]), shift)
+            return Line(point, point, direction)
+        return Line(shift, k.add(shift, k.scale(way, direction)), direction)
 
     origins: list[Vec3] = [k.ORIGIN] * n
+    ways: list[Constant | None] = [None] * n   # along the joint's axis to the origin, where it is on that
     normals: list[Vec3 | None] = [None] * n
     for i in reversed(range(n)):
         c = heir[i]
@@ -68,11 +87,19 @@ def _reframed(mechanism: Mechanism, digits: int) -> Model:
             if not directed[i]:
                 continue
             if c is not None:
-                point, direction = child_axis(i, c)
-                origins[i] = _origin(axes[i], turns[i], point, direction)
-                normals[i] = _normal(axes[i], direction, point)
+                line = child_line(i, c)
+                if turns[i]:
+                    ways[i] = _way(axes[i], line)
+                else:
+                    origins[i] = line.origin
+                normals[i] = _normal(axes[i], line)
             elif mechanism.joints[i].parent >= 0:
-                origins[i] = _leaf_origin(i, mechanism, poses[i], axes, turns, directed)
+                if turns[i]:
+                    ways[i] = _leaf_way(i, mechanism, poses[i], axes, directed)
+                else:
+                    origins[i] = _mass_centre(mechanism.bodies[i])
+            if (way := ways[i]) is not None:
+                origins[i] = k.scale(way, axes[i])
 
     placements: list[tuple[Mat3, Vec3]] = []
     bases: list[tuple[Mat3, Vec3] | None] = []
@@ -97,40 +124,39 @@ def _reframed(mechanism: Mechanism, digits: int) -> Model:
     return model.with_links(list(model.links), "reframe")
 
 
-def _origin(axis: Vec3, turning: bool, point: Vec3, direction: Vec3) -> Vec3:
-    """Where link i's frame starts, given its axis through 0 and its heir's axis through `point`."""
-    if not turning:
-        return point
-    both = k.cross(axis, direction)
+def _way(axis: Vec3, line: Line) -> Constant:
+    """How far along its axis, which passes through 0, the frame of a link that turns starts, given its heir's axis."""
+    both = k.cross(axis, line.direction)
     square = k.dot(both, both)
     if k.as_float(square) < NEARLY_PARALLEL:
         # The foot of the normal would lie far away, and round-off grows with the square of that distance.
-        return k.scale(k.dot(axis, point), axis)
+        return k.dot(axis, line.origin)
     # Foot of the common normal: the point of this axis nearest to the line point + t direction.
-    return k.scale(k.settle(k.dot(k.cross(point, direction), both) / square), axis)
+    return k.settle(k.dot(k.cross(line.point, line.direction), both) / square)
 
 
-def _normal(axis: Vec3, direction: Vec3, point: Vec3) -> Vec3 | None:
+def _normal(axis: Vec3, line: Line) -> Vec3 | None:
     """Unit common normal of two axes; for parallel ones the way across; None for one and the same line."""
-    both = k.cross(axis, direction)
+    both = k.cross(axis, line.direction)
     if any(not k.is_zero(x) for x in both):
         return k.unit(both)
-    across = k.sub(point, k.scale(k.dot(axis, point), axis))
+    across = k.sub(line.point, k.scale(k.dot(axis, line.point), axis))
     return None if all(k.is_zero(x) for x in across) else k.unit(across)
 
 
-def _leaf_origin(i: int, mechanism: Mechanism, pose: tuple[Mat3, Vec3], axes: list[Vec3], turns: list[bool],
-                 directed: list[bool]) -> Vec3:
-    """The point of a leaf's axis nearest to its parent's axis, or to its parent's origin where there is no axis; of a sliding
-    leaf, whose axis has no place, the mass centre."""
+def _leaf_way(i: int, mechanism: Mechanism, pose: tuple[Mat3, Vec3], axes: list[Vec3], directed: list[bool]) -> Constant:
+    """That of a leaf that turns: the point of its axis nearest to its parent's axis, or to its parent's origin where there is no
+    axis."""
     rotation, shift = pose
-    back = k.transpose(rotation)
-    parent_axis = k.apply(back, axes[mechanism.joints[i].parent]) if directed[mechanism.joints[i].parent] else axes[i]
-    parent_point = k.scale(-k.ONE, k.apply(back, shift))
-    if not turns[i]:
-        inertia = body_inertia(mechanism.bodies[i])
-        return k.ORIGIN if k.is_zero(inertia.m) else k.scale(1 / inertia.m, inertia.h)
-    return _origin(axes[i], True, parent_point, parent_axis)
+    back, parent = k.transpose(rotation), mechanism.joints[i].parent
+    point = k.scale(-k.ONE, k.apply(back, shift))
+    return _way(axes[i], Line(point, point, k.apply(back, axes[parent]) if directed[parent] else axes[i]))
+
+
+def _mass_centre(body: Body) -> Vec3:
+    """Where a leaf starts that slides: its axis has no place."""
+    inertia = body_inertia(body)
+    return k.ORIGIN if k.is_zero(inertia.m) else k.scale(1 / inertia.m, inertia.h)
 
 
 def _leaf_frame(rotation: Mat3, axis: Vec3, parent_frame: Mat3) -> Mat3:

@@ -54,6 +54,8 @@ def share(model: Model, axes: Mapping[int, int]) -> Model:
 
     Joint i must have an axis.
     """
+    if not axes:
+        return model.with_links(list(model.links), "share")
     own = members(model)
     links = list(model.links)
     for i, chosen in axes.items():

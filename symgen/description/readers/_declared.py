@@ -19,7 +19,7 @@ from symgen.joints import Parameter, joint_type, kinds
 from symgen.mechanism import Limits, Mimic, Note
 from symgen.poses import X_AXIS, Z_AXIS, Pose, Shift, Turn, Vector3, compose
 
-LARGEST_REPEAT = 2000
+LARGEST_REPEAT = 100_000
 MOST_UNAPPLIED = 64
 """Numbers that a joint may declare without any being applied. They are copied with each row that is repeated."""
 NOTE_KINDS = ("snap", "lump", "lock", "mimic", "unapplied", "warning", "info")

@@ -33,7 +33,7 @@ from symgen.errors import DescriptionError
 SUFFIXES = (".csv",)
 ROOTS = ()
 TAKES = ()
-LARGEST = 20_000_000
+LARGEST = 50_000_000
 LOOKED_AT = 100
 """Lines in which a word before a colon that is nearly one of the known ones is taken for a slip, and not for a comment."""
 _WHOLE = ("name", "description", "source", "licence", "convention", "mimic", "snap", "friction_speed", "base", "gravity")
