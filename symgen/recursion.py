@@ -26,10 +26,12 @@ from symgen.ir import COUNTED, POSITIONS, SELDOM, Numbers, Outline, Port, Progra
 from symgen.ir import check as check_program
 from symgen.ir import evaluate as evaluate_program
 
-TABLE, KEPT, CARRIED = "table", "kept", "carried"
-"""The names of a step's ports that are none of the function's."""
+TABLE, KEPT, CARRIED, ENDED = "table", "kept", "carried", "ended"
+"""The names of a step's ports that are none of the function's, and that of what the last one of all takes."""
 WORK = "work"
 """What the C calls the array that its caller provides."""
+LAST = "last"
+"""What the C calls what makes results of ENDED."""
 ANGLE = "angle"
 """What the C calls the angle of a step that keeps nothing but its sine and cosine."""
 LEFT = {KEPT: "keeps", CARRIED: "handed"}
@@ -64,7 +66,9 @@ class Sweep:
 
 
 class End(NamedTuple):
-    """A result that a sweep carries to its end: elements of what `link` hands on, or of what all roots do where it is -1."""
+    """A result that a sweep carries to its end, or ENDED: elements of what `link` hands on, or of what all roots do where it is
+    -1.
+    """
 
     name: str
     sweep: int
@@ -95,6 +99,10 @@ class Recursion:
     convention: Convention = USUAL
     quaternions: tuple[int, ...] = ()
     """Of each four elements of positions that are a unit quaternion, the first."""
+    last: Program | None = None
+    """What makes results, in the end, of ENDED."""
+    each: tuple[tuple[str, int], ...] = ()
+    """Of ports that are no numbers of joints, how many elements a link has; 0 of what is one for all of them."""
     passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     rounds: int | None = field(default=None, compare=False)
     """As of a Program: no loop is searched for fewer operations."""
@@ -126,9 +134,22 @@ class Recursion:
         return tuple(found)
 
     def elements(self, port: str, link: int) -> range:
-        """Those of a function's port that belong to a link."""
+        """Those of a function's port that belong to a link, or to all."""
         kind, (q, v) = self.kinds[self.of[link]], self.places[link]
-        return range(q, q + kind.nq) if port in POSITIONS else range(v, v + kind.nv)
+        width = self.width(port, kind)
+        if port in self._each:
+            return range(width * link, width * (link + 1)) if self._each[port] else range(width)
+        return range(q, q + width) if port in POSITIONS else range(v, v + width)
+
+    @cached_property
+    def _each(self) -> dict[str, int]:
+        return dict(self.each)
+
+    def width(self, port: str, kind: Kind) -> int:
+        """How many elements of a function's port a link of that kind has, or takes."""
+        if port in self._each:
+            return self._each[port] or next(one.size for one in (*self.inputs, *self.outputs) if one.name == port)
+        return kind.nq if port in POSITIONS else kind.nv
 
     @cached_property
     def operations(self) -> dict[str, int]:
@@ -143,6 +164,8 @@ class Recursion:
             meeting = sum(len(own) - 1 for own in (*self.children, self._roots if self.ends else ()) if own)
             for join in sweep.joins:
                 count[join] += meeting
+        for op, number in (self.last.operations if self.last else {}).items():
+            count[op] = count.get(op, 0) + number
         return {op: number for op, number in count.items() if number or op not in SELDOM}
 
     @property
@@ -164,7 +187,7 @@ class Recursion:
     @property
     def steps(self) -> tuple[str, ...]:
         """The comments of all steps."""
-        return tuple(dict.fromkeys(text for sweep in self.sweeps for step in sweep.steps for text in step.steps))
+        return tuple(dict.fromkeys(text for step in steps_of(self) for text in step.steps))
 
     @property
     def length(self) -> int:
@@ -183,7 +206,8 @@ class Recursion:
 
     def by(self, change: Any) -> Recursion:
         """The same where `change` has been applied to every step: a pass of `symgen.passes`."""
-        return replace(self, sweeps=tuple(replace(sweep, steps=tuple(map(change, sweep.steps))) for sweep in self.sweeps))
+        return replace(self, sweeps=tuple(replace(sweep, steps=tuple(map(change, sweep.steps))) for sweep in self.sweeps),
+                       last=self.last and change(self.last))
 
 
 Form = Program | Recursion
@@ -192,7 +216,9 @@ Form = Program | Recursion
 
 def steps_of(form: Form) -> tuple[Program, ...]:
     """The Programs that hold its rows."""
-    return (form,) if isinstance(form, Program) else tuple(step for sweep in form.sweeps for step in sweep.steps)
+    if isinstance(form, Program):
+        return (form,)
+    return (*(step for sweep in form.sweeps for step in sweep.steps), *([form.last] if form.last else []))
 
 
 def as_function(step: Program, name: str) -> Program:
@@ -260,9 +286,14 @@ def check(recursion: Recursion) -> Recursion:
     for end in recursion.ends:
         if not all(0 <= e < len(recursion.sweeps[end.sweep].start) for e in end.elements) or not -1 <= end.link < n:
             fail(f"result '{end.name}' ends nowhere")
+    if recursion.last is not None:
+        check_program(recursion.last)
+        ended = sum(len(end.elements) for end in recursion.ends if end.name == ENDED)
+        if [(port.name, port.size) for port in recursion.last.inputs] != [(ENDED, ended)]:
+            fail("what makes its results in the end does not take what the sweeps carry there")
     given = {end.name for end in recursion.ends} | {
-        port.name for sweep in recursion.sweeps for step in sweep.steps for port in step.outputs} - {KEPT, CARRIED}
-    if given != {port.name for port in recursion.outputs}:
+        port.name for step in steps_of(recursion) for port in step.outputs} - {KEPT, CARRIED}
+    if given - {ENDED} != {port.name for port in recursion.outputs}:
         fail("its results are not those of its steps")
     return recursion
 
@@ -273,7 +304,7 @@ def _check_step(recursion: Recursion, s: int, sweep: Sweep, kind: Kind, step: Pr
     for port in step.inputs:
         if port.name not in sizes and port.name not in known:
             fail(f"sweep {s} of {kind.name} takes '{port.name}', which the function does not")
-        if port.size != sizes.get(port.name, kind.nq if port.name in POSITIONS else kind.nv):
+        if port.size != (sizes[port.name] if port.name in sizes else recursion.width(port.name, kind)):
             fail(f"sweep {s} of {kind.name} takes {port.size} of '{port.name}'")
     for port in step.outputs:
         if port.name == KEPT and first + port.size > recursion.work:
@@ -291,6 +322,7 @@ def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbe
     work: list[list[Any]] = [[None] * recursion.work for _ in recursion.parents]
     results: dict[str, list[Any]] = {port.name: [None] * port.size for port in recursion.outputs}
     tables = [[numbers.constant(x) for x in row] for row in recursion.tables]
+    ended: list[Any] = []
     for s, sweep in enumerate(recursion.sweeps):
         start = [numbers.constant(x) for x in sweep.start]
         handed: list[list[Any]] = [start] * len(recursion)
@@ -316,7 +348,13 @@ def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbe
         for end in recursion.ends:
             if end.sweep == s:
                 last = handed[end.link] if end.link >= 0 else _joined(start, [handed[i] for i in recursion._roots], sweep.joins)
-                results[end.name] = [last[e] for e in end.elements]
+                found = [last[e] for e in end.elements]
+                if end.name == ENDED:
+                    ended += found
+                else:
+                    results[end.name] = found
+    if recursion.last is not None:
+        results |= {name: [*values] for name, values in run(recursion.last, {ENDED: ended}, numbers).items()}
     return results
 
 

@@ -25,7 +25,7 @@ from symgen.backends._writer import Turn
 from symgen.errors import RequestError
 from symgen.ir import POSITIONS, Program
 from symgen.reals import REALS
-from symgen.recursion import ANGLE, CARRIED, KEPT, LEFT, TABLE, WORK, End, Recursion, Sweep, as_function
+from symgen.recursion import ANGLE, CARRIED, ENDED, KEPT, LAST, LEFT, TABLE, WORK, End, Recursion, Sweep, as_function
 
 SMALL = 2**15
 """What a table of short numbers does not hold in C."""
@@ -47,9 +47,9 @@ def may_alias(recursion: Recursion) -> bool:
     reads = [(s, port.name) for s, sweep in places for step in sweep.steps for port in step.inputs if port.name in given]
     stores = [(s, port.name) for s, sweep in enumerate(recursion.sweeps) for step in sweep.steps for port in step.outputs
               if port.name in stored]
-    alike = all(kind.nq == kind.nv for kind in recursion.kinds)
-    return all(r < s or (r == s and (alike or (read in POSITIONS) == (store in POSITIONS))) for r, read in reads
-               for s, store in stores) and all(r <= end.sweep for r, _ in reads for end in recursion.ends)
+    alike, other = all(kind.nq == kind.nv for kind in recursion.kinds), {name for name, _ in recursion.each}
+    return all(r < s or (r == s and not {read, store} & other and (alike or (read in POSITIONS) == (store in POSITIONS)))
+               for r, read in reads for s, store in stores) and all(r <= end.sweep for r, _ in reads for end in recursion.ends)
 
 
 def prototype(recursion: Recursion, target: Target) -> dict[str, Any]:
@@ -108,13 +108,15 @@ class _Text:
                     number = f"{s + 1}" if len(recursion.kinds) == 1 else f"{s + 1}_{c + 1}"
                     printed = self.blocks[s].angles[c].program if s in self.blocks else step
                     self.steps[s, c] = as_function(printed, f"{recursion.function}_{number}")
+        self.last = recursion.last and as_function(recursion.last, f"{recursion.function}_{LAST}")
+        self.ended = self._local(ENDED) if self.last else ""
 
     def text(self) -> str:
         recursion = self.recursion
         lanes = self._lanes()
         functions = [render("c99", "definition.j2", **self.target.context, of_parts="static", of_all="static ",
                             **_definition.function(step, self.target, {}, None, self._turn(step, lanes)))
-                     for step in self.steps.values()]
+                     for step in (*self.steps.values(), *([self.last] if self.last else []))]
         for c, _ in enumerate(recursion.kinds):
             self._constants(c)
         sweeps = [self._sweep(s, sweep) for s, sweep in enumerate(recursion.sweeps)]
@@ -125,7 +127,8 @@ class _Text:
         handed = not recursion.serial and _widest(recursion) > 0
         return render("c99", "looped.c.j2", **self.target.context, **self.said | {
             "real": recursion.real, "count": self.count, "turns": _definition.turns(recursion, self.target), "angles": lanes,
-            "told": self._told(), "arrays": self.arrays.values(), "bytes": sum(a.bytes for a in self.arrays.values()),
+            "told": self._told(), "ended": self._ended(),
+            "arrays": self.arrays.values(), "bytes": sum(a.bytes for a in self.arrays.values()),
             "doubles": work(recursion), "functions": functions, "sweeps": sweeps,
             "unread": [*unread, *([] if uses or handed else [self.work])], "link": self.link, "place": self.place,
             "places": handed, "blocks": self._of_blocks(),
@@ -144,7 +147,17 @@ class _Text:
             kind = f", {C.comment(self.recursion.kinds[c].name)}" if len(self.recursion.kinds) > 1 else ""
             own = self.recursion.sweeps[s].steps[c]
             found.append(f"{self.target.symbol(step.function)}, {way}{kind}: {operations_text(own)}")
+        if self.last:
+            found.append(f"{self.target.symbol(self.last.function)}, once: {operations_text(self.last)}")
         return found
+
+    def _ended(self) -> dict[str, Any] | None:
+        """What is made of that which the sweeps carry to their ends."""
+        if not self.last:
+            return None
+        given = ", ".join([self.ended, *(self.names[port.name] for port in self.last.outputs)])
+        call = f"{self.target.symbol(self.last.function)}({given});"
+        return {"name": self.ended, "size": self.last.inputs[0].size, "call": call}
 
     def _lanes(self) -> int:
         """How many angles a loop over them takes, the same in all steps of the file."""
@@ -245,7 +258,11 @@ class _Text:
         return 0
 
     def _stores(self, end: End, array: str, first: int) -> list[str]:
-        return [f"{C.at(self.names[end.name], k)} = {C.at(array, first + e)};" for k, e in enumerate(end.elements)]
+        name, place = self.names.get(end.name, self.ended), 0
+        if end.name == ENDED:
+            before = self.recursion.ends[:self.recursion.ends.index(end)]
+            place = sum(len(one.elements) for one in before if one.name == ENDED)
+        return [f"{C.at(name, place + k)} = {C.at(array, first + e)};" for k, e in enumerate(end.elements)]
 
     def _branches(self, s: int) -> list[dict[str, Any]]:
         """The call of each class's step, and what stands before it; the last of all classes needs no condition."""
@@ -302,6 +319,9 @@ class _Text:
                 return self._carried(s)
             return self.before if port == CARRIED and not sweep.inward else self.own
         kind, places = self.recursion.kinds[c], port in POSITIONS
+        if port in dict(self.recursion.each):
+            width = dict(self.recursion.each)[port]
+            return f"&{self.names[port]}[{_times(width, i)}]" if width else self.names[port]
         if self.uniform:
             return f"&{self.names[port]}[{_times(kind.nq if places else kind.nv, i)}]"
         firsts = [place[0] if places else place[1] for place in self.recursion.places]

@@ -351,6 +351,18 @@ class Linkage:
     def _exerted(self, frame: Frame, wrench: Sequence[Scalar]) -> tuple[Vector, Vector]:
         return exerted(self.home, frame, self.mounted(frame), wrench)
 
+    def base_axes(self, root: int) -> Rotation:
+        """From the axes that root's pose is told in to those of the base."""
+        return self.constant_rotation(self.model.links[root].base_rotation)
+
+    def base_place(self, root: int) -> Vector:
+        """Where they stand in the base (m)."""
+        return self.vector(self.model.links[root].base_shift)
+
+    def pull(self, root: int) -> Vector:
+        """Gravity in the axes of the base."""
+        return self.base_axes(root).outward(self.gravity[root])
+
     def constant_rotation(self, rotation: Mat3) -> Rotation:
         """A constant rotation as its cheapest factors."""
         if all(k.is_zero(x) or abs(x) == 1 for row in rotation for x in row):

@@ -16,20 +16,30 @@ from symgen.derivation.closed_forms import JointForm, joint_form
 from symgen.derivation.constants import Constant
 from symgen.derivation.geometry import LinkGeometry
 from symgen.derivation.linkage import Dof, Linkage
-from symgen.derivation.model import Link, Model
+from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector
 from symgen.drives import NUMBERS
 
 PREPARED = "prepared"
-"""The argument that the rows of all links stand in, one after the other, and gravity behind them."""
+"""The argument that the rows of all links stand in, one after the other, and OF_BASE behind them."""
+OF_BASE = {"gravity": 3, "axes": 9, "place": 3, "pull": 3}
+"""What there is to know of the base, and how many numbers each is: gravity in the axes that a root's pose is told in, how these
+stand in those of the base, row by row, and where, and gravity in the axes of the base.
+"""
+SHARED = 6
+"""The last of these, which are the same numbers whatever link takes them."""
 GEOMETRY = ("cos_gamma", "sin_gamma", "cos_alpha", "sin_alpha", "cos_beta", "sin_beta", "x", "y", "z", "outer_x", "outer_y",
             "outer_z", "along")
 TEN = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
 
 
-def constants_of(link: Link) -> dict[str, Constant]:
-    """Every number of a link that a method may meet, by name."""
+PLACED = ("placed_cos_gamma", "placed_sin_gamma", "placed_cos_alpha", "placed_sin_alpha", "placed_cos_beta", "placed_sin_beta",
+          "placed_x", "placed_y", "placed_z")
+
+
+def constants_of(link: Link, placed: bool = False) -> dict[str, Constant]:
+    """Every number of a link that a method may meet, by name; if `placed`, where the declared frame sits as well."""
     gamma, alpha, beta = k.zxz(link.rotation)
     axis = k.transpose(link.rotation)[2] if link.directed else k.ORIGIN
     along = k.settle(k.dot(axis, link.shift))
@@ -41,6 +51,11 @@ def constants_of(link: Link) -> dict[str, Constant]:
     found |= dict(zip(("outer_x", "outer_y", "outer_z"), outer, strict=True))
     found |= {"along": along} | dict(zip(TEN, (link.inertia.m, *link.inertia.h, *link.inertia.S), strict=True))
     found |= {name: k.rational(getattr(link.drive, name)) for name in NUMBERS}
+    if placed:
+        axes, origin = link.placement
+        back = k.transpose(axes)
+        turns = [x for turn in k.zxz(back) for x in turn]
+        found |= dict(zip(PLACED, (*turns, *k.scale(-k.ONE, k.apply(back, origin))), strict=True))
     return found | dict(link.parameters)
 
 
@@ -110,18 +125,43 @@ class Tabled(Linkage):
     `link_of` is of every comment of a step the link that it is about.
     """
 
-    def __init__(self, model: Model, home: Derivation, columns: Sequence[Columns], first: Sequence[int]) -> None:
+    def __init__(self, model: Model, home: Derivation, columns: Sequence[Columns], first: Sequence[int],
+                 frame: Frame | None = None) -> None:
         self.columns, self.first = columns, first
         self.link_of: dict[int, int] = {}
         drives = {(i, name): first[i] + own.column[name] for i, own in enumerate(columns) for name in NUMBERS
                   if name in own.column}
-        gravity = len(home.inputs[PREPARED]) - 3
-        super().__init__(model, home, at_run_time=adjusted.AtRunTime((), gravity, drives))
+        self.behind = len(home.inputs[PREPARED]) - sum(OF_BASE.values())
+        super().__init__(model, home, frame, at_run_time=adjusted.AtRunTime((), self.behind, drives))
+        self.base_gravity = self.pull(0)
 
     def step(self, i: int, text: str) -> None:
         """Start the comment line of one step, and remember whose it is."""
         self.link_of[len(self.home.steps)] = i
         self.home.step(text)
+
+    def base_axes(self, root: int) -> Rotation:
+        """From the axes that the pose of what all stand on is told in to those of the base."""
+        x, y, z = (self._of_the_base("axes")[row:row + 3] for row in (0, 3, 6))
+        return Rotation([(Vector(x), Vector(y), Vector(z))])
+
+    def base_place(self, root: int) -> Vector:
+        """Where they stand in the base (m)."""
+        return Vector(self._of_the_base("place"))
+
+    def pull(self, root: int) -> Vector:
+        """Gravity in the axes of the base."""
+        return Vector(self._of_the_base("pull"))
+
+    def _of_the_base(self, what: str) -> list[Scalar]:
+        before = [*OF_BASE][:[*OF_BASE].index(what)]
+        at = self.behind + sum(OF_BASE[name] for name in before)
+        return list(self.home.inputs[PREPARED][at:at + OF_BASE[what]])
+
+    def declared_frame(self, i: int) -> tuple[Rotation, Vector]:
+        """Where the declared frame of link i sits on it: its axes and its origin."""
+        turns = [self._about(i, angle, axis, "placed_") for angle, axis in (("gamma", 2), ("alpha", 0), ("beta", 2))]
+        return Rotation(turns), self.numbers(i, PLACED[-3:])
 
     def product(self, factors: Sequence[Scalar]) -> Scalar:
         """The product of the pivots of M, tip first, link by link."""
@@ -192,8 +232,8 @@ class Tabled(Linkage):
         self.name("s", i, s)
         return Rotation(outer), Rotation([*outer, self._elementary(2, c, s)])
 
-    def _about(self, i: int, angle: str, axis: int) -> Matrix:
-        return self._elementary(axis, self.number(i, f"cos_{angle}"), self.number(i, f"sin_{angle}"))
+    def _about(self, i: int, angle: str, axis: int, of: str = "") -> Matrix:
+        return self._elementary(axis, self.number(i, f"{of}cos_{angle}"), self.number(i, f"{of}sin_{angle}"))
 
     def _elementary(self, axis: int, c: Scalar, s: Scalar) -> Matrix:
         """A turn by an angle of cosine c and sine s about a coordinate axis."""

@@ -8,20 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
-from symgen.derivation.model import Link, Model
+from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.links import NOTHING
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.tabled import PREPARED, TEN, Columns, Naming, Tabled, constants_of
+from symgen.derivation.tabled import OF_BASE, PREPARED, SHARED, TEN, Columns, Naming, Tabled, constants_of
 from symgen.drives import NO_DRIVE
 from symgen.functions import FUNCTIONS, Q
 from symgen.ir import POSITIONS, Program
 from symgen.joints import joint_type
 from symgen.looping.grouping import Unlike
+from symgen.mechanism import BASE
 
 GHOST = "free"
 """The joint of the body that a chain stands on."""
@@ -58,6 +60,7 @@ class _Unseen:
 
 
 UNSEEN: Any = _Unseen()
+NONE: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,17 @@ class Chain:
     classes: tuple[int, ...]
     columns: tuple[Columns, ...]
     widths: Mapping[str, int] = field(default_factory=dict)
-    """Arguments that a derivation has besides the function's, and how many elements of each a link has."""
+    """Arguments and results that are no numbers of joints, and how many elements of each a link has: 0 of what is one for all."""
+    given: tuple[str, ...] = ()
+    """Those of the arguments that the function itself has not."""
+    frame: Frame | None = None
+    """The frame that is meant, on the last link."""
+    on: int = -1
+    """The link of the robot's that it is on."""
+    rooted: bool = False
+    """Whether what is one for all is the ghost's to give, which is the robot's only root."""
+    base: Mapping[str, Sequence[k.Constant]] = field(default_factory=dict)
+    """What there is to know of the base (`symgen.derivation.tabled.OF_BASE`)."""
 
     @property
     def ghost(self) -> int:
@@ -81,7 +94,7 @@ class Chain:
 
     @property
     def first(self) -> list[int]:
-        """Where each link's constants begin in PREPARED; behind them stands gravity."""
+        """Where each link's constants begin in PREPARED; behind them stands what there is to know of the base."""
         found, at = [], 0
         for own in self.classes:
             found.append(at)
@@ -91,48 +104,63 @@ class Chain:
     def own(self, name: str, link: Link) -> slice:
         """Which elements of an argument or a result are a link's."""
         if name in self.widths:
+            if not self.widths[name]:
+                return slice(None)
             i = self.model.links.index(link)
             return slice(self.widths[name]*i, self.widths[name]*(i + 1))
         return link.q if name in POSITIONS else link.v
 
     def link_of_input(self, program: Program) -> dict[tuple[int, int], int]:
-        """Whose each element of an argument is; gravity is the ghost's."""
+        """Whose each element of an argument is; what the base has for its own is the ghost's, and what is one for all is
+        nobody's.
+        """
         found: dict[tuple[int, int], int] = {}
         for p, port in enumerate(program.inputs):
+            if self.widths.get(port.name) == 0:
+                continue
             for i, link in enumerate(self.model.links):
                 own = slice(self.first[i], self.first[i + 1]) if port.name == PREPARED else self.own(port.name, link)
                 found |= {(p, e): i for e in range(own.start, own.stop)}
             if port.name == PREPARED:
-                found |= {(p, e): 0 for e in range(self.first[-1], port.size)}
+                found |= {(p, e): 0 for e in range(self.first[-1], port.size - SHARED)}
         return found
 
     def results(self, program: Program, link: int) -> list[tuple[str, int]]:
         """Those that are a link's own, in their order: the name of the port, and the row."""
         own = self.model.links[link]
-        return [(port.name, r) for port in program.outputs if port.size > 1
-                for r in port.rows[own.q if port.name in POSITIONS else own.v]]
+        return [(port.name, r) for port in program.outputs if self.widths.get(port.name, 1) or (self.rooted and not link)
+                for r in port.rows[self.own(port.name, own)]]
 
-    def at_rest(self, gravity: Sequence[k.Constant]) -> dict[str, dict[int, Fraction]]:
+    def of_the_base(self, element: int) -> Fraction:
+        """A number of PREPARED that stands behind those of all links."""
+        return k.to_fraction([x for name in OF_BASE for x in self.base[name]][element - self.first[-1]])
+
+    def at_rest(self) -> dict[str, dict[int, Fraction]]:
         """Elements of arguments, of which all others are zero: the ghost stands still in the axes of the base."""
         own = self.columns[self.ghost]
         numbers = {own.column[name]: Fraction(1) for name in own.column if name.startswith("cos_")}
+        gravity, axes = self.base["gravity"], self.base["axes"]
+        rows = [gravity, axes[:3], axes[3:6], axes[6:]]
         for angle, axis in (("beta", 2), ("alpha", 0), ("gamma", 2)):   # what its pose turns is turned back
             if f"cos_{angle}" in own.common:
                 turn = k.turn(k.IDENTITY[axis], own.common[f"cos_{angle}"], own.common[f"sin_{angle}"])
-                gravity = k.apply(turn, (gravity[0], gravity[1], gravity[2]))
-        numbers |= {self.first[-1] + axis: k.to_fraction(x) for axis, x in enumerate(gravity)}
+                rows = [k.apply(turn, (x, y, z)) for x, y, z in rows]
+        behind = [*(x for row in rows for x in row), *self.base["place"], *self.base["pull"]]
+        numbers |= {self.first[-1] + place: k.to_fraction(x) for place, x in enumerate(behind)}
         return {PREPARED: numbers, "q": {3 + 3: Fraction(1)}}   # the quaternion of no turn, x y z w behind the place
 
 
-def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trunks: Sequence[Link]) -> Chain:
-    """The chain of these classes of a robot. The ghost is one of its `trunks`, which stand on the base and move freely; where
-    there are none it is at home in the axes of the base.
+def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trunks: Sequence[Link],
+            widths: Mapping[str, int] = NONE, frame: Frame | None = None, longer: int = 0) -> Chain:
+    """The chain of these classes of a robot, with `widths` and a `frame` as a Chain has them. The ghost is one of its `trunks`,
+    which stand on the base and move freely; where there are none it is at home in the axes of the base. It may be a few links
+    `longer` than it has to be.
     """
     walk = [0] * LIKE
     for a in range(len(kinds)):
         for b in range(len(kinds)):
             walk += [a, b, b]
-    classes = (len(kinds), *walk, *[walk[-1]] * BEHIND)
+    classes = (len(kinds), *walk, *[walk[-1]] * (longer + (BEHIND if frame is None else 2*BEHIND)))
     links: list[Link] = []
     q = v = 0
     for i, own in enumerate(classes):
@@ -146,9 +174,15 @@ def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trun
         q, v = q + joint.nq, v + joint.nv
     if not trunks:
         links[0] = replace(links[0], drive=NO_DRIVE, parameters=())
-    ghost = Columns.of([constants_of(link) for link in trunks or links[:1]], TEN)
-    gravity = trunks[0].gravity if trunks else model.gravity
-    return Chain(Model(model.name, tuple(links), gravity, friction_speed=model.friction_speed), classes, (*columns, ghost))
+    placed = any(widths.values())
+    if placed and not trunks:
+        links[0] = replace(links[0], placement=(k.IDENTITY, k.ORIGIN))
+    ghost = Columns.of([constants_of(link, placed) for link in trunks or links[:1]], TEN)
+    root = next(link for link in model.links if link.parent == BASE)
+    base = {"gravity": root.gravity, "axes": [x for row in root.base_rotation for x in row], "place": root.base_shift,
+            "pull": model.gravity}
+    return Chain(Model(model.name, tuple(links), model.gravity, friction_speed=model.friction_speed), classes, (*columns, ghost),
+                 widths, (), frame and replace(frame, link=len(links) - 1), base=base)
 
 
 Called = Mapping[int, Sequence[str]]
@@ -167,10 +201,13 @@ def run(chain: Chain, function: str, method: str, build: Build | None = None,
     what, links = FUNCTIONS[function], chain.model.links
     nq, nv = links[-1].q.stop, links[-1].v.stop
     arguments = [*what.arguments] + ([] if Q in what.arguments else [Q])
-    shapes = {a.name: (nq if a.name in POSITIONS else nv,) for a in arguments} | {PREPARED: (chain.first[-1] + 3,)}
-    shapes |= {name: (width*len(links),) for name, width in chain.widths.items()}
-    home = Naming({name: shape[0] for name, shape in shapes.items()})
-    linkage = Tabled(chain.model, home, [chain.columns[own] for own in chain.classes], chain.first)
+    shapes: dict[str, tuple[int, ...]] = {
+        a.name: (nq if a.name in POSITIONS else nv,) for a in arguments if a.name not in chain.widths}
+    shapes |= {a.name: tuple(size for size in a.shape if isinstance(size, int)) for a in arguments if a.name in chain.widths}
+    shapes |= {PREPARED: (chain.first[-1] + sum(OF_BASE.values()),)}
+    shapes |= {name: (chain.widths[name]*len(links),) for name in chain.given}
+    home = Naming({name: prod(shape) for name, shape in shapes.items()})
+    linkage = Tabled(chain.model, home, [chain.columns[own] for own in chain.classes], chain.first, chain.frame)
     given = (build or methods.derivation(method, function))(linkage)
     called = names or [array.name for array in what.results]
     results = [(name, (len(atoms),), atoms) for name, atoms in zip(called, given, strict=True)]

@@ -31,6 +31,26 @@ class Ref(NamedTuple):
     row: int
 
 
+@dataclass(frozen=True)
+class Shared:
+    """An element of an argument that is the same for all links."""
+
+    port: int
+    element: int
+
+
+@dataclass(frozen=True)
+class Own:
+    """An element of an argument that is the link's, by its number among those of the link."""
+
+    port: int
+    element: int
+
+
+Taken = Ref | Fraction | Shared | Own
+"""What a row takes; one that is an argument takes that."""
+
+
 @dataclass
 class Group:
     """The rows of one link: `rows` of the chain in their order, what each takes, and the level of the sweep that it stands in,
@@ -38,32 +58,43 @@ class Group:
 
     link: int
     rows: list[int] = field(default_factory=list)
-    takes: list[tuple[Ref | Fraction, ...]] = field(default_factory=list)
+    takes: list[tuple[Taken, ...]] = field(default_factory=list)
     level: list[int] = field(default_factory=list)
 
 
 def grouped(chain: Program, parents: Sequence[int], link_of_step: Mapping[int, int], link_of_input: Mapping[tuple[int, int], int],
             ) -> list[Group]:
-    """Every live row under the link that it belongs to. Raises Unlike where one takes of links that are no neighbours."""
+    """Every live row under the link that it belongs to; what `link_of_input` does not know is the same for all. Raises Unlike
+    where a row takes of links that are no neighbours.
+    """
     live = _live(chain)
     owner: dict[int, int] = {}
     inward = _inward(chain.steps, link_of_step)
     groups = [Group(i) for i in range(len(parents))]
     local: dict[int, int] = {}
+    alike: dict[int, Taken] = {}
+    first: dict[tuple[int, int], int] = {}
+    for (port, element), link in link_of_input.items():
+        first[port, link] = min(element, first.get((port, link), element))
     for r, row in enumerate(chain.rows):
-        if r not in live or row.op == "const":
+        if r not in live:
             continue
-        of = {owner[a] for a in row.args if chain.rows[a].op != "const"}
+        if row.op == "const" or (row.op == "input" and row.value not in link_of_input):
+            alike[r] = row.value if row.op == "const" else Shared(*row.value)
+            continue
+        of = {owner[a] for a in row.args if a not in alike}
         own = link_of_input[row.value] if row.op == "input" else _owner(
             of, link_of_step.get(row.step), inward.get(row.step, False), parents)
+        if own is None and not of:
+            own = 0   # what is the same for all is made where they stand
         if own is None:
             raise Unlike(f"{_where(chain, r)} takes of links that are no neighbours")
         owner[r], local[r] = own, len(groups[own].rows)
-        takes: list[Ref | Fraction] = []
+        takes: list[Taken] = [Own(row.value[0], row.value[1] - first[row.value[0], own])] if row.op == "input" else []
         least, sides = 0, set()
         for a in row.args:
-            if chain.rows[a].op == "const":
-                takes.append(chain.rows[a].value)
+            if a in alike:
+                takes.append(alike[a])
                 continue
             side = 0 if owner[a] == own else -1 if owner[a] == parents[own] else 1 if parents[owner[a]] == own else None
             if side is None:

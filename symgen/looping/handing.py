@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from symgen.ir import Program
+from symgen.looping.cuts import behind
 from symgen.looping.grouping import Ref, Unlike
 from symgen.looping.likeness import Folded
 
@@ -91,19 +92,28 @@ class Interface:
             raise Unlike(f"what the base is given in {self._chain.function} by {self._chain.method} is not what links are")
         return dict(zip(into, others, strict=True))
 
-    def ending(self, row: int) -> tuple[int, int]:
-        """Of a row of the ghost that sums or multiplies what all links have, the sweep and the element that it comes by."""
+    def ending(self, row: int, pivots: bool) -> tuple[int, int]:
+        """Of a row of the ghost that sums or multiplies what all links have, the sweep and the element that it comes by. What the
+        ghost adds of its own hangs on no other link, unless it is its `pivots` of the mass matrix, which the robot has not.
+        """
         group, at = self._fold.groups[0], row
         while True:
             takes = [ref for ref in group.takes[at] if isinstance(ref, Ref)]
             handed = [ref for ref in takes if ref.side > 0]
-            if handed and len(handed) == 1:
-                level = group.level[at]
-                return level, self.to_the_ghost(level)[handed[0].row]
-            same = [ref.row for ref in takes if self._op(ref.row) == self._op(row)]
-            if handed or not same:
+            same = [ref for ref in takes if not ref.side and self._op(ref.row) == self._op(row)]
+            ways = (handed or same[:1]) if pivots else [*handed, *same]
+            if len(ways) != 1 or (not pivots and self._handed([ref.row for ref in takes if ref not in ways])):
                 raise Unlike(f"a result of {self._chain.function} by {self._chain.method} is no sum and no product of the links'")
-            at = same[0]
+            if ways[0].side:
+                level = group.level[at]
+                return level, self.to_the_ghost(level)[ways[0].row]
+            at = ways[0].row
+
+    def _handed(self, rows: Sequence[int]) -> bool:
+        """Whether any of these rows of the ghost hangs on another link."""
+        takes = self._fold.groups[0].takes
+        own = [[ref.row for ref in one if isinstance(ref, Ref) and not ref.side] for one in takes]
+        return any(isinstance(ref, Ref) and ref.side > 0 for row in behind(own, rows) for ref in takes[row])
 
     def _op(self, row: int) -> str:
         return self._chain.rows[self._fold.groups[0].rows[row]].op

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
 from symgen.ir import Program
-from symgen.looping.grouping import Group, Ref, Unlike
+from symgen.looping.grouping import Group, Ref, Taken, Unlike
 
 
 class Folded(NamedTuple):
@@ -108,8 +107,8 @@ def _alike(chain: Program, one: Group, other: Group, where: str, bits: Bits) -> 
     swapped: set[int] = set()
     met: dict[tuple[int, int], int] = {}
 
-    def sign(x: Ref | Fraction) -> int:
-        if isinstance(x, Fraction):
+    def sign(x: Taken) -> int:
+        if not isinstance(x, Ref):
             return 0
         return signs[x.row] if not x.side else given.setdefault((x.side, x.row), bits.of(other.link, x.side, x.row))
 
@@ -142,13 +141,13 @@ def _alike(chain: Program, one: Group, other: Group, where: str, bits: Bits) -> 
     return Likeness(signs, given, swapped)
 
 
-def _order(mine: Sequence[Ref | Fraction], its: Sequence[Ref | Fraction], met: Mapping[tuple[int, int], int]) -> int | None:
+def _order(mine: Sequence[Taken], its: Sequence[Taken], met: Mapping[tuple[int, int], int]) -> int | None:
     """0 where two operands stand as those of the other, 1 where they are the other way round; None for neither. Of two that a
     neighbour hands on both may be, and `met` tells what each was taken for before.
     """
     turned = (its[1], its[0])
 
-    def known(operands: Sequence[Ref | Fraction]) -> bool:
+    def known(operands: Sequence[Taken]) -> bool:
         return all(not isinstance(y, Ref) or not isinstance(x, Ref) or met.get((y.side, y.row), x.row) == x.row
                    for x, y in zip(mine, operands, strict=True))
 
@@ -157,6 +156,6 @@ def _order(mine: Sequence[Ref | Fraction], its: Sequence[Ref | Fraction], met: M
     return 1 if _same(mine, turned) else None
 
 
-def _same(mine: Sequence[Ref | Fraction], its: Sequence[Ref | Fraction]) -> bool:
+def _same(mine: Sequence[Taken], its: Sequence[Taken]) -> bool:
     return all(x == y or (isinstance(x, Ref) and isinstance(y, Ref) and x.side == y.side != 0)
                for x, y in zip(mine, its, strict=True))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import NamedTuple
 
 from symgen import methods, passes
@@ -13,18 +15,18 @@ from symgen.derivation.model import Model, reframe, regroup
 from symgen.derivation.model.links import place
 from symgen.derivation.tabled import GEOMETRY, TEN, Columns, constants_of
 from symgen.errors import MethodRefusal, OutOfReach
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Port, Program
 from symgen.joints import joint_type
 from symgen.looping.chains import BEFORE, BEHIND, GHOST, Called, Chain, chained, run
+from symgen.looping.finishing import finished
 from symgen.looping.grouping import Group, Ref, Unlike, grouped
 from symgen.looping.handing import Interface
 from symgen.looping.keeping import Plan, planned, slotted
 from symgen.looping.likeness import Folded, folded
 from symgen.looping.steps import Step
 from symgen.mechanism import BASE, Mechanism
-from symgen.options import ProgramOptions
-from symgen.recursion import End, Kind, Recursion, Sweep, check
+from symgen.recursion import ENDED, TABLE, End, Kind, Recursion, Sweep, check
 
 FORCES = ("inverse_dynamics", "bias_force", "gravity_force")
 """Functions in which inertia is moved to the parents. It piles up on the inner links. Sums of forces lose no digit by that: along
@@ -32,15 +34,18 @@ FORCES = ("inverse_dynamics", "bias_force", "gravity_force")
 """
 
 
-def recursion(mechanism: Mechanism, function: str, method: str, options: ProgramOptions | None = None) -> Recursion:
-    """The function by one method, as sweeps. Raises OutOfReach, in one sentence, where its links do not come out the same."""
-    options = options or ProgramOptions()
-    return k.sharpened(lambda: _recursion(mechanism, function, method, options))
+def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "") -> Recursion:
+    """The function by one method, as sweeps; of the `frame` of that name where it is about one. Raises OutOfReach, in one
+    sentence, where its links do not come out the same.
+    """
+    return k.sharpened(lambda: _recursion(mechanism, function, method, frame))
 
 
-def _recursion(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Recursion:
+def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> Recursion:
     inputs, outputs = _ports(mechanism, function, False), _ports(mechanism, function, True)
-    model, numbers = _laid(mechanism, function in FORCES and methods.find(method).regroups, k.digits())
+    widths = _widths(function)
+    model, numbers = _laid(mechanism, function in FORCES and methods.find(method).regroups, any(widths.values()), k.digits())
+    frame = model.frame(mechanism, named) if FUNCTIONS[function].needs_frame else None
     trunks = [i for i, link in enumerate(model.links) if link.kind == GHOST]
     if any(model.links[i].parent != BASE for i in trunks):
         raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form, since a link behind others moves freely; take "
@@ -50,33 +55,43 @@ def _recursion(mechanism: Mechanism, function: str, method: str, options: Progra
         raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form, since nothing stands on what moves freely; take "
                          "--form unrolled")
     of = tuple(kinds.index(link.kind) if link.kind != GHOST else len(kinds) for link in model.links)
+    if frame is not None and (frame.link < 0 or of[frame.link] == len(kinds)):
+        raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form, since frame '{named}' stands on no link with a "
+                         "joint behind the base's; take --form unrolled")
     by_class = [[row for row, own in zip(numbers, of, strict=True) if own == c] for c in range(len(kinds))]
-    last = ""
+    why = ""
     for columns in ([Columns.of(rows) for rows in by_class], [Columns.of(rows, GEOMETRY + TEN) for rows in by_class]):
         try:
             trunk = [link for link in model.links if link.kind == GHOST]
-            chain = chained(model, kinds, columns, trunk)
-            work, sweeps, every, ends, _ = swept(model, chain, bool(trunk), *run(chain, function, method))
+            chain = chained(model, kinds, columns, trunk, widths, frame)
+            roots = sum(link.parent == BASE for link in model.links)
+            chain = replace(chain, rooted=len(trunk) == roots == 1 and frame is None, on=frame.link if frame else -1)
+            found = swept(model, chain, bool(trunk), *run(chain, function, method))
+            if found.last is not None:   # constants may have gone through all links by themselves
+                longer = replace(chained(model, kinds, columns, trunk, widths, frame, 1), rooted=chain.rooted, on=chain.on)
+                if swept(model, longer, bool(trunk), *run(longer, function, method)).last != found.last:
+                    raise Unlike("what it comes to in the end hangs on how many links there are")
             break
         except (Unlike, MethodRefusal) as unlike:   # what some links have in common is zero for neighbours: as if it were not
-            last = str(unlike)
+            why = str(unlike)
     else:
-        raise OutOfReach(f"{function} by {method} has no looped form for '{mechanism.name}': {last}")
-    tables = tuple(tuple(k.to_fraction(x) for x in every[own].row(row)) for row, own in zip(numbers, of, strict=True))
+        raise OutOfReach(f"{function} by {method} has no looped form for '{mechanism.name}': {why}")
+    tables = tuple(tuple(k.to_fraction(x) for x in found.columns[own].row(row)) for row, own in zip(numbers, of, strict=True))
     names = [*kinds, *[GHOST] * bool(trunks)]
-    found = Recursion(
+    made = Recursion(
         function, method, inputs, outputs,
-        tuple(Kind(name, joint_type(name).nq, joint_type(name).nv, own.width) for name, own in zip(names, every, strict=False)),
-        tuple(link.parent for link in model.links), of, tables, sweeps, work, ends, real=options.real,
-        quaternions=mechanism.quaternions)
-    return check(found.by(passes.run))
+        tuple(Kind(name, joint_type(name).nq, joint_type(name).nv, own.width)
+              for name, own in zip(names, found.columns, strict=False)),
+        tuple(link.parent for link in model.links), of, tables, found.sweeps, found.work, found.ends,
+        quaternions=mechanism.quaternions, last=found.last, each=tuple(widths.items()))
+    return check(pruned(made.by(passes.run)))
 
 
 @lru_cache(maxsize=4)
-def _laid(mechanism: Mechanism, regrouped: bool, digits: int) -> tuple[Model, list[dict[str, k.Constant]]]:
-    """The links and their numbers, at the working precision that `digits` names."""
+def _laid(mechanism: Mechanism, regrouped: bool, placed: bool, digits: int) -> tuple[Model, list[dict[str, k.Constant]]]:
+    """The links and their numbers, at the working precision that `digits` names; if `placed`, of their declared frames too."""
     model = laid(mechanism, regrouped)
-    return model, [constants_of(link) for link in model.links]
+    return model, [constants_of(link, placed) for link in model.links]
 
 
 def laid(mechanism: Mechanism, regrouped: bool) -> Model:
@@ -92,21 +107,66 @@ def laid(mechanism: Mechanism, regrouped: bool) -> Model:
 def _ports(mechanism: Mechanism, function: str, results: bool) -> tuple[Port, ...]:
     what = FUNCTIONS[function]
     arrays = what.results if results else what.arguments
-    if any(array.shape not in (("NV",), ("NQ",), *[()] * results) for array in arrays):
-        raise OutOfReach(f"{function} has no looped form, since not all of its arguments and results are numbers of joints; take "
-                         "--form unrolled")
+    if any(_width(array) is None for array in arrays):
+        raise OutOfReach(f"{function} has no looped form, since not all of its arguments and results are numbers of joints or of "
+                         "links; take --form unrolled")
     return tuple(Port(array.name, array.sizes(mechanism.sizes)) for array in arrays)
 
 
+def _width(array: Array) -> int | None:
+    """How many elements a link has: -1 of what joints have, 0 of what is one for all; None of what is neither."""
+    if array.shape in (("NV",), ("NQ",)):
+        return -1
+    first, *rest = array.shape or ("",)
+    sizes = [size for size in (rest if first == "NB" else array.shape) if isinstance(size, int)]
+    if len(sizes) != len(array.shape) - (first == "NB"):
+        return None
+    return prod(sizes) if first == "NB" else 0
+
+
+def _widths(function: str) -> dict[str, int]:
+    """Of those of its arguments and results that joints do not have."""
+    what = FUNCTIONS[function]
+    found = {array.name: _width(array) for array in (*what.arguments, *what.results)}
+    return {name: width for name, width in found.items() if width is not None and width >= 0}
+
+
+def pruned(recursion: Recursion) -> Recursion:
+    """The same with tables that hold no constant which no step reads."""
+    widths, rows_of, steps_of_class = [], [], []
+    for own, _ in enumerate(recursion.kinds):
+        steps = [sweep.steps[own] for sweep in recursion.sweeps]
+        used = sorted({row.value[1] for step in steps for row in step.rows
+                       if row.op == "input" and step.inputs[row.value[0]].name == TABLE})
+        widths.append(len(used))
+        rows_of.append(used)
+        steps_of_class.append([_with_table(step, used) for step in steps])
+    rows = zip(recursion.tables, recursion.of, strict=True)
+    sweeps = zip(recursion.sweeps, zip(*steps_of_class, strict=True), strict=True)
+    return replace(
+        recursion, kinds=tuple(kind._replace(width=width) for kind, width in zip(recursion.kinds, widths, strict=True)),
+        tables=tuple(tuple(row[place] for place in rows_of[own]) for row, own in rows),
+        sweeps=tuple(replace(sweep, steps=steps) for sweep, steps in sweeps))
+
+
+def _with_table(step: Program, used: Sequence[int]) -> Program:
+    """A step whose table has these of its constants."""
+    rows = tuple(row._replace(value=(row.value[0], used.index(row.value[1])))
+                 if row.op == "input" and step.inputs[row.value[0]].name == TABLE else row for row in step.rows)
+    inputs = tuple(port._replace(shape=(len(used),)) if port.name == TABLE else port for port in step.inputs)
+    return replace(step, rows=rows, inputs=inputs)
+
+
 class Swept(NamedTuple):
-    """Numbers that are kept a link, the sweeps, the columns of each class, what is carried to an end, and of each sweep what the
-    ghost calls the elements that it hands on.
+    """Numbers that are kept a link, the sweeps, the columns of each class, what is carried to an end, what is made of it there,
+    and of each sweep what the ghost calls the elements that it hands on.
     """
 
     work: int
     sweeps: tuple[Sweep, ...]
     columns: tuple[Columns, ...]
     ends: tuple[End, ...]
+    last: Program | None
     heads: tuple[tuple[tuple[str, ...], ...], ...]
 
 
@@ -116,9 +176,17 @@ def swept(model: Model, chain: Chain, trunks: bool, program: Program, link_of: M
     fold, middle = _folded(chain, program, groups)
     interface = Interface(program, called, fold, chain.classes, middle)
     standing = fold.standing | ({chain.ghost: 0} if trunks else {})
-    whole = {port.name: _row_of_the_ghost(program, groups[0], port.rows[0]) for port in program.outputs if port.size == 1}
-    ending = {name: interface.ending(row) for name, row in whole.items()}
-    ends_at = {ending[name]: row for name, row in whole.items()}
+    pivots = FUNCTIONS[program.function].needs_inverse or FUNCTIONS[program.function].by_pivots
+    whole = [port for port in program.outputs if chain.widths.get(port.name) == 0 and not chain.rooted]
+    try:
+        whole_rows = {port.name: [_row_of_the_ghost(program, groups[0], r) for r in port.rows] for port in whole}
+        ending = {name: [interface.ending(row, pivots) for row in rows] for name, rows in whole_rows.items()}
+        ends_at = {there: row for name, rows in whole_rows.items() for there, row in zip(ending[name], rows, strict=True)}
+        finish = None
+    except Unlike:
+        if chain.frame is None and (trunks or pivots):   # of which the ghost would be part
+            raise
+        finish, ending, ends_at = finished(chain, program, fold, middle, interface, [port.name for port in whole]), {}, {}
     plans: dict[int, Plan] = {}
 
     def handed_by(level: int, own: int) -> list[int | None]:
@@ -145,10 +213,12 @@ def swept(model: Model, chain: Chain, trunks: bool, program: Program, link_of: M
             chain, program, fold, interface, level, model)
         sweeps.append(Sweep(inward, tuple(step.program for step in steps), tuple(start), tuple(joins),
                             tuple(step.first for step in steps)))
-    ends = tuple(End(name, of_level[level], (element,)) for name, (level, element) in ending.items())
+    ends = tuple(End(name, of_level[several[0][0]], tuple(element for _, element in several)) for name, several in ending.items())
+    if finish is not None:
+        ends = tuple(End(ENDED, of_level[level], elements, chain.on) for level, elements in finish.elements.items())
     heads = [tuple(tuple(() if row is None else interface.names(0, row)) for row in interface.of_the_ghost(level))
              if not level % 2 else () for level in of_level]
-    return Swept(work, tuple(sweeps), chain.columns, ends, tuple(heads))
+    return Swept(work, tuple(sweeps), chain.columns, ends, finish and finish.program, tuple(heads))
 
 
 def _row_of_the_ghost(program: Program, ghost: Group, r: int) -> int:
@@ -182,14 +252,17 @@ def _folded(chain: Chain, program: Program, groups: list[Group]) -> tuple[Folded
 
 def _start(chain: Chain, program: Program, fold: Folded, interface: Interface, level: int, model: Model) -> list[Fraction]:
     """What the base hands on: what the ghost does at rest."""
-    given = chain.at_rest(next(link.gravity for link in model.links if link.parent == BASE))
+    given = chain.at_rest()
     ghost, known = fold.groups[0], []
+    if not interface.elements.get(level):
+        return []
     for r, takes in zip(ghost.rows, ghost.takes, strict=True):
         op, _, value, *_ = program.rows[r]
         if op == "input":
             known.append(given.get(program.inputs[value[0]].name, {}).get(value[1], Fraction(0)))
         else:   # nothing comes from further out
-            of = [ref if isinstance(ref, Fraction) else Fraction(0) if ref.side else known[ref.row] for ref in takes]
+            of = [ref if isinstance(ref, Fraction) else known[ref.row] if isinstance(ref, Ref) and not ref.side else Fraction(0)
+                  for ref in takes]
             known.append(_at_rest(op, *of))
     return [Fraction(0) if row is None else known[row] for row in interface.of_the_ghost(level)]
 

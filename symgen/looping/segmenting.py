@@ -54,7 +54,8 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
     why = ""
     for columns in (Columns.of(numbers), Columns.of(numbers, GEOMETRY + TEN)):
         try:
-            chain = replace(chained(model, [kind], [columns], []), widths=blocks.WIDTHS)
+            widths = blocks.WIDTHS | dict.fromkeys(parts, 0)
+            chain = replace(chained(model, [kind], [columns], []), widths=widths, given=tuple(blocks.WIDTHS))
             turning = _folded(model, chain, blocks.turned, ["a"])
             dynamics = _folded(model, chain, blocks.swept, ["a", *parts])
             break

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from symgen.derivation.constants import to_fraction
 from symgen.derivation.tabled import PREPARED
 from symgen.ir import Port, Program, Row
 from symgen.looping.chains import Chain
 from symgen.looping.cuts import behind
-from symgen.looping.grouping import Group, Ref, Unlike
+from symgen.looping.grouping import Group, Own, Ref, Shared, Unlike
 from symgen.looping.handing import Interface
 from symgen.looping.keeping import Plan, own_of
 from symgen.recursion import CARRIED, KEPT, TABLE
@@ -42,6 +41,7 @@ class Step:
         self.ports: dict[str, int] = {}
         self.at: dict[int, int] = {}
         self.carried: dict[int, int] = {}
+        self.alike: dict[Shared | Own, int] = {}
         self.constants: dict[Fraction, int] = {}
         self.steps: list[str] = []
         self.names: set[str] = set()
@@ -59,6 +59,7 @@ class Step:
             found = [self.at[at[r]] if r in at else self._same(r) for r in rows]
             outputs.append(Port(name, (len(found),), tuple(found)))
         sizes = {TABLE: chain.columns[chain.classes[group.link]].width, KEPT: work, CARRIED: len(self.elements)}
+        sizes |= {port.name: port.size for port in program.inputs if chain.widths.get(port.name) == 0}
         inputs = [Port(name, (sizes.get(name) or self._own(name).stop - self._own(name).start,)) for name in self.ports]
         self.program = Program(program.function, program.method, tuple(inputs), tuple(outputs), tuple(self.rows),
                                tuple(self.steps))
@@ -94,8 +95,8 @@ class Step:
             self.at[row] = self._put(Row("input", (), (self._port(KEPT), self.slots[row])))
             return
         source = self.source.rows[self.group.rows[row]]
-        if source.op == "input" and (gravity := self._gravity(*source.value)) is not None:
-            self.at[row] = self._constant(gravity)
+        if source.op == "input" and (known := self._of_the_base(*source.value)) is not None:
+            self.at[row] = self._constant(known)
             return
         if source.op == "input":
             self.at[row] = self._put(Row("input", (), self._input(*source.value)))
@@ -104,16 +105,26 @@ class Step:
         for ref in self.group.takes[row]:
             if isinstance(ref, Fraction):
                 args.append(self._constant(ref))
+            elif not isinstance(ref, Ref):
+                args.append(self._shared(ref))
             elif ref.side:
                 args.append(self._carried(ref))
             else:
                 args.append(self.at[ref.row])
         self.at[row] = self._put(source._replace(args=tuple(args), name=self._name(source.name), step=self._step(source.step)))
 
-    def _gravity(self, port: int, element: int) -> Fraction | None:
-        """Of the base, which only a body that stands on it feels by itself."""
-        axis = element - self.chain.first[-1]
-        return to_fraction(self.chain.model.gravity[axis]) if self.source.inputs[port].name == PREPARED and axis >= 0 else None
+    def _of_the_base(self, port: int, element: int) -> Fraction | None:
+        """What there is to know of the base, of which there is one; None of anything else."""
+        if self.source.inputs[port].name != PREPARED or element < self.chain.first[-1]:
+            return None
+        return self.chain.of_the_base(element)
+
+    def _shared(self, ref: Shared | Own) -> int:
+        if (known := self._of_the_base(ref.port, ref.element)) is not None:
+            return self._constant(known)
+        if ref not in self.alike:
+            self.alike[ref] = self._put(Row("input", (), (self._port(self.source.inputs[ref.port].name), ref.element)))
+        return self.alike[ref]
 
     def _input(self, port: int, element: int) -> tuple[int, int]:
         name = self.source.inputs[port].name

@@ -78,9 +78,8 @@ def inward(linkage: Linkage, frame: Frame, way: Sequence[int], directions: Seque
         axes = [link.rotation.outward(axis) for axis in axes]
         lever = link.rotation.outward(lever + inner) + outer
         if link.parent < 0:
-            base = linkage.model.links[i]
-            turned = linkage.constant_rotation(base.base_rotation)
-            axes, lever = [turned.outward(axis) for axis in axes], turned.outward(lever) + linkage.vector(base.base_shift)
+            turned = linkage.base_axes(i)
+            axes, lever = [turned.outward(axis) for axis in axes], turned.outward(lever) + linkage.base_place(i)
     return Inward(columns, axes, lever)
 
 
@@ -90,7 +89,7 @@ def outward(linkage: Linkage, frame: Frame, way: Sequence[int], directions: Sequ
         link = linkage.links[i]
         linkage.step(i, f"directions on the way to {frame.name}")
         if link.parent < 0:
-            turned = linkage.constant_rotation(linkage.model.links[i].base_rotation)
+            turned = linkage.base_axes(i)
             directions = [turned.inward(one) for one in directions]
         directions = [link.rotation.inward(one) for one in directions]
     own, _ = linkage.mounted(frame)

@@ -104,7 +104,7 @@ def from_base_axes(linkage: Linkage, contact: Touching, force: Sequence[Scalar])
 
 def _turn(linkage: Linkage, contact: Touching) -> Rotation:
     root = contact.way[-1]
-    factors = [*linkage.constant_rotation(linkage.model.links[root].base_rotation).factors]
+    factors = [*linkage.base_axes(root).factors]
     for i in reversed(contact.way[contact.meeting:]):
         factors += linkage.links[i].rotation.factors
     return Rotation(factors)

@@ -52,13 +52,15 @@ def _to_turn_rotors(results: Results, linkage: Linkage, a: Sequence[Scalar]) -> 
 
 
 def _to_kinetic_energy(linkage: Linkage, results: Results) -> Results:
-    """Σ ½ armature v², of the rotors as they turn in their joints."""
+    """Σ ½ armature v², of the rotors as they turn in their joints, tip → base."""
     ((total,),) = results
-    half = linkage.scalar(k.rational(1) / 2)
-    for one, v in zip(linkage.drives, linkage.inputs["v"], strict=True):
+    half, spun = linkage.scalar(k.rational(1) / 2), linkage.zero
+    for dof in reversed(linkage.dofs):
+        one, v = linkage.drives[dof.index], linkage.inputs["v"][dof.index]
         if not one.armature.is_zero:
-            total = total + v * v * (one.armature * half)
-    return ([total],)
+            linkage.step(dof.link, "kinetic energy of its rotor")
+            spun = v * v * (one.armature * half) + spun
+    return ([total + spun],)
 
 
 def rotors(linkage: Linkage, i: int) -> list[Dof]:

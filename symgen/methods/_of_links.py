@@ -30,8 +30,7 @@ def accelerations_in_base(linkage: Linkage, omega: Sequence[Vector], alpha: Sequ
     def in_base(i: int, point: Vector) -> list[Scalar]:
         w, v = moved(alpha[i], omega[i], point)
         root = (i, *linkage.model.ancestors(i))[-1]
-        pull = linkage.constant_rotation(linkage.model.links[root].base_rotation).outward(linkage.gravity[root])
-        return [*rotations[i].outward(w), *(rotations[i].outward(v) + pull)]                # (3.21) taken back
+        return [*rotations[i].outward(w), *(rotations[i].outward(v) + linkage.pull(root))]                # (3.21) taken back
 
     result: list[Scalar] = []
     for i in range(len(linkage)):

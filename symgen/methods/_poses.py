@@ -12,7 +12,7 @@ def base_axes(linkage: Linkage) -> list[Rotation]:
     found: list[Rotation] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "axes in the base")
-        outer = linkage.constant_rotation(linkage.model.links[i].base_rotation) if link.parent < 0 else found[link.parent]
+        outer = linkage.base_axes(i) if link.parent < 0 else found[link.parent]
         rows = list(outer.matrix(one, zero))
         for factor in link.rotation.factors:
             rows = [times(transposed(factor), row) for row in rows]
@@ -31,6 +31,6 @@ def few_turns(linkage: Linkage) -> list[Rotation]:
         return base_axes(linkage)
     found: list[Rotation] = []
     for i, link in enumerate(linkage.links):
-        outer = linkage.constant_rotation(linkage.model.links[i].base_rotation) if link.parent < 0 else found[link.parent]
+        outer = linkage.base_axes(i) if link.parent < 0 else found[link.parent]
         found.append(Rotation([*outer.factors, *link.rotation.factors]))
     return found

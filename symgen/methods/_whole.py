@@ -58,12 +58,15 @@ def shares(linkage: Linkage) -> list[Matter]:
 
     A constant mass divides the constants; one with a run-time payload in it divides what is gathered.
     """
-    total = total_mass(linkage)
-    inverse = linkage.one / total
-    if inverse.is_constant:
+    if all(inertia.m.is_constant for inertia in linkage.inertia):
+        inverse = linkage.one / total_mass(linkage)
         return gathered(linkage, [Matter(inertia.m * inverse, inertia.h * inverse) for inertia in linkage.inertia])
+    composite, total = matter(linkage), linkage.zero
+    for i, link in enumerate(linkage.links):
+        total = total + composite[i].m if link.parent < 0 else total
     linkage.home.name("mass", total)
-    return [one * inverse for one in matter(linkage)]
+    inverse = linkage.one / total
+    return [one * inverse for one in composite]
 
 
 def total_mass(linkage: Linkage) -> Scalar:
@@ -101,14 +104,14 @@ def stand(linkage: Linkage) -> Stand:
     """Common axes are the root's own where there is one, the base's where there are several."""
     links, base = linkage.links, linkage.model.links
     roots = [i for i, link in enumerate(links) if link.parent < 0]
-    turns = {i: linkage.constant_rotation(base[i].base_rotation) for i in roots}
+    turns = {i: linkage.base_axes(i) for i in roots}
     reach = {i: turns[i].outward(links[i].shift) for i in roots}
     whole = {i: Rotation([*turns[i].factors, *links[i].rotation.factors]) for i in roots}
-    first = _heaviest(linkage)
-    place = base[first].base_shift
+    first = roots[0] if len(roots) == 1 else _heaviest(linkage)
     if len(roots) == 1:
         only = Root(first, STILL, linkage.zeros)
-        return Stand((only,), whole[first], reach[first], linkage.vector(place))
+        return Stand((only,), whole[first], reach[first], linkage.base_place(first))
+    place = base[first].base_shift
     found = [Root(i, whole[i], reach[i] - reach[first] + linkage.vector(k.sub(base[i].base_shift, place))) for i in roots]
     return Stand(tuple(found), STILL, reach[first], linkage.vector(place))
 

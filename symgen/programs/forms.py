@@ -8,12 +8,12 @@ from functools import lru_cache
 
 from symgen import methods
 from symgen.errors import OutOfReach, RequestError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.looping import recursion
 from symgen.mechanism import Mechanism
 from symgen.options import AUTO, LOOPED, UNROLLED, ProgramOptions
-from symgen.programs.deriving import ROW_BUDGET, felt
+from symgen.programs.deriving import ROW_BUDGET, felt, frames
 from symgen.recursion import Form, Recursion
 
 SHORT = 60
@@ -43,7 +43,8 @@ def looped(mechanism: Mechanism, function: str, method: str | None, options: Pro
     why = _not_looped(mechanism, function, options)
     if why is not None:
         raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form {why}; take --form unrolled")
-    found = _looped(mechanism, function, method)
+    (frame,) = frames(mechanism, FUNCTIONS[function], options) or ("",)
+    found = _looped(mechanism, function, method, frame)
     if isinstance(found, str):
         raise OutOfReach(found)
     return replace(found, real=options.real)
@@ -56,17 +57,22 @@ def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) ->
                           ("contact", asked.contacts), ("baumgarte", asked.baumgarte)):
         if given:
             return f"with --{option}"
+    what = FUNCTIONS[function]
+    if len(frames(mechanism, what, options)) > 1:
+        return "of several frames"
+    if what.follows and options.convention != USUAL:
+        return "with another --jacobian-frame or order of rows"
     if mechanism.coupled:
         return "where joints follow others"
     if mechanism.borne:
         return "where weight is borne (gravcomp)"
-    if FUNCTIONS[function].derivative is not None or FUNCTIONS[function].knows_loops:
+    if what.derivative is not None or what.knows_loops:
         return "yet"
     return None
 
 
 @lru_cache(maxsize=64)
-def _looped(mechanism: Mechanism, function: str, method: str | None) -> Recursion | str:
+def _looped(mechanism: Mechanism, function: str, method: str | None, frame: str) -> Recursion | str:
     """The Recursion, or why there is none. Both are worked out once."""
     if method is not None and (refused := methods.find(method).refusal(mechanism)) is not None:
         raise RequestError(refused)
@@ -74,7 +80,7 @@ def _looped(mechanism: Mechanism, function: str, method: str | None) -> Recursio
     why = f"{function} of '{mechanism.name}' has no looped form; take --form unrolled"
     for name in [method] if method is not None else _candidates(mechanism, function):
         try:
-            found.append(recursion(mechanism, function, name))
+            found.append(recursion(mechanism, function, name, frame))
         except OutOfReach as error:
             why = str(error)
     return min(found, key=lambda one: one.cost) if found else why

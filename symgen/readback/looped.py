@@ -24,7 +24,7 @@ from symgen.readback.prototypes import Parameter
 from symgen.readback.rows import Matcher
 from symgen.readback.walking import Memory, Part, Walk, expected
 from symgen.reals import REALS, Real
-from symgen.recursion import ANGLE, TABLE, WORK, Recursion, angle_of, as_function
+from symgen.recursion import ANGLE, LAST, TABLE, WORK, Recursion, angle_of, as_function
 
 INTEGERS = {"short": 2**15, "int": 2**31}
 """Types of tables of numbers of links, and what they do not hold."""
@@ -113,8 +113,9 @@ class _Reader:
     def _steps(self) -> dict[str, Program]:
         """By the name of the part."""
         several = len(self.recursion.kinds) > 1
-        return {f"{self.symbol}_{s}_{c}" if several else f"{self.symbol}_{s}": step
-                for s, sweep in enumerate(self.recursion.sweeps, 1) for c, step in enumerate(sweep.steps, 1)}
+        last = {f"{self.symbol}_{LAST}": self.recursion.last} if self.recursion.last else {}
+        return last | {f"{self.symbol}_{s}_{c}" if several else f"{self.symbol}_{s}": step
+                       for s, sweep in enumerate(self.recursion.sweeps, 1) for c, step in enumerate(sweep.steps, 1)}
 
     # -- tables ----------------------------------------------------------------------------------------------------------------
 

@@ -31,8 +31,7 @@ def potential_energy(linkage: Linkage) -> tuple[list[Scalar], ...]:
             continue
         own = parts[i]
         total = total + (linkage.against_gravity(i).dot(own.h) - linkage.gravity[i].dot(link.shift) * own.m)
-        place = linkage.vector(linkage.model.links[i].base_shift)
-        level = level - linkage.base_gravity.dot(place) * own.m
+        level = level - linkage.base_gravity.dot(linkage.base_place(i)) * own.m
     return ([total + level],)
 
 

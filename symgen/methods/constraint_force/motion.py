@@ -113,7 +113,7 @@ def axes_by_scan(linkage: Linkage) -> list[Matrix]:
 
 
 def _base_axes(linkage: Linkage, root: int) -> Rotation:
-    return linkage.constant_rotation(linkage.model.links[root].base_rotation)
+    return linkage.base_axes(root)
 
 
 Turned = Callable[[Linkage, int], Matrix]

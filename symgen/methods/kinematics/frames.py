@@ -23,9 +23,9 @@ def placed(linkage: Linkage, which: Iterable[int]) -> dict[int, tuple[Rotation, 
     """
     poses: dict[int, tuple[Rotation, Vector]] = {}
     for i in which:
-        link, constants = linkage.links[i], linkage.model.links[i]
+        link = linkage.links[i]
         linkage.step(i, "pose in the base")
-        rotation = linkage.constant_rotation(constants.base_rotation) if link.parent < 0 else poses[link.parent][0]
+        rotation = linkage.base_axes(i) if link.parent < 0 else poses[link.parent][0]
         step = rotation.outward(link.shift)
         # Collapsed to one matrix, so that each link turns three columns and not all factors before it.
         rotation = Rotation([rotation.matrix(linkage.one, linkage.zero), *link.rotation.factors])
@@ -68,7 +68,7 @@ def forward_kinematics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     origin = origin + step
     for i in poses:
         if linkage.links[i].parent < 0:
-            origin = origin + linkage.vector(linkage.model.links[i].base_shift)
+            origin = origin + linkage.base_place(i)
     return [x for row in rotation.matrix(linkage.one, linkage.zero) for x in row], list(origin)
 
 
@@ -122,7 +122,7 @@ def spatial(linkage: Linkage) -> tuple[list[Scalar], ...]:
     for i, (rotation, step) in poses.items():
         linkage.step(i, "column of the Jacobian at the base's origin, RK (3.13)")
         link = linkage.links[i]
-        origin = origin + step if link.parent >= 0 else linkage.vector(linkage.model.links[i].base_shift) + step
+        origin = origin + step if link.parent >= 0 else linkage.base_place(i) + step
         linkage.name("p", i, origin)
         for dof in link.dofs:
             w = rotation.outward(dof.H_angular)

@@ -18,9 +18,9 @@ def link_poses(linkage: Linkage) -> tuple[list[Scalar], ...]:
     origins: list[Scalar] = []
     reached: dict[int, tuple[Vector, Vector]] = {}   # the place of the root's base frame, and the way from there
     for i, (rotation, step) in poses.items():
-        link, constants = linkage.links[i], linkage.model.links[i]
+        link = linkage.links[i]
         linkage.step(i, "declared frame in the base")
-        root, way = (linkage.vector(constants.base_shift), step) if link.parent < 0 else reached[link.parent]
+        root, way = (linkage.base_place(i), step) if link.parent < 0 else reached[link.parent]
         way = way if link.parent < 0 else way + step
         reached[i] = root, way
         back, origin = linkage.declared_frame(i)

@@ -42,7 +42,7 @@ def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
         for name, one in zip("lwubs", (place, w, u, b, s), strict=True):
             linkage.name(name, i, one)
         if link.parent < 0:
-            base = linkage.constant_rotation(linkage.model.links[i].base_rotation)
+            base = linkage.base_axes(i)
             b, s = base.outward(b), base.outward(s)
         i = link.parent
     return ([*b, *s],)
@@ -69,6 +69,5 @@ def _of_the_twist(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
         linkage.step(i, "the same as its parent has it")
         s, b = wrench_outward(linkage.links[i].rotation, linkage.links[i].shift, s, b)   # a twist is moved as a wrench is: (v, ω)
     if way:
-        root = linkage.model.links[way[0]]
-        s, b = wrench_outward(linkage.constant_rotation(root.base_rotation), linkage.vector(root.base_shift), s, b)
+        s, b = wrench_outward(linkage.base_axes(way[0]), linkage.base_place(way[0]), s, b)
     return ([*b, *s],)

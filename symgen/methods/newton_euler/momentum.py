@@ -36,13 +36,13 @@ def twists(linkage: Linkage, v: Sequence[Scalar]) -> list[tuple[Vector, Vector]]
 
 
 def kinetic_energy(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """T = Σ ½ m v·v + ω·(h × v) + ½ ω·I ω."""
-    total = linkage.zero
-    for i, (w, v) in enumerate(twists(linkage, linkage.inputs["v"])):
+    """T = Σ ½ m v·v + ω·(h × v) + ½ ω·I ω, tip → base."""
+    total, moving = linkage.zero, twists(linkage, linkage.inputs["v"])
+    for i in reversed(range(len(linkage))):
         linkage.step(i, "kinetic energy")
-        own = _energy(linkage, linkage.inertia[i], w, v)
+        own = _energy(linkage, linkage.inertia[i], *moving[i])
         linkage.name("T", i, own)
-        total = total + own
+        total = own + total
     return ([total],)
 
 

@@ -62,5 +62,5 @@ def operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
     for i in reversed(way):
         Omega = Omega.turned(linkage.links[i].rotation)
     if way:
-        Omega = Omega.turned(linkage.constant_rotation(linkage.model.links[way[0]].base_rotation))
+        Omega = Omega.turned(linkage.base_axes(way[0]))
     return ([Omega.entry(r, c) for r in range(6) for c in range(6)],)
