@@ -55,7 +55,7 @@ ROOMS: dict[str, str] = {
     "derivation": "closures drives errors ir joints loops mechanism poses trees",
     "methods": "closures derivation errors functions loops mechanism names",
     "passes": "errors ir",
-    "looping": "derivation drives errors functions ir joints mechanism methods options passes recursion segmented",
+    "looping": "derivation drives errors functions ir joints mechanism methods passes recursion segmented",
     "differentiation": "derivation derivatives errors functions ir joints passes",
     "programs": "derivation derivatives description differentiation errors functions ir looping mechanism methods names options "
                 "passes reals recursion reference shelf",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import random
 import re
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 import symgen
 from symgen.backends import _looped, c99
+from symgen.description.tip import tip
 from symgen.errors import RequestError
 from symgen.ir import Port
 from symgen.looping import recursing
@@ -299,12 +301,17 @@ def test_what_the_preprocessor_sees_is_the_recursion(trig: str) -> None:
         assert check_text(recursion, slipped, "toy", own, headers[own.header], sincos, seen=seen).error == count
 
 
-@pytest.mark.parametrize("function", ["inverse_dynamics=newton_euler", "forward_dynamics=riccati"])
-@pytest.mark.parametrize("robot", ["panda", "scara", "quadruped", "two_pandas_bar"])
+@pytest.mark.parametrize(("robot", "function"), [
+    *itertools.product(("panda", "scara", "quadruped", "two_pandas_bar"),
+                       ("inverse_dynamics=newton_euler", "forward_dynamics=riccati")),
+    ("panda", "forward_kinematics=kinematics"), ("quadruped", "forward_kinematics=kinematics"),
+    ("two_pandas_bar", "link_poses=kinematics"), ("scara", "integrate=kinematics"),
+    ("quadruped", "center_of_mass=composite_body"),
+    ("two_pandas_bar", "potential_energy=composite_body"), ("panda", "mass_matrix_solve=constraint_force")])
 def test_robots(tmp_path: Path, robot: str, function: str) -> None:
-    """Chains of one class and of two, a tree, and a base that is free."""
+    """Chains of one class and of two, a tree, and a base that is free; results of links, of a frame and of all."""
     mechanism, (name, _, method) = symgen.load(robot), function.partition("=")
-    found = recursing.recursion(mechanism, name, method)
+    found = recursing.recursion(mechanism, name, method, tip(mechanism))
     own = c99.Target("arm", mechanism.sizes)
     headers, text = c99.headers({name: found}, own), c99.source(found, own)
     for file, content in (headers | {"function.c": text}).items():
@@ -313,3 +320,26 @@ def test_robots(tmp_path: Path, robot: str, function: str) -> None:
     for state in states(found, 3):
         assert called(library, found, state) == evaluate(found, state, DOUBLES)
     assert compare(found, text, headers[own.header]) == []
+
+
+@pytest.mark.parametrize(("function", "old", "new"), [
+    ("forward_kinematics=kinematics", "ended[3] = carried_2[3];", "ended[3] = carried_2[4];"),
+    ("forward_kinematics=kinematics", "arm_forward_kinematics_last(ended, R, p);", ";"),
+    ("forward_kinematics=kinematics", "_last(ended, R, p)", "_last(ended, p, R)"),
+    ("link_poses=kinematics", "&R_links[9*i]", "&R_links[3*i]"),
+    ("link_poses=kinematics", "&p_links[3*i]", "&p_links[0]"),
+    ("integrate=kinematics", "&v[i], dt,", "&v[i], v,"),
+])
+def test_slips_in_results_of_links_and_frames_are_reported(function: str, old: str, new: str) -> None:
+    mechanism, (name, _, method) = symgen.load("panda"), function.partition("=")
+    found = recursing.recursion(mechanism, name, method, tip(mechanism))
+    own = c99.Target("arm", mechanism.sizes)
+    header, text = c99.headers({name: found}, own)[own.header], c99.source(found, own)
+    assert compare(found, text, header) == []
+    assert text.count(old) == 1
+    assert compare(found, text.replace(old, new), header)
+
+
+def test_what_all_links_take_may_not_be_stored_over() -> None:
+    """q_next goes out link by link, and every link reads dt."""
+    assert not _looped.may_alias(recursing.recursion(symgen.load("panda"), "integrate", "kinematics"))

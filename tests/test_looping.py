@@ -15,6 +15,9 @@ from flint import arb
 
 import symgen
 from symgen import passes
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.tabled import Tabled
+from symgen.description.tip import tip
 from symgen.drives import Drive
 from symgen.errors import OutOfReach, ProgramError
 from symgen.ir import Numbers, evaluate
@@ -30,7 +33,7 @@ from tests.c_programs import DOUBLES
 from tests.robots_for_tests import flat_chain, random_mechanism
 
 DIGITS = 80
-NUMBERS = Numbers(lambda x: arb(x.numerator) / x.denominator, arb.sin, arb.cos, arb.sqrt, arb.log)
+NUMBERS = Numbers(lambda x: arb(x.numerator) / x.denominator, arb.sin, arb.cos, arb.sqrt, arb.log, lambda y, x: arb.atan2(y, x))
 POINTS = Numbers(lambda x: Point(arb(flint.fmpq(x.numerator, x.denominator))), Point.sin, Point.cos, Point.sqrt, Point.log)
 METHODS = {
     "inverse_dynamics": ("newton_euler",),
@@ -43,6 +46,18 @@ METHODS = {
     "mass_matrix_log_determinant_gradient": ("riccati",),
 }
 PAIRS = [(function, method) for function, several in METHODS.items() for method in several]
+BY = {"link_poses": "kinematics", "forward_kinematics": "kinematics", "integrate": "kinematics", "difference": "kinematics",
+      "link_accelerations": "riccati", "interbody_forces": "riccati", "kinetic_energy": "newton_euler",
+      "potential_energy": "composite_body", "center_of_mass": "composite_body", "centroidal_momentum": "newton_euler",
+      "centroidal_momentum_rate": "newton_euler"}
+"""Functions whose results are those of bodies, of a frame or of all, or that take a time."""
+CUT = ("forward_dynamics", "mass_matrix_solve", "mass_matrix_determinant", "mass_matrix_log_determinant")
+"""Functions by methods that cut every joint, of chains alone."""
+OTHERS = [
+    *((name, *pair) for name in ("tree", "mixed", "quadruped") for pair in BY.items()),
+    *(("spherical_pendulum", function, BY[function]) for function in ("center_of_mass", "forward_kinematics", "difference")),
+    ("driven", "kinetic_energy", "newton_euler"), ("chain", "interbody_forces", "constraint_force"),
+    *((name, function, method) for name in ("chain", "driven") for function in CUT for method in ("constraint_force", "fixman"))]
 UNLIKE = (("mixed", "mass_matrix_log_determinant_gradient"),)
 """What a wrench moves behind a sliding joint has zeros that it has not behind a turning one."""
 ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "panda", "planar_point_mass", "spherical_pendulum")
@@ -82,7 +97,7 @@ def off(one: Mapping[str, Sequence[Any]], other: Mapping[str, Sequence[Any]]) ->
 
 @cache
 def looped(name: str, function: str, method: str) -> Recursion:
-    return recursion(robot(name), function, method)
+    return recursion(robot(name), function, method, tip(robot(name)))
 
 
 @cache
@@ -95,7 +110,7 @@ def answers(name: str, function: str, method: str) -> tuple[dict[str, list[arb]]
 
 
 @pytest.mark.parametrize(("name", "function", "method"), [
-    (name, *pair) for name in ROBOTS for pair in PAIRS if (name, pair[0]) not in UNLIKE])
+    *((name, *pair) for name in ROBOTS for pair in PAIRS if (name, pair[0]) not in UNLIKE), *OTHERS])
 def test_sweeps_are_the_unrolled_program(name: str, function: str, method: str) -> None:
     arguments, wanted = answers(name, function, method)
     with flint.ctx.workdps(DIGITS):
@@ -183,10 +198,58 @@ def test_rules_of_a_recursion(change: dict[str, Any], words: str) -> None:
 
 @pytest.mark.parametrize(("name", "function", "method"), [
     ("chain", "mass_matrix", "composite_body"), ("chain", "mass_matrix_solve", "composite_body"),
+    ("tree", "mass_matrix_solve", "constraint_force"), ("quadruped", "mass_matrix_solve", "fixman"),
+    ("chain", "jacobian", "kinematics"),
     *((name, function, METHODS[function][0]) for name, function in UNLIKE)])
 def test_what_does_not_fold_is_told(name: str, function: str, method: str) -> None:
     with pytest.raises(OutOfReach, match="has no looped form"):
         recursion(robot(name), function, method)
+
+
+@pytest.mark.parametrize("name", ["chain", "tree"])
+def test_what_links_do_not_tell_is_seen_on_a_few_of_them(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bodies that are cut free meet in pairs where several hang on one; in a chain they do not, and gravity comes by the base."""
+    monkeypatch.setattr(recursing, "sampled", lambda *_: None)
+    slip = "mass_matrix_solve"
+    if name == "chain":
+        slip = "forward_dynamics"
+        monkeypatch.setattr(Tabled, "push", Linkage.push)
+    made = recursion(robot(name), slip, "constraint_force")
+    with flint.ctx.workdps(DIGITS):
+        arguments = drawn(made, robot(name))
+        unrolled = derive(robot(name), slip, "constraint_force", ProgramOptions())
+        assert off(run(made, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) > 1e-3
+    monkeypatch.undo()
+    if name == "chain":
+        monkeypatch.setattr(Tabled, "push", Linkage.push)
+    with pytest.raises(OutOfReach, match="not what the method makes of the whole"):
+        recursion(robot(name), slip, "constraint_force")
+
+
+def test_tables_hold_what_is_read() -> None:
+    poses = looped("tree", "link_poses", "kinematics")
+    assert poses.kinds[0].width == len({row.value[1] for sweep in poses.sweeps for row in sweep.steps[0].rows if row.op == "input"
+                                        and sweep.steps[0].inputs[row.value[0]].name == "table"})
+    assert looped("tree", "integrate", "kinematics").kinds[0].width == 0
+
+
+@pytest.mark.parametrize("slip", ["last", "end", "link"])
+def test_slips_in_what_is_made_in_the_end_are_seen(slip: str) -> None:
+    name, function, method = "tree", "forward_kinematics", "kinematics"
+    one = looped(name, function, method)
+    assert one.last is not None
+    (end,) = one.ends
+    if slip == "last":
+        place = next(i for i, row in enumerate(one.last.rows) if row.op == "add")
+        rows = (*one.last.rows[:place], one.last.rows[place]._replace(op="sub"), *one.last.rows[place + 1:])
+        wrong = replace(one, last=replace(one.last, rows=rows))
+    elif slip == "end":
+        wrong = replace(one, ends=(end._replace(elements=(end.elements[1], end.elements[0], *end.elements[2:])),))
+    else:
+        wrong = replace(one, ends=(end._replace(link=(end.link + 1) % len(one)),))
+    arguments, wanted = answers(name, function, method)
+    with flint.ctx.workdps(DIGITS):
+        assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
 
 
 def test_the_fewest_rows_separate_first_from_last() -> None:

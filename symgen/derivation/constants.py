@@ -19,10 +19,14 @@ import flint
 from flint import arb, fmpq
 
 from symgen.errors import MechanismError
+from symgen.ir import Numbers
 from symgen.poses import Angle, Pose, Quaternion, Rotate, Shift, Slide, Turn, Vector3
 
 Constant = Any
 """fmpq or arb; both carry + - * / among themselves."""
+BALLS = Numbers(lambda x: arb(fmpq(x.numerator, x.denominator)), arb.sin, arb.cos, arb.sqrt, arb.log,
+                lambda y, x: arb.atan2(y, x))
+"""To evaluate a Program over, as many digits as the block has that it happens in."""
 
 
 class LostDigits(MechanismError):

@@ -21,6 +21,7 @@ from symgen.derivation.closing import Closing
 from symgen.derivation.constants import Constant, Mat3
 from symgen.derivation.coupling import APART, Coupling
 from symgen.derivation.drives import driven, forces
+from symgen.derivation.gathering import Gathering
 from symgen.derivation.geometry import Dof as Dof
 from symgen.derivation.geometry import LinkGeometry as LinkGeometry
 from symgen.derivation.loads import carried, exerted
@@ -31,7 +32,7 @@ from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift
 from symgen.poses import Angle
 
 
-class Linkage:
+class Linkage(Gathering):
     """A model and a derivation, laid out for the methods.
 
     `links[i]`, `dofs[k]` (of entry k of v), `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in
@@ -105,28 +106,6 @@ class Linkage:
     @property
     def zeros(self) -> Vector:
         return Vector((self.zero, self.zero, self.zero))
-
-    def product(self, factors: Sequence[Scalar]) -> Scalar:
-        """The product of the pivots of M, tip first; zero where one is, and 1 of none."""
-        total = self.one
-        for factor in reversed(factors):
-            total = total * factor
-        return total
-
-    def log_product(self, factors: Sequence[Scalar]) -> Scalar:
-        """ln of the product of positive factors: a logarithm each, and one constant of what is constant.
-
-        The product itself leaves the range of a double: a hundred points of 2e-26 kg at 1.5e-10 m have det M ≈ 1e-4500. Two
-        pivots multiplied before the logarithm would save one, and leave the range of a float.
-        """
-        constant, total = self.one, self.zero
-        for factor in factors:
-            if factor.is_constant:
-                constant = constant * factor
-        for factor in reversed(factors):
-            if not factor.is_constant:
-                total = total + self.home.log(factor)
-        return total + self.home.log(constant)
 
     def dot(self, a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
         """Σ a_i b_i, first to last."""
@@ -233,6 +212,11 @@ class Linkage:
             for r, row in enumerate(quantity, 1):
                 for c, entry in enumerate(row, 1):
                     self.home.name(f"{stem}_{r}{c}", entry)
+
+    def mark(self, symbol: str, i: int, quantity: Scalar | Vector | Symmetric | Matrix) -> None:
+        """Say what a quantity of link i is that its neighbours take, where the same is looked for in other links (`Tabled`). A
+        name would keep passes from what they find.
+        """
 
     # -- geometry -------------------------------------------------------------------------------------------------
 
@@ -358,6 +342,10 @@ class Linkage:
     def base_place(self, root: int) -> Vector:
         """Where they stand in the base (m)."""
         return self.vector(self.model.links[root].base_shift)
+
+    def push(self, i: int) -> Vector:
+        """What a link accelerates by of itself, which no link does: the base, where it stands among them (`Tabled`)."""
+        return self.zeros
 
     def pull(self, root: int) -> Vector:
         """Gravity in the axes of the base."""

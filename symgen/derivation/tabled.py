@@ -6,8 +6,9 @@ column. Where a frame stands in its parent's is Rz(γ) Rx(α) Rz(β + q), with a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import add, mul
 from typing import Any
 
 from symgen.derivation import adjusted
@@ -23,11 +24,12 @@ from symgen.drives import NUMBERS
 
 PREPARED = "prepared"
 """The argument that the rows of all links stand in, one after the other, and OF_BASE behind them."""
-OF_BASE = {"gravity": 3, "axes": 9, "place": 3, "pull": 3}
+OF_BASE = {"gravity": 3, "axes": 9, "push": 3, "place": 3, "pull": 3, "nothing": 1}
 """What there is to know of the base, and how many numbers each is: gravity in the axes that a root's pose is told in, how these
-stand in those of the base, row by row, and where, and gravity in the axes of the base.
+stand in those of the base, row by row, what the base accelerates by where it is a link itself; where they stand, gravity in the
+axes of the base, and zero, of which no derivation knows.
 """
-SHARED = 6
+SHARED = 7
 """The last of these, which are the same numbers whatever link takes them."""
 GEOMETRY = ("cos_gamma", "sin_gamma", "cos_alpha", "sin_alpha", "cos_beta", "sin_beta", "x", "y", "z", "outer_x", "outer_y",
             "outer_z", "along")
@@ -114,6 +116,7 @@ class Naming(Derivation):
             if a.sign < 0:
                 if a.row not in self._negated:
                     self._negated[a.row] = self._record("neg", a.row)
+                    self.step_of[-1] = self.step_of[a.row]   # it belongs where that does, whoever names it
                 a.row, a.sign = self._negated[a.row], 1
             self.called.setdefault(a.row, []).append(name)
         return super().name(name, a)
@@ -134,6 +137,13 @@ class Tabled(Linkage):
         self.behind = len(home.inputs[PREPARED]) - sum(OF_BASE.values())
         super().__init__(model, home, frame, at_run_time=adjusted.AtRunTime((), self.behind, drives))
         self.base_gravity = self.pull(0)
+        for dof in self.dofs if "tau" in home.inputs else ():
+            if self.inputs["tau"][dof.index] is not home.inputs["tau"][dof.index]:
+                self.name(f"left{dof.column + 1}", dof.link, self.inputs["tau"][dof.index])
+
+    def mark(self, symbol: str, i: int, quantity: Scalar | Vector | Symmetric | Matrix) -> None:
+        """Name it."""
+        self.name(symbol, i, quantity)
 
     def step(self, i: int, text: str) -> None:
         """Start the comment line of one step, and remember whose it is."""
@@ -148,6 +158,37 @@ class Tabled(Linkage):
     def base_place(self, root: int) -> Vector:
         """Where they stand in the base (m)."""
         return Vector(self._of_the_base("place"))
+
+    def push(self, i: int) -> Vector:
+        """Of a link nothing, but as something that it hands on as the base does."""
+        (nothing,) = self._of_the_base("nothing")
+        return Vector(self._of_the_base("push")) if not i else Vector([nothing + nothing for _ in range(3)])
+
+    def joined(self, join: Callable[[Scalar, Scalar], Scalar], of_links: Mapping[int, Scalar]) -> Scalar:
+        """What links have, in one, tip first."""
+        (last, total), *rest = sorted(of_links.items(), reverse=True)
+        self.step(last, "what links have, in one")
+        for i, own in rest:
+            self.step(i, "what links have, in one")
+            total = join(total, own)
+            self.name("joined", i, total)
+        return total
+
+    def product_of(self, of_links: Mapping[int, Sequence[Scalar]]) -> Scalar:
+        """The product of what links have, link by link."""
+        own = {}
+        for i, factors in of_links.items():
+            self.step(i, "the pivots of the mass matrix in one")
+            own[i] = super().product(factors)
+        return self.joined(mul, own)
+
+    def log_product_of(self, of_links: Mapping[int, Sequence[Scalar]]) -> Scalar:
+        """ln of it, likewise."""
+        own = {}
+        for i, factors in of_links.items():
+            self.step(i, "the pivots of the mass matrix in one")
+            own[i] = super().log_product(factors)
+        return self.joined(add, own)
 
     def pull(self, root: int) -> Vector:
         """Gravity in the axes of the base."""

@@ -145,22 +145,22 @@ class Chain:
             if f"cos_{angle}" in own.common:
                 turn = k.turn(k.IDENTITY[axis], own.common[f"cos_{angle}"], own.common[f"sin_{angle}"])
                 rows = [k.apply(turn, (x, y, z)) for x, y, z in rows]
-        behind = [*(x for row in rows for x in row), *self.base["place"], *self.base["pull"]]
+        push = k.scale(-k.ONE, (rows[0][0], rows[0][1], rows[0][2]))
+        behind = [*(x for row in rows for x in row), *push, *self.base["place"], *self.base["pull"]]
         numbers |= {self.first[-1] + place: k.to_fraction(x) for place, x in enumerate(behind)}
         return {PREPARED: numbers, "q": {3 + 3: Fraction(1)}}   # the quaternion of no turn, x y z w behind the place
 
 
 def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trunks: Sequence[Link],
-            widths: Mapping[str, int] = NONE, frame: Frame | None = None, longer: int = 0) -> Chain:
+            widths: Mapping[str, int] = NONE, frame: Frame | None = None) -> Chain:
     """The chain of these classes of a robot, with `widths` and a `frame` as a Chain has them. The ghost is one of its `trunks`,
-    which stand on the base and move freely; where there are none it is at home in the axes of the base. It may be a few links
-    `longer` than it has to be.
+    which stand on the base and move freely; where there are none it is at home in the axes of the base.
     """
     walk = [0] * LIKE
     for a in range(len(kinds)):
         for b in range(len(kinds)):
             walk += [a, b, b]
-    classes = (len(kinds), *walk, *[walk[-1]] * (longer + (BEHIND if frame is None else 2*BEHIND)))
+    classes = (len(kinds), *walk, *[walk[-1]] * (BEHIND if frame is None else 2*BEHIND))
     links: list[Link] = []
     q = v = 0
     for i, own in enumerate(classes):
@@ -179,8 +179,8 @@ def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trun
         links[0] = replace(links[0], placement=(k.IDENTITY, k.ORIGIN))
     ghost = Columns.of([constants_of(link, placed) for link in trunks or links[:1]], TEN)
     root = next(link for link in model.links if link.parent == BASE)
-    base = {"gravity": root.gravity, "axes": [x for row in root.base_rotation for x in row], "place": root.base_shift,
-            "pull": model.gravity}
+    base = {"gravity": root.gravity, "axes": [x for row in root.base_rotation for x in row], "push": k.ORIGIN,
+            "place": root.base_shift, "pull": model.gravity, "nothing": (k.ZERO,)}
     return Chain(Model(model.name, tuple(links), model.gravity, friction_speed=model.friction_speed), classes, (*columns, ghost),
                  widths, (), frame and replace(frame, link=len(links) - 1), base=base)
 

@@ -164,12 +164,14 @@ def _live(chain: Program) -> set[int]:
 
 def _owner(of: set[int], label: int | None, inward: bool, parents: Sequence[int]) -> int | None:
     """Of two neighbours that a row is made of the one that the sweep comes to later: the parent where it goes inward, the child
-    where it goes outward. What is made of one alone is that one's, but for what an outward step makes of its link's parent. None
-    where the links are no neighbours.
+    where it goes outward, unless the step is about the parent. What is made of one alone is that one's, but for what an outward
+    step makes of its link's parent. None where the links are no neighbours.
     """
     if len(of) > 1:
         near, *far = sorted(of)
-        return None if len(far) > 1 or parents[far[0]] != near else near if inward else far[0]
+        if len(far) > 1 or parents[far[0]] != near:
+            return None
+        return near if inward or near == label else far[0]
     if not of:
         return label
     (only,) = of

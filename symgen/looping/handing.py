@@ -14,13 +14,14 @@ class Interface:
     """What links of all classes hand on in each sweep: elements, each a row of every class.
 
     Links of two classes hand on the same where one row of a third takes it of either. Those at the ends of the chain, which are
-    not like the others, are classes of their own: -1 the ghost, -2 the link behind it.
+    not like the others, are classes of their own: -1 the ghost, -2 the link behind it. `still`: the ghost is the base, of which
+    all arguments are nothing.
     """
 
     def __init__(self, chain: Program, called: Mapping[int, Sequence[str]], fold: Folded, classes: Sequence[int],
-                 middle: Sequence[int]) -> None:
+                 middle: Sequence[int], still: bool) -> None:
         self._up: dict[tuple[int, int], tuple[int, int]] = {}
-        self._chain, self._called, self._fold, self._middle = chain, called, fold, middle
+        self._chain, self._called, self._fold, self._middle, self._still = chain, called, fold, middle, still
         self.labels = [own if i in middle else -1 - i for i, own in enumerate(classes)]
         taken: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
         used: dict[tuple[int, int], set[int]] = {}
@@ -73,23 +74,28 @@ class Interface:
         names = {name: row for row in range(len(self._fold.groups[0].rows)) for name in self.names(0, row)}
         for row in self.rows(level, self.labels[last]):
             own = [] if row is None else self.names(last, row)
-            if row is not None and not own:
+            if row is not None and not own and not self._nothing(row, last):
                 raise Unlike(f"what the base hands on in {self._chain.function} by {self._chain.method} has no name")
             found.append(next((names[name] for name in own if name in names), None))
         behind_it = {ref.row for takes, at in zip(self._fold.groups[1].takes, self._fold.groups[1].level, strict=True)
                      for ref in takes if isinstance(ref, Ref) and ref.side < 0 and at == level}
-        if behind_it - set(found):
+        if behind_it - set(found) and not self._still:   # what the base at rest gives besides is nothing, or does nothing
             raise Unlike(f"what the base hands on in {self._chain.function} by {self._chain.method} is not what links do")
         return found
 
     def to_the_ghost(self, level: int) -> dict[int, int]:
-        """Of rows of the link behind the ghost, which elements they hand on to it: in their order those that others hand on."""
+        """Of rows of the link behind the ghost, which elements they hand on to it: in their order those that others hand on, or
+        by their names.
+        """
         into = self._taken_from_behind(0, level)
         parent = self._middle[0]
-        others = [self.elements[level].index(self.root((self.labels[parent + 1], row)))
-                  for row in self._taken_from_behind(parent, level)]
-        if len(into) != len(others):
+        rows = self._taken_from_behind(parent, level)
+        if len(into) != len(rows):   # it takes less: what that is has a name
+            called = {name: row for row in rows for name in self.names(parent + 1, row)}
+            rows = [called[name] for row in into for name in self.names(1, row)[:1] if name in called]
+        if len(into) != len(rows):
             raise Unlike(f"what the base is given in {self._chain.function} by {self._chain.method} is not what links are")
+        others = [self.elements[level].index(self.root((self.labels[parent + 1], row))) for row in rows]
         return dict(zip(into, others, strict=True))
 
     def ending(self, row: int, pivots: bool) -> tuple[int, int]:
@@ -115,8 +121,12 @@ class Interface:
         own = [[ref.row for ref in one if isinstance(ref, Ref) and not ref.side] for one in takes]
         return any(isinstance(ref, Ref) and ref.side > 0 for row in behind(own, rows) for ref in takes[row])
 
-    def _op(self, row: int) -> str:
-        return self._chain.rows[self._fold.groups[0].rows[row]].op
+    def _nothing(self, row: int, link: int) -> bool:
+        """Whether it is an argument, where the base has none."""
+        return self._still and self._op(row, link) == "input"
+
+    def _op(self, row: int, link: int = 0) -> str:
+        return self._chain.rows[self._fold.groups[link].rows[row]].op
 
     def _taken_from_behind(self, link: int, level: int) -> list[int]:
         group = self._fold.groups[link]

@@ -13,6 +13,7 @@ from symgen import methods, passes
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model, reframe, regroup
 from symgen.derivation.model.links import place
+from symgen.derivation.scalars import DivisionByZero
 from symgen.derivation.tabled import GEOMETRY, TEN, Columns, constants_of
 from symgen.errors import MethodRefusal, OutOfReach
 from symgen.functions import FUNCTIONS, Array
@@ -24,6 +25,7 @@ from symgen.looping.grouping import Group, Ref, Unlike, grouped
 from symgen.looping.handing import Interface
 from symgen.looping.keeping import Plan, planned, slotted
 from symgen.looping.likeness import Folded, folded
+from symgen.looping.sampling import sampled
 from symgen.looping.steps import Step
 from symgen.mechanism import BASE, Mechanism
 from symgen.recursion import ENDED, TABLE, End, Kind, Recursion, Sweep, check
@@ -63,28 +65,25 @@ def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> 
     for columns in ([Columns.of(rows) for rows in by_class], [Columns.of(rows, GEOMETRY + TEN) for rows in by_class]):
         try:
             trunk = [link for link in model.links if link.kind == GHOST]
-            chain = chained(model, kinds, columns, trunk, widths, frame)
             roots = sum(link.parent == BASE for link in model.links)
-            chain = replace(chain, rooted=len(trunk) == roots == 1 and frame is None, on=frame.link if frame else -1)
+            chain = replace(chained(model, kinds, columns, trunk, widths, frame),
+                            rooted=len(trunk) == roots == 1 and frame is None, on=frame.link if frame else -1)
             found = swept(model, chain, bool(trunk), *run(chain, function, method))
-            if found.last is not None:   # constants may have gone through all links by themselves
-                longer = replace(chained(model, kinds, columns, trunk, widths, frame, 1), rooted=chain.rooted, on=chain.on)
-                if swept(model, longer, bool(trunk), *run(longer, function, method)).last != found.last:
-                    raise Unlike("what it comes to in the end hangs on how many links there are")
-            break
-        except (Unlike, MethodRefusal) as unlike:   # what some links have in common is zero for neighbours: as if it were not
-            why = str(unlike)
-    else:
-        raise OutOfReach(f"{function} by {method} has no looped form for '{mechanism.name}': {why}")
-    tables = tuple(tuple(k.to_fraction(x) for x in found.columns[own].row(row)) for row, own in zip(numbers, of, strict=True))
-    names = [*kinds, *[GHOST] * bool(trunks)]
-    made = Recursion(
-        function, method, inputs, outputs,
-        tuple(Kind(name, joint_type(name).nq, joint_type(name).nv, own.width)
-              for name, own in zip(names, found.columns, strict=False)),
-        tuple(link.parent for link in model.links), of, tables, found.sweeps, found.work, found.ends,
-        quaternions=mechanism.quaternions, last=found.last, each=tuple(widths.items()))
-    return check(pruned(made.by(passes.run)))
+            tables = tuple(tuple(k.to_fraction(x) for x in found.columns[own].row(row))
+                           for row, own in zip(numbers, of, strict=True))
+            names = [*kinds, *[GHOST] * bool(trunks)]
+            made = Recursion(
+                function, method, inputs, outputs,
+                tuple(Kind(name, joint_type(name).nq, joint_type(name).nv, own.width)
+                      for name, own in zip(names, found.columns, strict=False)),
+                tuple(link.parent for link in model.links), of, tables, found.sweeps, found.work, found.ends,
+                quaternions=mechanism.quaternions, last=found.last, each=tuple(widths.items()))
+            made = check(pruned(made.by(passes.run)))
+            sampled(made, model, frame)
+            return made
+        except (Unlike, MethodRefusal, DivisionByZero) as unlike:
+            why = str(unlike)   # what some links have in common is zero for neighbours: now as if it were not
+    raise OutOfReach(f"{function} by {method} has no looped form for '{mechanism.name}': {why}")
 
 
 @lru_cache(maxsize=4)
@@ -174,7 +173,7 @@ def swept(model: Model, chain: Chain, trunks: bool, program: Program, link_of: M
     """The rows of a chain, folded. Where there are `trunks` the ghost is a class of the robot's."""
     groups = grouped(program, chain.parents, link_of, chain.link_of_input(program))
     fold, middle = _folded(chain, program, groups)
-    interface = Interface(program, called, fold, chain.classes, middle)
+    interface = Interface(program, called, fold, chain.classes, middle, not trunks)
     standing = fold.standing | ({chain.ghost: 0} if trunks else {})
     pivots = FUNCTIONS[program.function].needs_inverse or FUNCTIONS[program.function].by_pivots
     whole = [port for port in program.outputs if chain.widths.get(port.name) == 0 and not chain.rooted]

@@ -134,8 +134,12 @@ class Step:
 
     def _carried(self, ref: Ref) -> int:
         handed = (self.labels[ref.side], ref.row)
-        element = self.interface.to_the_ghost(self.level)[ref.row] if handed[0] == -2 and ref.side > 0 else \
-            self.elements.index(self.interface.root(handed))
+        if handed[0] == -2 and ref.side > 0:
+            element = self.interface.to_the_ghost(self.level)[ref.row]
+        elif self.interface.root(handed) in self.elements:
+            element = self.elements.index(self.interface.root(handed))
+        else:
+            raise Unlike(f"a link in {self.source.function} by {self.source.method} takes what others do not hand on")
         if element not in self.carried:
             self.carried[element] = self._put(Row("input", (), (self._port(CARRIED), element)))
         return self.carried[element]

@@ -87,6 +87,8 @@ def functions_of(factor: TakeApart, bias_force: Derive, jacobian: Derive) -> dic
         """a = M⁻¹ (tau − c)."""
         (c,) = bias_force(linkage)
         rest = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
+        for dof, left in zip(linkage.own, rest, strict=True):
+            linkage.mark(f"rest{dof.column + 1}", dof.link, left)
         return (factor(linkage).solve(rest),)
 
     def operational_inertia_inverse(linkage: Linkage) -> Results:

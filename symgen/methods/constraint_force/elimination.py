@@ -162,6 +162,7 @@ def reduced(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], link
     """L⁻¹ of a right-hand side, in the order of the elimination."""
     rest = {i: list(part) for i, part in right.items()}
     for pivot in pivots:
+        linkage.step(pivot.joint, "L^-1 of a right-hand side of H_bb, LC (12)")
         (y,) = transposed(_forward(pivot.L, [[x] for x in rest[pivot.joint]]))
         rest[pivot.joint] = y
         for j, Z in pivot.Z.items():
@@ -175,6 +176,7 @@ def solved(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linka
     y = reduced(pivots, right, linkage)
     found: dict[int, list[Scalar]] = {}
     for pivot in reversed(pivots):
+        linkage.step(pivot.joint, "constraint force across its joint: H_bb f = W^T eta - H_ab^T tau, LC (12)")
         x = [a * by for a, by in zip(y[pivot.joint], pivot.inverse, strict=True)]
         for j, Z in pivot.Z.items():
             x = [a - dot(row, found[j], linkage.zero) for a, row in zip(x, Z, strict=True)]

@@ -59,7 +59,6 @@ class Cut(Factor):
                     start = [x - a * force for x, a in zip(start, self.parts.forbidden_part(i, row), strict=True)]
             if start:
                 right[i] = start
-        linkage.home.step("interbody constraint forces: H_bb f = W^T eta - H_ab^T tau, LC (12)")
         return solved(pivots, right, linkage)                                               # (12)
 
     def accelerations(self, tau: Sequence[Scalar], forces: Mapping[int, Sequence[Scalar]],
@@ -137,19 +136,19 @@ class Cut(Factor):
 
     def determinant(self) -> Scalar:
         """det M = det 𝓜 · det H_bb, LC (8)."""
-        found = []
+        found = {}
         for i, own in self.factors.items():
-            found.append(_in_pairs(mul, own))
-            self.linkage.name("det", i, found[-1])
-        return _in_pairs(mul, found)                                                        # (8)
+            found[i] = _in_pairs(mul, own)
+            self.linkage.name("det", i, found[i])
+        return self.linkage.joined(mul, found)                                              # (8)
 
     def log_determinant(self) -> Scalar:
         """ln det M = ln det 𝓜 + ln det H_bb, LC (8)."""
-        found = []
+        found = {}
         for i, own in self.factors.items():
-            found.append(self.linkage.log_product(own))
-            self.linkage.name("logdet", i, found[-1])
-        return _in_pairs(add, found)                                                        # (8)
+            found[i] = self.linkage.log_product(own)
+            self.linkage.name("logdet", i, found[i])
+        return self.linkage.joined(add, found)                                              # (8)
 
 
 def _in_pairs(join: Callable[[Scalar, Scalar], Scalar], terms: Sequence[Scalar]) -> Scalar:

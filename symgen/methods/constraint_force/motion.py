@@ -158,8 +158,10 @@ def eta(linkage: Linkage, bodies: Sequence[Body], omega: Sequence[Vector], rates
         linkage.step(i, "acceleration of the link by itself")
         n, f = linkage.loads[i]
         fields.append(free_field(body.J, body.inverse_J, omega[i], n - body.s.cross(f)))
-        pushed.append(f * body.inverse_m)
+        pushed.append(f * body.inverse_m + linkage.push(i))
         linkage.name("gamma", i, fields[i][0])
+        linkage.mark("U", i, fields[i][1])
+        linkage.mark("push", i, pushed[i])
     found = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "acceleration across the joint that velocities and gravity ask for")

@@ -43,6 +43,9 @@ def bodies(linkage: Linkage) -> list[Body]:
         det = row[0].dot(adjugate[0])
         by = linkage.one / det
         inverse = Symmetric.of((adjugate[0] * by, adjugate[1] * by, adjugate[2] * by))
+        linkage.mark("s", i, s)
+        linkage.mark("Jinv", i, inverse)
+        linkage.mark("minv", i, inverse_m)
         found.append(Body(J, s, inverse, inverse_m, det * (m * m * m)))
     return found
 
@@ -66,17 +69,18 @@ def operator(linkage: Linkage, links: Sequence[Body]) -> dict[tuple[int, int], B
     zero = linkage.zero
     found: dict[tuple[int, int], Block] = {}
     for i, body in enumerate(links):
-        linkage.step(i, "its mobility at its own joint and at those it carries: blocks of A")
-        link = linkage.links[i]
-        places = [(c, linkage.links[c].shift - body.s) for c in link.children]
+        linkage.step(i, "its mobility at its own joint: block of A")
         found[i, i] = _sum(found.get((i, i)), _full(mobility(body, -body.s, -body.s, zero)))
-        for n, (j, b) in enumerate(places):
-            turning = linkage.links[j].rotation
+        places: list[tuple[int, Vector]] = []
+        for j in linkage.links[i].children:
+            linkage.step(j, "mobility of the link that carries it at its joint: blocks of A")
+            turning, b = linkage.links[j].rotation, linkage.links[j].shift - body.s
             found[j, j] = _full(_inward(turning, mobility(body, b, b, zero)))
             found[i, j] = _negated(_full(_inward_right(turning, mobility(body, -body.s, b, zero))))
-            for k, a in places[:n]:
+            for k, a in places:
                 both = _inward_left(linkage.links[k].rotation, mobility(body, a, b, zero))
                 found[k, j] = _full(_inward_right(turning, both))
+            places.append((j, b))
     return found
 
 

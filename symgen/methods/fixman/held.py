@@ -23,21 +23,22 @@ class Held(Factor):
         self.partition, self.hard = partition, eliminate(linkage, partition)
 
     @property
-    def deltas(self) -> list[Scalar]:
-        """The pivots of H^bb."""
-        return [x for pivot in self.hard for x in pivot.delta]
+    def factors(self) -> dict[int, list[Scalar]]:
+        """By link those of det G, which are constants, and the pivots of H^bb."""
+        return {i: [*own, *self.hard[i].delta] for i, own in self.partition.metric.items()}
 
     @property
     def pivots(self) -> list[Scalar]:
-        """Those of det G · det H^bb, LC (8); det G is one constant but for a run-time payload."""
-        return [*self.partition.metric, *self.deltas]
+        """Those of det G · det H^bb, LC (8)."""
+        return [x for own in self.factors.values() for x in own]
 
     def determinant(self) -> Scalar:
         """det G · det H^bb, LC (8)."""
-        metric = self.linkage.one
-        for factor in self.partition.metric:
-            metric = metric * factor
-        return metric * self.linkage.product(self.deltas)                                   # (8)
+        return self.linkage.product_of(self.factors)                                        # (8)
+
+    def log_determinant(self) -> Scalar:
+        """ln det G + ln det H^bb, LC (8)."""
+        return self.linkage.log_product_of(self.factors)                                    # (8)
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """[H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ] b, LC (12)."""

@@ -7,7 +7,7 @@ nothing in: in a chain H^bb is block tridiagonal, in a tree siblings meet as wel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from symgen.derivation.linkage import Linkage
@@ -38,13 +38,13 @@ def product(linkage: Linkage, a: Block, b: Block) -> Block:
 @dataclass
 class Partition:
     """The blocks of H = G⁻¹, LC (6): `soft[i, j]` = H^aa_ij for j ≤ i, `coupling[i, j]` = H^ab_ij, `hard[i, j]` = H^bb_ij for
-    j ≤ i; `metric`: the factors of det G, which no angle enters; `bend[k][i, j]` = ∂H^bb_ij/∂q_k for j < i, of a diagonal block
-    the half S with ∂H^bb_ii/∂q_k = S + Sᵀ. A missing block is zero."""
+    j ≤ i; `metric`: by link the factors of det G, which no angle enters; `bend[k][i, j]` = ∂H^bb_ij/∂q_k for j < i, of a diagonal
+    block the half S with ∂H^bb_ii/∂q_k = S + Sᵀ. A missing block is zero."""
 
     soft: dict[tuple[int, int], Block] = field(default_factory=dict)
     coupling: dict[tuple[int, int], Block] = field(default_factory=dict)
     hard: dict[tuple[int, int], Block] = field(default_factory=dict)
-    metric: list[Scalar] = field(default_factory=list)
+    metric: dict[int, list[Scalar]] = field(default_factory=dict)
     bend: dict[int, dict[tuple[int, int], Block]] = field(default_factory=dict)
 
 
@@ -153,21 +153,29 @@ def soft_rates(linkage: Linkage, partition: Partition, pivots: list[Pivot], b: S
     dofs = [[dof.index for dof in link.dofs] for link in linkage.links]
     x = [linkage.zero] * len(b)
     d = [[linkage.zero] * len(partition.hard[i, i]) for i in range(len(linkage))]
-    for (i, j), block in partition.soft.items():
-        for r, row in zip(dofs[i], block, strict=True):
-            for c, entry in zip(dofs[j], row, strict=True):
+    both = {(j, i): turned_over(block) for (i, j), block in partition.soft.items()} | partition.soft
+    for to, of, block in _outward_first(linkage, both, "rates by the soft block, LC (13)"):
+        for r, row in zip(dofs[to], block, strict=True):
+            for c, entry in zip(dofs[of], row, strict=True):
                 x[r] = x[r] + entry * b[c]                                                  # (13) c = H^aa b
-                if i != j:
-                    x[c] = x[c] + entry * b[r]
-    for (i, j), block in partition.coupling.items():
-        for r, row in zip(dofs[i], block, strict=True):
-            d[j] = [y + entry * b[r] for y, entry in zip(d[j], row, strict=True)]           # (13) d = (H^ab)ᵀ b
+    over = {(j, i): block for (i, j), block in partition.coupling.items()}
+    for to, of, block in _outward_first(linkage, over, "what the soft forces ask of the hard coordinates, LC (13)"):
+        for r, row in zip(dofs[of], block, strict=True):
+            d[to] = [y + entry * b[r] for y, entry in zip(d[to], row, strict=True)]         # (13) d = (H^ab)ᵀ b
     e = hard_forces(linkage, pivots, d)                                                     # (13) e = (H^bb)⁻¹ d
-    for (i, j), block in partition.coupling.items():
-        for r, row in zip(dofs[i], block, strict=True):
-            for entry, force in zip(row, e[j], strict=True):
+    for to, of, block in _outward_first(linkage, partition.coupling, "rates by the hard forces, LC (13)"):
+        for r, row in zip(dofs[to], block, strict=True):
+            for entry, force in zip(row, e[of], strict=True):
                 x[r] = x[r] - entry * force                                                 # (13) f = H^ab e, c − f
     return x
+
+
+def _outward_first(linkage: Linkage, blocks: Mapping[tuple[int, int], Block], what: str) -> Iterator[tuple[int, int, Block]]:
+    """Each joint with one that its block takes of, and the block: first itself and those before it, then those behind."""
+    places = sorted(blocks, key=lambda place: (place[1] > place[0], max(place), place[1] != place[0], place))
+    for to, of in places:
+        linkage.step(to, what + (" of what it carries" if of > to else ""))
+        yield to, of, blocks[to, of]
 
 
 def soft_inverse(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> list[Scalar]:

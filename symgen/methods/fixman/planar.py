@@ -67,7 +67,7 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
         mass = linkage.inertia[i].m
         bindings: dict[Any, Scalar] = {L: lengths[i], W: linkage.one / mass}
         _gather(found, i, i, [[_entry(form[r, c], bindings, home) for c in (0, 1)] for r in (0, 1)])
-        found.metric.append(mass * mass * lower(metric(geometry), {L: lengths[i]}, home))   # below (3), used in (8)
+        found.metric[i] = [mass * mass * lower(metric(geometry), {L: lengths[i]}, home)]     # below (3), used in (8)
         if i + 1 == n:
             break
         direction = linkage.links[i + 1].rotation.outward(ends[i + 1])
@@ -142,7 +142,7 @@ def rigid_links(linkage: Linkage) -> Partition:
         linkage.name("c", i, centre)
         linkage.name("I", i, about)
         easier = linkage.one / about
-        found.metric.append(about * body.m * body.m)
+        found.metric[i] = [about * body.m * body.m]
         tail = _across(linkage, -centre)                                                    # z × r of joint i
         found.soft[i, i] = [[easier]]
         found.coupling[i, i] = [[x * easier for x in tail[:2]]]

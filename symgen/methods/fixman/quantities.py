@@ -179,7 +179,7 @@ def _H_bb(linkage: Linkage) -> Entries:
 
 
 def _det_G(linkage: Linkage) -> Entries:
-    return {(): scalar(linkage.product(spatial(linkage).metric))}
+    return {(): scalar(linkage.product_of(spatial(linkage).metric))}
 
 
 THREE, TWO, BAND = "l is i, i - 1 or i - 2", "l is i or i - 1", "links i and j share a point"

@@ -85,9 +85,10 @@ def spatial(linkage: Linkage) -> Partition:
     for i, link in enumerate(linkage.links):
         linkage.step(i, "its inverse inertia in the blocks of H, WC (18)-(19)")
         P, weight = mobility(linkage, i)
+        for name, part in (("A", P.A), ("B", P.B), ("C", P.C)):
+            linkage.mark(name, i, part)
         own.append(P)
-        found.metric.append(weight * linkage.measure(i))
-        found.metric += [linkage.drives[dof.index].armature for dof in rotors(linkage, i)]
+        found.metric[i] = [weight * linkage.measure(i), *(linkage.drives[dof.index].armature for dof in rotors(linkage, i))]
         if link.parent < 0:
             _split(linkage, found, i, i, _full(P))
             continue

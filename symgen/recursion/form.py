@@ -20,10 +20,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from symgen.errors import ProgramError
 from symgen.functions import USUAL, Convention
 from symgen.ir import COUNTED, POSITIONS, SELDOM, Numbers, Outline, Port, Program
-from symgen.ir import check as check_program
 from symgen.ir import evaluate as evaluate_program
 
 TABLE, KEPT, CARRIED, ENDED = "table", "kept", "carried", "ended"
@@ -78,7 +76,7 @@ class End(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Recursion:
-    """See the module docstring; `check` states the rules.
+    """See the module docstring; `symgen.recursion.checking` states the rules.
 
     `inputs` and `outputs` are the function's ports, without rows. Of link i `parents[i]` is its parent, which stands before it
     (-1: the base), `of[i]` its class, and `tables[i]` its constants. `work` is how many numbers each link has in the work array.
@@ -252,67 +250,6 @@ def angle_of(step: Program) -> Angle | None:
         return None
     port = Port(ANGLE, (1,), (angle,))
     return Angle(replace(step, rows=rows[:angle + 1], outputs=(port,)), tuple(row.op for row in kept))
-
-
-def check(recursion: Recursion) -> Recursion:
-    """Check the rules of a Recursion and of its steps. Returns it unchanged, or raises ProgramError naming the first place that
-    breaks one.
-    """
-    here = f"{recursion.function}/{recursion.method}"
-
-    def fail(what: str) -> None:
-        raise ProgramError(f"{here}: {what}")
-
-    n = len(recursion)
-    if not len(recursion.of) == len(recursion.tables) == n:
-        fail("links, their classes and the rows of the table are not equally many")
-    for i, parent in enumerate(recursion.parents):
-        if not -1 <= parent < i:
-            fail(f"the parent of link {i} does not stand before it")
-        if not 0 <= recursion.of[i] < len(recursion.kinds):
-            fail(f"link {i} is of no class")
-        if len(recursion.tables[i]) != recursion.kinds[recursion.of[i]].width:
-            fail(f"link {i} has {len(recursion.tables[i])} constants, not {recursion.kinds[recursion.of[i]].width}")
-    known = {port.name for port in recursion.inputs}
-    for s, sweep in enumerate(recursion.sweeps):
-        if not len(sweep.steps) == len(sweep.first) == len(recursion.kinds):
-            fail(f"sweep {s} has not one step a class")
-        if (sweep.joins and not sweep.inward) or (sweep.inward and len(sweep.joins) != len(sweep.start)):
-            fail(f"sweep {s} joins what it does not carry inward")
-        if not set(sweep.joins) <= set(JOINS):
-            fail(f"sweep {s} joins by none of {', '.join(JOINS)}")
-        for kind, step, first in zip(recursion.kinds, sweep.steps, sweep.first, strict=True):
-            _check_step(recursion, s, sweep, kind, check_program(step), first, known, fail)
-    for end in recursion.ends:
-        if not all(0 <= e < len(recursion.sweeps[end.sweep].start) for e in end.elements) or not -1 <= end.link < n:
-            fail(f"result '{end.name}' ends nowhere")
-    if recursion.last is not None:
-        check_program(recursion.last)
-        ended = sum(len(end.elements) for end in recursion.ends if end.name == ENDED)
-        if [(port.name, port.size) for port in recursion.last.inputs] != [(ENDED, ended)]:
-            fail("what makes its results in the end does not take what the sweeps carry there")
-    given = {end.name for end in recursion.ends} | {
-        port.name for step in steps_of(recursion) for port in step.outputs} - {KEPT, CARRIED}
-    if given - {ENDED} != {port.name for port in recursion.outputs}:
-        fail("its results are not those of its steps")
-    return recursion
-
-
-def _check_step(recursion: Recursion, s: int, sweep: Sweep, kind: Kind, step: Program, first: int, known: set[str],
-                fail: Any) -> None:
-    sizes = {TABLE: kind.width, KEPT: recursion.work, CARRIED: len(sweep.start)}
-    for port in step.inputs:
-        if port.name not in sizes and port.name not in known:
-            fail(f"sweep {s} of {kind.name} takes '{port.name}', which the function does not")
-        if port.size != (sizes[port.name] if port.name in sizes else recursion.width(port.name, kind)):
-            fail(f"sweep {s} of {kind.name} takes {port.size} of '{port.name}'")
-    for port in step.outputs:
-        if port.name == KEPT and first + port.size > recursion.work:
-            fail(f"sweep {s} of {kind.name} keeps more than there is room for")
-        if port.name == CARRIED and port.size != len(sweep.start):
-            fail(f"sweep {s} of {kind.name} hands on {port.size} numbers, not {len(sweep.start)}")
-    if sweep.start and all(port.name != CARRIED for port in step.outputs):
-        fail(f"sweep {s} of {kind.name} hands on nothing")
 
 
 def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbers: Numbers,

@@ -1,0 +1,27 @@
+"""A function of a robot as sweeps along its links: `form` says what that is, `checking` which rules hold."""
+
+from symgen.recursion.checking import check
+from symgen.recursion.form import (
+    ANGLE,
+    CARRIED,
+    ENDED,
+    KEPT,
+    LAST,
+    LEFT,
+    TABLE,
+    WORK,
+    Angle,
+    End,
+    Form,
+    Kind,
+    Recursion,
+    Sweep,
+    angle_of,
+    as_function,
+    evaluate,
+    evaluate_form,
+    steps_of,
+)
+
+__all__ = ["ANGLE", "CARRIED", "ENDED", "KEPT", "LAST", "LEFT", "TABLE", "WORK", "Angle", "End", "Form", "Kind", "Recursion",
+           "Sweep", "angle_of", "as_function", "check", "evaluate", "evaluate_form", "steps_of"]
