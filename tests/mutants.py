@@ -67,6 +67,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "jax": ("tests/test_jax.py",),
     "joints": (f"{FORTY}'", "tests/test_reference.py"),
     "looping": ("tests/test_looping.py",),
+    "recursion": ("tests/test_looping.py",),
     "machine": ("tests/test_image.py tests/test_cost.py", "tests/test_solver.py -k 'not ctrl'",
                 "tests/test_solver_builds.py tests/test_library.py"),
     "measuring": ("tests/test_bench.py", "tests/test_compare.py"),

@@ -1947,13 +1947,13 @@ static int test_kinetic_energy(void)
     };
     static const double kinetic_energy_T_tolerance[3][1] = {
         {
-            9.27e-14
+            7.67e-14
         },
         {
-            2.25e-13
+            1.86e-13
         },
         {
-            2.02e-13
+            1.68e-13
         }
     };
     static double T[1];

@@ -23,11 +23,11 @@ void planar_arm_kinetic_energy(const double q[planar_arm_NQ], const double v[pla
     const double v_2_2 = c_2*v[0];
     const double omega_2_3 = v[0] + v[1];
 
-    /* link 2 (link2): kinetic energy */
-    const double T_2 = omega_2_3*((0.041666666666666664*omega_2_3) + (0.25*v_2_2));
-
     /* link 1 (link1): kinetic energy */
     const double T_1 = v[0]*(0.8333333333333334*v[0]);
+
+    /* link 2 (link2): kinetic energy */
+    const double T_2 = omega_2_3*((0.041666666666666664*omega_2_3) + (0.25*v_2_2));
     const double out_T = T_1 + T_2;
 
     T[0] = out_T;

@@ -66,7 +66,7 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     /* link 2 (link2): forces of the hard coordinates, back, LC (13) */
     const double neg_e_2_1 = (s_2*invD_2_1) + (t5*neg_e_1_1);
 
-    /* link 1 (link1): rates by the hard forces, LC (13) of what it carries */
+    /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double out_Minv_0_0 = 1.0 - (s_2*neg_e_2_1);
 
     /* link 3 (link3): forces of the hard coordinates, LC (13) */
@@ -82,13 +82,9 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     /* link 3 (link3): forces of the hard coordinates, back, LC (13) */
     const double e_3_1 = (t4*e_2_1) - t6;
 
-    /* link 1 (link1): rates by the hard forces, LC (13) of what it carries */
+    /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double t8 = c_2 + (1.0 - (s_2*e_2_1));
-
-    /* link 5 (link5): rates by the hard forces, LC (13) of what it carries */
     const double out_Minv_1_1 = 2.0 + (c_2 - (s_2*e_1_1)) + (t8 + (s_3*e_3_1));
-
-    /* link 3 (link3): rates by the soft block, LC (13) */
     const double t9 = 2.0 + c_3;
 
     /* link 3 (link3): forces of the hard coordinates, LC (13) */
@@ -107,17 +103,11 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     /* link 4 (link4): forces of the hard coordinates, back, LC (13) */
     const double t15 = (t3*t14) - (s_4*invD_4_1);
 
-    /* link 1 (link1): rates by the hard forces, LC (13) of what it carries */
+    /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double out_Minv_0_2 = c_2 + (s_2*t13);
-
-    /* link 2 (link2): rates by the hard forces, LC (13) of what it carries */
     const double t16 = (s_3*t14) - (t9 + (s_2*t12));
-
-    /* link 5 (link5): rates by the hard forces, LC (13) of what it carries */
     const double out_Minv_1_2 = t16 - out_Minv_0_2;
     const double out_Minv_2_2 = (s_4*t15) - (t16 - (t9 - (s_3*t13)));
-
-    /* link 4 (link4): rates by the soft block, LC (13) */
     const double t17 = 2.0 + c_4;
 
     /* link 5 (link5): forces of the hard coordinates, LC (13) */
@@ -136,21 +126,13 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     /* link 4 (link4): forces of the hard coordinates, back, LC (13) */
     const double t23 = t19 + (t3*t22);
 
-    /* link 2 (link2): rates by the hard forces, LC (13) */
+    /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double out_Minv_0_3 = s_2*t21;
-
-    /* link 2 (link2): rates by the hard forces, LC (13) of what it carries */
     const double t24 = c_3 - ((c_2*out_Minv_0_3) - (s_3*t22));
-
-    /* link 3 (link3): rates by the hard forces, LC (13) of what it carries */
     const double t25 = (s_4*t23) - (t17 + (s_3*t21));
-
-    /* link 5 (link5): rates by the hard forces, LC (13) of what it carries */
     const double out_Minv_1_3 = t24 - out_Minv_0_3;
     const double out_Minv_2_3 = t25 - t24;
     const double out_Minv_3_3 = t17 - (s_4*t22) - (t25 - (s_5*((t2*t23) - t18)));
-
-    /* link 5 (link5): rates by the soft block, LC (13) */
     const double t26 = 2.0 + c_5;
 
     /* link 6 (link6): forces of the hard coordinates, LC (13) */
@@ -181,22 +163,12 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double t37 = 0.5*s_6;
-
-    /* link 2 (link2): rates by the hard forces, LC (13) */
     const double out_Minv_0_4 = neg_e_2_1*t32;
-
-    /* link 3 (link3): rates by the hard forces, LC (13) of what it carries */
     const double t38 = c_4 + (s_4*t35) - (s_3*t33);
-
-    /* link 4 (link4): rates by the hard forces, LC (13) of what it carries */
     const double t39 = (s_5*t36) - (t26 + (s_4*t34));
-
-    /* link 5 (link5): rates by the hard forces, LC (13) of what it carries */
     const double out_Minv_2_4 = t38 - ((s_3*t34) - (c_2*out_Minv_0_4));
     const double out_Minv_3_4 = t39 - t38;
     const double out_Minv_4_4 = (s_6*((t1*t36) - t37)) - (t39 - (t26 - (s_5*t35)));
-
-    /* link 6 (link6): rates by the soft block, LC (13) */
     const double t40 = 2.0 + c_6;
 
     /* link 6 (link6): forces of the hard coordinates, LC (13) */
@@ -223,24 +195,20 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     /* link 5 (link5): forces of the hard coordinates, back, LC (13) */
     const double t48 = (t41*invD_5_1) + (t2*t47);
 
-    /* link 1 (link1): rates by the hard forces, LC (13) of what it carries */
+    /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double out_Minv_0_5 = neg_e_2_1*t44;
-
-    /* link 4 (link4): rates by the hard forces, LC (13) of what it carries */
     const double t49 = c_5 - ((s_4*t46) - (s_5*t48));
-
-    /* link 5 (link5): rates by the hard forces, LC (13) of what it carries */
     const double t50 = (s_6*(t37 + (t1*t48))) - (t40 + (s_5*t47));
     const double out_Minv_3_5 = t49 - ((s_4*t47) - (s_3*t45));
     const double out_Minv_4_5 = t50 - t49;
 
-    /* link 1 (link1): rates by the hard forces, LC (13) of what it carries */
+    /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double out_Minv_0_1 = -t8;
 
-    /* link 5 (link5): rates by the hard forces, LC (13) of what it carries */
+    /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double out_Minv_1_4 = -(e_3_1*t30);
 
-    /* link 5 (link5): rates by the hard forces, LC (13) of what it carries */
+    /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double out_Minv_1_5 = -(e_3_1*t43);
     const double out_Minv_2_5 = -(t15*t42);
     const double out_Minv_5_5 = -((s_6*t48) + (t50 - t40));

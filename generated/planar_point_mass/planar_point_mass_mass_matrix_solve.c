@@ -63,8 +63,6 @@ void planar_point_mass_mass_matrix_solve(const double q[planar_point_mass_NQ], c
     const double t8 = b[2] - b[3];
     const double t9 = b[3] - b[4];
     const double t10 = b[4] - b[5];
-
-    /* link 6 (link6): what the soft forces ask of the hard coordinates, LC (13) */
     const double t11 = s_6*t10;
 
     /* link 6 (link6): forces of the hard coordinates, LC (13) */
@@ -96,20 +94,10 @@ void planar_point_mass_mass_matrix_solve(const double q[planar_point_mass_NQ], c
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double e_6_1 = (t1*e_5_1) - (0.5*t11);
-
-    /* link 1 (link1): rates by the hard forces, LC (13) of what it carries */
     const double out_x_0 = t6 - (c_2*t7) + (s_2*e_2_1);
-
-    /* link 2 (link2): rates by the hard forces, LC (13) of what it carries */
     const double t16 = (2.0*t7) - (c_2*t6) - (c_3*t8) - (s_2*e_1_1) + (s_3*e_3_1);
-
-    /* link 3 (link3): rates by the hard forces, LC (13) of what it carries */
     const double t17 = (2.0*t8) - (c_3*t7) - (c_4*t9) - (s_3*e_2_1) + (s_4*e_4_1);
-
-    /* link 4 (link4): rates by the hard forces, LC (13) of what it carries */
     const double t18 = (2.0*t9) - (c_4*t8) - (c_5*t10) - (s_4*e_3_1) + (s_5*e_5_1);
-
-    /* link 5 (link5): rates by the hard forces, LC (13) of what it carries */
     const double t19 = (2.0*t10) - (c_5*t9) - (c_6*b[5]) - (s_5*e_4_1) + (s_6*e_6_1);
     const double out_x_1 = t16 - out_x_0;
     const double out_x_2 = t17 - t16;

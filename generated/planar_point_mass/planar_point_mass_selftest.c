@@ -1792,13 +1792,13 @@ static int test_kinetic_energy(void)
     };
     static const double kinetic_energy_T_tolerance[3][1] = {
         {
-            8.29e-13
+            7.3e-13
         },
         {
-            7.51e-13
+            6.61e-13
         },
         {
-            7.93e-13
+            6.98e-13
         }
     };
     static double T[1];

@@ -1851,13 +1851,13 @@ static int test_kinetic_energy(void)
     };
     static const double kinetic_energy_T_tolerance[3][1] = {
         {
-            4.85e-14
+            4.25e-14
         },
         {
-            2.92e-14
+            2.56e-14
         },
         {
-            9.67e-15
+            8.47e-15
         }
     };
     static double T[1];

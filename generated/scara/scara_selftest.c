@@ -1635,13 +1635,13 @@ static int test_kinetic_energy(void)
     };
     static const double kinetic_energy_T_tolerance[3][1] = {
         {
-            4.7e-14
+            4.34e-14
         },
         {
-            1.66e-15
+            1.54e-15
         },
         {
-            1.43e-14
+            1.32e-14
         }
     };
     static double T[1];

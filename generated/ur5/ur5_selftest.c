@@ -1855,13 +1855,13 @@ static int test_kinetic_energy(void)
     };
     static const double kinetic_energy_T_tolerance[3][1] = {
         {
-            9.61e-14
+            9.13e-14
         },
         {
-            2.97e-14
+            2.82e-14
         },
         {
-            4.8e-14
+            4.56e-14
         }
     };
     static double T[1];

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from symgen.derivation.scalars import Derivation, Scalar
 
@@ -49,6 +49,19 @@ class Gathering:
     def log_product_of(self, of_links: Mapping[int, Sequence[Scalar]]) -> Scalar:
         """ln of it."""
         return self.log_product([x for own in of_links.values() for x in own])
+
+    def summed(self, of_links: Iterable[tuple[int, Scalar]], total: Scalar | None = None) -> Scalar:
+        """The sum of what links have, onto `total`, one after the other as it is made."""
+        total = self.zero if total is None else total
+        for _, own in of_links:
+            total = total + own
+        return total
+
+    def placed(self, places: Iterable[tuple[int, int]], what: str) -> Iterator[tuple[int, int]]:
+        """The places of a matrix's blocks, (to, of) joints, in the order in which their products are added up; `what` is said of
+        each.
+        """
+        yield from places
 
     def joined(self, join: Callable[[Scalar, Scalar], Scalar], of_links: Mapping[int, Scalar]) -> Scalar:
         """What links have, in one, as a balanced tree."""

@@ -6,7 +6,7 @@ column. Where a frame stands in its parent's is Rz(γ) Rx(α) Rz(β + q), with a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import add, mul
 from typing import Any
@@ -173,6 +173,20 @@ class Tabled(Linkage):
             total = join(total, own)
             self.name("joined", i, total)
         return total
+
+    def summed(self, of_links: Iterable[tuple[int, Scalar]], total: Scalar | None = None) -> Scalar:
+        """The sum of what links have, tip first."""
+        found = self.zero
+        for i, own in reversed(list(of_links)):
+            self.step(i, "what links have, in one")
+            found = own + found
+        return found if total is None else total + found
+
+    def placed(self, places: Iterable[tuple[int, int]], what: str) -> Iterator[tuple[int, int]]:
+        """The places of a matrix's blocks: first of each joint with itself and those before it, then with those behind it."""
+        for to, of in sorted(places, key=lambda place: (place[1] > place[0], max(place), place[1] != place[0], place)):
+            self.step(to, what + (" of what it carries" if of > to else ""))
+            yield to, of
 
     def product_of(self, of_links: Mapping[int, Sequence[Scalar]]) -> Scalar:
         """The product of what links have, link by link."""

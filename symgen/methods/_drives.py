@@ -6,7 +6,7 @@ M, and a method that has M has it from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, wraps
 
 from symgen.derivation import constants as k
@@ -52,15 +52,16 @@ def _to_turn_rotors(results: Results, linkage: Linkage, a: Sequence[Scalar]) -> 
 
 
 def _to_kinetic_energy(linkage: Linkage, results: Results) -> Results:
-    """Σ ½ armature v², of the rotors as they turn in their joints, tip → base."""
+    """Σ ½ armature v², of the rotors as they turn in their joints."""
     ((total,),) = results
-    half, spun = linkage.scalar(k.rational(1) / 2), linkage.zero
-    for dof in reversed(linkage.dofs):
-        one, v = linkage.drives[dof.index], linkage.inputs["v"][dof.index]
-        if not one.armature.is_zero:
-            linkage.step(dof.link, "kinetic energy of its rotor")
-            spun = v * v * (one.armature * half) + spun
-    return ([total + spun],)
+    half = linkage.scalar(k.rational(1) / 2)
+
+    def own() -> Iterator[tuple[int, Scalar]]:
+        for dof, one, v in zip(linkage.dofs, linkage.drives, linkage.inputs["v"], strict=True):
+            if not one.armature.is_zero:
+                yield dof.link, v * v * (one.armature * half)
+
+    return ([linkage.summed(own(), total)],)
 
 
 def rotors(linkage: Linkage, i: int) -> list[Dof]:

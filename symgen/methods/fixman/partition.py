@@ -7,7 +7,7 @@ nothing in: in a chain H^bb is block tridiagonal, in a tree siblings meet as wel
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from symgen.derivation.linkage import Linkage
@@ -153,29 +153,22 @@ def soft_rates(linkage: Linkage, partition: Partition, pivots: list[Pivot], b: S
     dofs = [[dof.index for dof in link.dofs] for link in linkage.links]
     x = [linkage.zero] * len(b)
     d = [[linkage.zero] * len(partition.hard[i, i]) for i in range(len(linkage))]
-    both = {(j, i): turned_over(block) for (i, j), block in partition.soft.items()} | partition.soft
-    for to, of, block in _outward_first(linkage, both, "rates by the soft block, LC (13)"):
-        for r, row in zip(dofs[to], block, strict=True):
+    both: dict[tuple[int, int], Block] = {}
+    for (i, j), block in partition.soft.items():
+        both |= {(i, j): block} | ({(j, i): turned_over(block)} if i != j else {})
+    for to, of in linkage.placed(both, "rates by the soft block, LC (13)"):
+        for r, row in zip(dofs[to], both[to, of], strict=True):
             for c, entry in zip(dofs[of], row, strict=True):
                 x[r] = x[r] + entry * b[c]                                                  # (13) c = H^aa b
-    over = {(j, i): block for (i, j), block in partition.coupling.items()}
-    for to, of, block in _outward_first(linkage, over, "what the soft forces ask of the hard coordinates, LC (13)"):
-        for r, row in zip(dofs[of], block, strict=True):
+    for to, of in linkage.placed([(j, i) for i, j in partition.coupling], "what soft forces ask of hard coordinates, LC (13)"):
+        for r, row in zip(dofs[of], partition.coupling[of, to], strict=True):
             d[to] = [y + entry * b[r] for y, entry in zip(d[to], row, strict=True)]         # (13) d = (H^ab)ᵀ b
     e = hard_forces(linkage, pivots, d)                                                     # (13) e = (H^bb)⁻¹ d
-    for to, of, block in _outward_first(linkage, partition.coupling, "rates by the hard forces, LC (13)"):
-        for r, row in zip(dofs[to], block, strict=True):
+    for to, of in linkage.placed(partition.coupling, "rates by the hard forces, LC (13)"):
+        for r, row in zip(dofs[to], partition.coupling[to, of], strict=True):
             for entry, force in zip(row, e[of], strict=True):
                 x[r] = x[r] - entry * force                                                 # (13) f = H^ab e, c − f
     return x
-
-
-def _outward_first(linkage: Linkage, blocks: Mapping[tuple[int, int], Block], what: str) -> Iterator[tuple[int, int, Block]]:
-    """Each joint with one that its block takes of, and the block: first itself and those before it, then those behind."""
-    places = sorted(blocks, key=lambda place: (place[1] > place[0], max(place), place[1] != place[0], place))
-    for to, of in places:
-        linkage.step(to, what + (" of what it carries" if of > to else ""))
-        yield to, of, blocks[to, of]
 
 
 def soft_inverse(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> list[Scalar]:

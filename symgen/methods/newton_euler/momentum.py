@@ -6,7 +6,7 @@ gathered about the origin of the heaviest root and moved to the mass centre ther
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
@@ -36,14 +36,15 @@ def twists(linkage: Linkage, v: Sequence[Scalar]) -> list[tuple[Vector, Vector]]
 
 
 def kinetic_energy(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """T = Σ ½ m v·v + ω·(h × v) + ½ ω·I ω, tip → base."""
-    total, moving = linkage.zero, twists(linkage, linkage.inputs["v"])
-    for i in reversed(range(len(linkage))):
-        linkage.step(i, "kinetic energy")
-        own = _energy(linkage, linkage.inertia[i], *moving[i])
-        linkage.name("T", i, own)
-        total = own + total
-    return ([total],)
+    """T = Σ ½ m v·v + ω·(h × v) + ½ ω·I ω."""
+    def own() -> Iterator[tuple[int, Scalar]]:
+        for i, (w, v) in enumerate(twists(linkage, linkage.inputs["v"])):
+            linkage.step(i, "kinetic energy")
+            energy = _energy(linkage, linkage.inertia[i], w, v)
+            linkage.name("T", i, energy)
+            yield i, energy
+
+    return ([linkage.summed(own())],)
 
 
 def _energy(linkage: Linkage, inertia: RigidInertia, w: Vector, v: Vector) -> Scalar:
