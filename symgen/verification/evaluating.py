@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+import flint
 import numpy as np
 
 from symgen.ir import Numbers
 from symgen.reals import REALS
-from symgen.recursion import Form, evaluate_form
+from symgen.recursion import Form, Recursion, evaluate_form
+from symgen.reference.points import Point
 from symgen.reference.precision import Array, Scalars, atan2
 
 Results = dict[str, Array]
@@ -30,6 +33,32 @@ def over(scalars: Scalars, program: Form) -> Runner:
     def run(arguments: Mapping[str, Array]) -> Results:
         with scalars.working(), np.errstate(all="ignore"):
             return _gather(program, arguments, Numbers(constant, np.sin, np.cos, np.sqrt, np.log, atan2))
+
+    return run
+
+
+def in_decimals(digits: int, form: Recursion) -> Runner:
+    """Loops as a function on stacks of states in numbers of `digits` decimal digits, a state at a time: of ten thousand links
+    nothing is quicker here. What goes in and comes out are those of `symgen.reference.points`.
+    """
+    def entered(x: Any) -> Decimal:
+        return Decimal(x.ball.str(digits, radius=False)) if isinstance(x, Point) else Decimal(float(x))
+
+    def through(name: str) -> Callable[[Decimal], Decimal]:
+        return lambda x: entered(getattr(Point(flint.arb(str(x))), name)())
+
+    numbers = Numbers(lambda x: Decimal(x.numerator) / x.denominator, through("sin"), through("cos"), Decimal.sqrt,
+                      through("log"))
+
+    def run(arguments: Mapping[str, Array]) -> Results:
+        with localcontext() as context, flint.ctx.workdps(digits):
+            context.prec = digits
+            found: dict[str, list[list[Any]]] = {port.name: [] for port in form.outputs}
+            for state in range(len(next(iter(arguments.values())))):
+                given = {port.name: [entered(x) for x in arguments[port.name][state].ravel()] for port in form.inputs}
+                for name, values in evaluate_form(form, given, numbers).items():
+                    found[name].append([Point(flint.arb(str(x))) for x in values])
+            return {port.name: np.array(found[port.name], dtype=object).reshape(-1, *port.shape) for port in form.outputs}
 
     return run
 

@@ -25,7 +25,7 @@ from symgen.reference.points import points
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
 from symgen.verification.algebra import TOLERANCE
-from symgen.verification.evaluating import Runner, over
+from symgen.verification.evaluating import Runner, in_decimals
 from symgen.verification.report import Check
 
 LONG = 100
@@ -61,7 +61,7 @@ class LongTruth:
     def exact(self, form: Recursion) -> Array:
         """What the loops give over numbers of many digits, of their first result."""
         if form.function not in self.results:
-            self.results[form.function] = over(self.scalars, form)(self.arguments(form))
+            self.results[form.function] = in_decimals(DIGITS, form)(self.arguments(form))
         return self.results[form.function][form.outputs[0].name]
 
     def forces(self, v: str, a: Array) -> Array:
@@ -93,7 +93,7 @@ class LongTruth:
         for _ in range(PUSHES):
             with self.scalars.working():
                 pushed = given[name] + self.scalars.array(allowed * np.array([random.choice((-1, 1)) for _ in allowed[0]]))
-                moved = over(self.scalars, form)(given | {name: pushed})[form.outputs[0].name] - self.exact(form)
+                moved = in_decimals(DIGITS, form)(given | {name: pushed})[form.outputs[0].name] - self.exact(form)
             found = [max(one, float(np.abs(row.astype(float)).max())) for one, row in zip(found, moved, strict=True)]
         return [PUSHES * one for one in found]
 
