@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgen.delivery.cases import Equation, SelfTestCase
+from symgen.description.tip import tip
 from symgen.functions import ASSEMBLE, ASSEMBLING, PREPARING
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
@@ -23,9 +24,9 @@ from symgen.reference.assembling import APART, assemble, open_states
 from symgen.reference.precision import Array
 from symgen.verification import running_error
 from symgen.verification.adjusted import given
-from symgen.verification.evaluating import over
+from symgen.verification.evaluating import flat, over
 from symgen.verification.floating import allowance, differs
-from symgen.verification.long import FORCES, LONG, SOLVES, LongTruth
+from symgen.verification.long import FORCES, LONG, SOLVES, WHOLES, LongTruth
 from symgen.verification.residuals import RESIDUALS, SOLVED, natural, right, solves
 from symgen.verification.truth import Truth
 
@@ -41,7 +42,8 @@ def cases(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOp
           text: TextOptions = PLAIN) -> list[SelfTestCase]:
     """Three states for every program, fewer where its type has no digits for them, or of a long robot; deterministic."""
     loops = [form for form in programs.values() if isinstance(form, Recursion) and len(mechanism.joints) > LONG]
-    truth = LongTruth(mechanism, FEWER, SEED) if loops else None
+    frame = options.frame or (tip(mechanism) if mechanism.frames else None)
+    truth = LongTruth(mechanism, FEWER, SEED, frame) if loops else None
     found = [case for form in loops if truth is not None for case in _of_loops(form, truth, text)]
     programs = {f: program for f, program in programs.items() if program not in loops}
     return found + (_near(mechanism, programs, options, text) if programs else [])
@@ -58,18 +60,23 @@ def _near(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOp
 
 
 def _of_loops(form: Recursion, truth: LongTruth, text: TextOptions) -> Iterable[SelfTestCase]:
-    """Of loops over the links of a long robot: nothing of those whose errors nothing here bounds."""
-    if form.function not in FORCES + SOLVES:
+    """Of loops over the links of a long robot: nothing where nothing here bounds the errors, or no digit is sure."""
+    if form.function not in FORCES + SOLVES + WHOLES:
         return
-    exact, bounds = truth.exact(form), truth.bounds(form, text, ROUNDING)
+    exact = truth.all_of(form)
+    if form.function in WHOLES:
+        bounds = truth.bounds_of_wholes(form, text, ROUNDING)
+    else:
+        bounds = [[bound] for bound in truth.bounds(form, text, ROUNDING)]
     for state in range(truth.count):
-        size = float(np.abs(exact[state].astype(float)).max())
-        if not bounds[state] < size:
+        results = [flat(exact[port.name][state]) for port in form.outputs]
+        judged = [*zip(bounds[state], results, strict=True)]
+        if any(not bound < float(np.abs(values.astype(float)).max()) for bound, values in judged):
             continue
+        arguments = tuple(tuple(Fraction(x) for x in flat(truth.floats[port.name][state])) for port in form.inputs)
         yield SelfTestCase(
-            form.function, tuple(tuple(Fraction(x) for x in truth.floats[port.name][state]) for port in form.inputs),
-            (tuple(Fraction(x.ball.str(40, radius=False)) for x in exact[state]),), ((bounds[state],) * len(exact[state]),),
-            (None,))
+            form.function, arguments, tuple(tuple(Fraction(x.ball.str(40, radius=False)) for x in values) for values in results),
+            tuple((bound,) * len(values) for bound, values in judged), (None,) * len(results))
 
 
 def _starts(mechanism: Mechanism, programs: Mapping[str, Form]) -> list[SelfTestCase]:

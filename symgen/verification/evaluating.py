@@ -55,12 +55,17 @@ def in_decimals(digits: int, form: Recursion) -> Runner:
             context.prec = digits
             found: dict[str, list[list[Any]]] = {port.name: [] for port in form.outputs}
             for state in range(len(next(iter(arguments.values())))):
-                given = {port.name: [entered(x) for x in arguments[port.name][state].ravel()] for port in form.inputs}
+                given = {port.name: [entered(x) for x in flat(arguments[port.name][state])] for port in form.inputs}
                 for name, values in evaluate_form(form, given, numbers).items():
                     found[name].append([Point(flint.arb(str(x))) for x in values])
             return {port.name: np.array(found[port.name], dtype=object).reshape(-1, *port.shape) for port in form.outputs}
 
     return run
+
+
+def flat(values: Any) -> Array:
+    """The elements of one state, which may be a single one, in their order."""
+    return np.ravel(np.asarray(values, dtype=object))
 
 
 def in_machine_reals(program: Form) -> Runner:

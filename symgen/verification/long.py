@@ -8,24 +8,26 @@ sum of terms may be off by as many units of round-off as it has operations one a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from random import Random
 
 import numpy as np
 
 from symgen.backends import printer
-from symgen.mechanism import BASE, Mechanism
+from symgen.mechanism import Mechanism
 from symgen.options import TextOptions
 from symgen.reals import REALS
 from symgen.recursion import Recursion
 from symgen.reference.long import inverse_dynamics
+from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Motion
 from symgen.reference.points import points
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
 from symgen.verification.algebra import TOLERANCE
 from symgen.verification.evaluating import Runner, in_decimals
+from symgen.verification.long_sizes import sizes, wholes
 from symgen.verification.report import Check
 
 LONG = 100
@@ -36,21 +38,24 @@ PUSHES = 2
 """States of a robot that is longer, at most: each takes some seconds for ten thousand links."""
 FORCES = ("inverse_dynamics", "bias_force", "gravity_force")
 SOLVES = ("forward_dynamics", "mass_matrix_solve")
+WHOLES = ("forward_kinematics", "link_poses", "center_of_mass", "kinetic_energy", "potential_energy", "centroidal_momentum",
+          "centroidal_momentum_rate", "integrate", "difference")
 WHY = "nothing here gives it of so long a robot but the loops themselves; symgen verify judges it on a shorter one"
 
 
 class LongTruth:
     """States of a long robot, and the forces that they ask for."""
 
-    def __init__(self, mechanism: Mechanism, count: int, seed: int) -> None:
+    def __init__(self, mechanism: Mechanism, count: int, seed: int, frame: str | Sequence[str] | None = None) -> None:
         self.mechanism, self.count = mechanism, min(count, STATES)
         self.scalars = points(DIGITS)
         drawn = draw_states(mechanism, self.count, seed)
-        self.floats = {name: drawn[name].astype(float) for name in ("q", "v", "a", "tau", "b")}
+        self.floats = {name: drawn[name].astype(float) for name in ("q", "v", "a", "tau", "b", "q_next", "dt")}
         with self.scalars.working():
             self.states = {name: self.scalars.array(values) for name, values in self.floats.items()}
             self.states["still"] = 0 * self.states["v"]
-        self.motion, self.rough = Motion(mechanism, self.scalars), Motion(mechanism, FLOAT)
+        self.motion = Reference(mechanism, self.scalars, frame=frame)
+        self.rough = Motion(mechanism, FLOAT, frame=frame)
         self.results: dict[str, Mapping[str, Array]] = {}
 
     def arguments(self, form: Recursion, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
@@ -60,9 +65,23 @@ class LongTruth:
 
     def exact(self, form: Recursion) -> Array:
         """What the loops give over numbers of many digits, of their first result."""
+        return self.all_of(form)[form.outputs[0].name]
+
+    def all_of(self, form: Recursion) -> Mapping[str, Array]:
+        """Likewise of each."""
         if form.function not in self.results:
             self.results[form.function] = in_decimals(DIGITS, form)(self.arguments(form))
-        return self.results[form.function][form.outputs[0].name]
+        return self.results[form.function]
+
+    def told(self, form: Recursion) -> dict[str, Array]:
+        """What the reference gives of one of WHOLES."""
+        with self.scalars.working():
+            return self.motion.evaluate(form.function, self.arguments(form))
+
+    @cached_property
+    def wholes(self) -> dict[str, Array]:
+        """The sizes (count,) of the terms of their results, by name."""
+        return wholes(self.rough, *(self.floats[name] for name in ("q", "v", "a", "dt")))
 
     def forces(self, v: str, a: Array) -> Array:
         """What the reference says that an acceleration asks for, where the velocities are so named."""
@@ -97,6 +116,11 @@ class LongTruth:
             found = [max(one, float(np.abs(row.astype(float)).max())) for one, row in zip(found, moved, strict=True)]
         return [PUSHES * one for one in found]
 
+    def bounds_of_wholes(self, form: Recursion, text: TextOptions, more: int) -> list[list[float]]:
+        """Likewise of each result of one of WHOLES, at each state."""
+        eps = REALS[form.real].eps * (_allowed(form, text) + more)
+        return [[float(eps * self.wholes[port.name][state]) for port in form.outputs] for state in range(self.count)]
+
     def wanted(self, function: str, answer: Array) -> tuple[Array, Array]:
         """(what is to be, what is): of forces these, of accelerations the forces that they are an answer to."""
         with self.scalars.working():
@@ -113,6 +137,12 @@ class LongTruth:
 
 def check_long_algebra(form: Recursion, truth: LongTruth, label: str) -> Check:
     """The largest error of a component, against the largest of what is to be."""
+    if form.function in WHOLES:
+        told = truth.told(form)
+        with truth.scalars.working():
+            error = max(_largest(x - told[name]) / max(_largest(told[name]), float(np.finfo(float).tiny))
+                        for name, x in truth.all_of(form).items())
+        return Check("algebra", label, error, TOLERANCE, detail=f"{DIGITS} digits, {truth.count} states")
     if form.function not in FORCES + SOLVES:
         return Check("algebra", label, 0.0, TOLERANCE, unjudged=WHY)
     wanted, found = truth.wanted(form.function, truth.exact(form))
@@ -125,7 +155,10 @@ def check_long_floating(form: Recursion, run: Runner, truth: LongTruth, label: s
     """The compiled loops in units of round-off of their terms; of what solves, those of the forces that it is an answer to."""
     eps = REALS[form.real].eps
     allowed = _allowed(form, text)
-    answer = next(iter(run(truth.arguments(form, truth.floats)).values()))
+    answers = run(truth.arguments(form, truth.floats))
+    if form.function in WHOLES:
+        return _floating_wholes(form, answers, truth, label, allowed)
+    answer = next(iter(answers.values()))
     if not np.isfinite(answer).all():
         return Check("floating", label, np.inf, allowed, " eps", f"{form.outputs[0].name} is not finite")
     with truth.scalars.working():
@@ -142,65 +175,21 @@ def check_long_floating(form: Recursion, run: Runner, truth: LongTruth, label: s
     return Check("floating", label, float(units.max()), allowed, " eps", f"{truth.count} states")
 
 
+def _floating_wholes(form: Recursion, answers: Mapping[str, Array], truth: LongTruth, label: str, allowed: float) -> Check:
+    """Of results of links, of a frame or of all, against the largest that their terms may be."""
+    worst = 0.0
+    for name, answer in answers.items():
+        with truth.scalars.working():
+            error = np.abs((truth.scalars.array(answer.astype(float)) - truth.all_of(form)[name]).astype(float))
+        if not np.isfinite(error).all():
+            return Check("floating", label, np.inf, allowed, " eps", f"{name} is not finite")
+        worst = max(worst, float((error.reshape(truth.count, -1).max(axis=1) / truth.wholes[name]).max()))
+    return Check("floating", label, worst / REALS[form.real].eps, allowed, " eps", f"{truth.count} states")
+
+
 def _allowed(form: Recursion, text: TextOptions) -> float:
     """Units of round-off: one an operation on the longest way, one for constants, those of a sine."""
     return float(form.depth + 1 + printer().ulps[text.trig])
-
-
-def sizes(motion: Motion, q: Array, v: Array, a: Array) -> Array:
-    """Of every force (count, NV) the sum of the norms of its terms, from the base to the tips and back: how fast links may turn,
-    what that and gravity accelerate, what it takes to move the parts so, and what they weigh on the joints that carry them.
-    """
-    count, mechanism = len(q), motion.mechanism
-    shape = (len(mechanism.joints), count)
-    turns, stirs, rises, arms = (np.zeros(shape) for _ in range(4))
-    forces, moments = np.zeros(shape), np.zeros(shape)
-    gravity = float(np.linalg.norm(motion.gravity.astype(float)))
-    for i, joint in enumerate(mechanism.joints):
-        up = joint.parent
-        turn, stir, rise = (turns[up], stirs[up], rises[up]) if up != BASE else (0.0, 0.0, gravity)
-        (turning, sliding), (turned, slid) = (_rates(motion, i, x) for x in (v, a))
-        arms[i] = np.linalg.norm(motion.poses[i][1].astype(float)) + _slides(motion, i, q)
-        rises[i] = rise + (stir + turn**2) * arms[i] + slid + 2 * turn * sliding + turning * sliding
-        turns[i] = turn + turning
-        stirs[i] = stir + turned + turn * turning
-    for part in motion.parts():
-        i, r = part.body, float(np.linalg.norm(part.centre.astype(float)))
-        force = float(part.mass) * (rises[i] + (stirs[i] + turns[i]**2) * r)
-        forces[i] += force
-        moments[i] += np.linalg.norm(part.inertia.astype(float)) * (stirs[i] + turns[i]**2) + r * force
-    for i in reversed(range(len(mechanism.joints))):
-        up = mechanism.joints[i].parent
-        if up != BASE:
-            forces[up] += forces[i]
-            moments[up] += moments[i] + arms[i] * forces[i]
-    out = np.zeros((count, mechanism.nv))
-    for i, (joint, own) in enumerate(zip(mechanism.joints, mechanism.v_slices, strict=True)):
-        angular, linear = _twists(motion, i)
-        felt = angular[:, None] * moments[i] + linear[:, None] * (forces[i] + (angular > 0)[:, None] * moments[i])
-        drive, places = joint.drive, np.abs(q[:, mechanism.q_slices[i]]).max(axis=-1, keepdims=True)
-        out[:, own] = felt.T + float(drive.armature) * np.abs(a[:, own]) + float(drive.damping) * np.abs(v[:, own]) + float(
-            drive.friction) + float(drive.stiffness) * (float(abs(drive.rest)) + places)
-    return out
-
-
-def _twists(motion: Motion, i: int) -> tuple[Array, Array]:
-    """Norms (n,) of the angular and the linear part of what each velocity of a joint gives its link."""
-    units = motion.twists(i, np.eye(3))
-    return tuple(np.array([np.linalg.norm(unit[part].astype(float)) for unit in units]) for part in (0, 1))  # type: ignore[return-value]
-
-
-def _rates(motion: Motion, i: int, x: Array) -> tuple[Array, Array]:
-    """How fast (count,) a joint turns and slides its link, at most."""
-    angular, linear = _twists(motion, i)
-    own = np.abs(x[:, motion.mechanism.v_slices[i]])
-    return own @ angular, own @ linear
-
-
-def _slides(motion: Motion, i: int, q: Array) -> Array:
-    """How far (count,) it has slid, at most."""
-    joint = motion.mechanism.joints[i]
-    return np.abs(q[:, motion.mechanism.q_slices[i]]).sum(axis=-1) if joint.type.slides else np.zeros(len(q))
 
 
 def _largest(values: Array) -> float:

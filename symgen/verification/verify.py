@@ -143,7 +143,7 @@ def verify_programs(
     everything = {**(helpers or {}), **programs}
     anew = given(mechanism, everything, options, seed)
     loops = _far(mechanism, programs)
-    far = LongTruth(mechanism, states, seed) if loops else None
+    far = LongTruth(mechanism, states, seed, frame) if loops else None
     truth = None
     if not loops.keys() >= programs.keys():
         truth = Truth(anew.mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench,
