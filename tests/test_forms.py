@@ -16,6 +16,7 @@ from symgen.backends import printer
 from symgen.backends._target import Target
 from symgen.cli import main
 from symgen.description.canonical import to_toml
+from symgen.description.tip import tip
 from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.looping import recursion
 from symgen.mechanism import Mechanism
@@ -46,7 +47,7 @@ def long(n: int, kind: str = "chain") -> Mechanism:
 
 @cache
 def made(n: int, function: str, method: str, kind: str = "chain") -> Recursion:
-    return recursion(long(n, kind), function, method)
+    return recursion(long(n, kind), function, method, tip(long(n, kind)))
 
 
 def shaped(mechanism: Mechanism, function: str, form: str) -> Form:
@@ -165,10 +166,16 @@ def test_what_nothing_gives_of_so_long_a_robot_is_said() -> None:
     assert {check.kind for check in report.unjudged} == {"algebra", "floating"}
 
 
-@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "mass_matrix_solve"])
+BY = {"inverse_dynamics": "newton_euler", "link_poses": "kinematics", "forward_kinematics": "kinematics",
+      "kinetic_energy": "newton_euler", "center_of_mass": "composite_body", "centroidal_momentum_rate": "newton_euler",
+      "potential_energy": "composite_body", "integrate": "kinematics"}
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "mass_matrix_solve", "link_poses", "kinetic_energy",
+                                      "potential_energy", "centroidal_momentum_rate"])
 def test_a_slip_in_one_row_of_a_long_table_is_seen(function: str) -> None:
     n = LONG + 10
-    one = made(n, function, "newton_euler" if function == "inverse_dynamics" else "riccati")
+    one = made(n, function, BY.get(function, "riccati"))
     truth = LongTruth(long(n), 1, 0)
     assert check_long_algebra(one, truth, "right").passed
     link = Random(3).randrange(n)
@@ -178,14 +185,14 @@ def test_a_slip_in_one_row_of_a_long_table_is_seen(function: str) -> None:
     assert not check_long_algebra(wrong, LongTruth(long(n), 1, 0), "wrong").passed
 
 
-@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "forward_kinematics", "center_of_mass",
+                                      "integrate"])
 def test_numbers_that_are_off_are_more_than_round_off(function: str) -> None:
     n = LONG + 10
-    one = made(n, function, "newton_euler" if function == "inverse_dynamics" else "riccati")
-    truth, run = LongTruth(long(n), 1, 0), in_machine_reals(one)
+    one = made(n, function, BY.get(function, "riccati"))
+    truth, run = LongTruth(long(n), 1, 0, tip(long(n))), in_machine_reals(one)
     assert check_long_floating(one, run, truth, "right", TEXT).passed
-    (name, values), = run(truth.arguments(one, truth.floats)).items()
-    off = {name: values * (1 + 1e-5)}
+    off = {name: values * (1 + 1e-5) for name, values in run(truth.arguments(one, truth.floats)).items()}
     assert not check_long_floating(one, lambda _: off, truth, "off", TEXT).passed
 
 

@@ -78,16 +78,25 @@ def _looped(mechanism: Mechanism, function: str, method: str | None, frame: str)
         raise RequestError(refused)
     found: list[Recursion] = []
     why = f"{function} of '{mechanism.name}' has no looped form; take --form unrolled"
-    for name in [method] if method is not None else _candidates(mechanism, function):
-        try:
-            found.append(recursion(mechanism, function, name, frame))
-        except OutOfReach as error:
-            why = str(error)
-    return min(found, key=lambda one: one.cost) if found else why
+    for several in [[method]] if method is not None else _candidates(mechanism, function):
+        for name in several:
+            try:
+                found.append(recursion(mechanism, function, name, frame))
+            except OutOfReach as error:
+                why = str(error)
+        if found:
+            return min(found, key=lambda one: one.cost)
+    return why
 
 
-def _candidates(mechanism: Mechanism, function: str) -> list[str]:
-    """The methods that go along the links and suit the robot."""
-    several = methods.offered(function, mechanism)
-    return [name for name in several if methods.composition(name, function) is None and not methods.find(name).asked
-            and methods.find(name).refusal(mechanism) is None]
+def _candidates(mechanism: Mechanism, function: str) -> tuple[list[str], list[str]]:
+    """The methods that go along the links and suit the robot, each derivation once; apart from them those whose answer is a
+    difference of larger terms, which loses digits and takes more operations than others.
+    """
+    several = [name for name in methods.offered(function, mechanism)
+               if methods.composition(name, function) is None and not methods.find(name).asked
+               and methods.find(name).refusal(mechanism) is None]
+    once = [name for name in several if name == methods.alike(name, function, mechanism)
+            or methods.alike(name, function, mechanism) not in several]
+    differing = [name for name in once if methods.find(name).differs(mechanism)]
+    return [name for name in once if name not in differing], differing
