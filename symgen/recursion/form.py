@@ -179,7 +179,7 @@ class Recursion:
     @cached_property
     def depth(self) -> int:
         """Operations (neg apart) on the longest chain of dependencies."""
-        longest = max((max(one) for one in evaluate(self, _nothing(self), _DEPTHS).values() if one), default=_Depth(0))
+        longest = max((max(one) for one in evaluate(self, _nothing(self), _DEPTHS, _deepened).values() if one), default=_Depth(0))
         return longest.ops
 
     @property
@@ -310,6 +310,11 @@ def evaluate_form(form: Form, arguments: Mapping[str, Sequence[Any]], numbers: N
     return evaluate(form, arguments, numbers) if isinstance(form, Recursion) else evaluate_program(form, arguments, numbers)
 
 
+def _none(*_: Any) -> Any:
+    """No step is run in any other way."""
+    raise NotImplementedError
+
+
 class _Depth:
     """Operations on the longest way to a value."""
 
@@ -321,10 +326,7 @@ class _Depth:
     def _with(self, other: _Depth) -> _Depth:
         return _Depth(1 + max(self.ops, other.ops))
 
-    __add__ = __sub__ = __mul__ = __truediv__ = _with
-
-    def __neg__(self) -> _Depth:
-        return self
+    __add__ = __mul__ = _with   # where several children meet
 
     def __lt__(self, other: _Depth) -> bool:
         return self.ops < other.ops
@@ -333,11 +335,21 @@ class _Depth:
         return self.ops > other.ops
 
 
-def _one_more(x: _Depth) -> _Depth:
-    return _Depth(1 + x.ops)
+_DEPTHS = Numbers(lambda _: _Depth(0), *[_none] * 5)
 
 
-_DEPTHS = Numbers(lambda _: _Depth(0), _one_more, _one_more, _one_more, _one_more, lambda y, x: y + x)
+def _deepened(step: Program, own: Mapping[str, Sequence[_Depth]], _: Numbers) -> dict[str, list[_Depth]]:
+    """A step, over whole numbers."""
+    names, ops = [port.name for port in step.inputs], []
+    for op, args, value, *_rest in step.rows:
+        if op == "input":
+            ops.append(own[names[value[0]]][value[1]].ops)
+        elif len(args) == 2:
+            a, b = ops[args[0]], ops[args[1]]
+            ops.append(1 + (a if a > b else b))
+        else:
+            ops.append(ops[args[0]] + (op != "neg") if args else 0)
+    return {port.name: [_Depth(ops[r]) for r in port.rows] for port in step.outputs}
 
 
 def _nothing(recursion: Recursion) -> dict[str, list[Any]]:
