@@ -21,7 +21,7 @@ from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS
 from symgen.machine.targets import cortex_m4f
 from symgen.options import ProgramOptions, TextOptions
-from symgen.programs.making import program
+from symgen.programs.making import program, programs_and_refusals
 from symgen.tables import span
 from tests import firmware_sheets
 from tests.test_firmware import REQUIRED, need
@@ -46,6 +46,18 @@ def test_panda_keeps_to_its_bounds_on_a_cortex_m4f() -> None:
     assert cost.stack <= 512
     assert cost.ram == 0
     assert set(cost.undefined) <= {"sinf", "cosf", "sqrtf"}
+
+
+def test_loops_take_half_the_flash_and_their_callers_array() -> None:
+    """Of Panda, whose rows are two thousand; the FPU works in float throughout, and tables stand in flash."""
+    need("cortex-m4f")
+    mechanism = load("panda")
+    loops, _ = programs_and_refusals(mechanism, ["forward_dynamics"], ProgramOptions("float", form="looped"))
+    (cost,) = measure(mechanism, loops.values(), "cortex-m4f", STATES).costs
+    assert cost.work == 4 * 14 * 7
+    assert (cost.ram, cost.undefined) == (0, ("cosf", "sinf"))
+    assert 4 * 16 * 7 < cost.flash < one("panda", "cortex-m4f", "forward_dynamics").flash / 2
+    assert cost.alone[0] == cost.alone[1] < 4400
 
 
 def compiled(robot: str, target: str, function: str, folder: Path) -> Toolchain:
@@ -304,3 +316,16 @@ def test_the_page_of_cost_sheets_is_what_is_measured() -> None:
         pytest.skip(f"docs/firmware.md was measured with another compiler than {facts['compiler']}")
     part = page[page.index("### scara on Arm Cortex-M4F, float\n"):]
     assert part.startswith("\n".join(["### scara on Arm Cortex-M4F, float", "", *firmware_sheets.table(facts), ""]))
+
+
+def test_a_folder_of_loops_for_a_controller(tmp_path: Path) -> None:
+    need("cortex-m4f")
+    out = tmp_path / "scara"
+    generate("scara", out, ["forward_dynamics"], form="looped", target="cortex-m4f")
+    sheet = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["cost"]["functions"]["forward_dynamics"]
+    assert sheet["work"] > 0
+    assert sheet["ram"] == 0
+    said = (out / "README.md").read_text(encoding="utf-8")
+    assert "Loops over links go round as often in every state" in said
+    assert "Flash holds the tables" in said
+    assert "What is proved" not in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -17,7 +18,7 @@ from symgen.backends._target import Target
 from symgen.cli import main
 from symgen.description.canonical import to_toml
 from symgen.description.tip import tip
-from symgen.errors import ArgumentError, OutOfReach, RequestError
+from symgen.errors import ArgumentError, OutOfReach, ProgramError, RequestError
 from symgen.looping import recursion
 from symgen.mechanism import Mechanism
 from symgen.options import AUTO, LOOPED, ProgramOptions, TextOptions
@@ -91,6 +92,21 @@ def test_loops_have_no_checks_no_blocks_and_no_wrappers(tmp_path: Path) -> None:
         with pytest.raises(RequestError, match=words):
             symgen.generate("scara", tmp_path / "c", **given, **more)  # type: ignore[arg-type]
         assert not (tmp_path / "c").exists()
+
+
+def test_loops_in_float_are_floats_throughout(tmp_path: Path) -> None:
+    """Each step is a function of its own, of the same type as the loops round it."""
+    out = tmp_path / "panda"
+    symgen.generate("panda", out, ["forward_dynamics", "link_poses"], form="looped", real="float")
+    for file in ("panda_forward_dynamics.c", "panda_link_poses.c"):
+        code = re.sub(r"/\*.*?\*/", "", (out / file).read_text(), flags=re.DOTALL)
+        assert "float" in code
+        assert "double" not in code
+    assert symgen.verify(str(out), states=2).passed
+    one = making.shaped(symgen.load("panda"), "link_poses", None, ProgramOptions("float", form=LOOPED))
+    assert isinstance(one, Recursion)
+    with pytest.raises(ProgramError, match="another real type"):
+        check(replace(one, real="double"))
 
 
 @pytest.mark.parametrize("name", ["scara", "quadruped"])

@@ -104,3 +104,9 @@ def test_wider_ranges_and_worse_sines_give_larger_bounds() -> None:
 
     assert bound() < bound(acceleration=Fraction(100))
     assert bound() < bound(trig_ulps=2.0)
+
+
+def test_of_loops_nothing_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    generate(robot("scara"), tmp_path / "scara", ["forward_dynamics"], form="looped")
+    assert main(["prove", str(tmp_path / "scara"), *FEW_STATES]) == 2
+    assert "forward_dynamics loops over links, of which nothing is proved" in capsys.readouterr().err

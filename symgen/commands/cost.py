@@ -8,7 +8,17 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from symgen.commands import Parser
-from symgen.commands._sharing import LINE, as_json, functions, program_arguments, program_options, read, robot_arguments, warn
+from symgen.commands._sharing import (
+    LINE,
+    as_json,
+    form_argument,
+    functions,
+    program_arguments,
+    program_options,
+    read,
+    robot_arguments,
+    warn,
+)
 from symgen.errors import RequestError
 from symgen.machine import targets
 from symgen.tables import span, table
@@ -19,6 +29,7 @@ if TYPE_CHECKING:
 SUMMARY = "instructions, cycles, flash, stack and RAM of every function on a target, alone and with libm"
 EPILOG = """instructions: of one call, least and most over 64 random states; 'alone' without what libm executes
 flash: code and constants; stack: the function's own frame; ram: .data and .bss; '+libm' with all that it calls, once linked
+work: bytes of the array that loops over links (--form looped) ask of their caller, who may have one for all functions
 rate: calls per second by the most cycles; where these are unknown, if every instruction took one"""
 
 
@@ -29,6 +40,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--target", required=True, metavar="TARGET", help=f"what runs the C: {measured}")
     parser.add_argument("--clock", metavar="HZ", help="the target's clock, as 168e6: adds the control rate that it allows")
     program_arguments(parser, on_a_target=True)
+    form_argument(parser)
     parser.add_argument("--trig", default="libm", metavar="libm|macro|inline|auto", help="where sine and cosine come from")
     parser.add_argument("--checked", action="store_true", help="the functions as they are with their checks")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
@@ -40,7 +52,7 @@ def run(options: Namespace) -> int:
     from symgen.machine.cost import OPTIMIZE, STATES, measure
     from symgen.machine.cycles import TIMINGS
     from symgen.options import TextOptions
-    from symgen.programs.making import programs
+    from symgen.programs.making import programs_and_refusals
 
     clock = _clock(options.clock)
     chosen = program_options(options, targets.real(options.target))
@@ -50,7 +62,7 @@ def run(options: Namespace) -> int:
     timing = TIMINGS.get(targets.find(options.target).core)
     mechanism = read(options)
     warn(mechanism, options.robot, ("warning",))
-    made = programs(mechanism, functions(options.functions), chosen)
+    made, _ = programs_and_refusals(mechanism, functions(options.functions), chosen)
     floors = checked_floors(mechanism, made, chosen, text)
     measured = measure(mechanism, made.values(), options.target, options=chosen, text=text, floors=floors)
     if slow is not None:
@@ -88,14 +100,17 @@ def _clock(text: str | None) -> float | None:
 def _table(measured: Measured, clock: float | None, timed: bool) -> list[str]:
     rate = ["rate/s"] if clock is not None else []
     cycles = ["cycles", "alone"] if timed else []
-    heading = ["function", "method", "instructions", "alone", *cycles, "flash", "+libm", "stack", "+libm", "ram", *rate, "needs"]
+    work = ["work"] if any(cost.work for cost in measured.costs) else []
+    heading = ["function", "method", "instructions", "alone", *cycles, "flash", "+libm", "stack", "+libm", "ram", *work, *rate,
+               "needs"]
     rows: list[list[object]] = [list(heading)]
     for cost in measured.costs:
         rates = [f"{cost.rate(clock):.0f}"] if clock is not None else []
         spans = [span(cost.cycles), span(cost.cycles_alone)] if timed else []
         deepest = "unknown" if cost.stack_with_libm is None else cost.stack_with_libm
+        works = [cost.work] if work else []
         rows.append([cost.function, cost.method, span(cost.instructions), span(cost.alone), *spans, cost.flash,
-                     cost.flash_with_libm, cost.stack, deepest, cost.ram, *rates, " ".join(cost.undefined) or "nothing"])
-    empty = [""] * (2 + len(cycles))
-    rows.append(["all", "", *empty, measured.flash, measured.flash_with_libm, "", "", "", *([""] if rate else []), ""])
+                     cost.flash_with_libm, cost.stack, deepest, cost.ram, *works, *rates, " ".join(cost.undefined) or "nothing"])
+    empty, behind = [""] * (2 + len(cycles)), [""] * (4 + len(work) + len(rate))
+    rows.append(["all", "", *empty, measured.flash, measured.flash_with_libm, *behind])
     return table(rows, texts=(0, 1, len(heading) - 1))

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from symgen.errors import ToolMissing
-from symgen.ir import Program
 from symgen.machine import targets
 from symgen.machine.cost import OPTIMIZE, STATES, Floors, measure
 from symgen.machine.cycles import TIMINGS
 from symgen.machine.emulation import Toolchain
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
+from symgen.recursion import Form
 
 
-def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, options: ProgramOptions,
+def cost_sheet(mechanism: Mechanism, programs: Iterable[Form], target: str, options: ProgramOptions,
                text: TextOptions = PLAIN, floors: Floors | None = None) -> dict[str, Any]:
     """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is not installed.
 

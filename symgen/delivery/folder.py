@@ -137,7 +137,7 @@ def texts(
     said |= {"adjustable": bool(asked), "adjusted": [code(name) for name in options.parameters]}
     files["README.md"] = render(backend.name, "README.md.j2", **common, **said)
     if text.target is not None:
-        files |= firmware.texts(target, text.target, unrolled(programs))
+        files |= firmware.texts(target, text.target, programs)
     described["files"] = sorted([*files, "manifest.json"])
     files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return files

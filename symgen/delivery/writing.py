@@ -8,7 +8,6 @@ from os import PathLike
 from typing import Any
 
 from symgen import backends
-from symgen.backends._backend import unrolled
 from symgen.certificate import checked_floors
 from symgen.delivery import folder, selftest
 from symgen.delivery.cost_sheet import cost_sheet
@@ -16,6 +15,7 @@ from symgen.delivery.proof_sheet import proof_sheet
 from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS, OF_LOOPS, USUAL
+from symgen.ir import Program
 from symgen.machine import targets
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
@@ -97,9 +97,10 @@ def deliver(mechanism: Mechanism, out: str | PathLike[str], functions: Iterable[
     known = {}
     if text.target is not None and evidence:
         tell(f"measuring on {text.target}", 0, 2)
-        known["cost"] = cost_sheet(mechanism, unrolled(found).values(), text.target, options, text, bounds)
+        known["cost"] = cost_sheet(mechanism, found.values(), text.target, options, text, bounds)
         tell("proving", 1, 2)
-        known["proof"] = proof_sheet(mechanism, unrolled(found), options, text, name or mechanism.name)
+        rows = {function: one for function, one in found.items() if isinstance(one, Program)}   # of loops nothing is proved
+        known |= {"proof": proof_sheet(mechanism, rows, options, text, name or mechanism.name)} if rows else {}
     tell("writing the folder", 3, 3)
     missing = left_out(mechanism, found, options.payload, refused)
     return folder.write(out, mechanism, found, name=name, options=options, text=text, cases=cases, evidence=known, floors=bounds,

@@ -25,7 +25,7 @@ from typing import Any
 from symgen.backends import printer, render
 from symgen.backends._target import Target
 from symgen.errors import RequestError
-from symgen.ir import ARITY, Bound, Program
+from symgen.ir import ARITY, Bound
 from symgen.machine import frames, targets
 from symgen.machine.cycles import TIMINGS, cortex_m4, guarded
 from symgen.machine.emulation import Toolchain
@@ -34,6 +34,7 @@ from symgen.machine.image import Image, Unreadable, read
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
+from symgen.recursion import WORK, Form
 from symgen.reference.states import draw_states
 
 STATES = 64
@@ -59,6 +60,7 @@ class Cost:
     calls, `stack` the function's own frame (and that of its parts) without that of what it calls; `undefined` is what the linker
     must bring, and `..._with_libm` is with all that it brings (None: its stack cannot be read off). `cycles` and `cycles_alone`
     are estimates, least and most, None where nothing is published of the core or of so much of it (`symgen.machine.cycles`).
+    `work` is the array that loops over links ask of their caller.
     """
 
     function: str
@@ -75,6 +77,7 @@ class Cost:
     ram_with_libm: int
     cycles: Interval | None = None
     cycles_alone: Interval | None = None
+    work: int = 0
 
     def rate(self, clock: float) -> float:
         """Calls per second at `clock` (Hz), at the state that takes most: by the estimated cycles, where they are not known as
@@ -102,7 +105,7 @@ class Measured:
     untold: tuple[str, ...]
 
 
-def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, states: int = STATES,
+def measure(mechanism: Mechanism, programs: Iterable[Form], target: str, states: int = STATES,
             options: ProgramOptions | None = None, text: TextOptions = PLAIN, floors: Floors | None = None) -> Measured:
     """The cost of every one of the robot's programs over seeded random states.
 
@@ -125,7 +128,7 @@ def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, stat
     with tempfile.TemporaryDirectory(prefix="symgen-cost-") as name:
         folder = Path(name)
 
-        def one(program: Program) -> tuple[Cost, str]:
+        def one(program: Form) -> tuple[Cost, str]:
             (folder / own.symbol(program.function)).mkdir()
             source = printer().source(program, own, (floors or {}).get(program.function))
             return _cost(program, source, own, drawn, Toolchain(machine, folder / own.symbol(program.function)))
@@ -155,7 +158,7 @@ def _size(count: int) -> str:
     return f"{count / 1024:.0f} KiB" if count >= 1024 else f"{count} bytes"
 
 
-def _cost(program: Program, source: str, target: Target, drawn: Mapping[str, Any], tools: Toolchain) -> tuple[Cost, str]:
+def _cost(program: Form, source: str, target: Target, drawn: Mapping[str, Any], tools: Toolchain) -> tuple[Cost, str]:
     """The cost, and why a part of it could not be found out ("": nothing is missing)."""
     symbol = target.symbol(program.function)
     texts = printer().headers({program.function: program}, target) | {"one.c": source}
@@ -188,7 +191,8 @@ def _cost(program: Program, source: str, target: Target, drawn: Mapping[str, Any
         untold = str(unreadable)
     cost = Cost(program.function, program.method, (min(whole), max(whole)), (min(alone), max(alone)), count,
                 _bytes(sections, FLASH), stack, _bytes(sections, RAM), undefined,
-                _bytes(linked if undefined else sections, IMAGE), deepest, _bytes(linked, RAM), **timed)
+                _bytes(linked if undefined else sections, IMAGE), deepest, _bytes(linked, RAM),
+                work=REALS[program.real].size * printer().work(program), **timed)
     return cost, untold
 
 
@@ -246,10 +250,12 @@ def _sections(tools: Toolchain, file: str) -> dict[str, int]:
     return found
 
 
-def _measuring(program: Program, target: Target, drawn: Mapping[str, Any], calls: Mapping[str, int], tools: Toolchain) -> str:
+def _measuring(program: Form, target: Target, drawn: Mapping[str, Any], calls: Mapping[str, int], tools: Toolchain) -> str:
     """The measuring program; `calls` are libm's functions, each with how many numbers it takes."""
     inputs = [f"in_{port.name}" for port in program.inputs]
-    results = [f"out_{port.name}" for port in program.outputs]
+    results = {f"out_{port.name}": port.size for port in program.outputs}
+    if work := printer().work(program):
+        results |= {WORK: work}
 
     def rows(name: str) -> list[str]:
         states = drawn[name].reshape(len(drawn["q"]), -1)
@@ -264,7 +270,7 @@ def _measuring(program: Program, target: Target, drawn: Mapping[str, Any], calls
         tape=1 + sum(program.operations.get(op, 0) for op in LIBM),
         types=", ".join([f"const {program.real} *"] * len(inputs) + [f"{program.real} *"] * len(results)),
         arguments=[{"name": c, "size": p.size, "rows": rows(p.name)} for c, p in zip(inputs, program.inputs, strict=True)],
-        results=[{"name": c, "size": p.size} for c, p in zip(results, program.outputs, strict=True)],
+        results=[{"name": name, "size": size} for name, size in results.items()],
         call=", ".join([*(f"{name}[i]" for name in inputs), *results]),
     )
 

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from symgen.backends import render
 from symgen.backends._target import Target
 from symgen.functions import ASSEMBLE, ASSEMBLING, REGROUP
-from symgen.ir import Program
 from symgen.machine import targets
+from symgen.recursion import Form
 
 TEMPLATES = "firmware"
 BASE_FLAGS = ("-std=c99", "-ffp-contract=off")
 """C99, and no fused a*b + c: the answers of the self-test hold either way, equal bits at every -O only so."""
 
 
-def texts(target: Target, machine: str, programs: Mapping[str, Program]) -> dict[str, str]:
+def texts(target: Target, machine: str, programs: Mapping[str, Form]) -> dict[str, str]:
     """Every file of `firmware/` by its path in the robot's folder."""
     chosen = targets.find(machine)
     settings = ["set_parameters"] if REGROUP in programs else []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 
 from symgen import methods
@@ -47,7 +46,7 @@ def looped(mechanism: Mechanism, function: str, method: str | None, options: Pro
     found = _looped(mechanism, function, method, frame)
     if isinstance(found, str):
         raise OutOfReach(found)
-    return replace(found, real=options.real)
+    return found.in_real(options.real)
 
 
 def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:

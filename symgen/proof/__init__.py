@@ -64,7 +64,11 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
     if not isinstance(robot, Mechanism):
         folder = read_folder(robot, functions)
         _refuse_parameters(folder.options)
-        made = {name: making.made(folder.mechanism, name, method, folder.options) for name, method in folder.methods.items()}
+        forms = {name: making.shaped(folder.mechanism, name, method, folder.options) for name, method in folder.methods.items()}
+        made = {name: form for name, form in forms.items() if isinstance(form, Program)}
+        if loops := [name for name in forms if name not in made and (functions is not None or not made)]:
+            raise ArgumentError(f"{loops[0]} loops over links, of which nothing is proved over ranges; prove what is generated "
+                                "with --form unrolled, and let 'symgen verify' judge the loops")
         return prove_programs(folder.mechanism, made, folder.options, folder.text, states=states, acceleration=acceleration,
                               trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, name=folder.name, sources=folder.sources,
                               progress=progress)

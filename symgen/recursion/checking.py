@@ -29,6 +29,8 @@ def check(recursion: Recursion) -> Recursion:
             fail(f"link {i} is of no class")
         if len(recursion.tables[i]) != recursion.kinds[recursion.of[i]].width:
             fail(f"link {i} has {len(recursion.tables[i])} constants, not {recursion.kinds[recursion.of[i]].width}")
+    if {step.real for step in steps_of(recursion)} - {recursion.real}:
+        fail("its steps are of another real type")
     known = {port.name for port in recursion.inputs}
     for s, sweep in enumerate(recursion.sweeps):
         if not len(sweep.steps) == len(sweep.first) == len(recursion.kinds):

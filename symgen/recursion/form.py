@@ -202,6 +202,10 @@ class Recursion:
         return (f"<symgen.Recursion {self.function} by {self.method}: {len(self)} links of {len(self.kinds)} "
                 f"class{'es' * (len(self.kinds) > 1)}, {len(self.sweeps)} sweeps, {self.cost} operations, {self.real}>")
 
+    def in_real(self, real: str) -> Recursion:
+        """The same in another real type."""
+        return replace(self.by(lambda step: replace(step, real=real)), real=real)
+
     def by(self, change: Any) -> Recursion:
         """The same where `change` has been applied to every step: a pass of `symgen.passes`."""
         return replace(self, sweeps=tuple(replace(sweep, steps=tuple(map(change, sweep.steps))) for sweep in self.sweeps),
