@@ -21,10 +21,12 @@ from symgen.measuring import bench
 from symgen.measuring.bench import STATES
 from symgen.reference.mechanics import Reference
 from symgen.reproduce import (
+    _polymer,
     _swing,
     closed_chains,
     fijany_depth,
     fixman_determinant,
+    fixman_potential,
     lee_chirikjian_fig2,
     rodriguez_filter,
     saha_counts,
@@ -39,6 +41,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "fijany-depth": {"links": (2, 4, 8), "functions": ("mass_matrix_solve",)},
     "lee-chirikjian-fig2": {"links": (1, 2, 4)},
     "fixman-determinant": {"links": (2, 4, 8)},
+    "fixman-potential": {"up_to": (60, 120, 180), "bonds": (2,), "chains": 200, "rounds": 3, "forgotten": 1},
     "rodriguez-filter": {"samples": (50, 200)},
     "closed-chains": {"robots": ("four_bar",), "steps": 50},
 }
@@ -149,6 +152,45 @@ def test_the_dense_gradient_is_that_of_the_mass_matrix() -> None:
     slopes = fixman_determinant.slopes(q)
     for k, unit in enumerate(np.eye(4)):
         assert np.abs((mass(q + h * unit) - mass(q - h * unit)) / (2 * h) - slopes[:, k]).max() < 1e-8
+
+
+def test_the_law_of_rigid_bonds_is_the_root_of_the_reference_s_determinant() -> None:
+    """Of two bonds √(4 − cos² θ); of three, both angles on a grid of a whole turn."""
+    turn = np.arange(24) * np.pi / 12
+    trimer = np.sqrt(4 - np.cos(turn) ** 2)
+    assert np.abs(_polymer.rigid_law(2, 0, turn) - trimer / trimer.mean()).max() < 1e-9
+    both = np.stack([x.ravel() for x in np.meshgrid(turn, turn, indexing="ij")], axis=-1)
+    q = np.concatenate([np.full((len(both), 3), 0.3), both], axis=-1)
+    root = np.sqrt(np.linalg.det(Reference(_polymer.polymer(3)).mass_matrix(q))).reshape(24, 24)
+    for which, law in enumerate((root.mean(axis=1), root.mean(axis=0))):
+        assert np.abs(_polymer.rigid_law(3, which, turn) - law / law.mean()).max() < 1e-6
+
+
+def test_a_trimer_with_rigid_bonds_bends_and_fixman_s_potential_undoes_it() -> None:
+    """⟨cos 2θ⟩ of chains that move a little while is that of √(4 − cos² θ) without, and zero with it; the energy is kept."""
+    solver, law = _polymer.compiled(2), np.arange(180) * np.pi / 180
+    wanted = {False: float((np.cos(2 * law) * _polymer.rigid_law(2, 0, law)).mean()), True: 0.0}
+    assert wanted[False] == pytest.approx(-0.036, abs=1e-3)
+    for fixman, mean in wanted.items():
+        ran = _polymer.moved(solver, 2000, 16, fixman)
+        seen = np.cos(2 * ran.angles[5:, :, 0]).mean(axis=0)
+        assert abs(seen.mean() - mean) < 3 * seen.std() / len(seen) ** 0.5 < 0.03
+        assert ran.drift < 0.01
+
+
+def test_the_committed_densities_are_those_of_their_laws_and_not_of_the_other() -> None:
+    """In standard errors, of which chance makes one."""
+    columns, rows = read((PAGES / "fixman-potential.csv").read_text(encoding="utf-8"))
+    seen = {name: np.array([float(row[k]) for row in rows]) for k, name in enumerate(columns)}
+    assert list(seen["up_to"]) == list(fixman_potential.UP_TO)
+    for n in fixman_potential.BONDS:
+        rigid, fixman, law = seen[f"rigid_{n}"], seen[f"fixman_{n}"], seen[f"law_{n}"]
+        far = {"law": (rigid - law) / seen[f"rigid_error_{n}"], "flat": (fixman - 1) / seen[f"fixman_error_{n}"],
+               "other": (rigid - 1) / seen[f"rigid_error_{n}"]}
+        size = {which: float(np.sqrt((x**2).mean())) for which, x in far.items()}
+        assert size["law"] < 1.5, n
+        assert size["flat"] < 1.5, n
+        assert size["other"] > 5, n
 
 
 def test_a_crossing_is_found_between_two_sizes() -> None:
