@@ -68,7 +68,7 @@ def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> 
             roots = sum(link.parent == BASE for link in model.links)
             chain = replace(chained(model, kinds, columns, trunk, widths, frame),
                             rooted=len(trunk) == roots == 1 and frame is None, on=frame.link if frame else -1)
-            found = swept(model, chain, bool(trunk), *run(chain, function, method))
+            found = swept(chain, bool(trunk), *run(chain, function, method))
             tables = tuple(tuple(k.to_fraction(x) for x in found.columns[own].row(row))
                            for row, own in zip(numbers, of, strict=True))
             names = [*kinds, *[GHOST] * bool(trunks)]
@@ -169,7 +169,7 @@ class Swept(NamedTuple):
     heads: tuple[tuple[tuple[str, ...], ...], ...]
 
 
-def swept(model: Model, chain: Chain, trunks: bool, program: Program, link_of: Mapping[int, int], called: Called) -> Swept:
+def swept(chain: Chain, trunks: bool, program: Program, link_of: Mapping[int, int], called: Called) -> Swept:
     """The rows of a chain, folded. Where there are `trunks` the ghost is a class of the robot's."""
     groups = grouped(program, chain.parents, link_of, chain.link_of_input(program))
     fold, middle = _folded(chain, program, groups)
@@ -180,6 +180,8 @@ def swept(model: Model, chain: Chain, trunks: bool, program: Program, link_of: M
     try:
         whole_rows = {port.name: [_row_of_the_ghost(program, groups[0], r) for r in port.rows] for port in whole}
         ending = {name: [interface.ending(row, pivots) for row in rows] for name, rows in whole_rows.items()}
+        if any(len({level for level, _ in several}) > 1 for several in ending.values()):
+            raise Unlike(f"a result of {program.function} by {program.method} comes to the base by several sweeps")
         ends_at = {there: row for name, rows in whole_rows.items() for there, row in zip(ending[name], rows, strict=True)}
         finish = None
     except Unlike:
@@ -208,8 +210,7 @@ def swept(model: Model, chain: Chain, trunks: bool, program: Program, link_of: M
             continue
         inward, of_level[level] = level % 2 == 1, len(sweeps)
         joins = _joins(interface, groups, fold.standing, chain, program, level) if inward else []
-        start = [Fraction(int(join == "mul")) for join in joins] if inward else _start(
-            chain, program, fold, interface, level, model)
+        start = [Fraction(int(join == "mul")) for join in joins] if inward else _start(chain, program, fold, interface, level)
         sweeps.append(Sweep(inward, tuple(step.program for step in steps), tuple(start), tuple(joins),
                             tuple(step.first for step in steps)))
     ends = tuple(End(name, of_level[several[0][0]], tuple(element for _, element in several)) for name, several in ending.items())
@@ -249,7 +250,7 @@ def _folded(chain: Chain, program: Program, groups: list[Group]) -> tuple[Folded
     raise why
 
 
-def _start(chain: Chain, program: Program, fold: Folded, interface: Interface, level: int, model: Model) -> list[Fraction]:
+def _start(chain: Chain, program: Program, fold: Folded, interface: Interface, level: int) -> list[Fraction]:
     """What the base hands on: what the ghost does at rest."""
     given = chain.at_rest()
     ghost, known = fold.groups[0], []

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from symgen import passes
 from symgen.derivation import constants as k
-from symgen.derivation.model import Model
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.tabled import GEOMETRY, TEN, Columns, constants_of
 from symgen.errors import OutOfReach
@@ -56,8 +55,8 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
         try:
             widths = blocks.WIDTHS | dict.fromkeys(parts, 0)
             chain = replace(chained(model, [kind], [columns], []), widths=widths, given=tuple(blocks.WIDTHS))
-            turning = _folded(model, chain, blocks.turned, ["a"])
-            dynamics = _folded(model, chain, blocks.swept, ["a", *parts])
+            turning = _folded(chain, blocks.turned, ["a"])
+            dynamics = _folded(chain, blocks.swept, ["a", *parts])
             break
         except Unlike as unlike:
             why = str(unlike)
@@ -86,8 +85,8 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
     return check(found.by(passes.run))
 
 
-def _folded(model: Model, chain: Chain, build: Build, names: Sequence[str]) -> Swept:
-    return swept(model, chain, False, *run(chain, FUNCTION, METHOD, build, names))
+def _folded(chain: Chain, build: Build, names: Sequence[str]) -> Swept:
+    return swept(chain, False, *run(chain, FUNCTION, METHOD, build, names))
 
 
 def _place(heads: Sequence[Sequence[str]], name: str) -> int:
