@@ -17,6 +17,7 @@ from symgen.backends import printer
 from symgen.backends._target import Target
 from symgen.cli import main
 from symgen.description.canonical import to_toml
+from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.errors import ArgumentError, OutOfReach, ProgramError, RequestError
 from symgen.looping import recursion
@@ -172,6 +173,16 @@ def test_loops_of_long_robots_are_verified(kind: str) -> None:
     assert report.passed, str(report)
     assert {check.kind for check in report.checks} == {"algebra", "text", "floating"}
     assert "judged at 1 states, by forces that are summed part by part" in str(report)
+
+
+def test_loops_of_a_long_robot_that_moves_freely_are_verified() -> None:
+    """At a quaternion that is of length 1 to all digits: floats have none."""
+    mechanism = load(to_toml(long(LONG + 10, "tree")), base="free")
+    forms: dict[str, Form] = {function: recursion(mechanism, function, BY.get(function, "riccati"), tip(mechanism))
+                              for function in ("forward_dynamics", "link_poses", "integrate")}
+    report = verify_programs(mechanism, forms, ProgramOptions(), TEXT, states=1)
+    assert report.passed, str(report)
+    assert not report.unjudged
 
 
 def test_what_nothing_gives_of_so_long_a_robot_is_said() -> None:

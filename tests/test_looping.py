@@ -17,6 +17,8 @@ import symgen
 from symgen import passes
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.tabled import Tabled
+from symgen.description.canonical import to_toml
+from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.drives import Drive
 from symgen.errors import OutOfReach, ProgramError
@@ -259,3 +261,17 @@ def test_the_fewest_rows_separate_first_from_last() -> None:
     assert least_cut(takes, {0, 1}, last) == [0, 1]
     assert least_cut(takes, {2, 3, 4, 5, 6, 7}, {8}) == [8]
     assert behind(takes, {8}, {2, 3}) == {2, 3, 8}
+
+
+@pytest.mark.parametrize("moving", [True, False])
+def test_what_weighs_nothing_is_no_reason_against_loops(moving: bool) -> None:
+    """A trunk that several legs hold, and every other link of a chain: the few links that are tried have masses outside."""
+    made = random_mechanism(12, 1, "tree" if moving else "chain")
+    light = replace(made, bodies=tuple(replace(body, parts=()) if i % 2 == 0 and not moving and i < 11 else body
+                                       for i, body in enumerate(made.bodies)))
+    mechanism = load(to_toml(light), base="free" if moving else "fixed")
+    found = recursion(mechanism, "forward_dynamics", "riccati")
+    with flint.ctx.workdps(DIGITS):
+        arguments = drawn(found, mechanism)
+        unrolled = derive(mechanism, "forward_dynamics", "riccati", ProgramOptions())
+        assert off(run(found, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-45

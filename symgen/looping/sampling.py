@@ -19,6 +19,7 @@ from symgen.errors import ProgramError
 from symgen.functions import FUNCTIONS, Q
 from symgen.ir import Port, Program
 from symgen.ir import evaluate as evaluate_program
+from symgen.looping.chains import GHOST
 from symgen.looping.grouping import Unlike
 from symgen.mechanism import BASE
 from symgen.recursion import Recursion, evaluate
@@ -33,7 +34,7 @@ UNIT = (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5), Fraction(4, 5))
 
 def sampled(recursion: Recursion, model: Model, frame: Frame | None) -> None:
     """Raises Unlike where a few links of the robot, in the frames of `model`, are not what the method itself makes of them."""
-    chosen, parents = _chosen(recursion, -1 if frame is None else frame.link)
+    chosen, parents = _chosen(recursion, model, -1 if frame is None else frame.link)
     links, q, v = [], 0, 0
     root = next(link for link in model.links if link.parent == BASE)
     for i, parent in zip(chosen, parents, strict=True):
@@ -63,24 +64,34 @@ def sampled(recursion: Recursion, model: Model, frame: Frame | None) -> None:
         found, wanted = evaluate(one, given, k.BALLS), evaluate_program(other, given, k.BALLS)
         for name, values in wanted.items():
             for x, y in zip(found[name], values, strict=True):
-                if not abs(x - y) < k.BALLS.constant(CLOSE) * (1 + abs(y)):
+                if not abs((x - y).mid()) < k.BALLS.constant(CLOSE) * (1 + abs(y.mid())):
                     raise Unlike("along its links it is not what the method makes of the whole")
 
 
-def _chosen(recursion: Recursion, frame: int) -> tuple[list[int], list[int]]:
-    """Links with at least two of every class, and a parent for each: on a chain, with a branch where the robot has one."""
+def _chosen(recursion: Recursion, model: Model, frame: int) -> tuple[list[int], list[int]]:
+    """Links with at least two of every class, and a parent for each: on a chain, with a branch where the robot has one.
+
+    Their mass matrix is regular where that of the robot is: a root that moves freely has two children of its own, since it may
+    weigh nothing, and what weighs nothing carries something that does.
+    """
     n = len(recursion)
     if n <= FEW:
         return [*range(n)], [*recursion.parents]
     roots = [i for i, parent in enumerate(recursion.parents) if parent < 0]
-    found = [roots[0]]
-    fit = [i for i in range(n) if i not in found and (i not in roots or len(roots) > 1)]
+    held = recursion.children[roots[0]][:2] if model.links[roots[0]].kind == GHOST else ()
+    fit = [i for i in range(n) if i not in (roots[0], *held) and (i not in roots or len(roots) > 1)]
+    more: list[int] = []
     for own in range(len(recursion.kinds)):
-        found += [i for i in fit if recursion.of[i] == own][:2]
-    found += [i for i in range(n) if i not in found and i != frame and i not in roots][:max(0, FEW - 1 - len(found))]
-    found = [i for i in found if i != frame] + [frame] * (frame >= 0)
+        more += [i for i in fit if recursion.of[i] == own][:2]
+    more += [i for i in fit if i == frame and i not in more]
+    more += [i for i in fit if i not in more and i not in roots][:max(1, FEW - 2 - len(held) - len(more))]
+    heavy = [i for i in fit if not k.is_zero(model.links[i].inertia.m) and i not in roots]
+    more += [i for i in heavy if i not in more][:max(0, 2 - sum(i in heavy for i in more))]
+    found = [roots[0], *held, *sorted(more, key=lambda i: i in heavy)]
     parents = [*range(-1, len(found) - 1)]
     for place, i in enumerate(found):
+        if i in held:
+            parents[place] = 0
         if i in roots:
             parents[place] = BASE
     if any(len(children) > 1 for children in recursion.children) and parents[-1] >= 0 and parents[-2] >= 0:

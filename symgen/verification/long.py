@@ -52,7 +52,7 @@ class LongTruth:
         drawn = draw_states(mechanism, self.count, seed)
         self.floats = {name: drawn[name].astype(float) for name in ("q", "v", "a", "tau", "b", "q_next", "dt")}
         with self.scalars.working():
-            self.states = {name: self.scalars.array(values) for name, values in self.floats.items()}
+            self.states = {name: self.scalars.array(drawn[name]) for name in self.floats}   # a quaternion exactly of length 1
             self.states["still"] = 0 * self.states["v"]
         self.motion = Reference(mechanism, self.scalars, frame=frame)
         self.rough = Motion(mechanism, FLOAT, frame=frame)
