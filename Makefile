@@ -76,6 +76,7 @@ cuda: $(VENV)/cuda.stamp
 	@$(BIN)/python -m tests.cuda_sheet
 	@echo "docs/cuda.md is rewritten; 'git diff --stat docs' shows what changed"
 	@$(BIN)/python -m tests.cuda_states || [ $$? = 2 ]
+	@$(BIN)/python -m tests.cuda_peers || [ $$? = 2 ]
 
 # Debian's names; those who are root need no sudo.
 FIRMWARE_TOOLS := gcc-arm-none-eabi libnewlib-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm \

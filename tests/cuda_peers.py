@@ -1,0 +1,180 @@
+"""Panda's functions on a GPU by others, timed beside `tests/cuda_states.py`: `python -m tests.cuda_peers`.
+
+GRiD (`pip install grid-rbd`) writes CUDA C++ of one robot, a block of threads a state; MJX (`pip install mujoco-mjx`, with JAX
+for GPUs) is MuJoCo in JAX. Each has the robot from symgen's own file of it, its arrays in the GPU's memory, and its results
+compared with the solver's before it is timed. Who is not installed is left out in a sentence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import importlib
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import symgen
+from symgen import cli
+from symgen.reals import REALS
+from tests.cuda_states import FUNCTIONS, LAUNCHES
+from tests.cuda_tools import HERE, CudaMissing, Device, gpu, nvcc
+
+COUNTS = (10_000, 100_000)
+COMPARED = 1000
+States = dict[str, np.ndarray[Any, Any]]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """One table a real type: nanoseconds a state of the quickest launch, by peer and count."""
+    parser = argparse.ArgumentParser(prog="cuda_peers", description=__doc__)
+    parser.add_argument("--robot", default="panda")
+    parser.add_argument("--peer", choices=PEERS, action="append")
+    parser.add_argument("--real", choices=REALS, action="append")
+    chosen = parser.parse_args(words)
+    try:
+        architecture = gpu()
+    except CudaMissing as missing:
+        print(f"cuda_peers: {missing}", file=sys.stderr)
+        return 2
+    for real in chosen.real or REALS:
+        print(f"{chosen.robot}, {real}, {architecture}: ns a state")
+        print("peer, states        " + "".join(f"{title:>10}" for title in FUNCTIONS.values()))
+        for peer in chosen.peer or PEERS:
+            for count in COUNTS:
+                try:
+                    found = PEERS[peer](chosen.robot, real, states(chosen.robot, real, count), architecture)
+                except ImportError as missing:
+                    print(f"{peer} is left out: {missing}")
+                    break
+                print(f"{f'{peer}, {count}':<20}" + "".join(f"{time:>10.3g}" for time in found), flush=True)
+    return 0
+
+
+def states(robot: str, real: str, count: int) -> States:
+    draw = np.random.default_rng(1)
+    size = symgen.load(robot).nv
+    return {name: draw.uniform(-1, 1, (count, size)).astype(REALS[real].numpy) for name in ("q", "v", "tau", "a")}
+
+
+def wanted(robot: str, real: str, given: States) -> list[np.ndarray[Any, Any]]:
+    """The solver's results for the first states, of the functions in turn."""
+    q, v, tau, a = (array[:COMPARED] for array in given.values())
+    solver = symgen.compile(robot, list(FUNCTIONS), real)
+    return [solver.forward_dynamics(q, v, tau), solver.inverse_dynamics(q, v, a), solver.mass_matrix(q),
+            solver.forward_dynamics_derivatives(q, v, tau)[0]]
+
+
+def agree(name: str, found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], real: str) -> None:
+    """To what both have of round-off; GRiD writes a mass matrix whole or its upper half."""
+    if expected.ndim == 3:
+        found = found.reshape(-1, *expected.shape[1:])
+        if name == "mass_matrix":
+            found, expected = np.triu(found), np.triu(expected)
+    error = np.abs(found - expected).max()/np.abs(expected).max()
+    assert error < (2e-2 if real == "float" else 1e-6), f"{name} differs by {error:.1e}"
+
+
+def by_grid(robot: str, real: str, given: States, architecture: str) -> list[float]:
+    if importlib.util.find_spec("grid_codegen") is None:
+        raise ImportError("grid-rbd is not installed")
+    device = _grid(robot, real, architecture)
+    count, size = given["q"].shape
+    device.library.grid_start(count)
+    state = np.ascontiguousarray(np.hstack([given["q"], given["v"], given["tau"]]))
+    place, times = ctypes.c_void_p(), []
+    for index, (name, expected) in enumerate(zip(FUNCTIONS, wanted(robot, real, given), strict=True)):
+        def call(index: int = index) -> None:
+            device.library.grid_call(index, ctypes.byref(place))
+
+        assert device.library.grid_put(*(ctypes.c_void_p(one.ctypes.data) for one in (state, given["a"]))) == 0
+        call()
+        sizes = {"mass_matrix": size*size, "forward_dynamics_derivatives": 2*size*size}
+        found = np.empty((COMPARED, sizes.get(name, size)), given["q"].dtype)
+        device.read(place, found)
+        if name == "forward_dynamics_derivatives":   # column by column, by q and then by v
+            found = np.ascontiguousarray(found[:, :size*size].reshape(-1, size, size).transpose(0, 2, 1))
+        agree(name, found, expected, real)
+        times.append(_best(device, call, count))
+    return times
+
+
+def _best(device: Device, call: Callable[[], None], count: int) -> float:
+    best = float("inf")
+    for _ in range(LAUNCHES):
+        device.library.host_begin()
+        call()
+        best = min(best, float(device.library.host_milliseconds()))
+    assert best > 0, "the GPU refused the call"
+    return best*1e6/count
+
+
+def _grid(robot: str, real: str, architecture: str) -> Device:
+    """GRiD's code for the robot, compiled by nvcc as its own documentation does."""
+    place = Path(tempfile.mkdtemp())
+    assert cli.main(["convert", robot, "-o", str(place / "robot.urdf"), "-q"]) == 0
+    asked = "inverse_dynamics,forward_dynamics,crba,forward_dynamics_gradient"
+    for command in ((sys.executable, "-c", "from grid_codegen.cli import main; main()", "robot.urdf", "-o", "grid.cuh",
+                     "--no-mujoco-kernels", "--algorithm-list", asked),
+                    (nvcc(), "-shared", f"-arch={architecture}", "-std=c++17", "-O3", "-Xcompiler", "-fPIC", f"-DREAL={real}",
+                     "-include", "grid.cuh", HERE / "grid_states.cu", HERE / "cuda_host.cu", "-o", "grid.so")):
+        done = subprocess.run([*map(str, command)], cwd=place, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return Device(place / "grid.so")
+
+
+def by_mjx(robot: str, real: str, given: States, architecture: str) -> list[float]:
+    """MJX's public functions that a call needs, one after another under one `jit`; ∂FD by `jax.jacfwd` of them."""
+    import mujoco
+    from mujoco import mjx
+
+    jax: Any = importlib.import_module("jax")
+
+    jax.config.update("jax_enable_x64", real == "double")
+    with tempfile.TemporaryDirectory() as place:
+        assert cli.main(["convert", robot, "-o", f"{place}/robot.xml", "-q"]) == 0
+        model = mjx.put_model(mujoco.MjModel.from_xml_path(f"{place}/robot.xml"))
+    blank = mjx.make_data(model)
+
+    def placed(q: Any, **more: Any) -> Any:
+        return mjx.crb(model, mjx.com_pos(model, mjx.kinematics(model, blank.replace(qpos=q, **more))))
+
+    def forward(q: Any, v: Any, tau: Any) -> Any:
+        data = mjx.factor_m(model, placed(q, qvel=v, qfrc_applied=tau))
+        return mjx.fwd_acceleration(model, mjx.rne(model, mjx.com_vel(model, data))).qacc_smooth
+
+    def inverse(q: Any, v: Any, a: Any) -> Any:
+        data = mjx.rne(model, mjx.com_vel(model, placed(q, qvel=v)))
+        return data.qfrc_bias + mjx.mul_m(model, data, a)
+
+    def mass(q: Any) -> Any:
+        return mjx.full_m(model, placed(q))
+
+    q, v, tau, a = (jax.device_put(array) for array in given.values())
+    calls = ((forward, (q, v, tau)), (inverse, (q, v, a)), (mass, (q,)), (jax.jacfwd(forward, (0, 1, 2)), (q, v, tau)))
+    times = []
+    for (function, arguments), name, expected in zip(calls, FUNCTIONS, wanted(robot, real, given), strict=True):
+        run = jax.jit(jax.vmap(function))
+        found = jax.block_until_ready(run(*arguments))
+        first = found[0] if isinstance(found, tuple) else found
+        agree(name, np.asarray(first[:COMPARED]), expected, real)
+        best = float("inf")
+        for _ in range(LAUNCHES):
+            begun = perf_counter()
+            jax.block_until_ready(run(*arguments))
+            best = min(best, perf_counter() - begun)
+        times.append(best*1e9/len(q))
+    return times
+
+
+PEERS = {"GRiD": by_grid, "MJX": by_mjx}
+
+if __name__ == "__main__":
+    sys.exit(main())
