@@ -1,12 +1,13 @@
-"""`python -m tests.segments`: what forward dynamics of a long chain takes a link, serial and in segments, on one core.
+"""`python -m tests.segments`: what forward dynamics of a long chain takes a link, serial and in segments, on one core and more.
 
 The times are those of whole calls, the best of several, one after the other in turns; a clone of the C for each set of
-instructions is asked for by itself.
+instructions is asked for by itself. Threads are OpenMP's, each with groups of segments of its own.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import random
 import subprocess
 import sys
@@ -24,6 +25,8 @@ from symgen.recursion import Recursion
 from symgen.segmented import Segmented
 from tests.robots_for_tests import random_mechanism
 
+GROUP = 8
+"""Segments of a group: the lanes of a vector of doubles."""
 SETS = {"default": "-DNONE", "AVX2": "-mavx2", "AVX-512": "-mavx512f"}
 """What a compiler is told where the clones are left out."""
 
@@ -87,12 +90,31 @@ def main(counts: list[int]) -> None:
             best = dict.fromkeys(functions, float("inf"))
             for _ in range(60):
                 for name, function, arrays in ready:
-                    began = time.perf_counter()
-                    function(*arrays)
-                    best[name] = min(best[name], time.perf_counter() - began)
+                    best[name] = min(best[name], _timed(function, arrays))
             for name, seconds in best.items():
                 share = seconds / best["looped, serial"]
                 print(f"N = {n:5}  {name:18} {seconds*1e9/n:6.1f} ns a link, {share:.2f} of serial", flush=True)
+            for groups in (2, 4, 8):
+                if n >= 4*GROUP*groups:
+                    _by_threads(Path(place) / f"groups{groups}_{n}", segmented(mechanism, GROUP*groups), state, groups)
+
+
+def _by_threads(folder: Path, form: Segmented, state: dict[str, list[float]], groups: int) -> None:
+    """Print a line a number of threads that the groups can be shared out to; this machine's processors at most."""
+    function, arrays = built(written(folder, form), "-fopenmp"), _arrays(form, state)
+    omp = ctypes.CDLL("libgomp.so.1")   # which that has loaded
+    times = {}
+    for threads in (t for t in (1, 2, 4, 8) if t <= min(groups, os.cpu_count() or 1)):
+        omp.omp_set_num_threads(threads)
+        times[threads] = min(_timed(function, arrays) for _ in range(400))
+        print(f"N = {len(form):5}  {form.segments:2} segments, {threads} thread{'s' * (threads > 1):1} "
+              f"{times[threads]*1e9/len(form):6.1f} ns a link, {times[threads]/times[1]:.2f} of one thread", flush=True)
+
+
+def _timed(function: Any, arrays: list[Any]) -> float:
+    began = time.perf_counter()
+    function(*arrays)
+    return time.perf_counter() - began
 
 
 if __name__ == "__main__":

@@ -4,11 +4,14 @@ What a sweep carries, what links keep and the table hold element k of lane l in 
 lanes, as a function of many states does (`_lanes`), and is called row by row: row r holds a link of every segment. Where some
 segments have a link more than the others, the first row is theirs alone: the others compute there what their neighbour's last
 link would, which nobody takes. The ways across the segments are straight-line functions, called once a segment.
+
+As many segments as there are lanes are a group; groups are swept at the same time where the compiler knows OpenMP.
 """
 
 from __future__ import annotations
 
 import textwrap
+from itertools import groupby
 from typing import Any
 
 from symgen.backends import _definition, _lanes, render
@@ -24,32 +27,51 @@ from symgen.segmented import ENDED, START, Across, Segmented
 
 
 def work(one: Segmented) -> int:
-    """Numbers of the array that the caller provides."""
-    return one.longest*one.work*one.segments
+    """Numbers of the array that the caller provides: what links keep, what sweeps carry, what ways across keep."""
+    carried = 2*sum(len(stage.start) for stage in one.stages if isinstance(stage, Sweep))
+    held = sum(_size(stage.step, KEPT) for stage in one.stages if isinstance(stage, Across))
+    return one.segments*(one.longest*one.work + carried + held)
 
 
 def source(one: Segmented, target: Target) -> str:
-    """The text of NAME_<function>.c. RequestError where the segments are not as many as the lanes, or it is to be checked."""
+    """The text of NAME_<function>.c. RequestError where the segments are no groups of as many as there are lanes, or it is to be
+    checked.
+    """
     lanes = _lanes.lanes(one.real)
-    if one.segments != lanes or target.checked:
+    if one.segments % lanes or target.checked:
         raise RequestError(f"{one.function} in {one.segments} segments is no loop over {lanes} lanes that returns nothing; take "
-                           f"{lanes} segments, and leave out --checked")
+                           f"{lanes} segments or a multiple, and leave out --checked")
     symbol = target.symbol(one.function)
     steps: list[dict[str, Any]] = []
     functions: list[str] = []
     stages = [_swept(one, s, stage, target, steps) if isinstance(stage, Sweep) else _across(one, s, stage, target, functions)
               for s, stage in enumerate(one.stages)]
+    at, held = one.segments*one.longest*one.work, {}
+    for stage in stages:
+        if stage["way"]:
+            held = {"at": at, "size": stage["keeps"]} if stage["keeps"] else held
+            stage["held"] = held
+            at += one.segments*stage["keeps"]
+        else:
+            stage["at"] = at
+            at += one.segments*2*stage["size"]
+    for stage in stages:
+        if stage["way"]:
+            stage["takes"], stage["gives"] = stages[stage["takes"]], stages[stage["gives"]] if stage["starts"] else None
+    regions = [[*together] for way, together in groupby(stages, lambda stage: bool(stage["way"]))]
     real = REALS[one.real]
-    rows = [[one.links(g)[0] + r - (one.ragged > 0 and g >= one.ragged) for g in range(lanes)] for r in range(one.longest)]
-    table = ["{" + ", ".join(_braced([C.literal(one.tables[i][c], real) for i in row]) for c in range(one.kind.width)) + "}"
-             for row in rows]
+    firsts = [one.links(g)[0] - (0 < one.ragged <= g) for g in range(one.segments)]   # of the first row
+    groups = [firsts[at:at + lanes] for at in range(0, one.segments, lanes)]
+    table = ["{" + ", ".join(_braced([C.literal(one.tables[first + r][c], real) for first in group])
+                             for c in range(one.kind.width)) + "}" for group in groups for r in range(one.longest)]
     known = calls(one.real, target)
     inputs, outputs = ([port.name for port in ports] for ports in (one.inputs, one.outputs))
     return render("c99", "segmented.c.j2", **target.context, symbol=symbol, real=one.real, lanes=lanes, last_lane=lanes - 1,
                   method=C.comment(one.method), last_row=one.longest - 1, ends_in=one.longest % 2, arrays=[*inputs, *outputs],
                   count=len(one), longest=one.longest, ragged=one.ragged, width=one.kind.width, work=one.work, doubles=work(one),
                   table=["\n     ".join(textwrap.wrap(line, WIDTH - 5, break_long_words=False)) for line in table],
-                  places=_braced([str(at) for at in rows[0]]), steps=steps, functions=functions, stages=stages,
+                  places=_braced(list(map(str, firsts))), steps=steps,
+                  functions=functions, regions=regions, segments=one.segments, groups=len(groups),
                   inputs=inputs, outputs=outputs, cost=one.cost, own_sines=any(step["own_sines"] for step in steps),
                   own_loop=any(step["own_loop"] for step in steps), angles=lanes, sin=known["sin"], cos=known["cos"])
 
@@ -79,11 +101,11 @@ def _swept(one: Segmented, s: int, sweep: Sweep, target: Target, steps: list[dic
     steps.append(found)
     stored = [port.name for port in step.outputs if port.name in {p.name for p in one.outputs}]
     loaded = [port.name for port in step.inputs if port.name in {p.name for p in one.inputs}]
-    given = {TABLE: f"{target.symbol(one.function)}_table[row]", KEPT: f"&work[{_row(one.work)}]",
+    given = {TABLE: f"{target.symbol(one.function)}_table[first + row]", KEPT: f"&work[{_row(one.work)}]",
              LEFT[KEPT]: f"&work[{_row(one.work, sweep.first[0])}]", CARRIED: "before", LEFT[CARRIED]: "behind"}
     called = ", ".join(given.get(port.name, f"own_{port.name}") for port in (*step.inputs, *step.outputs))
     started = any(isinstance(stage, Across) and stage.gives == s for stage in one.stages)
-    return {"way": False, "number": s, "inward": sweep.inward, "size": len(sweep.start), "loads": loaded, "stores": stored,
+    return {"way": False, "number": s + 1, "inward": sweep.inward, "size": len(sweep.start), "loads": loaded, "stores": stored,
             "start": [] if started else _literals(one, sweep.start), "call": f"{target.symbol(step.function)}({called});"}
 
 
@@ -100,24 +122,16 @@ def _across(one: Segmented, s: int, way: Across, target: Target, functions: list
         own = as_function(step, f"{one.function}_{s + 1}_{name}")
         functions.append(render("c99", "definition.j2", **target.context, of_parts="static", of_all="static ",
                                 **_definition.function(own, target, {}, None, None)))
-        given = {ENDED: "ended", CARRIED: "carried", KEPT: "held[lane]", LEFT[CARRIED]: "handed", LEFT[KEPT]: "held[lane]",
-                 START: "start"}
+        given = {ENDED: "ended", CARRIED: "carried", KEPT: "held", LEFT[CARRIED]: "handed", LEFT[KEPT]: "held", START: "start"}
         found.append(f"{target.symbol(own.function)}({', '.join(given[port.name] for port in (*own.inputs, *own.outputs))});")
         carries, gives = (_size(step, name) for name in (CARRIED, START))
         keeps = _size(step, KEPT)
-    return {"way": True, "number": s, "inward": way.inward, "takes": way.takes, "gives": way.gives, "first": found[0],
-            "other": found[1], "carries": carries, "keeps": keeps, "starts": gives,
-            "takes_size": len(_sweep(one, way.takes).start)}
+    return {"way": True, "inward": way.inward, "takes": way.takes, "gives": way.gives, "first": found[0], "other": found[1],
+            "carries": carries, "keeps": keeps, "starts": gives}
 
 
 def _size(step: Program, name: str) -> int:
     return next((port.size for port in step.outputs if port.name == name), 0)
-
-
-def _sweep(one: Segmented, number: int) -> Sweep:
-    found = one.stages[number]
-    assert isinstance(found, Sweep)
-    return found
 
 
 def header(one: Segmented, target: Target) -> str:
