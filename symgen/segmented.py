@@ -11,16 +11,17 @@ goes from segment to segment as a sweep does from link to link. What its steps t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from symgen.errors import ProgramError
-from symgen.ir import Numbers, Port, Program
+from symgen.ir import COUNTED, Numbers, Program
 from symgen.ir import check as check_program
 from symgen.ir import evaluate as evaluate_program
-from symgen.recursion import CARRIED, KEPT, TABLE, Kind, Sweep
+from symgen.recursion import CARRIED, KEPT, TABLE, Kind, Looped, Sweep, deepest
 
 ENDED, START = "ended", "start"
 
@@ -37,23 +38,18 @@ class Across(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Segmented:
+class Segmented(Looped):
     """See the module docstring; `check` states the rules.
 
     `stages` are run in their order; a sweep is told by its number among them. Link i has the constants `tables[i]`. `work` is how
     many numbers each link keeps.
     """
 
-    function: str
-    method: str
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
     kind: Kind
     tables: tuple[tuple[Fraction, ...], ...]
     stages: tuple[Sweep | Across, ...]
     work: int
     segments: int
-    real: str = "double"
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -75,9 +71,63 @@ class Segmented:
         return range(first, first + short + (segment < more))
 
     @property
-    def cost(self) -> int:
+    def of_a_link(self) -> int:
         """mul + add + div of a link, what is done once a segment left out."""
         return sum(step.cost for sweep in self.stages if isinstance(sweep, Sweep) for step in sweep.steps)
+
+    def _times(self) -> list[tuple[int, Program]]:
+        """How often each step is taken."""
+        found = []
+        for stage in self.stages:
+            found += [(1, stage.opening), (self.segments - 1, stage.step)] if isinstance(stage, Across) else [
+                (len(self), stage.steps[0])]
+        return found
+
+    @cached_property
+    def operations(self) -> dict[str, int]:
+        """How many of each of `symgen.ir.COUNTED` a call takes."""
+        count = dict.fromkeys(COUNTED, 0)
+        for times, step in self._times():
+            for op, number in step.operations.items():
+                count[op] = count.get(op, 0) + times * number
+        return count
+
+    @cached_property
+    def depth(self) -> int:
+        """Operations (neg apart) on the longest chain of dependencies."""
+        return deepest(self.inputs, lambda arguments, numbers, run: evaluate(self, arguments, numbers, run))
+
+    @property
+    def rows_in_all(self) -> int:
+        """Rows that a call goes through."""
+        return sum(times * len(step.rows) for times, step in self._times())
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The steps."""
+        return tuple(step for _, step in self._times())
+
+    @property
+    def constants(self) -> int:
+        """Numbers in the tables of links: a row that only some segments have stands there for all."""
+        return self.segments * self.longest * self.kind.width
+
+    @property
+    def at_once(self) -> int:
+        """How many links are gone through at the same time."""
+        return self.segments
+
+    def run(self, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
+        """`evaluate`."""
+        return evaluate(self, arguments, numbers)
+
+    def in_real(self, real: str) -> Segmented:
+        """The same in another real type."""
+        return replace(self.by(lambda step: replace(step, real=real)), real=real)
+
+    def __repr__(self) -> str:
+        return (f"<symgen.Segmented {self.function} by {self.method}: {len(self)} links in {self.segments} segments, "
+                f"{self.cost} operations, {self.real}>")
 
     def by(self, change: Any) -> Segmented:
         """The same where `change` has been applied to every step."""
@@ -130,7 +180,9 @@ def check(one: Segmented) -> Segmented:
     return one
 
 
-def evaluate(one: Segmented, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
+def evaluate(one: Segmented, arguments: Mapping[str, Sequence[Any]], numbers: Numbers,
+             run: Callable[[Program, Mapping[str, Sequence[Any]], Numbers], Mapping[str, Sequence[Any]]] = evaluate_program,
+             ) -> dict[str, list[Any]]:
     """Run it over any number type, as `symgen.recursion.evaluate` runs sweeps. Of each link a class has one element of all."""
     work: list[list[Any]] = [[None] * one.work for _ in one.tables]
     kept: list[list[Any]] = [[] for _ in range(one.segments)]
@@ -145,7 +197,7 @@ def evaluate(one: Segmented, arguments: Mapping[str, Sequence[Any]], numbers: Nu
                 for i in reversed(one.links(g)) if stage.inward else one.links(g):
                     table = [numbers.constant(x) for x in one.tables[i]]
                     own = {name: [values[i]] for name, values in arguments.items()}
-                    found = evaluate_program(stage.steps[0], own | {TABLE: table, KEPT: work[i], CARRIED: before}, numbers)
+                    found = dict(run(stage.steps[0], own | {TABLE: table, KEPT: work[i], CARRIED: before}, numbers))
                     before = [*found.pop(CARRIED)]
                     left = [*found.pop(KEPT, ())]
                     work[i][stage.first[0]:stage.first[0] + len(left)] = left
@@ -157,7 +209,7 @@ def evaluate(one: Segmented, arguments: Mapping[str, Sequence[Any]], numbers: Nu
         carried: list[Any] | None = None
         for g in reversed(range(one.segments)) if stage.inward else range(one.segments):
             step = stage.opening if carried is None else stage.step
-            found = evaluate_program(step, {ENDED: ended[stage.takes][g], KEPT: kept[g], CARRIED: carried or []}, numbers)
+            found = dict(run(step, {ENDED: ended[stage.takes][g], KEPT: kept[g], CARRIED: carried or []}, numbers))
             carried = [*found[CARRIED]]
             starts[stage.gives][g] = [*found.get(START, ())]
             kept[g] = [*found[KEPT]] if KEPT in found else kept[g]

@@ -65,7 +65,7 @@ def mixed(parents: Sequence[int], of: Sequence[int], real: str = "double", end: 
         Sweep(False, tuple(_motion(kind, real) for kind in kinds), (Fraction(1, 10),), (), (0,) * 3))
     sweeps = tuple(Sweep(s.inward, s.steps, s.start, s.joins, s.first[:len(kinds)]) for s in sweeps)
     return check(Recursion("toy", "by_hand", (Port("q", (nq,)), Port("v", (nv,))), tuple(outputs), kinds, tuple(parents), of,
-                           tables, sweeps, WORK, tuple(ends), real))
+                           tables, sweeps, WORK, tuple(ends), real=real))
 
 
 def sizes(recursion: Recursion) -> Sizes:

@@ -16,12 +16,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from symgen.backends import _segmented, c99
+from symgen.backends import c99
+from symgen.backends._target import Target
 from symgen.functions import Sizes
 from symgen.looping import recursion
 from symgen.looping.segmenting import segmented
 from symgen.options import TextOptions
-from symgen.recursion import Recursion
+from symgen.recursion import Looped
 from symgen.segmented import Segmented
 from tests.robots_for_tests import random_mechanism
 
@@ -31,19 +32,19 @@ SETS = {"default": "-DNONE", "AVX2": "-mavx2", "AVX-512": "-mavx512f"}
 """What a compiler is told where the clones are left out."""
 
 
-def written(folder: Path, form: Recursion | Segmented, trig: str = "auto") -> Path:
+def written(folder: Path, form: Looped, trig: str = "auto") -> Path:
     """The C of a function beside its headers."""
     folder.mkdir(exist_ok=True)
-    n = len(form)
-    target = c99.Target("arm", Sizes(*(n if name in ("NQ", "NV", "NB") else 1 for name in Sizes._fields)), TextOptions(trig))
-    if isinstance(form, Segmented):
-        texts = {"arm.h": _segmented.header(form, target), "arm_sincos.h": c99.sincos(form.real, target),
-                 "function.c": _segmented.source(form, target)}
-    else:
-        texts = c99.headers({form.function: form}, target) | {"function.c": c99.source(form, target)}
-    for name, text in texts.items():
+    target = aimed(form, trig)
+    for name, text in (c99.headers({form.function: form}, target) | {"function.c": c99.source(form, target)}).items():
         (folder / name).write_text(text)
     return folder / "function.c"
+
+
+def aimed(form: Looped, trig: str) -> Target:
+    """For whom its C is."""
+    n = len(form)
+    return Target("arm", Sizes(*(n if name in ("NQ", "NV", "NB") else 1 for name in Sizes._fields)), TextOptions(trig))
 
 
 def built(file: Path, *flags: str) -> Any:
@@ -55,15 +56,15 @@ def built(file: Path, *flags: str) -> Any:
     return ctypes.CDLL(str(library)).arm_forward_dynamics
 
 
-def call(function: Any, form: Recursion | Segmented, state: dict[str, list[float]]) -> list[float]:
+def call(function: Any, form: Looped, state: dict[str, list[float]]) -> list[float]:
     """Accelerations; the work array begins at a line of the cache."""
     arrays = _arrays(form, state)
     function(*arrays)
     return list(arrays[3])
 
 
-def _arrays(form: Recursion | Segmented, state: dict[str, list[float]]) -> list[Any]:
-    n, size = len(form), _segmented.work(form) if isinstance(form, Segmented) else c99.work(form)
+def _arrays(form: Looped, state: dict[str, list[float]]) -> list[Any]:
+    n, size = len(form), c99.work(form)
     whole = (ctypes.c_double * (size + 8))()
     off = (-ctypes.addressof(whole) % 64)
     return [*((ctypes.c_double * n)(*state[name]) for name in ("q", "v", "tau")), (ctypes.c_double * n)(),

@@ -8,19 +8,25 @@ from functools import cache
 from pathlib import Path
 
 import flint
+import numpy as np
 import pytest
 from flint import arb
 
-from symgen.errors import OutOfReach, ProgramError, RequestError
+import symgen
+from symgen import cli
+from symgen.backends import c99
+from symgen.drives import Drive
+from symgen.errors import ArgumentError, OutOfReach, ProgramError, RequestError
 from symgen.ir import Program
 from symgen.looping import recursion
 from symgen.looping.segmenting import segmented
+from symgen.readback import segmented as segmented_text
 from symgen.recursion import Recursion, Sweep
 from symgen.recursion import evaluate as run
 from symgen.segmented import Across, Segmented, check, evaluate
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import flat_chain, random_mechanism
-from tests.segments import built, call, state_of, written
+from tests.segments import aimed, built, call, state_of, written
 from tests.test_looping import NUMBERS
 
 ROBOTS = {n: random_mechanism(n, 1) for n in (17, 64, 100)} | {33: flat_chain(33)}
@@ -66,7 +72,7 @@ def test_steps_do_not_know_how_many_segments_there_are() -> None:
         return [stage.steps if isinstance(stage, Sweep) else stage[1:3] for stage in one.stages]
 
     assert steps(segmented(ROBOTS[64], 8)) == steps(segmented(ROBOTS[64], 4))
-    assert segmented(ROBOTS[100], 8).cost <= 812
+    assert segmented(ROBOTS[100], 8).of_a_link <= 812
 
 
 @pytest.mark.parametrize("n", [17, 64, 100])
@@ -103,6 +109,10 @@ def test_a_slip_is_seen(what: str) -> None:
     assert off(replace(one, stages=tuple(stages))) > 1e-40
 
 
+def printed(one: Segmented, trig: str) -> str:
+    return c99.source(one, aimed(one, trig))
+
+
 def _slipped(step: Program) -> Program:
     """Where the last sum is a difference."""
     at = max(i for i, row in enumerate(step.rows) if row.op == "add")
@@ -128,6 +138,81 @@ def test_what_is_no_long_chain_of_like_links_is_refused() -> None:
                       random_mechanism(20, 1)):
         with pytest.raises(OutOfReach, match="is not cut into 8 segments"):
             segmented(mechanism, 8)
+
+
+@pytest.mark.parametrize(("n", "segments"), [(64, 16), (100, 16), (100, 24)])
+def test_groups_have_the_same_bits_at_the_same_time_and_in_turn(tmp_path: Path, n: int, segments: int) -> None:
+    """Of 100 links the first 4 segments have one more than the others."""
+    one = parted(n, segments)
+    found = evaluate(one, state_of(n), DOUBLES)["a"]
+    file = written(tmp_path, one, "libm")
+    for flags in (("-O1", "-Darm_NO_CLONES"), ("-O1", "-Darm_NO_CLONES", "-fopenmp")):
+        assert call(built(file, *flags), one, state_of(n)) == found
+
+
+SLIPS = {"a sign": (" + t", " - t"), "another link": ("places[lane] + row]", "places[lane] - row]"),
+         "another constant": ("table[5][", "table[6]["), "a row too few": ("row < 13", "row < 12"),
+         "another segment": ("segment % 8", "segment % 7"), "another result": ("a[0][lane] = ", "a[0][lane] = -"),
+         "a place of the work": ("&work[(20*row)", "&work[(19*row)"),
+         "what a compiler reads otherwise": ("/* of every", "// of every")}
+
+
+def test_the_text_is_read_back() -> None:
+    """Rows as rows, all else word for word."""
+    one = parted(100, 8)
+    for trig in ("libm", "auto", "inline"):
+        text = printed(one, trig)
+        assert segmented_text.compare(one, text, text, "arm") == []
+    # What is printed may be wrong itself: steps are read, not only words.
+    adding = [step for step in one.programs if step.operations["add"]]
+    other = one.by(lambda step: _slipped(step) if step.operations["add"] else step)
+    assert len(segmented_text.compare(other, text, text, "arm")) >= len(adding) > 3
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_the_text_is_seen(slip: str) -> None:
+    one, (old, new) = parted(100, 8), SLIPS[slip]
+    text = printed(one, "libm")
+    assert old in text
+    assert segmented_text.compare(one, text.replace(old, new, 1), text, "arm")
+
+
+def test_generate_gives_it_and_verify_judges_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chain, folder = tmp_path / "chain.toml", tmp_path / "chain"
+    symgen.convert(random_mechanism(40, 1), chain)
+    manifest = symgen.generate(chain, folder, ["forward_dynamics=riccati:segments"], name="chain")
+    assert manifest["functions"]["forward_dynamics"]["method"] == "riccati:segments"
+    assert "forward_dynamics=riccati:segments" in manifest["command"]
+    assert "cuts the chain into 8 segments" in (folder / "README.md").read_text()
+    assert cli.main(["verify", str(folder)]) == 0
+    text = (folder / "chain_forward_dynamics.c").read_text()
+    (folder / "chain_forward_dynamics.c").write_text(text.replace("places[lane] + row", "places[lane] + 0*row", 1))
+    assert cli.main(["verify", str(folder)]) == 1
+    assert "is not what symgen prints" in capsys.readouterr().out
+
+
+def test_the_solver_has_it_with_drives() -> None:
+    driven = random_mechanism(40, 1)
+    driven = replace(driven, joints=tuple(replace(joint, drive=Drive(*(Fraction(1, d) for d in (10, 5, 7, 2, 3))))
+                                          for joint in driven.joints))
+    q, v, tau = (np.array(state_of(40)[name]) for name in ("q", "v", "tau"))
+    found, wanted = (symgen.compile(driven, [f"forward_dynamics={method}"], form="looped").forward_dynamics(q, v, tau)
+                     for method in ("riccati:segments", "riccati"))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12*np.abs(wanted).max())
+
+
+def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
+    chain = random_mechanism(40, 1)
+    for wanted, more, error, said in (
+            (["forward_dynamics=riccati:segments"], {"form": "unrolled"}, OutOfReach, "leave out --form unrolled"),
+            (["inverse_dynamics=riccati:segments"], {}, ArgumentError, "it computes forward_dynamics"),
+            (["forward_dynamics=riccati:segments"], {"real": "float"}, OutOfReach, "fewer than 64 links"),
+            (["forward_dynamics=riccati:segments"], {"checked": True}, RequestError, "leave out --checked"),
+            (["forward_dynamics=riccati:segments"], {"batch": True}, RequestError, "leave out --batch")):
+        with pytest.raises(error, match=said):
+            symgen.generate(chain, tmp_path / "out", wanted, **more)
+    with pytest.raises(RequestError, match="is loops over the links of one long chain"):
+        symgen.program(chain, "forward_dynamics", "riccati:segments")
 
 
 @pytest.mark.parametrize(("n", "trig"), [(64, "libm"), (100, "libm"), (100, "auto"), (100, "inline")])

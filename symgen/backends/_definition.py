@@ -16,6 +16,7 @@ from symgen.functions import FUNCTIONS, Array, Sizes
 from symgen.ir import Bound, Outline, Port, Program
 from symgen.reals import REALS
 from symgen.recursion import WORK, Form, Recursion, steps_of
+from symgen.segmented import Segmented
 
 
 def calls(real: str, target: Target) -> dict[str, str]:
@@ -35,9 +36,12 @@ def parameters(program: Form | Outline, target: Target) -> dict[str, str]:
 
 def turns(program: Form, target: Target) -> bool:
     """Whether a function includes NAME_sincos.h."""
+    if isinstance(program, Segmented):   # sines of all lanes at once, or each by itself
+        return target.text.trig in ("auto", "inline") and program.operations["sin"] > 0
     if isinstance(program, Recursion):
         return any(turns(step, target) for step in steps_of(program)) or any(
             _blocks.blocks(program, s, target) for s in range(len(program.sweeps)))
+    assert isinstance(program, Program)
     if target.text.trig == "auto":
         return bool(together(program))
     return target.text.trig == "inline" and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))

@@ -25,7 +25,7 @@ from symgen.backends._writer import Turn
 from symgen.errors import RequestError
 from symgen.ir import POSITIONS, Program
 from symgen.reals import REALS
-from symgen.recursion import ANGLE, CARRIED, ENDED, KEPT, LAST, LEFT, TABLE, WORK, End, Recursion, Sweep, as_function
+from symgen.recursion import ANGLE, CARRIED, ENDED, KEPT, LAST, LEFT, TABLE, WORK, End, Looped, Recursion, Sweep, as_function
 
 SMALL = 2**15
 """What a table of short numbers does not hold in C."""
@@ -54,11 +54,16 @@ def may_alias(recursion: Recursion) -> bool:
 
 def prototype(recursion: Recursion, target: Target) -> dict[str, Any]:
     """What the header says of the function."""
-    found = _definition.prototype(recursion, target)
+    return with_work(recursion, target) | {"apart": not may_alias(recursion)}
+
+
+def with_work(form: Looped, target: Target) -> dict[str, Any]:
+    """What is said of a function whose caller provides an array for its work."""
+    found = _definition.prototype(form, target)
     name = C.local(WORK, _definition.macros(target) | {p["name"] for p in found["parameters"]})
-    given = {"qualifier": "", "real": recursion.real, "name": name, "size": f"{target.name}_{WORK.upper()}",
+    given = {"qualifier": "", "real": form.real, "name": name, "size": f"{target.name}_{WORK.upper()}",
              "what": "numbers for the function's own use, apart from all others; what stands there before does not matter"}
-    return found | {"parameters": [*found["parameters"], given], "apart": not may_alias(recursion)}
+    return found | {"parameters": [*found["parameters"], given]}
 
 
 def source(recursion: Recursion, target: Target) -> str:

@@ -14,7 +14,7 @@ import textwrap
 from itertools import groupby
 from typing import Any
 
-from symgen.backends import _definition, _lanes, render
+from symgen.backends import _definition, _lanes, _looped, render
 from symgen.backends._c_text import WIDTH, C
 from symgen.backends._definition import calls, parameters
 from symgen.backends._ports import operations_text
@@ -22,7 +22,7 @@ from symgen.backends._target import Target
 from symgen.errors import RequestError
 from symgen.ir import Program
 from symgen.reals import REALS
-from symgen.recursion import CARRIED, KEPT, LEFT, TABLE, WORK, Sweep, as_function
+from symgen.recursion import CARRIED, KEPT, LEFT, TABLE, Sweep, as_function
 from symgen.segmented import ENDED, START, Across, Segmented
 
 
@@ -31,6 +31,20 @@ def work(one: Segmented) -> int:
     carried = 2*sum(len(stage.start) for stage in one.stages if isinstance(stage, Sweep))
     held = sum(_size(stage.step, KEPT) for stage in one.stages if isinstance(stage, Across))
     return one.segments*(one.longest*one.work + carried + held)
+
+
+def may_alias(one: Segmented) -> bool:
+    """Whether a result may lie over an argument, both of them from their first element on: nothing is read behind what stores."""
+    given, stored = {port.name for port in one.inputs}, {port.name for port in one.outputs}
+    steps = [(s, stage.steps[0]) for s, stage in enumerate(one.stages) if isinstance(stage, Sweep)]
+    reads = [s for s, step in steps if given & {port.name for port in step.inputs}]
+    stores = [s for s, step in steps if stored & {port.name for port in step.outputs}]
+    return max(reads) <= min(stores)
+
+
+def prototype(one: Segmented, target: Target) -> dict[str, Any]:
+    """What the header says of the function."""
+    return _looped.with_work(one, target) | {"apart": not may_alias(one)}
 
 
 def source(one: Segmented, target: Target) -> str:
@@ -46,18 +60,7 @@ def source(one: Segmented, target: Target) -> str:
     functions: list[str] = []
     stages = [_swept(one, s, stage, target, steps) if isinstance(stage, Sweep) else _across(one, s, stage, target, functions)
               for s, stage in enumerate(one.stages)]
-    at, held = one.segments*one.longest*one.work, {}
-    for stage in stages:
-        if stage["way"]:
-            held = {"at": at, "size": stage["keeps"]} if stage["keeps"] else held
-            stage["held"] = held
-            at += one.segments*stage["keeps"]
-        else:
-            stage["at"] = at
-            at += one.segments*2*stage["size"]
-    for stage in stages:
-        if stage["way"]:
-            stage["takes"], stage["gives"] = stages[stage["takes"]], stages[stage["gives"]] if stage["starts"] else None
+    _placed(one, stages, lanes)
     regions = [[*together] for way, together in groupby(stages, lambda stage: bool(stage["way"]))]
     real = REALS[one.real]
     firsts = [one.links(g)[0] - (0 < one.ragged <= g) for g in range(one.segments)]   # of the first row
@@ -66,14 +69,33 @@ def source(one: Segmented, target: Target) -> str:
                              for c in range(one.kind.width)) + "}" for group in groups for r in range(one.longest)]
     known = calls(one.real, target)
     inputs, outputs = ([port.name for port in ports] for ports in (one.inputs, one.outputs))
-    return render("c99", "segmented.c.j2", **target.context, symbol=symbol, real=one.real, lanes=lanes, last_lane=lanes - 1,
-                  method=C.comment(one.method), last_row=one.longest - 1, ends_in=one.longest % 2, arrays=[*inputs, *outputs],
+    return render("c99", "segmented.c.j2", **target.context, symbol=symbol, real=one.real, lanes=lanes,
+                  method=C.comment(one.method), last_row=one.longest - 1, arrays=[*inputs, *outputs],
                   count=len(one), longest=one.longest, ragged=one.ragged, width=one.kind.width, work=one.work, doubles=work(one),
                   table=["\n     ".join(textwrap.wrap(line, WIDTH - 5, break_long_words=False)) for line in table],
                   places=_braced(list(map(str, firsts))), steps=steps,
                   functions=functions, regions=regions, segments=one.segments, groups=len(groups),
-                  inputs=inputs, outputs=outputs, cost=one.cost, own_sines=any(step["own_sines"] for step in steps),
+                  last_segment=one.segments - 1, rows=len(groups)*one.longest, of_group=one.longest*one.work*lanes,
+                  parameters=[*(f"const {one.real} {name}[{len(one)}]" for name in inputs),
+                              *(f"{one.real} {name}[{len(one)}]" for name in outputs), f"{one.real} numbers[{work(one)}]"],
+                  cost=one.of_a_link, own_sines=any(step["own_sines"] for step in steps),
                   own_loop=any(step["own_loop"] for step in steps), angles=lanes, sin=known["sin"], cos=known["cos"])
+
+
+def _placed(one: Segmented, stages: list[dict[str, Any]], lanes: int) -> None:
+    """Tell stages where in the caller's array there is what they carry and keep, behind what links keep."""
+    at, held = one.segments*one.longest*one.work, dict[str, int]()
+    for stage in stages:
+        if stage["way"]:
+            held = {"at": at, "size": stage["keeps"]} if stage["keeps"] else held
+            stage["held"] = held
+            at += one.segments*stage["keeps"]
+        else:
+            stage |= {"at": at, "of_group": 2*stage["size"]*lanes, "ends": one.longest % 2 * stage["size"]}
+            at += one.segments*2*stage["size"]
+    for stage in stages:
+        if stage["way"]:
+            stage["takes"], stage["gives"] = stages[stage["takes"]], stages[stage["gives"]] if stage["starts"] else None
 
 
 def _braced(items: list[str]) -> str:
@@ -132,10 +154,3 @@ def _across(one: Segmented, s: int, way: Across, target: Target, functions: list
 
 def _size(step: Program, name: str) -> int:
     return next((port.size for port in step.outputs if port.name == name), 0)
-
-
-def header(one: Segmented, target: Target) -> str:
-    """NAME.h with this function alone."""
-    arrays = [*(f"const {one.real} {port.name}[{port.size}]" for port in one.inputs),
-              *(f"{one.real} {port.name}[{port.size}]" for port in one.outputs), f"{one.real} {WORK}[{work(one)}]"]
-    return render("c99", "segmented.h.j2", **target.context, symbol=target.symbol(one.function), arrays=arrays, doubles=work(one))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from symgen.backends import _adjustable, _assembling, _checks, _definition, _lanes, _looped, _parts, _sincos, render
+from symgen.backends import _adjustable, _assembling, _checks, _definition, _lanes, _looped, _parts, _segmented, _sincos, render
 from symgen.backends._backend import Printer
 from symgen.backends._c_text import C
 from symgen.backends._definition import calls, parameters, turns
@@ -23,7 +23,8 @@ from symgen.backends._ports import counted, counts_bodies, several, single_real
 from symgen.backends._target import Target
 from symgen.backends._writer import Turn
 from symgen.ir import Bound, Program
-from symgen.recursion import Form, Recursion, steps_of
+from symgen.recursion import Form, Looped, steps_of
+from symgen.segmented import Segmented
 
 NAME = "c99"
 
@@ -34,8 +35,8 @@ def source(program: Form, target: Target, floors: Mapping[int, Bound] | None = N
     `floors` are certified lower bounds of rows that are divisors, for a checked function. `part` is how many statements a part
     has, about; None: a short function stays in one piece, and a long one is cut as `_parts` says.
     """
-    if isinstance(program, Recursion):
-        return _looped.source(program, target)
+    if isinstance(program, Looped):
+        return str(_of(program).source(program, target))
     turn = _definition.turn_of(program, target)
     function = _definition.function(program, target, floors or {}, part or _length(program), turn)
     return render(NAME, "function.c.j2", **target.context, **function)
@@ -52,7 +53,7 @@ def definition(program: Program, target: Target, floors: Mapping[int, Bound] | N
 def parts(program: Form, target: Target) -> tuple[int, int]:
     """Into how many parts a function is cut, and how many numbers they share on the stack; (0, 0) for one in a piece."""
     part = _length(program)
-    if part is None or isinstance(program, Recursion):
+    if part is None or isinstance(program, Looped):
         return 0, 0
     function = _definition.function(program, target, {}, part, _definition.turn_of(program, target))
     return len(function["parts"]), function["work"]["size"]
@@ -108,7 +109,7 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
     """The text of NAME.h, which declares every one of `programs`."""
     real = single_real(programs.values())
     forms = programs.values()
-    declarations = [(_looped if isinstance(form, Recursion) else _definition).prototype(form, target) for form in forms]
+    declarations = [(_of(form) if isinstance(form, Looped) else _definition).prototype(form, target) for form in forms]
     trig = calls(real, Target(target.name, target.sizes))
     return render(NAME, "header.h.j2", **target.context, told=target.told, real=real, sin=trig["sin"], cos=trig["cos"],
                   functions=declarations, apart=any(one["apart"] for one in declarations),
@@ -120,12 +121,17 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
 
 def work(form: Form) -> int:
     """Numbers of the array that its caller provides; 0 for a function without one."""
-    return _looped.work(form) if isinstance(form, Recursion) else 0
+    return int(_of(form).work(form)) if isinstance(form, Looped) else 0
 
 
 def apart(form: Form) -> bool:
     """Whether its results may not lie over its arguments."""
-    return isinstance(form, Recursion) and not _looped.may_alias(form)
+    return isinstance(form, Looped) and not _of(form).may_alias(form)
+
+
+def _of(form: Looped) -> Any:
+    """The file that prints such a form."""
+    return _segmented if isinstance(form, Segmented) else _looped
 
 
 def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:

@@ -17,7 +17,7 @@ from symgen.errors import RequestError
 from symgen.functions import ASSEMBLE, ASSEMBLING
 from symgen.ir import Port
 from symgen.reals import LOST, REALS
-from symgen.recursion import Form, Recursion
+from symgen.recursion import Form, Looped
 
 Number = float | Fraction
 
@@ -62,7 +62,7 @@ def filled(programs: Mapping[str, Form], target: Target, cases: list[SelfTestCas
     starts = [_numbers(case.arguments[0], real.name) for case in cases if case.function == ASSEMBLE]
     spelt |= {"one": printer().literal(Fraction(1), real.name), "starts": starts,
               "rows": programs[ASSEMBLING[0]].outputs[1].size if starts else 0}
-    spelt |= {"works": any(isinstance(programs[function], Recursion) for function in judged if function in programs),
+    spelt |= {"works": any(isinstance(programs[function], Looped) for function in judged if function in programs),
               "all_alias": not any(map(printer().apart, programs.values()))}
     left = [function for function in programs if function not in judged]
     return spelt | {"tests": tests, "total": len(tests), "unjudged": left, "matrices": matrices, "entrywise": entrywise}
@@ -112,7 +112,7 @@ def _test(program: Form, target: Target, cases: list[SelfTestCase], tables: _Tab
         results.append(result)
     given = [f"{a['table']}[i]" for a in arguments]
     into = [r["name"] for r in results]
-    last = ["work"] if isinstance(program, Recursion) else []
+    last = ["work"] if isinstance(program, Looped) else []
     shared = [
         {
             "argument": argument,

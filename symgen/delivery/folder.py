@@ -35,7 +35,7 @@ from symgen.options import AUTO, GPU, LOOPED, NORMAL, PLAIN, ProgramOptions, Tex
 from symgen.programs.adjusting import adjusting
 from symgen.programs.touching import solves
 from symgen.reals import REALS
-from symgen.recursion import Form, Recursion
+from symgen.recursion import Form, Looped
 from symgen.version import __version__
 
 SHOWN = 100
@@ -125,7 +125,8 @@ def texts(
     blocks = [target.file_of_many(function) for function in programs] if text.batch else []
     long = [target.file_of_many(function) for function, program in programs.items() if text.batch and backend.is_cut(program)]
     built = {"release": release, "files": sources + blocks, "blocks": blocks, "long": long, "headers": headers, "shared": shared,
-             "kernels": kernels}
+             "kernels": kernels,
+             "threaded": any(_at_once(one) > backend.lanes(described["real"]) for one in programs.values())}
     files["CMakeLists.txt"] = render(backend.name, "CMakeLists.txt.j2", **common, **built)
     known = {key: facts for key, facts in (evidence or {}).items() if facts}
     described |= known
@@ -134,7 +135,7 @@ def texts(
     said["parted"] = [{"symbol": symbol, "parts": count, "bytes": shared * REALS[described["real"]].size}
                       for symbol, (count, shared) in cuts.items() if count]
     said |= legend(programs.values()) | context(known) | {"own_sines": target.sincos in files}
-    said |= {"adjustable": bool(asked), "adjusted": [code(name) for name in options.parameters]}
+    said |= {"threaded": built["threaded"], "adjustable": bool(asked), "adjusted": [code(name) for name in options.parameters]}
     files["README.md"] = render(backend.name, "README.md.j2", **common, **said)
     if text.target is not None:
         files |= firmware.texts(target, text.target, programs)
@@ -206,10 +207,14 @@ def _manifest(
 
 def _looped(form: Form) -> dict[str, Any]:
     """What the manifest says besides of a loop over links: how many these are, bytes of tables, numbers of work."""
-    if not isinstance(form, Recursion):
+    if not isinstance(form, Looped):
         return {}
-    constants = sum(map(len, form.tables))
-    return {"form": LOOPED, "links": len(form), "constants": constants, "work": printer().work(form)}
+    return {"form": LOOPED, "links": len(form), "constants": form.constants, "work": printer().work(form)}
+
+
+def _at_once(form: Form) -> int:
+    """How many links a function goes through at the same time."""
+    return form.at_once if isinstance(form, Looped) else 1
 
 
 def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
@@ -291,9 +296,9 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Form], described: dict[
         "not_modelled": [{"kind": prose(o["kind"]), "text": prose(o["text"])} for o in described["not_modelled"]],
         "gravity": ", ".join(f"{g:g}" for g in described["gravity"]),
         "apart": [code(name) for name, one in programs.items() if printer().apart(one)],
-        "looped": [code(name) for name, one in programs.items() if isinstance(one, Recursion)],
-        "loop_bytes": REALS[first.real].size * sum(len(row) for one in programs.values() if isinstance(one, Recursion)
-                                                   for row in one.tables),
+        "parted_links": [{"name": code(name), "count": _at_once(one)} for name, one in programs.items() if _at_once(one) > 1],
+        "looped": [code(name) for name, one in programs.items() if isinstance(one, Looped)],
+        "loop_bytes": REALS[first.real].size * sum(one.constants for one in programs.values() if isinstance(one, Looped)),
         "joints": joints[:SHOWN],
         "more_joints": len(joints[SHOWN:]),
         **mentioned(mechanism, list(meanings)),
@@ -312,7 +317,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Form], described: dict[
             "answer": first.outputs[0].name if len(first.outputs) == 1 else "results",
             "arguments": [{"name": p.name, "size": p.size, "kept": "" if p.name == PREPARED.name else "const "}
                           | at_rest(mechanism, p.name) for p in first.inputs],
-            "works": isinstance(first, Recursion),
+            "works": isinstance(first, Looped),
             "prepared": any(p.name == PREPARED.name for p in first.inputs),
             "results": [{"name": p.name, "size": p.size} for p in first.outputs],
         },

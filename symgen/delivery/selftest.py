@@ -19,7 +19,7 @@ from symgen.functions import ASSEMBLE, ASSEMBLING, PREPARING
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
-from symgen.recursion import Form, Recursion
+from symgen.recursion import Form, Looped
 from symgen.reference.assembling import APART, assemble, open_states
 from symgen.reference.precision import Array
 from symgen.verification import running_error
@@ -41,7 +41,7 @@ ROUNDING = 1   # unit more: the answer itself is printed in the real type
 def cases(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions,
           text: TextOptions = PLAIN) -> list[SelfTestCase]:
     """Three states for every program, fewer where its type has no digits for them, or of a long robot; deterministic."""
-    loops = [form for form in programs.values() if isinstance(form, Recursion) and len(mechanism.joints) > LONG]
+    loops = [form for form in programs.values() if isinstance(form, Looped) and len(mechanism.joints) > LONG]
     frame = options.frame or (tip(mechanism) if mechanism.frames else None)
     truth = LongTruth(mechanism, FEWER, SEED, frame) if loops else None
     found = [case for form in loops if truth is not None for case in _of_loops(form, truth, text)]
@@ -59,7 +59,7 @@ def _near(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOp
     return [case for program in programs.values() for case in _cases(program, truth, text)] + _starts(mechanism, programs)
 
 
-def _of_loops(form: Recursion, truth: LongTruth, text: TextOptions) -> Iterable[SelfTestCase]:
+def _of_loops(form: Looped, truth: LongTruth, text: TextOptions) -> Iterable[SelfTestCase]:
     """Of loops over the links of a long robot: nothing where nothing here bounds the errors, or no digit is sure."""
     if form.function not in FORCES + SOLVES + WHOLES:
         return

@@ -37,7 +37,7 @@ from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
 from symgen.machine.drivers import with_drivers
 from symgen.machine.many import BLOCK
 from symgen.reals import REALS
-from symgen.recursion import Form, Recursion
+from symgen.recursion import Form, Looped
 from symgen.shelf import LOG, cache_folder
 
 SCHEDULED = ("-frename-registers", "-flive-range-shrinkage", "-fschedule-insns", "-fsched-pressure")
@@ -100,7 +100,7 @@ def load(
     files = backend.texts(programs, target, sources, floors)
     outlines = {name: program.outline for name, program in programs.items()}
     functions = _functions(outlines, target)
-    looped = {target.symbol(name): form for name, form in programs.items() if isinstance(form, Recursion)}
+    looped = {target.symbol(name): form for name, form in programs.items() if isinstance(form, Looped)}
     context = {"name": target.name, "real": single_real(programs.values()),
                "functions": [one for one in functions if one["symbol"] not in looped],
                "looped": [one | _of_loop(one, looped[one["symbol"]], target) for one in functions if one["symbol"] in looped],
@@ -241,7 +241,7 @@ def _functions(programs: Mapping[str, Outline], target: Target) -> list[dict[str
     return found
 
 
-def _of_loop(function: Mapping[str, Any], recursion: Recursion, target: Target) -> dict[str, Any]:
+def _of_loop(function: Mapping[str, Any], recursion: Looped, target: Target) -> dict[str, Any]:
     """What `calls.c.j2` is told besides of a loop over links: where its work stands, and arguments that are copied behind that,
     where a result may not lie over them.
     """

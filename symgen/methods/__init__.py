@@ -84,8 +84,9 @@ def composers(function: str) -> tuple[str, ...]:
 
 @cache
 def providers(function: str) -> tuple[str, ...]:
-    """The methods that compute a function."""
-    return tuple(name for name in names() if function in find(name).functions or function in find(name).compositions)
+    """The methods that compute a function in rows."""
+    return tuple(name for name in names()
+                 if (function in find(name).functions or function in find(name).compositions) and not find(name).looped)
 
 
 def offered(function: str, mechanism: Mechanism) -> tuple[str, ...]:
@@ -119,5 +120,5 @@ def reading(method: str, function: str, mechanism: Mechanism) -> Derive:
 def alike(method: str, function: str, mechanism: Mechanism) -> str:
     """The first name of the derivation that a method or variant has for a function on a robot; several may share one."""
     found, stem = reading(method, function, mechanism), method.partition(":")[0]
-    return next(name for name in providers(function)
-                if name.partition(":")[0] == stem and reading(name, function, mechanism) is found)
+    return next((name for name in providers(function)
+                 if name.partition(":")[0] == stem and reading(name, function, mechanism) is found), method)

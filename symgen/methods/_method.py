@@ -32,7 +32,7 @@ class Variant:
     """Another reading of the same method, asked for as "method:variant".
 
     Its functions and its factor are its own, none is taken from the method. A refusal and a `differs` that it does not
-    state are the method's, as is all else but `centred`, `shallow`, `followers` and `asked`.
+    state are the method's, as is all else but `centred`, `shallow`, `followers`, `asked` and `looped`.
     """
 
     functions: Functions = field(default_factory=dict)
@@ -43,6 +43,7 @@ class Variant:
     shallow: bool = False
     followers: bool = False
     asked: bool = False
+    looped: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,7 +67,8 @@ class Method:
     what it is for, so that it is kept from the passes that have fewer of them in longer chains. `couples`: whether it goes on
     where joints follow others across the tree: it takes M apart entry by entry, or not at all. `followers`: whether it is
     there for such robots alone. `asked`: whether it is taken only where it is asked for by its name, since it does not stand
-    in every state in which others do. `quantities`: the letters that it lets people look at.
+    in every state in which others do. `looped`: whether it is there as loops over links alone, and so asked for by its name
+    too. `quantities`: the letters that it lets people look at.
     """
 
     source: str
@@ -85,6 +87,7 @@ class Method:
     couples: bool = False
     followers: bool = False
     asked: bool = False
+    looped: bool = False
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -106,6 +109,6 @@ class Method:
             return self
         own = self.variants[name]
         return replace(self, functions=own.functions, factor=own.factor, compositions={}, variants={}, stands_for=None,
-                       centred=own.centred, shallow=own.shallow, followers=own.followers, asked=own.asked,
+                       centred=own.centred, shallow=own.shallow, followers=own.followers, asked=own.asked, looped=own.looped,
                        refusal=own.refusal or self.refusal, differs=own.differs or self.differs,
                        quantities={letter: one for letter, one in self.quantities.items() if one.variant in ("", name)})

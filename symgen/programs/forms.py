@@ -6,15 +6,21 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from symgen import methods
-from symgen.errors import OutOfReach, RequestError
+from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
-from symgen.looping import recursion
+from symgen.looping import recursion, segmenting
 from symgen.mechanism import Mechanism
 from symgen.options import AUTO, LOOPED, UNROLLED, ProgramOptions
 from symgen.programs.deriving import ROW_BUDGET, felt, frames
+from symgen.reals import REALS
 from symgen.recursion import Form, Recursion
+from symgen.segmented import Segmented
 
+BYTES = 64
+"""Of a vector with a lane a segment: the longest that processors have."""
+GROUP, MOST = 1024, 8
+"""Links of a group of segments, and how many groups there are at most. What a group keeps of so many stays near the processor."""
 SHORT = 60
 """Joints of a robot of which no function that could be looped is too long."""
 
@@ -24,6 +30,8 @@ def formed(mechanism: Mechanism, function: str, method: str | None, options: Pro
     """The function in the form that `options` ask for; `unrolled` makes the Program. Raises what that does, and OutOfReach where
     a looped form is asked for and there is none.
     """
+    if method == segmenting.METHOD:
+        return segments(mechanism, function, options)
     if options.form == UNROLLED or (options.form == AUTO and len(mechanism.joints) <= SHORT):
         return unrolled()
     try:
@@ -47,6 +55,32 @@ def looped(mechanism: Mechanism, function: str, method: str | None, options: Pro
     if isinstance(found, str):
         raise OutOfReach(found)
     return found.in_real(options.real)
+
+
+def segments(mechanism: Mechanism, function: str, options: ProgramOptions) -> Segmented:
+    """Forward dynamics of one chain in segments, which are as many as lanes of a vector, or some times as many: then groups of
+    them are swept at the same time. Raises OutOfReach where the robot is no such chain.
+    """
+    name = segmenting.METHOD
+    if function != segmenting.FUNCTION:
+        raise ArgumentError(f"method '{name}' does not compute {function}; it computes {segmenting.FUNCTION}")
+    why = "unless as loops; leave out --form unrolled" if options.form == UNROLLED else _not_looped(mechanism, function, options)
+    if why is not None:
+        raise OutOfReach(f"{function} of '{mechanism.name}' is not cut into segments {why}")
+    lanes = BYTES // REALS[options.real].size
+    found = _segmented(mechanism, lanes * max(1, min(MOST, mechanism.nv // GROUP)))
+    if isinstance(found, str):
+        raise OutOfReach(found)
+    return found.in_real(options.real)
+
+
+@lru_cache(maxsize=16)
+def _segmented(mechanism: Mechanism, count: int) -> Segmented | str:
+    """The Segmented, or why there is none."""
+    try:
+        return segmenting.segmented(mechanism, count)
+    except OutOfReach as error:
+        return str(error)
 
 
 def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:

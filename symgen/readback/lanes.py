@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from symgen.errors import ProgramError
@@ -18,7 +18,7 @@ from symgen.readback.directives import AS_WRITTEN
 from symgen.readback.disguise import without_comments
 
 _FUNCTION = re.compile(r"static void (\w+)\((.*)\)")
-_PARAMETER = re.compile(r"(\w+) (\w+)\[\w+_RESTRICT (\d+)\]\[\d+\]|int \w+\[\d+\]")
+_PARAMETER = re.compile(r"(?:const )?(\w+) (\w+)\[(?:\w+_RESTRICT|restrict) (\d+)\]\[\d+\]|int \w+\[\d+\]")
 _LOOP = re.compile(r"    for \(lane = 0; lane < \d+; \+\+lane\) \{")
 _WORK = re.compile(r"    \w+ (\w+)\[(\d+)\]\[\d+\];")
 _ANGLE = re.compile(r" +\w+\[(?:(\d+) \+ )?lane\] = (.+);")
@@ -61,6 +61,20 @@ def lanes(text: str, name: str, symbol: str, results: Collection[str]) -> Lanes:
     read = _Reader(functions[-1], {one.symbol: one for one in functions[:-1]})
     words = tuple(word for line in (*frame, *read.frame) for word in line.split())
     return Lanes(_single(read, name, symbol, results), words)
+
+
+def step(text: str, name: str, symbol: str, results: Collection[str]) -> str:
+    """The text of a function of one lane, of the function `symbol` in a text of several such, each in one piece."""
+    own = list(takewhile(lambda line: line != "}", _behind(without_comments(text).splitlines(), f"static void {symbol}(")))
+    functions, _ = _functions([*own, "}"])
+    if not functions:
+        raise ProgramError(f"there is no function {symbol}")
+    return _single(_Reader(functions[0], {}), name, symbol, results)
+
+
+def _behind(lines: Collection[str], start: str) -> Iterator[str]:
+    """The lines from the one on that starts so."""
+    return dropwhile(lambda line: not line.startswith(start), lines)
 
 
 def _functions(lines: Collection[str]) -> tuple[list[_Function], list[str]]:

@@ -18,10 +18,12 @@ from symgen.recursion.form import (
     Sweep,
     angle_of,
     as_function,
+    deepest,
     evaluate,
     evaluate_form,
     steps_of,
 )
+from symgen.recursion.looped import Looped
 
-__all__ = ["ANGLE", "CARRIED", "ENDED", "KEPT", "LAST", "LEFT", "TABLE", "WORK", "Angle", "End", "Form", "Kind", "Recursion",
-           "Sweep", "angle_of", "as_function", "check", "evaluate", "evaluate_form", "steps_of"]
+__all__ = ["ANGLE", "CARRIED", "ENDED", "KEPT", "LAST", "LEFT", "TABLE", "WORK", "Angle", "End", "Form", "Kind", "Looped",
+           "Recursion", "Sweep", "angle_of", "as_function", "check", "deepest", "evaluate", "evaluate_form", "steps_of"]

@@ -15,14 +15,14 @@ stands in for it is the sweep's `start`: a base at rest, and children of which t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from symgen.functions import USUAL, Convention
-from symgen.ir import COUNTED, POSITIONS, SELDOM, Numbers, Outline, Port, Program
+from symgen.ir import COUNTED, POSITIONS, SELDOM, Numbers, Port, Program
 from symgen.ir import evaluate as evaluate_program
+from symgen.recursion.looped import Looped
 
 TABLE, KEPT, CARRIED, ENDED = "table", "kept", "carried", "ended"
 """The names of a step's ports that are none of the function's, and that of what the last one of all takes."""
@@ -75,17 +75,13 @@ class End(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Recursion:
+class Recursion(Looped):
     """See the module docstring; `symgen.recursion.checking` states the rules.
 
-    `inputs` and `outputs` are the function's ports, without rows. Of link i `parents[i]` is its parent, which stands before it
-    (-1: the base), `of[i]` its class, and `tables[i]` its constants. `work` is how many numbers each link has in the work array.
+    Of link i `parents[i]` is its parent, which stands before it (-1: the base), `of[i]` its class, and `tables[i]` its constants.
+    `work` is how many numbers each link has in the work array.
     """
 
-    function: str
-    method: str
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
     kinds: tuple[Kind, ...]
     parents: tuple[int, ...]
     of: tuple[int, ...]
@@ -93,17 +89,10 @@ class Recursion:
     sweeps: tuple[Sweep, ...]
     work: int
     ends: tuple[End, ...] = ()
-    real: str = "double"
-    convention: Convention = USUAL
-    quaternions: tuple[int, ...] = ()
-    """Of each four elements of positions that are a unit quaternion, the first."""
     last: Program | None = None
     """What makes results, in the end, of ENDED."""
     each: tuple[tuple[str, int], ...] = ()
     """Of ports that are no numbers of joints, how many elements a link has; 0 of what is one for all of them."""
-    passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    rounds: int | None = field(default=None, compare=False)
-    """As of a Program: no loop is searched for fewer operations."""
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -170,22 +159,24 @@ class Recursion:
     def _roots(self) -> tuple[int, ...]:
         return tuple(i for i, parent in enumerate(self.parents) if parent < 0)
 
-    @property
-    def cost(self) -> int:
-        """mul + add + div of a call."""
-        ops = self.operations
-        return ops["mul"] + ops["add"] + ops["div"]
-
     @cached_property
     def depth(self) -> int:
         """Operations (neg apart) on the longest chain of dependencies."""
-        longest = max((max(one) for one in evaluate(self, _nothing(self), _DEPTHS, _deepened).values() if one), default=_Depth(0))
-        return longest.ops
+        return deepest(self.inputs, lambda arguments, numbers, run: evaluate(self, arguments, numbers, run))
+
+    def run(self, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
+        """`evaluate`."""
+        return evaluate(self, arguments, numbers)
 
     @property
-    def steps(self) -> tuple[str, ...]:
-        """The comments of all steps."""
-        return tuple(dict.fromkeys(text for step in steps_of(self) for text in step.steps))
+    def programs(self) -> tuple[Program, ...]:
+        """The steps, and what makes results in the end."""
+        return (*(step for sweep in self.sweeps for step in sweep.steps), *([self.last] if self.last else []))
+
+    @property
+    def constants(self) -> int:
+        """Numbers in the tables of links."""
+        return sum(map(len, self.tables))
 
     @property
     def length(self) -> int:
@@ -193,10 +184,9 @@ class Recursion:
         return sum(len(step.rows) for sweep in self.sweeps for step in sweep.steps)
 
     @property
-    def outline(self) -> Outline:
-        """What a caller needs to know of it. Its rows are those of all links."""
-        rows = sum(len(sweep.steps[own].rows) for sweep in self.sweeps for own in self.of)
-        return Outline(self.function, self.method, self.inputs, self.outputs, self.operations, rows, self.real, self.convention)
+    def rows_in_all(self) -> int:
+        """Rows that a call goes through."""
+        return sum(len(sweep.steps[own].rows) for sweep in self.sweeps for own in self.of)
 
     def __repr__(self) -> str:
         return (f"<symgen.Recursion {self.function} by {self.method}: {len(self)} links of {len(self.kinds)} "
@@ -212,15 +202,13 @@ class Recursion:
                        last=self.last and change(self.last))
 
 
-Form = Program | Recursion
+Form = Program | Looped
 """A function as rows for all links, or as sweeps along them."""
 
 
 def steps_of(form: Form) -> tuple[Program, ...]:
     """The Programs that hold its rows."""
-    if isinstance(form, Program):
-        return (form,)
-    return (*(step for sweep in form.sweeps for step in sweep.steps), *([form.last] if form.last else []))
+    return (form,) if isinstance(form, Program) else form.programs
 
 
 def as_function(step: Program, name: str) -> Program:
@@ -310,8 +298,8 @@ def _joined(start: list[Any], handed: Sequence[list[Any]], joins: Sequence[str])
 
 
 def evaluate_form(form: Form, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
-    """`evaluate` of a Program or a Recursion."""
-    return evaluate(form, arguments, numbers) if isinstance(form, Recursion) else evaluate_program(form, arguments, numbers)
+    """`evaluate` of either."""
+    return form.run(arguments, numbers) if isinstance(form, Looped) else evaluate_program(form, arguments, numbers)
 
 
 def _none(*_: Any) -> Any:
@@ -356,5 +344,7 @@ def _deepened(step: Program, own: Mapping[str, Sequence[_Depth]], _: Numbers) ->
     return {port.name: [_Depth(ops[r]) for r in port.rows] for port in step.outputs}
 
 
-def _nothing(recursion: Recursion) -> dict[str, list[Any]]:
-    return {port.name: [_Depth(0)] * port.size for port in recursion.inputs}
+def deepest(inputs: Sequence[Port], evaluated: Callable[..., Mapping[str, Sequence[_Depth]]]) -> int:
+    """Operations on the longest way to a result; `evaluated` runs all steps as it is told, over the numbers that it is given."""
+    found = evaluated({port.name: [_Depth(0)] * port.size for port in inputs}, _DEPTHS, _deepened)
+    return max((max(one) for one in found.values() if one), default=_Depth(0)).ops

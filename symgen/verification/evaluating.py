@@ -12,7 +12,7 @@ import numpy as np
 
 from symgen.ir import Numbers
 from symgen.reals import REALS
-from symgen.recursion import Form, Recursion, evaluate_form
+from symgen.recursion import Form, Looped, evaluate_form
 from symgen.reference.points import Point
 from symgen.reference.precision import Array, Scalars, atan2
 
@@ -37,7 +37,7 @@ def over(scalars: Scalars, program: Form) -> Runner:
     return run
 
 
-def in_decimals(digits: int, form: Recursion) -> Runner:
+def in_decimals(digits: int, form: Looped) -> Runner:
     """Loops as a function on stacks of states in numbers of `digits` decimal digits, a state at a time: of ten thousand links
     nothing is quicker here. What goes in and comes out are those of `symgen.reference.points`.
     """

@@ -18,7 +18,7 @@ from symgen.backends import printer
 from symgen.mechanism import Mechanism
 from symgen.options import TextOptions
 from symgen.reals import REALS
-from symgen.recursion import Recursion
+from symgen.recursion import Looped
 from symgen.reference.long import inverse_dynamics
 from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Motion
@@ -58,22 +58,22 @@ class LongTruth:
         self.rough = Motion(mechanism, FLOAT, frame=frame)
         self.results: dict[str, Mapping[str, Array]] = {}
 
-    def arguments(self, form: Recursion, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
+    def arguments(self, form: Looped, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """Those of a function at the states, (count, …) each."""
         given = self.states if source is None else source
         return {port.name: given[port.name] for port in form.inputs}
 
-    def exact(self, form: Recursion) -> Array:
+    def exact(self, form: Looped) -> Array:
         """What the loops give over numbers of many digits, of their first result."""
         return self.all_of(form)[form.outputs[0].name]
 
-    def all_of(self, form: Recursion) -> Mapping[str, Array]:
+    def all_of(self, form: Looped) -> Mapping[str, Array]:
         """Likewise of each."""
         if form.function not in self.results:
             self.results[form.function] = in_decimals(DIGITS, form)(self.arguments(form))
         return self.results[form.function]
 
-    def told(self, form: Recursion) -> dict[str, Array]:
+    def told(self, form: Looped) -> dict[str, Array]:
         """What the reference gives of one of WHOLES."""
         with self.scalars.working():
             return self.motion.evaluate(form.function, self.arguments(form))
@@ -92,14 +92,14 @@ class LongTruth:
         """Forces that hold it still."""
         return self.forces("still", self.states["still"])
 
-    def terms(self, form: Recursion, a: Array | None) -> Array:
+    def terms(self, form: Looped, a: Array | None) -> Array:
         """The sizes (count, NV) of the terms of a function's forces, or of those that accelerations are an answer to."""
         still = np.zeros_like(self.floats["v"])
         v = still if form.function in ("gravity_force", "mass_matrix_solve") else self.floats["v"]
         given = a if a is not None else self.floats["a"] if form.function == "inverse_dynamics" else still
         return sizes(self.rough, self.floats["q"], v, given)
 
-    def bounds(self, form: Recursion, text: TextOptions, more: int) -> list[float]:
+    def bounds(self, form: Looped, text: TextOptions, more: int) -> list[float]:
         """How far any entry of the C's answer may be off, at each state: of forces what round-off takes of their terms, of
         accelerations what so much, pushing this way and that way at random, changes them by.
         """
@@ -116,7 +116,7 @@ class LongTruth:
             found = [max(one, float(np.abs(row.astype(float)).max())) for one, row in zip(found, moved, strict=True)]
         return [PUSHES * one for one in found]
 
-    def bounds_of_wholes(self, form: Recursion, text: TextOptions, more: int) -> list[list[float]]:
+    def bounds_of_wholes(self, form: Looped, text: TextOptions, more: int) -> list[list[float]]:
         """Likewise of each result of one of WHOLES, at each state."""
         eps = REALS[form.real].eps * (_allowed(form, text) + more)
         return [[float(eps * self.wholes[port.name][state]) for port in form.outputs] for state in range(self.count)]
@@ -135,7 +135,7 @@ class LongTruth:
             return self.states["b"], self.forces("still", answer) - self.at_rest
 
 
-def check_long_algebra(form: Recursion, truth: LongTruth, label: str) -> Check:
+def check_long_algebra(form: Looped, truth: LongTruth, label: str) -> Check:
     """The largest error of a component, against the largest of what is to be."""
     if form.function in WHOLES:
         told = truth.told(form)
@@ -151,7 +151,7 @@ def check_long_algebra(form: Recursion, truth: LongTruth, label: str) -> Check:
     return Check("algebra", label, error, TOLERANCE, detail=f"{DIGITS} digits, {truth.count} states")
 
 
-def check_long_floating(form: Recursion, run: Runner, truth: LongTruth, label: str, text: TextOptions) -> Check:
+def check_long_floating(form: Looped, run: Runner, truth: LongTruth, label: str, text: TextOptions) -> Check:
     """The compiled loops in units of round-off of their terms; of what solves, those of the forces that it is an answer to."""
     eps = REALS[form.real].eps
     allowed = _allowed(form, text)
@@ -175,7 +175,7 @@ def check_long_floating(form: Recursion, run: Runner, truth: LongTruth, label: s
     return Check("floating", label, float(units.max()), allowed, " eps", f"{truth.count} states")
 
 
-def _floating_wholes(form: Recursion, answers: Mapping[str, Array], truth: LongTruth, label: str, allowed: float) -> Check:
+def _floating_wholes(form: Looped, answers: Mapping[str, Array], truth: LongTruth, label: str, allowed: float) -> Check:
     """Of results of links, of a frame or of all, against the largest that their terms may be."""
     worst = 0.0
     for name, answer in answers.items():
@@ -187,7 +187,7 @@ def _floating_wholes(form: Recursion, answers: Mapping[str, Array], truth: LongT
     return Check("floating", label, worst / REALS[form.real].eps, allowed, " eps", f"{truth.count} states")
 
 
-def _allowed(form: Recursion, text: TextOptions) -> float:
+def _allowed(form: Looped, text: TextOptions) -> float:
     """Units of round-off: one an operation on the longest way, one for constants, those of a sine."""
     return float(form.depth + 1 + printer().ulps[text.trig])
 

@@ -17,7 +17,7 @@ from symgen.functions import CLOSED, FUNCTIONS, PREPARING, Function
 from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS
-from symgen.recursion import Form, Recursion
+from symgen.recursion import Form, Looped
 from symgen.reference.precision import Array
 from symgen.verification.sizes import LEAST, largest
 from symgen.verification.truth import Truth
@@ -29,7 +29,7 @@ def bounds(program: Form, truth: Truth, text: TextOptions = PLAIN) -> dict[str, 
     For derivatives, what is made of parameters and what loops keep, whose closed states no real type holds: what has natural
     sizes of its own is measured against those, and nothing is given here.
     """
-    if isinstance(program, Recursion) or not _by_rows(program, truth):
+    if isinstance(program, Looped) or not _by_rows(program, truth):
         return {}
     key = (program.function, program.method, program.real, text.trig)
     if key not in truth.bounds or truth.bounds[key][0] is not program:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from symgen.backends import printer
 from symgen.backends._target import Target
-from symgen.ir import Bound
+from symgen.ir import Bound, Program
 from symgen.recursion import Form, Recursion
+from symgen.segmented import Segmented
 from symgen.verification.report import Check
 
 
@@ -18,13 +19,16 @@ def check_text(program: Form, text: str, label: str, target: Target, header: str
     `text` is NAME_<function>.c; `header` and `sincos`, when given, are NAME.h and NAME_sincos.h; `checked` and `seen` as
     `symgen.readback.rows.compare` has them. NAME_sincos.h is no Program: its words must be those that are printed now.
     """
-    from symgen.readback import looped
+    from symgen.readback import looped, segmented
     from symgen.readback.disguise import disguises, without_comments
     from symgen.readback.rows import compare
 
     if isinstance(program, Recursion):
         differences = looped.compare(program, text, header, seen)
+    elif isinstance(program, Segmented):
+        differences = segmented.compare(program, text, printer().source(program, target), target.name)
     else:
+        assert isinstance(program, Program)
         differences = compare(program, text, header, checked, seen)
     differences += [f"{target.sincos}: {sentence}" for sentence in disguises(sincos)]
     if sincos and without_comments(sincos).split() != without_comments(printer().sincos(program.real, target)).split():

@@ -28,7 +28,7 @@ from symgen.mechanism import Mechanism
 from symgen.options import AUTO, GPU, HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
 from symgen.programs import making
 from symgen.programs.making import Progress
-from symgen.recursion import Form, Recursion
+from symgen.recursion import Form, Looped
 from symgen.verification.adjusted import given
 from symgen.verification.algebra import check_algebra
 from symgen.verification.blocks import check_blocks
@@ -233,9 +233,9 @@ def verify_programs(
     )
 
 
-def _far(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, Recursion]:
+def _far(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, Looped]:
     """Those that the reference has no time for: loops over the links of a long robot."""
-    return {f: form for f, form in programs.items() if isinstance(form, Recursion) and len(mechanism.joints) > LONG}
+    return {f: form for f, form in programs.items() if isinstance(form, Looped) and len(mechanism.joints) > LONG}
 
 
 def _uncompiled(found: Check, compiled: bool) -> Check:

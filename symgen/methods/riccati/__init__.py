@@ -15,6 +15,7 @@ from symgen.methods.riccati.gradient import mass_matrix_log_determinant_gradient
 from symgen.methods.riccati.grasps import constrained_forward_dynamics, none_held
 from symgen.methods.riccati.operational import operational_inertia_inverse
 from symgen.methods.riccati.quantities import QUANTITIES
+from symgen.methods.riccati.segments import forward_dynamics
 
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (4.4)-(4.7), (4.16)-(4.22), (5.5)-(5.17)",
@@ -31,6 +32,7 @@ METHOD = Method(
         "fd2": Variant(functions={"forward_dynamics": fd1, "link_accelerations": link_accelerations}),     # (5.5)-(5.7)
         "fd3": Variant(functions={"forward_dynamics": fd3}),                                # (5.8)-(5.10)
         "fd4": Variant(functions={"forward_dynamics": fd4, "interbody_forces": interbody_forces}),         # (5.13)-(5.17)
+        "segments": Variant(functions={"forward_dynamics": forward_dynamics}, looped=True),        # (4.16), (5.4), (5.16), (5.17)
         "grasps": Variant(functions={"constrained_forward_dynamics": constrained_forward_dynamics,             # (G1)-(G6)
                                      "loop_solution": constrained_forward_dynamics}, refusal=none_held, asked=True),
     },

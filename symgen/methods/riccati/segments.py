@@ -27,6 +27,8 @@ from dataclasses import replace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia, Symmetric, Vector
+from symgen.errors import MethodRefusal
+from symgen.methods._factor import Results
 from symgen.methods.riccati.dynamics import biased_filter, biased_smoother, biases, velocities
 from symgen.methods.riccati.filter import carried_inward, riccati_sweep
 
@@ -43,6 +45,12 @@ WIDTHS = {"end": 63, "mark": 90, "axes": 6, "tip": 6}
 BEHIND = slice(90 - 63, 90)
 
 Rows = list[list[Scalar]]
+
+
+def forward_dynamics(linkage: Linkage) -> Results:
+    """None in rows: `symgen.looping.segmenting` folds the sweeps below."""
+    raise MethodRefusal(f"riccati:segments is loops over the links of one long chain, and '{linkage.model.name}' is asked for in "
+                        "rows; ask generate or symgen.compile for it, or take riccati")
 
 
 def turned(linkage: Linkage) -> tuple[list[Scalar], ...]:

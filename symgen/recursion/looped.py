@@ -1,0 +1,84 @@
+"""`Looped`: what a function is whose text has loops over links, told apart from a Program by those who take either."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from symgen.functions import USUAL, Convention
+from symgen.ir import Numbers, Outline, Port, Program
+
+
+@dataclass(frozen=True, repr=False)
+class Looped:
+    """A Recursion (`symgen.recursion.form`), or a Segmented (`symgen.segmented`).
+
+    `inputs` and `outputs` are the function's ports, without rows. `len` is the number of links.
+    """
+
+    function: str
+    method: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    real: str = field(default="double", kw_only=True)
+    convention: Convention = field(default=USUAL, kw_only=True)
+    quaternions: tuple[int, ...] = field(default=(), kw_only=True)
+    """Of each four elements of positions that are a unit quaternion, the first."""
+    passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False, kw_only=True)
+    rounds: int | None = field(default=None, compare=False, kw_only=True)
+    """As of a Program: no loop is searched for fewer operations."""
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The Programs that hold its rows."""
+        raise NotImplementedError
+
+    @property
+    def constants(self) -> int:
+        """Numbers in the tables of links."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """How many of each of `symgen.ir.COUNTED` a call takes."""
+        raise NotImplementedError
+
+    @property
+    def depth(self) -> int:
+        """Operations (neg apart) on the longest chain of dependencies."""
+        raise NotImplementedError
+
+    @property
+    def rows_in_all(self) -> int:
+        """Rows that a call goes through."""
+        raise NotImplementedError
+
+    @property
+    def at_once(self) -> int:
+        """How many links are gone through at the same time."""
+        return 1
+
+    def run(self, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
+        """Over any number type, as `symgen.ir.evaluate` runs rows."""
+        raise NotImplementedError
+
+    @property
+    def cost(self) -> int:
+        """mul + add + div of a call."""
+        ops = self.operations
+        return ops["mul"] + ops["add"] + ops["div"]
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The comments of all steps."""
+        return tuple(dict.fromkeys(text for step in self.programs for text in step.steps))
+
+    @property
+    def outline(self) -> Outline:
+        """What a caller needs to know of it."""
+        return Outline(self.function, self.method, self.inputs, self.outputs, self.operations, self.rows_in_all, self.real,
+                       self.convention)
