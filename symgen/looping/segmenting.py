@@ -182,7 +182,7 @@ class _Order:
             alpha, f = blocks.across_outward(home, self._given(home, self.parts), home.inputs[KEPT], before)
             return {CARRIED: alpha, START: self._starting([*before, *f], self.motion)}
 
-        return Across(False, _program(made, {ENDED: 90, KEPT: 27}), _program(made, {ENDED: 90, KEPT: 27, CARRIED: 6}), 3, 6)
+        return Across(False, _program(made, {ENDED: 90, KEPT: 69}), _program(made, {ENDED: 90, KEPT: 69, CARRIED: 6}), 3, 6)
 
     @staticmethod
     def _given(home: Derivation, places: Sequence[int]) -> list[Scalar]:

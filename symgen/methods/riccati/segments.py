@@ -12,7 +12,11 @@ were the robot's. Without f a segment hands on P A + z, (4.5), and so what is be
 
     f = w + K Zᵀ A,    K = (1 + P' Ω)⁻¹ P',    w = z' + K (a₀ − Ω z'),
 
-since (1 + P' Ω)⁻¹ = 1 − K Ω. What this segment and all beyond exert is then (P + Z K Zᵀ) A + z + Z w. P' is singular, since the
+since (1 + P' Ω)⁻¹ = 1 − K Ω. Ω f may be much larger than α, and so α is no difference of it, but solved for beside f:
+
+    α = c + U Zᵀ A,    U = (1 + Ω P')⁻¹,    c = U (a₀ − Ω z').
+
+What this segment and all beyond exert is then (P + Z K Zᵀ) A + z + Z w. P' is singular, since the
 next joint gives way, and Ω may be, in a plane. Outward A and f follow, and the smoother (5.17) runs with ν₀ − D⁻¹ E f.
 
 Angular velocities are known when those of the segments before are: in the axes of the last link ω = ω₀ + Rᵀ ω', where ω₀ is that
@@ -141,42 +145,42 @@ def across_turned(home: Derivation, ended: Sequence[Scalar], omega: Sequence[Sca
 
 def across_inward(home: Derivation, ended: Sequence[Scalar],
                   beyond: Sequence[Scalar] | None) -> tuple[list[Scalar], list[Scalar]]:
-    """(P, z) that a segment and all beyond hand on, and (K, w). `beyond` is (P', z') of what is beyond, none at the tip."""
+    """(P, z) that a segment and all beyond hand on, and (K, w, U, c). `beyond` is (P', z') of what is beyond, none at the tip."""
     zero = home.zero
     if beyond is None:
-        return [*ended[:27]], [zero] * 27
+        unit = [home.one if r == c else zero for r in SIX for c in SIX]
+        return [*ended[:27]], [*[zero] * 27, *unit, *ended[84:]]
     home.step("segment: the wrench on its last link")
     z, Z, a = ended[21:27], [ended[27 + 6*c:33 + 6*c] for c in SIX], ended[84:]
     P, Omega, there = full(ended[:21]), full(ended[63:84]), beyond[21:]
-    K = yielding(home, full(beyond[:21]), Omega)
-    rest = [a[r] - home.dot(Omega[r], there) for r in SIX]
-    w = [there[r] + home.dot(K[r], rest) for r in SIX]
+    K, U, w, c_0 = yielding(home, full(beyond[:21]), Omega, there, a)
     home.step("segment: what it and all beyond hand on")
     rows = [[column[r] for column in Z] for r in SIX]
     moved = [[home.dot(K[k], row) for k in SIX] for row in rows]                            # Z K
     handed = [P[r][c] + home.dot(moved[r], rows[c]) for r, c in UPPER]
     handed += [z[r] + home.dot([Z[c][r] for c in SIX], w) for r in SIX]
-    return handed, [*(K[r][c] for r, c in UPPER), *w]
+    return handed, [*(K[r][c] for r, c in UPPER), *w, *(x for row in U for x in row), *c_0]
 
 
 def across_outward(home: Derivation, ended: Sequence[Scalar], kept: Sequence[Scalar],
                    A: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
     """α of a segment's last link, and f; A is that of the link before its first one."""
     home.step("segment: acceleration of its last link")
-    Z, Omega, K = [ended[27 + 6*c:33 + 6*c] for c in SIX], full(ended[63:84]), full(kept[:21])
+    Z, K, U = [ended[27 + 6*c:33 + 6*c] for c in SIX], full(kept[:21]), [kept[27 + 6*r:33 + 6*r] for r in SIX]
     moved = [home.dot(Z_c, A) for Z_c in Z]
-    f = [kept[21 + r] + home.dot(K[r], moved) for r in SIX]
-    return [moved[r] + ended[84 + r] - home.dot(Omega[r], f) for r in SIX], f
+    return ([kept[63 + r] + home.dot(U[r], moved) for r in SIX], [kept[21 + r] + home.dot(K[r], moved) for r in SIX])
 
 
-def yielding(home: Derivation, P: Rows, Omega: Rows) -> Rows:
-    """K = (1 + P Ω)⁻¹ P, of which P and Ω may both be singular: the lower right block of the inverse of [[−P, 1], [1, Ω]].
+def yielding(home: Derivation, P: Rows, Omega: Rows, z: Sequence[Scalar], a: Sequence[Scalar],
+             ) -> tuple[Rows, Rows, list[Scalar], list[Scalar]]:
+    """(K, U, w, c) of -P α + f = z, α + Ω f = a + b: f = w + K b and α = c + U b, with K = (1 + P Ω)⁻¹ P, U = (1 + Ω P)⁻¹.
 
-    That is eliminated by pairs, a row of the upper half with its fellow of the lower one. The determinants of the first k pairs
-    are those of 1 + P Ω with the first k rows and columns of both, up to the sign, and so no less than 1.
+    P and Ω may both be singular. α is no difference of b and Ω f here, which may be much larger. The equations are eliminated by
+    pairs, a row of the upper half with its fellow of the lower one. The determinants of the first k pairs are those of 1 + P Ω
+    with the first k rows and columns of both, up to the sign, and so no less than 1.
     """
-    M = {(i, a, j, b): (-P[i][j], home.one if i == j else home.zero, home.one if i == j else home.zero, Omega[i][j])[2*a + b]
-         for i in SIX for j in range(i + 1) for a in (0, 1) for b in (0, 1)}
+    M = {(i, a_, j, b_): (-P[i][j], home.one if i == j else home.zero, home.one if i == j else home.zero, Omega[i][j])[2*a_ + b_]
+         for i in SIX for j in range(i + 1) for a_ in (0, 1) for b_ in (0, 1)}
     T, W = [], {}
     for k in SIX:
         p, q, s = M[k, 0, k, 0], M[k, 1, k, 0], M[k, 1, k, 1]
@@ -184,24 +188,27 @@ def yielding(home: Derivation, P: Rows, Omega: Rows) -> Rows:
         t = [[-(s * inverse), q * inverse], [q * inverse, -(p * inverse)]]
         T.append(t)
         for i in range(k + 1, 6):
-            for a in (0, 1):
-                for b in (0, 1):
-                    W[i, a, k, b] = M[i, a, k, 0] * t[0][b] + M[i, a, k, 1] * t[1][b]
+            for a_ in (0, 1):
+                for b_ in (0, 1):
+                    W[i, a_, k, b_] = M[i, a_, k, 0] * t[0][b_] + M[i, a_, k, 1] * t[1][b_]
         for i in range(k + 1, 6):
             for j in range(k + 1, i + 1):
-                for a in (0, 1):
-                    for b in (0, 1) if j < i else range(a + 1):
-                        M[i, a, j, b] = M[i, a, j, b] - (W[i, a, k, 0] * M[j, b, k, 0] + W[i, a, k, 1] * M[j, b, k, 1])
-    below = []
-    for c in SIX:   # what is left of the column of f(c), pair by pair
-        y = [[home.zero, home.one if i == c else home.zero] for i in SIX]
-        for k in range(c, 6):
+                for a_ in (0, 1):
+                    for b_ in (0, 1) if j < i else range(a_ + 1):
+                        M[i, a_, j, b_] = M[i, a_, j, b_] - (W[i, a_, k, 0] * M[j, b_, k, 0] + W[i, a_, k, 1] * M[j, b_, k, 1])
+
+    def solved(pairs: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+        y = [list(pair) for pair in pairs]
+        for k in SIX:
             for i in range(k + 1, 6):
-                y[i] = [y[i][a] - (W[i, a, k, 0] * y[k][0] + W[i, a, k, 1] * y[k][1]) for a in (0, 1)]
-        below.append(y)
-    found = [[home.zero] * 6 for _ in SIX]
-    for c in SIX:
-        turned = [[t[0][0] * x + t[0][1] * y, t[1][0] * x + t[1][1] * y] for t, (x, y) in zip(T, below[c], strict=True)]
-        for r in range(c + 1):
-            found[r][c] = found[c][r] = home.dot([x for pair in turned for x in pair], [x for pair in below[r] for x in pair])
-    return found
+                y[i] = [y[i][a_] - (W[i, a_, k, 0] * y[k][0] + W[i, a_, k, 1] * y[k][1]) for a_ in (0, 1)]
+        x = [[t[0][0] * u + t[0][1] * v, t[1][0] * u + t[1][1] * v] for t, (u, v) in zip(T, y, strict=True)]
+        for k in reversed(SIX):
+            for i in range(k + 1, 6):
+                x[k] = [x[k][b_] - (W[i, 0, k, b_] * x[i][0] + W[i, 1, k, b_] * x[i][1]) for b_ in (0, 1)]
+        return x
+
+    columns = [solved([[home.zero, home.one if i == c else home.zero] for i in SIX]) for c in SIX]
+    known = solved([[x, y] for x, y in zip(z, a, strict=True)])
+    return ([[columns[max(r, c)][min(r, c)][1] for c in SIX] for r in SIX], [[columns[c][r][0] for c in SIX] for r in SIX],
+            [f for _, f in known], [alpha for alpha, _ in known])
