@@ -19,6 +19,7 @@ from symgen.description.loading import load
 from symgen.errors import RequestError
 from symgen.measuring import bench
 from symgen.measuring.bench import STATES
+from symgen.reference import planar_chain
 from symgen.reference.mechanics import Reference
 from symgen.reproduce import (
     _polymer,
@@ -28,6 +29,7 @@ from symgen.reproduce import (
     fixman_determinant,
     fixman_potential,
     lee_chirikjian_fig2,
+    long_polymers,
     rodriguez_filter,
     saha_counts,
 )
@@ -42,6 +44,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "lee-chirikjian-fig2": {"links": (1, 2, 4)},
     "fixman-determinant": {"links": (2, 4, 8)},
     "fixman-potential": {"up_to": (60, 120, 180), "bonds": (2,), "chains": 200, "rounds": 3, "forgotten": 1},
+    "long-polymers": {"links": (40,)},
     "rodriguez-filter": {"samples": (50, 200)},
     "closed-chains": {"robots": ("four_bar",), "steps": 50},
 }
@@ -191,6 +194,31 @@ def test_the_committed_densities_are_those_of_their_laws_and_not_of_the_other() 
         assert size["law"] < 1.5, n
         assert size["flat"] < 1.5, n
         assert size["other"] > 5, n
+
+
+def test_the_continuants_are_what_is_dense() -> None:
+    """Both ways for ln det M and its gradient; the pivots of a long chain keep their digits."""
+    q, b = np.random.default_rng(4).uniform(-3, 3, (2, 9))
+    M, step = mass(q[None])[0], 1e-6
+    assert planar_chain.solution(q, b) == pytest.approx(np.linalg.solve(M, b), abs=1e-11)
+    assert planar_chain.log_determinant(q) == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-12)
+    slopes = [(planar_chain.log_determinant(q + step*unit) - planar_chain.log_determinant(q - step*unit))/(2*step)
+              for unit in np.eye(9)]
+    assert planar_chain.gradient(q) == pytest.approx(slopes, abs=1e-8)
+
+
+def test_long_polymers_keep_their_digits_and_take_what_they_take_a_link() -> None:
+    """A link of a hundred thousand takes at most 1.3 times a link of a thousand, but in segments, whose rows leave the cache; and
+    no answer has lost more than a digit.
+    """
+    columns, rows = read((PAGES / "long-polymers.csv").read_text(encoding="utf-8"))
+    seen = {name: [float(row[k]) for row in rows] for k, name in enumerate(columns)}
+    assert tuple(map(int, seen["links"])) == long_polymers.LINKS
+    for name, values in seen.items():
+        if name.endswith("_error"):
+            assert max(values) < 1e-14, name
+        if name.endswith("_ns") and name != "segments_ns":
+            assert values[-1] < 1.3*values[1], name
 
 
 def test_a_crossing_is_found_between_two_sizes() -> None:
