@@ -164,6 +164,21 @@ def test_wrenches_summed_part_by_part_are_what_jacobians_give(name: str) -> None
     assert (np.abs(wanted.astype(float)) <= terms * (1 + 1e-9)).all()
 
 
+@pytest.mark.parametrize("method", ["riccati", "riccati:segments"])
+def test_the_self_test_of_a_long_chain_judges_accelerations(method: str, tmp_path: Path) -> None:
+    """What bounds their round-off says nothing of so long a chain; a digit of the table changed is seen all the same."""
+    out = tmp_path / "chain"
+    symgen.generate("planar_point_mass:300", out, [f"forward_dynamics={method}"], name="chain", form="looped")
+    assert selftest(out).stdout.endswith("1 passed, 0 failed\n")
+    text = out / "chain_forward_dynamics.c"
+    before = text.read_text()
+    table, start = before.index("_table"), re.compile(r"\b1\.0\b")
+    place = start.search(before, table)
+    assert place is not None
+    text.write_text(f"{before[:place.start()]}1.00000001{before[place.end():]}")
+    assert selftest(out).stdout.endswith("0 passed, 1 failed\n")
+
+
 @pytest.mark.parametrize("kind", ["chain", "tree"])
 def test_loops_of_long_robots_are_verified(kind: str) -> None:
     mechanism = long(LONG + 10, kind)
