@@ -64,7 +64,10 @@ def segments(mechanism: Mechanism, function: str, options: ProgramOptions) -> Se
     name = segmenting.METHOD
     if function != segmenting.FUNCTION:
         raise ArgumentError(f"method '{name}' does not compute {function}; it computes {segmenting.FUNCTION}")
-    why = "unless as loops; leave out --form unrolled" if options.form == UNROLLED else _not_looped(mechanism, function, options)
+    if options.form == UNROLLED:
+        raise OutOfReach(f"{function} by {name} is loops over links, and rows are asked for; take riccati, or leave out --form "
+                         "unrolled")
+    why = _not_looped(mechanism, function, options)
     if why is not None:
         raise OutOfReach(f"{function} of '{mechanism.name}' is not cut into segments {why}")
     lanes = BYTES // REALS[options.real].size
