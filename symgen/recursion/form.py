@@ -18,9 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import repeat
 from typing import Any, NamedTuple
 
-from symgen.ir import COUNTED, POSITIONS, SELDOM, Numbers, Port, Program
+from symgen.ir import COUNTED, POSITIONS, SELDOM, Numbers, Port, Program, Row
 from symgen.ir import evaluate as evaluate_program
 from symgen.recursion.looped import Looped
 
@@ -330,21 +331,36 @@ class _Depth:
 _DEPTHS = Numbers(lambda _: _Depth(0), *[_none] * 5)
 
 
-def _deepened(step: Program, own: Mapping[str, Sequence[_Depth]], _: Numbers) -> dict[str, list[_Depth]]:
-    """A step, over whole numbers."""
-    names, ops = [port.name for port in step.inputs], []
-    for op, args, value, *_rest in step.rows:
-        if op == "input":
-            ops.append(own[names[value[0]]][value[1]].ops)
-        elif len(args) == 2:
-            a, b = ops[args[0]], ops[args[1]]
-            ops.append(1 + (a if a > b else b))
-        else:
-            ops.append(ops[args[0]] + (op != "neg") if args else 0)
-    return {port.name: [_Depth(ops[r]) for r in port.rows] for port in step.outputs}
+class _Deepening:
+    """Steps over whole numbers. What each does is found out once: of every row its port and element, or the rows it takes, and
+    what that adds.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Program, list[tuple[str, int, int, int]]]] = {}
+
+    def __call__(self, step: Program, own: Mapping[str, Sequence[_Depth]], _: Numbers) -> dict[str, list[_Depth]]:
+        if id(step) not in self.known:
+            self.known[id(step)] = (step, [*map(_taken, step.rows, repeat([port.name for port in step.inputs]))])
+        ops: list[int] = []
+        for name, first, second, more in self.known[id(step)][1]:
+            if name:
+                ops.append(own[name][first].ops)
+            elif first < 0:
+                ops.append(0)
+            else:
+                a, b = ops[first], ops[second]
+                ops.append(more + (a if a > b else b))
+        return {port.name: [_Depth(ops[r]) for r in port.rows] for port in step.outputs}
+
+
+def _taken(row: Row, names: Sequence[str]) -> tuple[str, int, int, int]:
+    if row.op == "input":
+        return names[row.value[0]], row.value[1], 0, 0
+    return ("", row.args[0], row.args[-1], int(row.op != "neg")) if row.args else ("", -1, -1, 0)
 
 
 def deepest(inputs: Sequence[Port], evaluated: Callable[..., Mapping[str, Sequence[_Depth]]]) -> int:
     """Operations on the longest way to a result; `evaluated` runs all steps as it is told, over the numbers that it is given."""
-    found = evaluated({port.name: [_Depth(0)] * port.size for port in inputs}, _DEPTHS, _deepened)
+    found = evaluated({port.name: [_Depth(0)] * port.size for port in inputs}, _DEPTHS, _Deepening())
     return max((max(one) for one in found.values() if one), default=_Depth(0)).ops

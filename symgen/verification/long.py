@@ -55,8 +55,12 @@ class LongTruth:
             self.states = {name: self.scalars.array(drawn[name]) for name in self.floats}   # a quaternion exactly of length 1
             self.states["still"] = 0 * self.states["v"]
         self.frame = frame
-        self.motion = Reference(mechanism, self.scalars, frame=frame)
         self.results: dict[str, Mapping[str, Array]] = {}
+
+    @cached_property
+    def motion(self) -> Reference:
+        """The reference in numbers of many digits."""
+        return Reference(self.mechanism, self.scalars, frame=self.frame)
 
     @cached_property
     def rough(self) -> Motion:
