@@ -10,6 +10,9 @@ from fractions import Fraction
 
 from symgen.errors import RequestError
 
+VECTOR = 64
+"""Bytes of the longest vector that processors have."""
+
 
 @dataclass(frozen=True)
 class Real:
@@ -29,6 +32,11 @@ class Real:
     suffix: str
     infinity: str
     spoilt: str
+
+    @property
+    def lanes(self) -> int:
+        """How many of them the longest vector of processors holds."""
+        return VECTOR // self.size
 
     @property
     def eps(self) -> float:

@@ -41,6 +41,7 @@ def main(words: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(words)
     try:
         architecture = gpu()
+        nvcc()
     except CudaMissing as missing:
         print(f"cuda_peers: {missing}", file=sys.stderr)
         return 2
@@ -118,7 +119,11 @@ def _best(device: Device, call: Callable[[], None], count: int) -> float:
 
 def _grid(robot: str, real: str, architecture: str) -> Device:
     """GRiD's code for the robot, compiled by nvcc as its own documentation does."""
-    place = Path(tempfile.mkdtemp())
+    with tempfile.TemporaryDirectory() as folder:
+        return _built_by_grid(robot, real, architecture, Path(folder))
+
+
+def _built_by_grid(robot: str, real: str, architecture: str, place: Path) -> Device:
     assert cli.main(["convert", robot, "-o", str(place / "robot.urdf"), "-q"]) == 0
     asked = "inverse_dynamics,forward_dynamics,crba,forward_dynamics_gradient"
     for command in ((sys.executable, "-c", "from grid_codegen.cli import main; main()", "robot.urdf", "-o", "grid.cuh",
@@ -127,7 +132,7 @@ def _grid(robot: str, real: str, architecture: str) -> Device:
                      "-include", "grid.cuh", HERE / "grid_states.cu", HERE / "cuda_host.cu", "-o", "grid.so")):
         done = subprocess.run([*map(str, command)], cwd=place, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-    return Device(place / "grid.so")
+    return Device(place / "grid.so")   # stays mapped after the folder is deleted
 
 
 def by_mjx(robot: str, real: str, given: States, architecture: str) -> list[float]:
@@ -136,6 +141,8 @@ def by_mjx(robot: str, real: str, given: States, architecture: str) -> list[floa
     from mujoco import mjx
 
     jax: Any = importlib.import_module("jax")
+    if jax.default_backend() != "gpu":
+        raise ImportError("JAX has no GPU here")
 
     jax.config.update("jax_enable_x64", real == "double")
     with tempfile.TemporaryDirectory() as place:

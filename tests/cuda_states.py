@@ -69,7 +69,7 @@ def table(robot: str, real: str, built: Callable[[Path], Device], exact: bool = 
 
 
 def timed(device: Device, solver: Any, robot: str, function: str, real: str, count: int, exact: bool) -> float:
-    """Nanoseconds a state of the quickest launch, after its first results were compared with the solver's."""
+    """Nanoseconds a state of the quickest launch, whose first results are compared with the solver's."""
     program = symgen.program(robot, function, real=real)
     kind = np.dtype(REALS[real].numpy)
     sizes = [port.size for port in (*program.inputs, *program.outputs)]

@@ -27,7 +27,7 @@ from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions, TextOptions
 from symgen.programs import making
 from symgen.verification.device import check_device
-from tests import cuda_states
+from tests import cuda_peers, cuda_states
 from tests.cuda_tools import ONE_ROUNDING, CudaMissing, Device, compiled, gpu, nvcc, on_cpu, on_gpu
 from tests.robots_for_tests import random_mechanism
 from tests.test_folder import cmake
@@ -419,7 +419,10 @@ def test_the_bench_times_and_compares(monkeypatch: pytest.MonkeyPatch) -> None:
         cuda_states.table("scara", "double", spoilt)
 
 
-def test_the_bench_refuses_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("bench", [cuda_states, cuda_peers])
+def test_the_benches_refuse_where_there_is_no_gpu(bench: Any, monkeypatch: pytest.MonkeyPatch,
+                                                  capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PATH", "")
-    assert cuda_states.main([]) == 2
-    assert capsys.readouterr().err == "cuda_states: no GPU at hand: running was skipped\n"
+    assert bench.main([]) == 2
+    name = bench.__name__.rpartition(".")[2]
+    assert capsys.readouterr().err == f"{name}: no GPU at hand: running was skipped\n"

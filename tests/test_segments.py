@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -20,6 +21,7 @@ from symgen.errors import ArgumentError, OutOfReach, ProgramError, RequestError
 from symgen.ir import Program
 from symgen.looping import recursion
 from symgen.looping.segmenting import segmented
+from symgen.programs import forms
 from symgen.readback import segmented as segmented_text
 from symgen.recursion import Recursion, Sweep
 from symgen.recursion import evaluate as run
@@ -27,6 +29,7 @@ from symgen.segmented import Across, Segmented, check, evaluate
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import flat_chain, random_mechanism
 from tests.segments import aimed, built, call, state_of, written
+from tests.test_folder import cmake
 from tests.test_looping import NUMBERS
 
 ROBOTS = {n: random_mechanism(n, 1) for n in (17, 64, 100)} | {33: flat_chain(33)}
@@ -169,6 +172,18 @@ def test_the_text_is_read_back() -> None:
     assert len(segmented_text.compare(other, text, text, "arm")) >= len(adding) > 3
 
 
+def test_a_slip_in_the_header_is_seen() -> None:
+    one = parted(100, 8)
+    text, header = printed(one, "libm"), c99.headers({one.function: one}, aimed(one, "libm"))["arm.h"]
+    assert segmented_text.compare(one, text, text, "arm", header) == []
+    size = f"#define arm_WORK {c99.work(one)}"
+    assert size in header
+    for slipped in (header.replace(size, f"#define arm_WORK {c99.work(one) - 1}"), header.replace(size, ""),
+                    header.replace(size, f"{size}\n#define tau v"), header.replace("#define arm_NV 100", "#define arm_NV 99")):
+        assert slipped != header
+        assert segmented_text.compare(one, text, text, "arm", slipped)
+
+
 @pytest.mark.parametrize("slip", SLIPS)
 def test_a_slip_in_the_text_is_seen(slip: str) -> None:
     one, (old, new) = parted(100, 8), SLIPS[slip]
@@ -177,13 +192,21 @@ def test_a_slip_in_the_text_is_seen(slip: str) -> None:
     assert segmented_text.compare(one, text.replace(old, new, 1), text, "arm")
 
 
-def test_generate_gives_it_and_verify_judges_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_generate_gives_it_and_verify_judges_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a chain in two groups, as longer ones have them; CMake's own way to OpenMP passes the self-test too."""
+    monkeypatch.setattr(forms, "GROUP", 32)
     chain, folder = tmp_path / "chain.toml", tmp_path / "chain"
-    symgen.convert(random_mechanism(40, 1), chain)
+    symgen.convert(random_mechanism(64, 1), chain)
     manifest = symgen.generate(chain, folder, ["forward_dynamics=riccati:segments"], name="chain")
     assert manifest["functions"]["forward_dynamics"]["method"] == "riccati:segments"
     assert "forward_dynamics=riccati:segments" in manifest["command"]
-    assert "cuts the chain into 8 segments" in (folder / "README.md").read_text()
+    assert "cuts the chain into 16 segments" in (folder / "README.md").read_text()
+    cmake("-S", folder, "-B", tmp_path / "build", "-Dchain_OPENMP=ON")
+    cmake("--build", tmp_path / "build")
+    ran = subprocess.run([tmp_path / "build" / "chain_selftest"], capture_output=True, text=True, check=True)
+    assert ran.stdout.endswith("1 passed, 0 failed\n")
+    assert "-fopenmp" in (tmp_path / "build" / "CMakeFiles" / "chain.dir" / "flags.make").read_text()
     assert cli.main(["verify", str(folder)]) == 0
     text = (folder / "chain_forward_dynamics.c").read_text()
     (folder / "chain_forward_dynamics.c").write_text(text.replace("places[lane] + row", "places[lane] + 0*row", 1))

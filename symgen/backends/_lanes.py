@@ -22,15 +22,13 @@ from symgen.backends._writer import Turn, Writer, live_rows
 from symgen.ir import Bound, Program
 from symgen.reals import REALS
 
-BYTES = 64
-"""Of a block's row: the longest vector that processors have."""
 LANE = "lane"
 _C = replace(C, element=f"{{array}}[{{index}}][{LANE}]")
 
 
 def lanes(real: str) -> int:
     """States of a block."""
-    return BYTES // REALS[real].size
+    return REALS[real].lanes
 
 
 def function(program: Program, target: Target, names: Mapping[str, str], calls: Mapping[str, str],

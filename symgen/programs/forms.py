@@ -17,8 +17,6 @@ from symgen.reals import REALS
 from symgen.recursion import Form, Recursion
 from symgen.segmented import Segmented
 
-BYTES = 64
-"""Of a vector with a lane a segment: the longest that processors have."""
 GROUP, MOST = 1024, 8
 """Links of a group of segments, and how many groups there are at most. What a group keeps of so many stays near the processor."""
 SHORT = 60
@@ -70,8 +68,7 @@ def segments(mechanism: Mechanism, function: str, options: ProgramOptions) -> Se
     why = _not_looped(mechanism, function, options)
     if why is not None:
         raise OutOfReach(f"{function} of '{mechanism.name}' is not cut into segments {why}")
-    lanes = BYTES // REALS[options.real].size
-    found = _segmented(mechanism, lanes * max(1, min(MOST, mechanism.nv // GROUP)))
+    found = _segmented(mechanism, REALS[options.real].lanes * max(1, min(MOST, mechanism.nv // GROUP)))
     if isinstance(found, str):
         raise OutOfReach(found)
     return found.in_real(options.real)

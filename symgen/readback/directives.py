@@ -54,6 +54,12 @@ def together(text: str, name: str) -> int:
     return int(found[1]) if found else 0
 
 
+def work(header: str, name: str) -> int | None:
+    """Numbers that the header says the caller's array has; None where it does not say."""
+    told = re.search(rf"^#define {name}_{WORK.upper()} (\d+)\b", header, re.MULTILINE)
+    return told and int(told[1])
+
+
 def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
     """The header's macros are the sizes, the statuses of checked functions and, with trig macros, sine and cosine, no more."""
     hidden = [f"the header's {sentence}" for sentence in disguises(header)]

@@ -190,11 +190,10 @@ class _Reader:
 
     def _work(self, size: str) -> int:
         """Numbers of the array that the caller provides; where that is not known, as many as may be needed."""
-        told = re.search(rf"^#define {self.name}_{WORK.upper()} (\d+)\b", self.header, re.MULTILINE)
         if INDEX.fullmatch(size):
             return int(size)
-        if told:
-            return int(told[1])
+        if (told := directives.work(self.header, self.name)) is not None:
+            return told
         widest = max((len(sweep.start) for sweep in self.recursion.sweeps), default=0)
         return (len(self.recursion) + 1) * (self.recursion.work + widest)
 

@@ -6,9 +6,11 @@ function. Everything else, the loops, the table and the places in memory, must b
 
 from __future__ import annotations
 
+import re
+
 from symgen.errors import ProgramError
 from symgen.ir import Program
-from symgen.readback.directives import AS_WRITTEN
+from symgen.readback.directives import AS_WRITTEN, macros, work
 from symgen.readback.disguise import disguises, without_comments
 from symgen.readback.lanes import step
 from symgen.readback.rows import compare as compare_rows
@@ -23,9 +25,13 @@ _TEXT = f"""#include <math.h>
 """
 
 
-def compare(one: Segmented, text: str, printed: str, name: str) -> list[str]:
-    """What keeps the C from being the Segmented; [] when it is. `printed` is what symgen prints now, `name` that of the robot."""
-    found = disguises(text.replace(_CLONES, "", 1))
+def compare(one: Segmented, text: str, printed: str, name: str, header: str = "") -> list[str]:
+    """What keeps the C from being the Segmented; [] when it is.
+
+    `printed` is what symgen prints now, `name` that of the robot, and `header`, if given, NAME.h.
+    """
+    found = _of_the_header(one, header, printed, name) if header else []
+    found += disguises(text.replace(_CLONES, "", 1))
     if without_comments(text).split() != without_comments(printed).split():
         found.append("the text is not what symgen prints")
     for s, stage in enumerate(one.stages, 1):
@@ -34,6 +40,14 @@ def compare(one: Segmented, text: str, printed: str, name: str) -> list[str]:
         else:
             for which, across in (("first", stage.opening), ("other", stage.step)):
                 found += _of_a_segment(as_function(across, f"{one.function}_{s}_{which}"), text, name)
+    return found
+
+
+def _of_the_header(one: Segmented, header: str, printed: str, name: str) -> list[str]:
+    found = macros(one, header, name, False)
+    needed = int(re.findall(r"numbers\[(\d+)\]\)$", printed, re.MULTILINE)[-1])
+    if (work(header, name) or 0) < needed:
+        found.append(f"the header's array for the function's work has fewer than {needed} numbers")
     return found
 
 

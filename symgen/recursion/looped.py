@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ from symgen.ir import Numbers, Outline, Port, Program
 
 
 @dataclass(frozen=True, repr=False)
-class Looped:
+class Looped(ABC):
     """A Recursion (`symgen.recursion.form`), or a Segmented (`symgen.segmented`).
 
     `inputs` and `outputs` are the function's ports, without rows. `len` is the number of links.
@@ -30,41 +31,42 @@ class Looped:
     """As of a Program: no loop is searched for fewer operations."""
 
     @property
+    @abstractmethod
     def programs(self) -> tuple[Program, ...]:
         """The Programs that hold its rows."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def constants(self) -> int:
         """Numbers in the tables of links."""
-        raise NotImplementedError
 
+    @abstractmethod
     def __len__(self) -> int:
-        raise NotImplementedError
+        """Links."""
 
     @property
+    @abstractmethod
     def operations(self) -> dict[str, int]:
         """How many of each of `symgen.ir.COUNTED` a call takes."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def depth(self) -> int:
         """Operations (neg apart) on the longest chain of dependencies."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def rows_in_all(self) -> int:
         """Rows that a call goes through."""
-        raise NotImplementedError
 
     @property
     def at_once(self) -> int:
         """How many links are gone through at the same time."""
         return 1
 
+    @abstractmethod
     def run(self, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
         """Over any number type, as `symgen.ir.evaluate` runs rows."""
-        raise NotImplementedError
 
     @property
     def cost(self) -> int:

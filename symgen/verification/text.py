@@ -26,7 +26,7 @@ def check_text(program: Form, text: str, label: str, target: Target, header: str
     if isinstance(program, Recursion):
         differences = looped.compare(program, text, header, seen)
     elif isinstance(program, Segmented):
-        differences = segmented.compare(program, text, printer().source(program, target), target.name)
+        differences = segmented.compare(program, text, printer().source(program, target), target.name, header)
     else:
         assert isinstance(program, Program)
         differences = compare(program, text, header, checked, seen)
