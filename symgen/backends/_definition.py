@@ -14,6 +14,7 @@ from symgen.backends._writer import CALLED, Turn, Writer, live_rows
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, Array, Sizes
 from symgen.ir import Bound, Outline, Port, Program
+from symgen.levelled import Levelled
 from symgen.reals import REALS
 from symgen.recursion import WORK, Form, Recursion, steps_of
 from symgen.segmented import Segmented
@@ -36,7 +37,7 @@ def parameters(program: Form | Outline, target: Target) -> dict[str, str]:
 
 def turns(program: Form, target: Target) -> bool:
     """Whether a function includes NAME_sincos.h."""
-    if isinstance(program, Segmented):   # sines of all lanes at once, or each by itself
+    if isinstance(program, Segmented | Levelled):   # sines of all lanes at once, or each by itself
         return target.text.trig in ("auto", "inline") and program.operations["sin"] > 0
     if isinstance(program, Recursion):
         return any(turns(step, target) for step in steps_of(program)) or any(

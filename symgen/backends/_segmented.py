@@ -10,14 +10,13 @@ As many segments as there are lanes are a group; groups are swept at the same ti
 
 from __future__ import annotations
 
-import textwrap
 from itertools import groupby
 from typing import Any
 
 from symgen.backends import _definition, _lanes, _looped, render
-from symgen.backends._c_text import WIDTH, C
-from symgen.backends._definition import calls, parameters
-from symgen.backends._ports import operations_text
+from symgen.backends._c_text import C
+from symgen.backends._definition import calls
+from symgen.backends._lane_steps import braced, lane_step, row_of, wrapped
 from symgen.backends._target import Target
 from symgen.errors import RequestError
 from symgen.ir import Program
@@ -65,15 +64,15 @@ def source(one: Segmented, target: Target) -> str:
     real = REALS[one.real]
     firsts = [one.links(g)[0] - (0 < one.ragged <= g) for g in range(one.segments)]   # of the first row
     groups = [firsts[at:at + lanes] for at in range(0, one.segments, lanes)]
-    table = ["{" + ", ".join(_braced([C.literal(one.tables[first + r][c], real) for first in group])
+    table = ["{" + ", ".join(braced([C.literal(one.tables[first + r][c], real) for first in group])
                              for c in range(one.kind.width)) + "}" for group in groups for r in range(one.longest)]
     known = calls(one.real, target)
     inputs, outputs = ([port.name for port in ports] for ports in (one.inputs, one.outputs))
     return render("c99", "segmented.c.j2", **target.context, symbol=symbol, real=one.real, lanes=lanes,
                   method=C.comment(one.method), last_row=one.longest - 1, arrays=[*inputs, *outputs],
                   count=len(one), longest=one.longest, ragged=one.ragged, width=one.kind.width, work=one.work, doubles=work(one),
-                  table=["\n     ".join(textwrap.wrap(line, WIDTH - 5, break_long_words=False)) for line in table],
-                  places=_braced(list(map(str, firsts))), steps=steps,
+                  table=wrapped(table),
+                  places=braced(list(map(str, firsts))), steps=steps,
                   functions=functions, regions=regions, segments=one.segments, groups=len(groups),
                   last_segment=one.segments - 1, rows=len(groups)*one.longest, of_group=one.longest*one.work*lanes,
                   parameters=[*(f"const {one.real} {name}[{len(one)}]" for name in inputs),
@@ -98,10 +97,6 @@ def _placed(one: Segmented, stages: list[dict[str, Any]], lanes: int) -> None:
             stage["takes"], stage["gives"] = stages[stage["takes"]], stages[stage["gives"]] if stage["starts"] else None
 
 
-def _braced(items: list[str]) -> str:
-    return "{" + ", ".join(items) + "}"
-
-
 def _literals(one: Segmented, values: Any) -> list[str]:
     return [C.literal(x, REALS[one.real]) for x in values]
 
@@ -109,31 +104,15 @@ def _literals(one: Segmented, values: Any) -> list[str]:
 def _swept(one: Segmented, s: int, sweep: Sweep, target: Target, steps: list[dict[str, Any]]) -> dict[str, Any]:
     """The loop of a sweep; its step joins the others."""
     step = as_function(sweep.steps[0], f"{one.function}_{s + 1}")
-    names = parameters(step, target)
-    alone = target.text.trig == "inline"
-    turn = _definition.turn_of(step, target) if alone else None
-    taken = _definition.macros(target) | {target.symbol(step.function), *names.values(), *(turn or ())}
-    early = [] if alone else _definition.early(step)
-    found = _lanes.function(step, target, names, calls(one.real, target), early, turn, taken, {}, None)
-    found |= {"symbol": target.symbol(step.function), "own_loop": target.text.trig == "auto" and len(early) > 0,
-              "own_sines": turn is not None or (target.text.trig == "auto" and len(early) > 0),
-              "told": f"{'inward' if sweep.inward else 'outward'}: {operations_text(step)}"}
-    for array, port in zip(found["parameters"], (*step.inputs, *step.outputs), strict=True):
-        array["qualifier"] = "const " if port.name == TABLE else ""
-    steps.append(found)
+    steps.append(lane_step(step, target, "inward" if sweep.inward else "outward"))
     stored = [port.name for port in step.outputs if port.name in {p.name for p in one.outputs}]
     loaded = [port.name for port in step.inputs if port.name in {p.name for p in one.inputs}]
-    given = {TABLE: f"{target.symbol(one.function)}_table[first + row]", KEPT: f"&work[{_row(one.work)}]",
-             LEFT[KEPT]: f"&work[{_row(one.work, sweep.first[0])}]", CARRIED: "before", LEFT[CARRIED]: "behind"}
+    given = {TABLE: f"{target.symbol(one.function)}_table[first + row]", KEPT: f"&work[{row_of(one.work)}]",
+             LEFT[KEPT]: f"&work[{row_of(one.work, sweep.first[0])}]", CARRIED: "before", LEFT[CARRIED]: "behind"}
     called = ", ".join(given.get(port.name, f"own_{port.name}") for port in (*step.inputs, *step.outputs))
     started = any(isinstance(stage, Across) and stage.gives == s for stage in one.stages)
     return {"way": False, "number": s + 1, "inward": sweep.inward, "size": len(sweep.start), "loads": loaded, "stores": stored,
             "start": [] if started else _literals(one, sweep.start), "call": f"{target.symbol(step.function)}({called});"}
-
-
-def _row(size: int, more: int = 0) -> str:
-    product = "row" if size == 1 else f"{size}*row"
-    return f"({product}) + {more}" if more else product
 
 
 def _across(one: Segmented, s: int, way: Across, target: Target, functions: list[str]) -> dict[str, Any]:

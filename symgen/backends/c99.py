@@ -14,7 +14,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from symgen.backends import _adjustable, _assembling, _checks, _definition, _lanes, _looped, _parts, _segmented, _sincos, render
+from symgen.backends import (
+    _adjustable,
+    _assembling,
+    _checks,
+    _definition,
+    _lanes,
+    _levelled,
+    _looped,
+    _parts,
+    _segmented,
+    _sincos,
+    render,
+)
 from symgen.backends._backend import Printer
 from symgen.backends._c_text import C
 from symgen.backends._definition import calls, parameters, turns
@@ -23,6 +35,7 @@ from symgen.backends._ports import counted, counts_bodies, several, single_real
 from symgen.backends._target import Target
 from symgen.backends._writer import Turn
 from symgen.ir import Bound, Program
+from symgen.levelled import Levelled
 from symgen.recursion import Form, Looped, steps_of
 from symgen.segmented import Segmented
 
@@ -131,7 +144,7 @@ def apart(form: Form) -> bool:
 
 def _of(form: Looped) -> Any:
     """The file that prints such a form."""
-    return _segmented if isinstance(form, Segmented) else _looped
+    return _segmented if isinstance(form, Segmented) else _levelled if isinstance(form, Levelled) else _looped
 
 
 def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:

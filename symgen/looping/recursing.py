@@ -139,7 +139,7 @@ def pruned(recursion: Recursion) -> Recursion:
                        if row.op == "input" and step.inputs[row.value[0]].name == TABLE})
         widths.append(len(used))
         rows_of.append(used)
-        steps_of_class.append([_with_table(step, used) for step in steps])
+        steps_of_class.append([with_table(step, used) for step in steps])
     rows = zip(recursion.tables, recursion.of, strict=True)
     sweeps = zip(recursion.sweeps, zip(*steps_of_class, strict=True), strict=True)
     return replace(
@@ -148,7 +148,7 @@ def pruned(recursion: Recursion) -> Recursion:
         sweeps=tuple(replace(sweep, steps=steps) for sweep, steps in sweeps))
 
 
-def _with_table(step: Program, used: Sequence[int]) -> Program:
+def with_table(step: Program, used: Sequence[int]) -> Program:
     """A step whose table has these of its constants."""
     rows = tuple(row._replace(value=(row.value[0], used.index(row.value[1])))
                  if row.op == "input" and step.inputs[row.value[0]].name == TABLE else row for row in step.rows)

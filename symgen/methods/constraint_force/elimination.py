@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from symgen.derivation.linkage import Linkage
-from symgen.derivation.scalars import Scalar
+from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import Vector
 
 Block = list[list[Scalar]]
@@ -22,7 +22,21 @@ Near = dict[int, set[int]]
 Order = Callable[[Near], list[int]]
 
 
-def name_block(linkage: Linkage, stem: str, block: Block) -> None:
+class Home(Protocol):
+    """What records the rows: a Linkage, or what has as much of one."""
+
+    home: Derivation
+    zero: Scalar
+    one: Scalar
+
+    def step(self, i: int, text: str) -> None:
+        """As a Linkage's."""
+
+    def name(self, symbol: str, i: int, quantity: Vector) -> None:
+        """As a Linkage's."""
+
+
+def name_block(linkage: Home, stem: str, block: Block) -> None:
     """Name every entry, so that no pass regroups a sum that reaches over several steps of an elimination: that costs depth."""
     for r, row in enumerate(block, 1):
         for c, entry in enumerate(row, 1):
@@ -80,7 +94,7 @@ class Pivot:
     Z: dict[int, Block]
 
 
-def eliminate(linkage: Linkage, blocks: Blocks, order: Sequence[int]) -> tuple[list[Pivot], Blocks]:
+def eliminate(linkage: Home, blocks: Blocks, order: Sequence[int]) -> tuple[list[Pivot], Blocks]:
     """The pivots of the joints in `order`, and what is left of the matrix: the Schur complement on all others."""
     left, near = dict(blocks), coupled(blocks)
     pivots = []
@@ -158,7 +172,7 @@ def dot(a: Iterable[Scalar], b: Iterable[Scalar], zero: Scalar) -> Scalar:
     return total
 
 
-def reduced(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Linkage) -> dict[int, list[Scalar]]:
+def reduced(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Home) -> dict[int, list[Scalar]]:
     """L⁻¹ of a right-hand side, in the order of the elimination."""
     rest = {i: list(part) for i, part in right.items()}
     for pivot in pivots:
@@ -171,18 +185,23 @@ def reduced(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], link
     return rest
 
 
-def solved(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Linkage) -> dict[int, list[Scalar]]:
+def solved(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Home) -> dict[int, list[Scalar]]:
     """The solution for a right-hand side: L⁻ᵀ D⁻¹ L⁻¹."""
     y = reduced(pivots, right, linkage)
     found: dict[int, list[Scalar]] = {}
     for pivot in reversed(pivots):
         linkage.step(pivot.joint, "constraint force across its joint: H_bb f = W^T eta - H_ab^T tau, LC (12)")
-        x = [a * by for a, by in zip(y[pivot.joint], pivot.inverse, strict=True)]
-        for j, Z in pivot.Z.items():
-            x = [a - dot(row, found[j], linkage.zero) for a, row in zip(x, Z, strict=True)]
-        for k in reversed(range(len(x))):
-            for r in range(k):
-                x[r] = x[r] - pivot.L[k][r] * x[k]
-        linkage.name("f", pivot.joint, Vector(x))
-        found[pivot.joint] = x
+        found[pivot.joint] = given_back(pivot, y[pivot.joint], found, linkage.zero)
+        linkage.name("f", pivot.joint, Vector(found[pivot.joint]))
     return found
+
+
+def given_back(pivot: Pivot, y: Sequence[Scalar], found: Mapping[int, Sequence[Scalar]], zero: Scalar) -> list[Scalar]:
+    """The solution of one joint; y is L⁻¹ of its right-hand side, and `found` the solution of its later neighbours."""
+    x = [a * by for a, by in zip(y, pivot.inverse, strict=True)]
+    for j, Z in pivot.Z.items():
+        x = [a - dot(row, found[j], zero) for a, row in zip(x, Z, strict=True)]
+    for k in reversed(range(len(x))):
+        for r in range(k):
+            x[r] = x[r] - pivot.L[k][r] * x[k]
+    return x

@@ -46,7 +46,7 @@ def by_scan(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
     def named(i: int, length: int, run: Step) -> None:   # a named sum is not merged with the next: it stays shallow
         linkage.name(f"run{length}", i, run[1])
 
-    found = _scanned(linkage, "angular velocity by a prefix scan", own, _after, ended, named)
+    found = _scanned(linkage, "angular velocity by a prefix scan", own, after, ended, named)
     for i, omega in enumerate(found):
         linkage.name("omega", i, omega)
     return found
@@ -76,7 +76,8 @@ def _scanned(linkage: Linkage, text: str, own: Callable[[int], Run], joined: Cal
     return found
 
 
-def _after(front: Step, behind: Step) -> Step:
+def after(front: Step, behind: Step) -> Step:
+    """Both runs, one behind the other, as one."""
     return _product(behind[0], front[0]), times(behind[0], front[1]) + behind[1]
 
 

@@ -70,21 +70,21 @@ def operator(linkage: Linkage, links: Sequence[Body]) -> dict[tuple[int, int], B
     found: dict[tuple[int, int], Block] = {}
     for i, body in enumerate(links):
         linkage.step(i, "its mobility at its own joint: block of A")
-        found[i, i] = _sum(found.get((i, i)), _full(mobility(body, -body.s, -body.s, zero)))
+        found[i, i] = _sum(found.get((i, i)), full(mobility(body, -body.s, -body.s, zero)))
         places: list[tuple[int, Vector]] = []
         for j in linkage.links[i].children:
             linkage.step(j, "mobility of the link that carries it at its joint: blocks of A")
             turning, b = linkage.links[j].rotation, linkage.links[j].shift - body.s
-            found[j, j] = _full(_inward(turning, mobility(body, b, b, zero)))
-            found[i, j] = _negated(_full(_inward_right(turning, mobility(body, -body.s, b, zero))))
+            found[j, j] = full(inward(turning, mobility(body, b, b, zero)))
+            found[i, j] = negated(full(inward_right(turning, mobility(body, -body.s, b, zero))))
             for k, a in places:
-                both = _inward_left(linkage.links[k].rotation, mobility(body, a, b, zero))
-                found[k, j] = _full(_inward_right(turning, both))
+                both = inward_left(linkage.links[k].rotation, mobility(body, a, b, zero))
+                found[k, j] = full(inward_right(turning, both))
             places.append((j, b))
     return found
 
 
-def _inward(rotation: Rotation, m: Spatial) -> Spatial:
+def inward(rotation: Rotation, m: Spatial) -> Spatial:
     """Rᵀ m R of a symmetric 6x6."""
     back = rotation.transposed()
     coupling = back.outward_matrix(m[1])
@@ -92,14 +92,14 @@ def _inward(rotation: Rotation, m: Spatial) -> Spatial:
             back.outward_symmetric(Symmetric.of(m[3])).rows)
 
 
-def _inward_right(rotation: Rotation, m: Spatial) -> Spatial:
+def inward_right(rotation: Rotation, m: Spatial) -> Spatial:
     """m R: each row in the axes of the link that `rotation` leads out of."""
     def turned(x: Matrix) -> Matrix:
         return (rotation.inward(x[0]), rotation.inward(x[1]), rotation.inward(x[2]))
     return turned(m[0]), turned(m[1]), turned(m[2]), turned(m[3])
 
 
-def _inward_left(rotation: Rotation, m: Spatial) -> Spatial:
+def inward_left(rotation: Rotation, m: Spatial) -> Spatial:
     """Rᵀ m."""
     def turned(x: Matrix) -> Matrix:
         x = turned_over(x)
@@ -107,7 +107,7 @@ def _inward_left(rotation: Rotation, m: Spatial) -> Spatial:
     return turned(m[0]), turned(m[1]), turned(m[2]), turned(m[3])
 
 
-def _full(m: Spatial) -> Block:
+def full(m: Spatial) -> Block:
     return [[*a, *b] for left, right in ((m[0], m[1]), (m[2], m[3])) for a, b in zip(left, right, strict=True)]
 
 
@@ -120,7 +120,7 @@ def _sum(a: Block | None, b: Block) -> Block:
     return made
 
 
-def _negated(m: Block) -> Block:
+def negated(m: Block) -> Block:
     return [[-x for x in row] for row in m]
 
 
@@ -132,8 +132,8 @@ def at_frame(linkage: Linkage, links: Sequence[Body], e: int, shift: Vector) -> 
     body, zero = links[e], linkage.zero
     linkage.step(e, "its mobility at the frame")
     a = shift - body.s
-    found = {-1: _full(mobility(body, a, a, zero)), e: _full(mobility(body, -body.s, a, zero))}
+    found = {-1: full(mobility(body, a, a, zero)), e: full(mobility(body, -body.s, a, zero))}
     for c in linkage.links[e].children:
         link = linkage.links[c]
-        found[c] = _negated(_full(_inward_left(link.rotation, mobility(body, link.shift - body.s, a, zero))))
+        found[c] = negated(full(inward_left(link.rotation, mobility(body, link.shift - body.s, a, zero))))
     return found

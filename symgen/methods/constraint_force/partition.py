@@ -28,7 +28,7 @@ def basis(linkage: Linkage, i: int) -> Basis:
     return [*columns, *(columns[dof.column] for dof in rotors(linkage, i))]
 
 
-def _yielding(linkage: Linkage, i: int, block: Block) -> Block:
+def yielding(linkage: Linkage, i: int, block: Block) -> Block:
     """The block (i, i) with 1/A of each rotor on the diagonal, where its direction stands a second time."""
     own = rotors(linkage, i)
     for row, dof in enumerate(own, len(block) - len(own)):
@@ -98,7 +98,7 @@ def partition(linkage: Linkage) -> Partition:
     bases = [basis(linkage, i) for i in range(len(linkage))]
     blocks = {(i, j): seen(bases[i], m, bases[j], linkage.zero) for (i, j), m in A.items()}
     for i in range(len(linkage)):
-        blocks[i, i] = _yielding(linkage, i, blocks[i, i])
+        blocks[i, i] = yielding(linkage, i, blocks[i, i])
     for (i, j), block in blocks.items():
         name_block(linkage, f"H_{i + 1}_{j + 1}", block)
     return Partition(blocks, bases, links, [len(link.dofs) for link in linkage.links])

@@ -1,0 +1,47 @@
+"""A step that is taken by every lane of a vector: a function of arrays of lanes, and the table that it reads."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from symgen.backends import _definition, _lanes
+from symgen.backends._c_text import WIDTH
+from symgen.backends._definition import calls, parameters
+from symgen.backends._ports import operations_text
+from symgen.backends._target import Target
+from symgen.ir import Program
+from symgen.recursion import TABLE
+
+
+def lane_step(step: Program, target: Target, told: str) -> dict[str, Any]:
+    """What the template says of it; `told` says of what kind it is."""
+    names = parameters(step, target)
+    alone = target.text.trig == "inline"
+    turn = _definition.turn_of(step, target) if alone else None
+    taken = _definition.macros(target) | {target.symbol(step.function), *names.values(), *(turn or ())}
+    early = [] if alone else _definition.early(step)
+    found = _lanes.function(step, target, names, calls(step.real, target), early, turn, taken, {}, None)
+    found |= {"symbol": target.symbol(step.function), "own_loop": target.text.trig == "auto" and len(early) > 0,
+              "own_sines": turn is not None or (target.text.trig == "auto" and len(early) > 0),
+              "told": f"{told}: {operations_text(step)}"}
+    for array, port in zip(found["parameters"], (*step.inputs, *step.outputs), strict=True):
+        array["qualifier"] = "const " if port.name == TABLE else ""
+    return found
+
+
+def wrapped(rows: Sequence[str]) -> list[str]:
+    """Rows of a table, none too wide."""
+    return ["\n     ".join(textwrap.wrap(row, WIDTH - 5, break_long_words=False)) for row in rows]
+
+
+def braced(items: Sequence[str]) -> str:
+    """Numbers of an array."""
+    return "{" + ", ".join(items) + "}"
+
+
+def row_of(size: int, more: int = 0, row: str = "row") -> str:
+    """Where a row begins, or an element of it."""
+    product = row if size == 1 else f"{size}*{row}"
+    return f"({product}) + {more}" if more else product
