@@ -1,4 +1,4 @@
-"""`Levelled`: a function of one chain of like links, level by level: places in pairs, pairs of those in pairs, and so on, and back.
+"""`Levelled`: a function of one chain of like links, level by level: places in pairs, those in pairs, and so on, and back.
 
 Place i is joint i and the link before it; the first one's is the base, and the last one's joint is no joint of the robot's. A
 step of places is taken by each of them for itself. Between two such steps there is a tree: upward what two neighbours are is put
@@ -12,8 +12,8 @@ What steps take and give is told by the names of their ports:
     KNOWN      what the tree before has told the place, or what is known of two neighbours in one
 
 Any other is an argument or a result of the whole function, of which the place has the element of its joint, and with `BEFORE` to
-its name that of the joint before. Where there is no such joint an argument is zero. A joint's result is the sum of two, that of its
-own place and that of the place behind.
+its name that of the joint before. Where there is no such joint an argument is zero. A joint's result is the sum of two, that of
+its own place and that of the place behind.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ BEFORE = "_before"
 
 
 class Tree(NamedTuple):
-    """One way up and one down. `start` is what is known of all in one. Of the last place a run is nothing from element `cut` on, and
-    what is known from element `told` on, since there it has no joint.
+    """One way up and one down. `start` is what is known of all in one. Of the last place a run is nothing from element `cut` on,
+    and what is known from element `told` on, since there it has no joint.
     """
 
     up: Program

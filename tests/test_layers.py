@@ -38,6 +38,7 @@ ROOMS: dict[str, str] = {
     "ir": "errors functions tables",
     "recursion": "errors functions ir",
     "segmented": "errors ir recursion",
+    "levelled": "errors ir recursion",
     "joints": "errors",
     "coupling": "errors",
     "drives": "errors",
@@ -55,20 +56,20 @@ ROOMS: dict[str, str] = {
     "derivation": "closures drives errors ir joints loops mechanism poses trees",
     "methods": "closures derivation errors functions loops mechanism names",
     "passes": "errors ir",
-    "looping": "derivation drives errors functions ir joints mechanism methods passes recursion segmented",
+    "looping": "derivation drives errors functions ir joints levelled mechanism methods passes recursion segmented",
     "differentiation": "derivation derivatives errors functions ir joints passes",
-    "programs": "derivation derivatives description differentiation errors functions ir looping mechanism methods names options "
-                "passes reals recursion reference segmented shelf",
+    "programs": "derivation derivatives description differentiation errors functions ir levelled looping mechanism methods names "
+                "options passes reals recursion reference segmented shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
-    "readback": "errors functions ir reals recursion segmented",
-    "backends": "derivatives errors functions ir names options reals recursion segmented version",
+    "readback": "errors functions ir levelled reals recursion segmented",
+    "backends": "derivatives errors functions ir levelled names options reals recursion segmented version",
     # what is known of it, and what a machine makes of it
     "certificate": "backends derivation derivatives description errors functions ir joints mechanism options programs reals "
                    "recursion reference",
     "machine": "backends certificate derivatives description errors functions ir mechanism names options programs reals "
                "recursion reference shelf",
-    "verification": "backends certificate closures derivatives description errors functions ir joints machine mechanism methods "
-                    "names options programs readback reals recursion reference segmented tables",
+    "verification": "backends certificate closures derivatives description errors functions ir joints levelled machine "
+                    "mechanism methods names options programs readback reals recursion reference segmented tables",
     "proof": "backends certificate derivation derivatives description errors functions ir machine mechanism options programs "
              "reals reference tables verification",
     "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "

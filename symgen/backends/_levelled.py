@@ -2,8 +2,9 @@
 
 What places keep, what trees hold and the table have element k of lane l in x[k][l]. A step of places stands in a loop over the
 lanes and is called row by row, as that of a `Segmented` is; row r holds a place of every segment. So does the step of a tree, up
-and down, for a pair of rows: levels of a group of segments are rows behind each other, half as many each time. What is left of
-every segment is put together by the same steps as functions of one pair.
+and down. Two rows are put together as soon as both are there, and so are two pairs: what is to be put together stays in the
+cache, and of a level no more than two runs are held. The next step goes through the rows the other way, and finds what is known
+of a row when it comes to it. What is left of every segment is put together by the same steps as functions of one pair.
 
 As many segments as there are lanes are a group; groups are gone through at the same time where the compiler knows OpenMP.
 """
@@ -24,9 +25,54 @@ from symgen.reals import REALS
 from symgen.recursion import KEPT, LEFT, TABLE, as_function
 
 
+def _rows(rows: int) -> list[int]:
+    """Of every level how many rows it has, from the places up."""
+    found = [rows]
+    while found[-1] > 1:
+        found.append(-(-found[-1] // 2))
+    return found
+
+
+class _OfTree(NamedTuple):
+    """Where a tree is: of a group of segments the runs, what is known, and what is kept of pairs; and all of that over the
+    segments.
+    """
+
+    runs: int
+    known: int
+    kept: int
+    over: int
+
+
+class _Room(NamedTuple):
+    """Where everything is in the caller's array. A group has rows of what places keep and give, then its trees, each with as many
+    numbers as there are lanes; behind all groups are the trees over the segments. Of a level there are two runs at a time.
+    """
+
+    row: int
+    trees: tuple[_OfTree, ...]
+    group: int
+    whole: int
+
+
+def _room(one: Levelled) -> _Room:
+    row, levels = one.work + 2*len(one.outputs), 2*len(_rows(one.longest))
+    at, trees = one.longest*row, []
+    for tree in one.trees:
+        known = at + levels*tree.run
+        kept = known + levels*len(tree.start)
+        trees.append(_OfTree(at, known, kept, 0))
+        at = kept + (one.longest - 1)*tree.kept
+    whole = one.segments*at
+    for t, tree in enumerate(one.trees):
+        trees[t] = trees[t]._replace(over=whole)
+        whole += _end(_over(tree, one.segments))
+    return _Room(row, tuple(trees), at, whole)
+
+
 class _Level(NamedTuple):
-    """Of a tree in memory: where a level begins, its rows, and how long each is: what is known of it stands behind its run, and
-    what is kept of two in one behind that.
+    """Over the segments: where a level begins, its rows, and how long each is. What is known stands behind the run, and what is
+    kept of a pair behind that.
     """
 
     first: int
@@ -34,43 +80,17 @@ class _Level(NamedTuple):
     stride: int
 
 
-def _levels(tree: Tree, rows: int) -> list[_Level]:
-    """From the places up."""
+def _over(tree: Tree, segments: int) -> list[_Level]:
+    """From the segments up."""
     short = tree.run + len(tree.start)
-    found = [_Level(0, rows, short)]
-    while found[-1].rows > 1:
-        at = found[-1].first + found[-1].rows*found[-1].stride
-        found.append(_Level(at, -(-found[-1].rows // 2), short + tree.kept))
+    found = [_Level(0, segments, short)]
+    for rows in _rows(segments)[1:]:
+        found.append(_Level(_end(found), rows, short + tree.kept))
     return found
 
 
 def _end(levels: Sequence[_Level]) -> int:
     return levels[-1].first + levels[-1].rows*levels[-1].stride
-
-
-class _Room(NamedTuple):
-    """Where everything is in the caller's array. Of a group, each with as many numbers as there are lanes: rows of what places
-    keep and give, and the trees; behind all groups the trees over the segments.
-    """
-
-    row: int
-    trees: tuple[int, ...]
-    group: int
-    over: tuple[int, ...]
-    whole: int
-
-
-def _room(one: Levelled) -> _Room:
-    row = one.work + 2*len(one.outputs)
-    at, trees = one.longest*row, []
-    for tree in one.trees:
-        trees.append(at)
-        at += _end(_levels(tree, one.longest))
-    whole, over = one.segments*at, []
-    for tree in one.trees:
-        over.append(whole)
-        whole += _end(_levels(tree, one.segments))
-    return _Room(row, tuple(trees), at, tuple(over), whole)
 
 
 def work(one: Levelled) -> int:
@@ -106,12 +126,14 @@ def source(one: Levelled, target: Target) -> str:
              for first in range(0, one.segments, lanes) for r in range(rows)]
     known = calls(one.real, target)
     inputs, outputs = ([port.name for port in ports] for ports in (one.inputs, one.outputs))
+    counts = _rows(rows)
     last = {"group": len(one) // rows // lanes, "lane": len(one) // rows % lanes, "row": len(one) % rows}
     return render("c99", "levelled.c.j2", **target.context, symbol=symbol, real=one.real, lanes=lanes,
                   method=C.comment(one.method), arrays=[*inputs, *outputs], count=len(one), longest=rows, width=one.kind.width,
                   doubles=room.whole, table=wrapped(table), steps=steps, functions=functions, segments=one.segments,
                   groups=one.segments // lanes, rows=len(table), of_group=lanes*room.group, row=room.row, last_row=rows - 1,
-                  regions=[{"before": before, "places": own, "behind": behind} for before, own, behind in
+                  levels=[braced([str(count), str(sum(n // 2 for n in counts[:level]))]) for level, count in enumerate(counts)],
+                  top=len(counts) - 1, regions=[{"before": before, "places": own, "behind": behind} for before, own, behind in
                            zip([None, *trees], places, [*trees, None], strict=True)],
                   trees=trees, last=last, met=[_met(one, k, room, lanes) for k in range(len(outputs))],
                   parameters=[*(f"const {one.real} {name}[{len(one)}]" for name in inputs),
@@ -124,49 +146,42 @@ def _of_places(one: Levelled, s: int, target: Target, room: _Room, steps: list[d
     """The loop of a step of places; the step joins the others."""
     step = as_function(one.steps_of_places[s], f"{one.function}_{s + 1}")
     steps.append(lane_step(step, target, "of a place"))
-    before, behind = (one.trees[t] if 0 <= t < len(one.trees) else None for t in (s - 1, s))
     given = {TABLE: f"{target.symbol(one.function)}_table[first + row]", KEPT: f"&work[{row_of(room.row)}]",
-             LEFT[KEPT]: f"&work[{row_of(room.row, one.first[s])}]"}
-    if before:
-        given[KNOWN] = f"&told[{row_of(before.run + len(before.start), before.run)}]"
-    if behind:
-        given[RUN] = f"&tree[{row_of(behind.run + len(behind.start))}]"
+             LEFT[KEPT]: f"&work[{row_of(room.row, one.first[s])}]", KNOWN: "told", RUN: "run"}
     for k, port in enumerate(one.outputs):
         given |= {name: f"&work[{row_of(room.row, one.work + 2*k + which)}]"
                   for which, name in enumerate((port.name, port.name + BEFORE))}
     loads = [{"name": port.name, "of": port.name.removesuffix(BEFORE), "before": port.name.endswith(BEFORE)}
              for port in step.inputs if port.name not in given]
-    called = ", ".join(given.get(port.name, f"own_{port.name}") for port in (*step.inputs, *step.outputs))
-    return {"number": s + 1, "loads": loads, "told": room.trees[s - 1] if before and f"&told" in called else None,
-            "tree": room.trees[s] if behind else None, "loaded": [load["of"] for load in loads],
-            "table": f"{target.symbol(one.function)}_table" in called, "call": f"{target.symbol(step.function)}({called});"}
+    ports = [port.name for port in (*step.inputs, *step.outputs)]
+    called = ", ".join(given.get(name, f"own_{name}") for name in ports)
+    return {"number": s + 1, "loads": loads, "loaded": [load["of"] for load in loads], "table": TABLE in ports,
+            "inward": s % 2 == 1, "call": f"{target.symbol(step.function)}({called});"}
 
 
 def _tree(one: Levelled, t: int, target: Target, room: _Room, steps: list[dict[str, Any]],
           functions: list[str]) -> dict[str, Any]:
     """The ways of a tree; its steps join the others, once for lanes and once for one pair."""
-    tree, own, over = one.trees[t], _levels(one.trees[t], one.longest), _levels(one.trees[t], one.segments)
-    calls_of = {}
+    tree, at, over = one.trees[t], room.trees[t], _over(one.trees[t], one.segments)
+    run, known, top = tree.run, len(tree.start), len(_rows(one.longest)) - 1
+    found: dict[str, str] = {}
     for name, program in (("up", tree.up), ("down", tree.down)):
         step, alone = (as_function(program, f"{one.function}_{name}_{t + 1}{ending}") for ending in ("", "_alone"))
         steps.append(lane_step(step, target, f"{name} a tree, of a pair"))
         functions.append(render("c99", "definition.j2", **target.context, of_parts="static", of_all="static ",
                                 **_definition.function(alone, target, {}, None, None)))
-        run, known = "both", f"both + {tree.run}"
-        kept = f"both + {tree.run + len(tree.start)}"
-        given = {RUN: run, KNOWN: known, KEPT: kept, LEFT[KEPT]: kept} | (
-            {FRONT: "front", BEHIND: "behind"} if name == "up" else
-            {FRONT: f"front + {tree.run}", BEHIND: f"behind + {tree.run}"})
-        called = ", ".join(given[port.name] for port in (*step.inputs, *step.outputs))
-        calls_of |= {name: f"{target.symbol(step.function)}({called});",
-                     f"{name}_alone": f"{target.symbol(alone.function)}({called});"}
-    return calls_of | {
-        "number": t + 1, "at": room.trees[t], "over": room.over[t], "run": tree.run, "known": len(tree.start),
-        "cut": tree.cut, "told": tree.told, "short": own[0].stride,
-        "levels": [braced([str(x) for x in level]) for level in own], "count": len(own), "top": len(own) - 1,
-        "over_levels": [braced([str(x) for x in level]) for level in over], "over_count": len(over), "over_top": len(over) - 1,
-        "root": room.trees[t] + own[-1].first, "over_root": room.over[t] + over[-1].first,
-        "start": [C.literal(x, REALS[one.real]) for x in tree.start], "shortened": tree.cut < tree.run}
+        given = {FRONT: "front", BEHIND: "behind", RUN: "both", KNOWN: "both", KEPT: "kept", LEFT[KEPT]: "kept"}
+        single = {RUN: "both", KNOWN: f"both + {run}", KEPT: f"both + {run + known}", LEFT[KEPT]: f"both + {run + known}"} | (
+            {FRONT: "front", BEHIND: "behind"} if name == "up" else {FRONT: f"front + {run}", BEHIND: f"behind + {run}"})
+        for which, own, places in (("", step, given), ("_alone", alone, single)):
+            found[name + which] = (f"{target.symbol(own.function)}"
+                                   f"({', '.join(places[port.name] for port in (*step.inputs, *step.outputs))});")
+    return found | at._asdict() | {
+        "number": t + 1, "run": run, "told": known, "size": tree.kept, "root": at.runs + 2*top*run,
+        "start_at": at.known + 2*top*known, "short": run + known, "cut": tree.cut, "told_cut": tree.told,
+        "shortened": tree.cut < run, "levels": [braced([str(x) for x in level]) for level in over], "count": len(over),
+        "top": len(over) - 1, "over_root": at.over + over[-1].first + run,
+        "start": [C.literal(x, REALS[one.real]) for x in tree.start]}
 
 
 def _met(one: Levelled, k: int, room: _Room, lanes: int) -> dict[str, Any]:

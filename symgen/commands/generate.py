@@ -106,11 +106,10 @@ def _remarks(mechanism: Mechanism, made: Iterable[Form], chosen: ProgramOptions)
     """Notes about the methods that were taken."""
     from symgen.options import AUTO
     from symgen.programs.choosing import loses_digits
-    from symgen.recursion import Looped
+    from symgen.programs.forms import instead_of_rows
 
     lines = []
-    loops = [program for program in made if isinstance(program, Looped)]
-    several = [program.function for program in loops if program.at_once == 1] if chosen.form == AUTO else []
+    several = [program.function for program in made if instead_of_rows(program)] if chosen.form == AUTO else []
     if several:
         lines.append(f"{', '.join(several)} {'loops' if len(several) == 1 else 'loop'} over tables of links, since rows for each "
                      "would be too many (docs/long.md)")

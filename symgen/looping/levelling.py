@@ -30,16 +30,16 @@ ARGUMENTS = ("q", "v", "tau")
 
 
 def levelled(mechanism: Mechanism, segments: int) -> Levelled:
-    """Forward dynamics of a chain, level by level in so many segments. Raises OutOfReach, in one sentence, where it is no chain of
-    links that are alike.
+    """Forward dynamics of a chain, level by level in so many segments. Raises OutOfReach, in one sentence, where it is no chain
+    of links that are alike.
     """
     return k.sharpened(lambda: _levelled(mechanism, segments))
 
 
 def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
     def refused(why: str) -> OutOfReach:
-        return OutOfReach(f"{FUNCTION} of '{mechanism.name}' by {METHOD} is no loops over levels, since {why}; take --form unrolled, "
-                          "or another method")
+        return OutOfReach(f"{FUNCTION} of '{mechanism.name}' by {METHOD} has no looped form, since {why}; take --form unrolled, or "
+                          "another method")
 
     model = laid(mechanism, regrouped=False)
     kinds = {link.kind for link in model.links}
@@ -82,8 +82,8 @@ class _Steps:
         self.width, links = columns.width, []
         for i in range(2):
             links.append(replace(
-                model.links[0], name=f"link{i}", q=slice(i, i + 1), v=slice(i, i + 1), parent=i - 1, rotation=UNSEEN, shift=UNSEEN,
-                inertia=UNSEEN, center=UNSEEN, placement=UNSEEN, gravity=UNSEEN, base_shift=UNSEEN))
+                model.links[0], name=f"link{i}", q=slice(i, i + 1), v=slice(i, i + 1), parent=i - 1, rotation=UNSEEN,
+                shift=UNSEEN, inertia=UNSEEN, center=UNSEEN, placement=UNSEEN, gravity=UNSEEN, base_shift=UNSEEN))
         self.columns, self.model = columns, replace(model, links=tuple(links))
         self.size = size = levels.forbidden(self._linkage({}))
         (run, self.cut), kept = levels.run_size(size), levels.kept_size(size)

@@ -9,7 +9,8 @@ from symgen import methods
 from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
-from symgen.looping import recursion, segmenting
+from symgen.levelled import Levelled
+from symgen.looping import levelling, recursion, segmenting
 from symgen.mechanism import Mechanism
 from symgen.options import AUTO, LOOPED, UNROLLED, ProgramOptions
 from symgen.programs.deriving import ROW_BUDGET, felt, frames
@@ -19,6 +20,8 @@ from symgen.segmented import Segmented
 
 GROUP, MOST = 1024, 8
 """Links of a group of segments, and how many groups there are at most. What a group keeps of so many stays near the processor."""
+SHARE = 256
+"""Links of a group of segments that have levels: a thread's share, at least."""
 SHORT = 60
 """Joints of a robot of which no function that could be looped is too long."""
 
@@ -43,13 +46,22 @@ def formed(mechanism: Mechanism, function: str, method: str | None, options: Pro
     return found
 
 
-def looped(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Recursion:
+def instead_of_rows(form: Form) -> bool:
+    """Whether it is loops by a method that has rows too, unless they are too many."""
+    return isinstance(form, Recursion | Levelled)
+
+
+def looped(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Recursion | Levelled:
     """The function as loops over links: by that method, or by the one with the fewest operations. Raises OutOfReach."""
     why = _not_looped(mechanism, function, options)
     if why is not None:
         raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form {why}; take --form unrolled")
     (frame,) = frames(mechanism, FUNCTIONS[function], options) or ("",)
-    found = _looped(mechanism, function, method, frame)
+    found: Recursion | Levelled | str
+    if (method, function) == (levelling.METHOD, levelling.FUNCTION):
+        found = _levelled(mechanism, _levels_of(mechanism, options))
+    else:
+        found = _looped(mechanism, function, method, frame)
     if isinstance(found, str):
         raise OutOfReach(found)
     return found.in_real(options.real)
@@ -68,10 +80,32 @@ def segments(mechanism: Mechanism, function: str, options: ProgramOptions) -> Se
     why = _not_looped(mechanism, function, options)
     if why is not None:
         raise OutOfReach(f"{function} of '{mechanism.name}' is not cut into segments {why}")
-    found = _segmented(mechanism, REALS[options.real].lanes * max(1, min(MOST, mechanism.nv // GROUP)))
+    found = _segmented(mechanism, _segments(mechanism, options))
     if isinstance(found, str):
         raise OutOfReach(found)
     return found.in_real(options.real)
+
+
+def _segments(mechanism: Mechanism, options: ProgramOptions) -> int:
+    """How many segments a chain is cut into."""
+    return REALS[options.real].lanes * max(1, min(MOST, mechanism.nv // GROUP))
+
+
+def _levels_of(mechanism: Mechanism, options: ProgramOptions) -> int:
+    """How many segments have levels of their own: a power of two."""
+    groups = max(1, min(MOST, mechanism.nv // SHARE))
+    return REALS[options.real].lanes * (1 << groups.bit_length() - 1)
+
+
+@lru_cache(maxsize=16)
+def _levelled(mechanism: Mechanism, count: int) -> Levelled | str:
+    """The Levelled, or why there is none."""
+    if (refused := methods.find(levelling.METHOD).refusal(mechanism)) is not None:
+        raise RequestError(refused)
+    try:
+        return levelling.levelled(mechanism, count)
+    except OutOfReach as error:
+        return str(error)
 
 
 @lru_cache(maxsize=16)

@@ -1,7 +1,8 @@
-"""The C of a chain in segments, parsed back, is the Segmented.
+"""The C of a chain in segments, parsed back, is the Segmented, or the Levelled.
 
-Each step is read back as rows: of a sweep what one lane does (`symgen.readback.lanes`), of a way across the segments its
-function. Everything else, the loops, the table and the places in memory, must be what is printed now, word for word.
+Each step is read back as rows: of a sweep, of places and of a pair of them what one lane does (`symgen.readback.lanes`), of what
+is done across the segments its function. Everything else, the loops, the table and the places in memory, must be what is printed
+now, word for word.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 
 from symgen.errors import ProgramError
 from symgen.ir import Program
+from symgen.levelled import Levelled
 from symgen.readback.directives import AS_WRITTEN, macros, work
 from symgen.readback.disguise import disguises, without_comments
 from symgen.readback.lanes import step
@@ -25,8 +27,8 @@ _TEXT = f"""#include <math.h>
 """
 
 
-def compare(one: Segmented, text: str, printed: str, name: str, header: str = "") -> list[str]:
-    """What keeps the C from being the Segmented; [] when it is.
+def compare(one: Segmented | Levelled, text: str, printed: str, name: str, header: str = "") -> list[str]:
+    """What keeps the C from being that form; [] when it is.
 
     `printed` is what symgen prints now, `name` that of the robot, and `header`, if given, NAME.h.
     """
@@ -34,16 +36,34 @@ def compare(one: Segmented, text: str, printed: str, name: str, header: str = ""
     found += disguises(text.replace(_CLONES, "", 1))
     if without_comments(text).split() != without_comments(printed).split():
         found.append("the text is not what symgen prints")
-    for s, stage in enumerate(one.stages, 1):
-        if isinstance(stage, Sweep):
-            found += _of_a_lane(as_function(stage.steps[0], f"{one.function}_{s}"), text, name)
-        else:
-            for which, across in (("first", stage.opening), ("other", stage.step)):
-                found += _of_a_segment(as_function(across, f"{one.function}_{s}_{which}"), text, name)
+    in_lanes, alone = _steps(one)
+    for step_of_all in in_lanes:
+        found += _of_a_lane(step_of_all, text, name)
+    for step_of_one in alone:
+        found += _of_a_segment(step_of_one, text, name)
     return found
 
 
-def _of_the_header(one: Segmented, header: str, printed: str, name: str) -> list[str]:
+def _steps(one: Segmented | Levelled) -> tuple[list[Program], list[Program]]:
+    """The functions of arrays of lanes, and those of one segment."""
+    in_lanes, alone = [], []
+    if isinstance(one, Levelled):
+        in_lanes += [as_function(step, f"{one.function}_{s}") for s, step in enumerate(one.steps_of_places, 1)]
+        for t, tree in enumerate(one.trees, 1):
+            for way, step_of_two in (("up", tree.up), ("down", tree.down)):
+                in_lanes.append(as_function(step_of_two, f"{one.function}_{way}_{t}"))
+                alone.append(as_function(step_of_two, f"{one.function}_{way}_{t}_alone"))
+        return in_lanes, alone
+    for s, stage in enumerate(one.stages, 1):
+        if isinstance(stage, Sweep):
+            in_lanes.append(as_function(stage.steps[0], f"{one.function}_{s}"))
+        else:
+            alone += [as_function(across, f"{one.function}_{s}_{which}")
+                      for which, across in (("first", stage.opening), ("other", stage.step))]
+    return in_lanes, alone
+
+
+def _of_the_header(one: Segmented | Levelled, header: str, printed: str, name: str) -> list[str]:
     found = macros(one, header, name, False)
     needed = int(re.findall(r"numbers\[(\d+)\]\)$", printed, re.MULTILINE)[-1])
     if (work(header, name) or 0) < needed:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from symgen.backends import printer
 from symgen.backends._target import Target
 from symgen.ir import Bound, Program
+from symgen.levelled import Levelled
 from symgen.recursion import Form, Recursion
 from symgen.segmented import Segmented
 from symgen.verification.report import Check
@@ -25,7 +26,7 @@ def check_text(program: Form, text: str, label: str, target: Target, header: str
 
     if isinstance(program, Recursion):
         differences = looped.compare(program, text, header, seen)
-    elif isinstance(program, Segmented):
+    elif isinstance(program, Segmented | Levelled):
         differences = segmented.compare(program, text, printer().source(program, target), target.name, header)
     else:
         assert isinstance(program, Program)

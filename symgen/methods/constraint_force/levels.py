@@ -1,19 +1,19 @@
-"""`constraint_force:parallel` of one chain, level by level: what a joint's place among the links does, and what two runs of places
-do that meet at a joint.
+"""`constraint_force:parallel` of one chain, level by level: what a joint's place among the links does, and what two runs of
+places do that meet at a joint.
 
 Place i is joint i and the link before it, so that all which hangs on the angle of a joint is of one place. The first link is the
 base, which no wrench moves and which accelerates against gravity. Behind the last link is a joint that bears nothing.
 
 By 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ the link of a place adds to the accelerations across its two joints what wrenches at them do; so it has a part
 of the blocks (i−1, i−1), (i−1, i) and (i, i) of H_bb, and of what stands on the right, LC (12). A run of places is such a link
-as well, once the joints within are eliminated: with n before a joint and m behind it, block cyclic reduction of H_bb at that joint
-is
+as well, once the joints within are eliminated: with n before a joint and m behind it, block cyclic reduction of H_bb there is
 
     D = H_n(c,c) + H_m(a,a),   H(a,a) = H_n(a,a) − H_n(a,c) D⁻¹ H_n(c,a),   H(a,c) = −H_n(a,c) D⁻¹ H_m(a,c),   …
 
 where a and c are the run's first and last joint. So runs of 1, 2, 4 … places are put together on the way up. The last run has no
 joint at either end, and on the way down each joint's constraint force follows from those at the ends of the run that it was
-eliminated from. Angular velocities come by the same two ways before, by the prefix scan of `symgen.methods.constraint_force.motion`.
+eliminated from. Angular velocities come by the same two ways before, by the prefix scan of
+`symgen.methods.constraint_force.motion`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BODY = 19
 TURN = 12
 """Numbers of a run's turn: E by rows, and w."""
 
-# -- angular velocities, by a prefix scan -----------------------------------------------------------------------------------------
+# -- angular velocities, by a prefix scan ----------------------------------------------------------------------------------------
 
 
 def turn(linkage: Linkage) -> list[Scalar]:
@@ -68,7 +68,7 @@ def _run(given: Sequence[Scalar]) -> Step:
     return (x, y, z), w
 
 
-# -- H_bb, by block cyclic reduction ----------------------------------------------------------------------------------------------
+# -- H_bb, by block cyclic reduction ---------------------------------------------------------------------------------------------
 
 
 def body(linkage: Linkage) -> list[Scalar]:
@@ -111,7 +111,8 @@ def halves(linkage: Linkage, given: Sequence[Scalar], omega: Sequence[Scalar]) -
     return run, [-right_a[0], *aa[0][1:], *ac[0][1:], -right_c[0], *ca[0][1:], *cc[0][1:]]
 
 
-def eliminated(home: Derivation, size: int, front: Sequence[Scalar], behind: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+def eliminated(home: Derivation, size: int, front: Sequence[Scalar],
+               behind: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
     """The run of two, and what is kept of the joint between them, which is eliminated: L, 1/D, Z towards both ends, and y."""
     n, m, notes = _Run(size, front), _Run(size, behind), _Notes(home)
     middle = [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(n.cc, m.aa, strict=True)]
