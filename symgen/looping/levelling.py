@@ -38,8 +38,8 @@ def levelled(mechanism: Mechanism, segments: int) -> Levelled:
 
 def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
     def refused(why: str) -> OutOfReach:
-        return OutOfReach(f"{FUNCTION} of '{mechanism.name}' by {METHOD} has no looped form, since {why}; take --form unrolled, or "
-                          "another method")
+        return OutOfReach(f"{FUNCTION} of '{mechanism.name}' by {METHOD} has no looped form, since {why}; take --form unrolled, "
+                          "or another method")
 
     model = laid(mechanism, regrouped=False)
     kinds = {link.kind for link in model.links}
@@ -51,14 +51,16 @@ def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
     numbers = [constants_of(link) for link in model.links]
     if len({k.is_zero(row["armature"]) for row in numbers}) > 1:
         raise refused("only some of its joints have an armature")
-    columns = Columns.of(numbers)
+    springs = any(not k.is_zero(row["stiffness"]) for row in numbers)
+    columns = Columns.of(numbers, ("stiffness",) if springs else ())
     steps = _Steps(model, columns)
     rows = [columns.row(own) for own in numbers]
+    behind = columns.row(numbers[-1] | {"stiffness": k.ZERO})   # where there is no joint no spring pulls
     bodies = [steps.body(row) for row in rows]
     gravity = model.links[0].gravity
     base = [k.ZERO] * (levels.BODY - 3) + [*k.scale(-k.ONE, gravity)]
     tables = [[*before, *row, *own] for before, row, own in zip(
-        [rows[0], *rows], [*rows, rows[-1]], [base, *([*own, *k.ORIGIN] for own in bodies)], strict=True)]
+        [rows[0], *rows], [*rows, behind], [base, *([*own, *k.ORIGIN] for own in bodies)], strict=True)]
     ports = {name: Port(name, (len(model.links),)) for name in (*ARGUMENTS, "a")}
     nothing = [Fraction(0)]
     trees = (Tree(*_of_two(levels.turn_of_both, levels.turned, levels.TURN, levels.TURN, 3), (*nothing*3,), levels.TURN, 3),
