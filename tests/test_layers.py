@@ -86,8 +86,8 @@ ROOMS: dict[str, str] = {
     "jax": "backends derivation derivatives description errors functions ir machine mechanism names options programs reals "
            "shelf",
     # what a user types
-    "reproduce": "description disk errors machine measuring mechanism names options pictures poses programs reference "
-                 "version",
+    "reproduce": "backends description disk errors ir machine measuring mechanism names options pictures poses programs reals "
+                 "recursion reference version",
     "commands": "certificate delivery description errors functions inspection machine measuring mechanism names options "
                 "pictures programs proof recursion report reproduce tables",
     "cli": "commands errors machine names version",

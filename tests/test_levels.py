@@ -1,10 +1,11 @@
-"""Forward dynamics level by level: value for value that of the serial sweeps, in exact arithmetic, in C, and with slips planted."""
+"""Forward dynamics level by level: the values of the serial sweeps, in exact arithmetic, in C, and with slips planted."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import flint
@@ -33,8 +34,9 @@ from tests.test_looping import NUMBERS
 
 def driven(mechanism: Mechanism) -> Mechanism:
     """With friction, springs and a rotor in every joint."""
-    return replace(mechanism, joints=tuple(
-        replace(joint, drive=Drive(*(Fraction(1, d + i % 3) for d in (10, 5, 7, 2, 3)))) for i, joint in enumerate(mechanism.joints)))
+    drives = [Drive(*(Fraction(1, d + i % 3) for d in (10, 5, 7, 2, 3))) for i in range(len(mechanism.joints))]
+    joints = [replace(joint, drive=drive) for joint, drive in zip(mechanism.joints, drives, strict=True)]
+    return replace(mechanism, joints=tuple(joints))
 
 
 ROBOTS = {"chain": random_mechanism(17, 1), "flat": flat_chain(33), "rotors": driven(random_mechanism(12, 2)),
@@ -65,8 +67,8 @@ def off(one: Levelled, name: str) -> float:
     """The largest difference there may be from the serial sweeps, to the larger of 1 and the value."""
     n = len(one)
     with flint.ctx.workdps(100 + 3*n):
-        return max(float((abs(x - y) / (1 + abs(y))).upper()) for x, y in zip(evaluate(one, exactly(n), NUMBERS)["a"], wanted(name),
-                                                                            strict=True))
+        pairs = zip(evaluate(one, exactly(n), NUMBERS)["a"], wanted(name), strict=True)
+        return max(float((abs(x - y) / (1 + abs(y))).upper()) for x, y in pairs)
 
 
 @pytest.mark.parametrize(("name", "segments"), [
@@ -94,7 +96,7 @@ def grown(n: int) -> Levelled:
 def test_depth_grows_by_a_step_a_doubling() -> None:
     """37 operations; of places there are as many as two to a power."""
     depths = [grown(n - 1).depth for n in (16, 32, 64, 128, 1024)]
-    assert [b - a for a, b in zip(depths, depths[1:], strict=False)] == [37, 37, 37, 3*37]
+    assert [b - a for a, b in pairwise(depths)] == [37, 37, 37, 3*37]
 
 
 @pytest.mark.parametrize(("name", "error"), [("chain", 3e-14), ("long", 3e-14)])

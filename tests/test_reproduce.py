@@ -26,6 +26,7 @@ from symgen.reproduce import (
     _swing,
     closed_chains,
     fijany_depth,
+    fijany_parallel,
     fixman_determinant,
     fixman_potential,
     lee_chirikjian_fig2,
@@ -41,6 +42,7 @@ PAGES = ROOT / "docs" / "reproduce"
 SMALL: dict[str, dict[str, Any]] = {
     "saha-counts": {"links": (3, 4, 10)},
     "fijany-depth": {"links": (2, 4, 8), "functions": ("mass_matrix_solve",)},
+    "fijany-parallel": {"links": (32,)},
     "lee-chirikjian-fig2": {"links": (1, 2, 4)},
     "fixman-determinant": {"links": (2, 4, 8)},
     "fixman-potential": {"up_to": (60, 120, 180), "bonds": (2,), "chains": 200, "rounds": 3, "forgotten": 1},
@@ -219,6 +221,19 @@ def test_long_polymers_keep_their_digits_and_take_what_they_take_a_link() -> Non
             assert max(values) < 1e-14, name
         if name.endswith("_ns") and name != "segments_ns":
             assert values[-1] < 1.3*values[1], name
+
+
+def test_levels_deepen_by_a_step_a_doubling_and_the_sweeps_by_one_a_link() -> None:
+    """And no method but those of constraint forces loses a digit more than the sweeps do."""
+    columns, rows = read((PAGES / "fijany-parallel.csv").read_text(encoding="utf-8"))
+    seen = {name: [float(row[k]) if row[k] else None for row in rows] for k, name in enumerate(columns)}
+    n, levels, serial = (list(map(float, seen[name])) for name in ("links", "levels_depth", "serial_depth"))  # type: ignore[arg-type]
+    assert tuple(map(int, n)) == fijany_parallel.LINKS
+    for (few, many), (a, b), (c, d) in zip(pairwise(n), pairwise(levels), pairwise(serial), strict=True):
+        assert (b - a)/np.log2(many/few) == pytest.approx(37, rel=0.15)
+        assert (d - c)/(many - few) == pytest.approx(34, rel=0.05)
+    for mine, other in zip(seen["segments_error"], seen["serial_error"], strict=True):
+        assert mine is None or (other is not None and mine < 4*other)
 
 
 def test_a_crossing_is_found_between_two_sizes() -> None:

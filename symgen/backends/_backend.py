@@ -50,14 +50,15 @@ class Printer:
     `name` is also that of its folder of templates. `headers` are the files that the functions include, by name; `sincos` is the
     text of that with a sine and cosine of one's own. `parameters` gives the parameter of each argument and result of a Program,
     `calls` the names of the functions that it may call, `definition` what a language with the same statements prints of a
-    function, `parts` into how many it is cut, where it is long, and how many numbers these share on the stack. `batches` are the
-    files of the functions for many states, by name, `is_cut` whether one of them is in parts, `driver` what a caller of one is
-    told about it, `lanes` of how many states a block is, in a real type, `work` of how many numbers the array is that the caller
-    of a loop over links provides, and `apart` whether a function's results may not lie over its arguments. `adjustable` gives the
-    files that set the numbers which may change at run time, by name; `assembling` those that close loops, where the functions
-    that they call are there, header first, and `assembly` what a caller is told of them. `ulps` says by `TextOptions.trig` how
-    many units in the last place sines and cosines are taken to be off; `farthest` is the largest angle (rad) that one's own are
-    proved for; `statuses` are what a checked function returns, from 0 on, with their meaning.
+    function, `parts` into how many it is cut, where it is long, and how many numbers these share on the stack. `batches` are
+    the files of the functions for many states, by name, `is_cut` whether one of them is in parts, `driver` what a caller of one
+    is told about it, `lanes` of how many states a block is, in a real type, `work` of how many numbers the array is that the
+    caller of a loop over links provides, `apart` whether a function's results may not lie over its arguments, and `unscheduled`
+    whether gcc's first scheduling makes it slower. `adjustable` gives the files that set the numbers which may change at run
+    time, by name; `assembling` those that close loops, where the functions that they call are there, header first, and
+    `assembly` what a caller is told of them. `ulps` says by `TextOptions.trig` how many units in the last place sines and
+    cosines are taken to be off; `farthest` is the largest angle (rad) that one's own are proved for; `statuses` are what a
+    checked function returns, from 0 on, with their meaning.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Printer:
     lanes: Callable[[str], int]
     work: Callable[[Form], int]
     apart: Callable[[Form], bool]
+    unscheduled: Callable[[Form], bool]
     adjustable: Callable[[Sequence[Any], Mapping[str, Program], Target], dict[str, str]]
     assembling: Callable[[Mapping[str, Form], Target], dict[str, str]]
     assembly: Callable[[Mapping[str, Form]], dict[str, Any]]

@@ -137,6 +137,11 @@ def work(form: Form) -> int:
     return int(_of(form).work(form)) if isinstance(form, Looped) else 0
 
 
+def unscheduled(form: Form) -> bool:
+    """Whether gcc's first scheduling makes it slower."""
+    return isinstance(form, Levelled)
+
+
 def apart(form: Form) -> bool:
     """Whether its results may not lie over its arguments."""
     return isinstance(form, Looped) and not _of(form).may_alias(form)
@@ -163,7 +168,7 @@ def sincos(real: str, target: Target) -> str:
 BACKEND = Printer(
     name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
     definition=definition, parts=parts, batches=batches, is_cut=is_cut, driver=driver, lanes=_lanes.lanes,
-    work=work, apart=apart,
+    work=work, apart=apart, unscheduled=unscheduled,
     adjustable=_adjustable.files, assembling=_assembling.files,
     assembly=_assembling.facts,
     ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,

@@ -126,6 +126,7 @@ def texts(
     long = [target.file_of_many(function) for function, program in programs.items() if text.batch and backend.is_cut(program)]
     built = {"release": release, "files": sources + blocks, "blocks": blocks, "long": long, "headers": headers, "shared": shared,
              "kernels": kernels,
+             "unscheduled": [target.file(function) for function, program in programs.items() if backend.unscheduled(program)],
              "threaded": any(_at_once(one) > backend.lanes(described["real"]) for one in programs.values())}
     files["CMakeLists.txt"] = render(backend.name, "CMakeLists.txt.j2", **common, **built)
     known = {key: facts for key, facts in (evidence or {}).items() if facts}

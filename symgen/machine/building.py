@@ -15,7 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ from symgen.machine import library
 from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
 from symgen.machine.drivers import with_drivers
 from symgen.machine.many import BLOCK
-from symgen.reals import REALS
+from symgen.reals import REALS, VECTOR
 from symgen.recursion import Form, Looped
 from symgen.shelf import LOG, cache_folder
 
@@ -45,23 +45,29 @@ SCHEDULED = ("-frename-registers", "-flive-range-shrinkage", "-fschedule-insns",
 FEWER = ("-O1", "-ftree-loop-vectorize", "-fvect-cost-model=cheap")
 """What gcc is asked for where a function for many states is in parts, as the folder's CMake file asks it: its other passes take
 half the time again, and make no block quicker."""
+UNSCHEDULED = ("-fno-schedule-insns",)
+"""What gcc is asked for where a step over lanes is so long that the first scheduling makes it a quarter slower, likewise."""
 NO_MEMORY = -2
 """What a loop over links returns where there is no memory for its work."""
 BETWEEN = "-O1"
 """How what stands between Python and the functions is compiled where they are optimised: it is longer than they are and runs
 through no numbers of its own, and a compiler takes two thirds of the time for it so. No call is slower.
 """
+NOTHING: Mapping[str, tuple[str, ...]] = {}
 SPREAD = 2_000_000
 """Rows that a thread of XLA's takes at once, and more: a tenth of a thousandth of a second."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """How the C is compiled: -O`optimize`, -march=native, and whether a*b + c may be contracted into one rounding."""
+    """How the C is compiled: -O`optimize`, -march=native, whether a*b + c may be contracted into one rounding, and whether groups
+    of segments are OpenMP's threads'.
+    """
 
     optimize: int = 2
     native: bool = False
     contract: bool = False
+    threads: bool = False
 
     def __post_init__(self) -> None:
         if self.optimize not in (0, 1, 2, 3):
@@ -73,7 +79,8 @@ class Build:
         native = ("-march=native",) if self.native else ()
         # Where it may use such instructions, gcc fuses a sum beside a difference all the same.
         apart = ("-fno-tree-slp-vectorize",) if self.native and not self.contract else ()
-        return (f"-O{self.optimize}", contract, *native, *apart, "-fPIC", "-fvisibility=hidden")
+        threads = ("-fopenmp",) if self.threads else ()
+        return (f"-O{self.optimize}", contract, *native, *apart, *threads, "-fPIC", "-fvisibility=hidden")
 
 
 def scheduling(build: Build) -> tuple[str, ...]:
@@ -101,12 +108,13 @@ def load(
     outlines = {name: program.outline for name, program in programs.items()}
     functions = _functions(outlines, target)
     looped = {target.symbol(name): form for name, form in programs.items() if isinstance(form, Looped)}
-    context = {"name": target.name, "real": single_real(programs.values()),
+    context = {"name": target.name, "real": single_real(programs.values()), "line": VECTOR,
                "functions": [one for one in functions if one["symbol"] not in looped],
                "looped": [one | _of_loop(one, looped[one["symbol"]], target) for one in functions if one["symbol"] in looped],
                "headers": [name for name in files if name == f"{target.symbol(ASSEMBLE)}.h"]}
     loops, declarations = (render(backend.name, name, **context) for name in ("calls.c.j2", "calls.h.j2"))
-    return _built(files, loops, declarations, build)
+    return _built(files, loops, declarations, build,
+                  {target.file(name): UNSCHEDULED for name, form in programs.items() if backend.unscheduled(form)})
 
 
 def load_many(program: Program, target: Target, build: Build, floors: Mapping[int, Bound] | None = None) -> ModuleType:
@@ -142,18 +150,19 @@ def load_ffi(program: Program, target: Target, build: Build, header: str) -> Mod
     return _built(files, render("jax", "handler.c.j2", **context), "void *handler(void *);", build, _in_parts(programs, target))
 
 
-def _in_parts(programs: Mapping[str, Program], target: Target) -> tuple[str, ...]:
-    """The files of functions for many states that are in parts."""
-    return tuple(target.file_of_many(function) for function, program in programs.items() if printer().is_cut(program))
+def _in_parts(programs: Mapping[str, Program], target: Target) -> dict[str, tuple[str, ...]]:
+    """What gcc is asked for besides of functions for many states that are in parts, by file."""
+    return {target.file_of_many(function): FEWER for function, program in programs.items() if printer().is_cut(program)}
 
 
-def _built(files: Mapping[str, str], calls: str, declarations: str, build: Build, in_parts: Collection[str] = ()) -> ModuleType:
-    """The library of these texts, built unless it is in the cache; `in_parts` are those for which FEWER passes do."""
+def _built(files: Mapping[str, str], calls: str, declarations: str, build: Build,
+           besides: Mapping[str, tuple[str, ...]] = NOTHING) -> ModuleType:
+    """The library of these texts, built unless it is in the cache; `besides` is what gcc is asked for besides, by file."""
     digest = hashlib.sha256()
     for part in (*depends(build), *(t for item in files.items() for t in item), calls, declarations):
         digest.update(f"{len(part)}:{part}".encode())
     module = f"_symgen_{digest.hexdigest()[:24]}"
-    return opened(module) or _make(module, _place(module), files, calls, declarations, find_compiler(), build, in_parts)
+    return opened(module) or _make(module, _place(module), files, calls, declarations, find_compiler(), build, besides)
 
 
 _LOADED: dict[str, ModuleType] = {}
@@ -161,7 +170,7 @@ _LOADED: dict[str, ModuleType] = {}
 
 def depends(build: Build) -> tuple[str, ...]:
     """What a compiled library depends on besides its text. Raises BuildError where there is no compiler."""
-    return (sys.version, *runs_on(build), *find_compiler(), *build.flags, *SCHEDULED, *FEWER, BETWEEN)
+    return (sys.version, *runs_on(build), *find_compiler(), *build.flags, *SCHEDULED, *FEWER, *UNSCHEDULED, BETWEEN)
 
 
 def opened(module: str) -> ModuleType | None:
@@ -246,13 +255,14 @@ def _of_loop(function: Mapping[str, Any], recursion: Looped, target: Target) -> 
     where a result may not lie over them.
     """
     taken = {p["name"] for p in (*function["arguments"], *function["results"])}
-    work, own = (printer().language.local(name, {*taken, "i", "k", "count", "share"}) for name in ("work", "own"))
+    known = {*taken, "i", "k", "count", "share"}
+    work, own, block = (printer().language.local(name, known) for name in ("work", "own", "block"))
     arguments, places = [], [f"{work} + {target.name}_WORK"]
     for p in function["arguments"]:
         arguments.append(p | {"apart": f"{p['name']}_copy", "place": places[-1]})
         places.append(f"{p['name']}_copy + {p['size']}")
     copied = arguments if printer().apart(recursion) else []
-    return {"work": work, "own": own, "arguments": arguments, "copied": copied, "no_memory": NO_MEMORY}
+    return {"work": work, "own": own, "block": block, "arguments": arguments, "copied": copied, "no_memory": NO_MEMORY}
 
 
 def runs_on(build: Build) -> tuple[str, ...]:
@@ -286,7 +296,7 @@ def _open(module: str, path: Path) -> ModuleType | None:
 
 def _make(
     module: str, path: Path, files: Mapping[str, str], loops: str, declarations: str, compiler: tuple[str, ...], build: Build,
-    in_parts: Collection[str],
+    besides: Mapping[str, tuple[str, ...]],
 ) -> ModuleType:
     """Build the library, put it at `path`, and load it."""
     start = perf_counter()
@@ -294,7 +304,7 @@ def _make(
     if not (Path(include) / "Python.h").is_file():
         raise BuildError(f"Python's header Python.h is not in {include}; {WAY_OUT}")
     with _making(path), tempfile.TemporaryDirectory(prefix="building-", dir=library.prepared(path.parent)) as folder:
-        built = _compile(Path(folder), module, files, loops, declarations, compiler, build, include, in_parts)
+        built = _compile(Path(folder), module, files, loops, declarations, compiler, build, include, besides)
         loaded = _open(module, built)   # where it was built: another process may be putting its own in the same place
         if loaded is None:
             raise BuildError(f"Python cannot load the library that {compiler[0]} built; check that CC builds for this Python")
@@ -313,7 +323,7 @@ def _compile(
     compiler: tuple[str, ...],
     build: Build,
     include: str,
-    in_parts: Collection[str],
+    besides: Mapping[str, tuple[str, ...]],
 ) -> Path:
     """Write every text into `folder`, compile each C file and link them; returns the library."""
     import cffi
@@ -325,8 +335,8 @@ def _compile(
         (folder / name).write_text(text, encoding="utf-8")
     # The generated functions are C99; cffi's file is whatever Python's headers ask for.
     scheduled = scheduling(build)
-    own, fewer = ("-std=c99", *scheduled), FEWER if scheduled else ()
-    units = [(name, (*own, *fewer) if name in in_parts else own) for name in files if name.endswith(".c")]
+    own, asked = ("-std=c99", *scheduled), besides if scheduled else NOTHING
+    units = [(name, (*own, *asked.get(name, ()))) for name in files if name.endswith(".c")]
     units.append((f"{module}.c", ("-I", include, *([BETWEEN] if build.optimize else []))))
     ffi.emit_c_code(str(folder / units[-1][0]))
 

@@ -331,12 +331,14 @@ class Solver:
         trig: str = HOST,
         sources: Mapping[str, str] | None = None,
         checked: bool = False,
+        threads: bool = False,
     ) -> Solver:
         """A solver of Programs that are already there, keyed by function; options as for `compile`.
 
-        `sources` replaces the C that would be printed, by function: the files of a generated folder, for example.
+        `sources` replaces the C that would be printed, by function: the files of a generated folder, for example. `threads`:
+        groups of segments of one chain are shared out to threads of OpenMP, where there are several.
         """
-        build, text = Build(optimize, native, contract), TextOptions(trig, checked=checked)
+        build, text = Build(optimize, native, contract, threads), TextOptions(trig, checked=checked)
         return cls(name, programs, sizes, build=build, text=text, sources=sources)
 
     def kernel(self, call: Call) -> Kernel | None:
