@@ -172,6 +172,11 @@ def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: 
         assert given == pytest.approx(found, rel=1e-10, abs=1e-10)
 
 
+def test_float_is_float_throughout(tmp_path: Path) -> None:
+    one = levels("chain", 16).in_real("float")
+    built(written(tmp_path, one), "-O0", "-Wconversion", "-Wdouble-promotion", "-Wshadow")
+
+
 @pytest.mark.parametrize("n", range(5, 40, 8))
 def test_every_number_of_rows_finds_its_pairs(tmp_path: Path, n: int) -> None:
     """Segments of 1 to 5 rows, full and not."""

@@ -253,5 +253,5 @@ def test_c_is_what_is_evaluated(tmp_path: Path, n: int, trig: str) -> None:
 
 
 def test_another_number_of_lanes_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="take 8 segments"):
+    with pytest.raises(RequestError, match="take a multiple of 8"):
         written(tmp_path, parted(17, 4))

@@ -11,8 +11,9 @@ from symgen.backends._c_text import WIDTH
 from symgen.backends._definition import calls, parameters
 from symgen.backends._ports import operations_text
 from symgen.backends._target import Target
+from symgen.errors import RequestError
 from symgen.ir import Program
-from symgen.recursion import TABLE
+from symgen.recursion import TABLE, Looped
 
 
 def lane_step(step: Program, target: Target, told: str) -> dict[str, Any]:
@@ -29,6 +30,14 @@ def lane_step(step: Program, target: Target, told: str) -> dict[str, Any]:
     for array, port in zip(found["parameters"], (*step.inputs, *step.outputs), strict=True):
         array["qualifier"] = "const " if port.name == TABLE else ""
     return found
+
+
+def refuse(form: Looped, segments: int, lanes: int, target: Target) -> None:
+    """RequestError where the segments are no groups of as many as there are lanes, or the function is to be checked."""
+    if target.checked:
+        raise RequestError(f"{form.function} by {form.method} goes round loops that return nothing; leave out --checked")
+    if segments % lanes:
+        raise RequestError(f"{form.function} in {segments} segments is no loop over {lanes} lanes; take a multiple of {lanes}")
 
 
 def wrapped(rows: Sequence[str]) -> list[str]:

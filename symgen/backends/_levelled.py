@@ -12,14 +12,14 @@ As many segments as there are lanes are a group; groups are gone through at the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from symgen.backends import _definition, _lanes, _looped, render
 from symgen.backends._c_text import C
 from symgen.backends._definition import calls
-from symgen.backends._lane_steps import braced, lane_step, row_of, wrapped
+from symgen.backends._lane_steps import braced, lane_step, refuse, row_of, wrapped
 from symgen.backends._target import Target
-from symgen.errors import RequestError
 from symgen.levelled import BEFORE, BEHIND, FRONT, KNOWN, RUN, Levelled, Tree
 from symgen.reals import REALS
 from symgen.recursion import KEPT, LEFT, TABLE, as_function
@@ -113,9 +113,7 @@ def source(one: Levelled, target: Target) -> str:
     checked.
     """
     lanes = _lanes.lanes(one.real)
-    if one.segments % lanes or target.checked:
-        raise RequestError(f"{one.function} in {one.segments} segments is no loop over {lanes} lanes that returns nothing; take "
-                           f"{lanes} segments or a multiple, and leave out --checked")
+    refuse(one, one.segments, lanes, target)
     symbol, room, rows, real = target.symbol(one.function), _room(one), one.longest, REALS[one.real]
     steps: list[dict[str, Any]] = []
     functions: list[str] = []
@@ -138,7 +136,7 @@ def source(one: Levelled, target: Target) -> str:
                   trees=trees, last=last, met=[_met(one, k, room, lanes) for k in range(len(outputs))],
                   parameters=[*(f"const {one.real} {name}[{len(one)}]" for name in inputs),
                               *(f"{one.real} {name}[{len(one)}]" for name in outputs), f"{one.real} numbers[{room.whole}]"],
-                  own_sines=any(step["own_sines"] for step in steps), own_loop=any(step["own_loop"] for step in steps),
+                  nothing=C.literal(Fraction(0), real), own_sines=any(step["own_sines"] for step in steps), own_loop=any(step["own_loop"] for step in steps),
                   angles=lanes, sin=known["sin"], cos=known["cos"])
 
 

@@ -16,9 +16,8 @@ from typing import Any
 from symgen.backends import _definition, _lanes, _looped, render
 from symgen.backends._c_text import C
 from symgen.backends._definition import calls
-from symgen.backends._lane_steps import braced, lane_step, row_of, wrapped
+from symgen.backends._lane_steps import braced, lane_step, refuse, row_of, wrapped
 from symgen.backends._target import Target
-from symgen.errors import RequestError
 from symgen.ir import Program
 from symgen.reals import REALS
 from symgen.recursion import CARRIED, KEPT, LEFT, TABLE, Sweep, as_function
@@ -51,9 +50,7 @@ def source(one: Segmented, target: Target) -> str:
     checked.
     """
     lanes = _lanes.lanes(one.real)
-    if one.segments % lanes or target.checked:
-        raise RequestError(f"{one.function} in {one.segments} segments is no loop over {lanes} lanes that returns nothing; take "
-                           f"{lanes} segments or a multiple, and leave out --checked")
+    refuse(one, one.segments, lanes, target)
     symbol = target.symbol(one.function)
     steps: list[dict[str, Any]] = []
     functions: list[str] = []
