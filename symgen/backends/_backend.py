@@ -74,7 +74,7 @@ class Printer:
     is_cut: Callable[[Form], bool]
     driver: Callable[[Program, Target], dict[str, Any]]
     lanes: Callable[[str], int]
-    work: Callable[[Form], int]
+    work: Callable[..., int]
     apart: Callable[[Form], bool]
     unscheduled: Callable[[Form], bool]
     adjustable: Callable[[Sequence[Any], Mapping[str, Program], Target], dict[str, str]]

@@ -17,6 +17,7 @@ from symgen.backends._target import Target
 from symgen.backends._writer import live_rows
 from symgen.ir import Bound, Element, Program
 from symgen.reals import REALS
+from symgen.recursion import Form, Looped, steps_of
 
 STATUSES = {
     "OK": "the results are stored",
@@ -24,6 +25,7 @@ STATUSES = {
     "OUT_OF_RANGE": "an angle is too large for the own sine and cosine (--trig inline)",
     "DIVISOR": "a divisor, or what a logarithm or a root is taken of, is too small",
     "NOT_UNIT": "a quaternion is not of length 1",
+    "NO_WORK": "the array for the work of loops over links has too few numbers",
 }
 """What a function returns, from 0 on: NAME_OK …; the C stands in their order."""
 
@@ -98,12 +100,13 @@ def conditions(program: Program, language: Language, inputs: Sequence[str], text
             "divisors": lines(divisors, "&&", 12)}
 
 
-def statuses(programs: Iterable[Program], target: Target) -> list[dict[str, Any]]:
-    """What checked functions return, by `name`, `value` and meaning (`what`): those that some of the programs can return."""
-    programs = list(programs)
-    divides = any(guards(program, live_rows(program), {}) for program in programs)
+def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
+    """What checked functions return, by `name`, `value` and meaning (`what`): those that some of the functions can return."""
+    forms = list(forms)
+    divides = any(guards(step, live_rows(step), {}) for form in forms for step in steps_of(form))
     known = {"OK", "NOT_FINITE", *(["OUT_OF_RANGE"] if target.text.trig == "inline" else []), *(["DIVISOR"] if divides else []),
-             *(["NOT_UNIT"] if any(program.quaternions for program in programs) else [])}
+             *(["NOT_UNIT"] if any(form.quaternions for form in forms) else []),
+             *(["NO_WORK"] if any(isinstance(form, Looped) for form in forms) else [])}
     return [{"name": name, "value": value, "what": what} for value, (name, what) in enumerate(STATUSES.items())
             if name in known and target.checked]
 

@@ -93,7 +93,7 @@ def _end(levels: Sequence[_Level]) -> int:
     return levels[-1].first + levels[-1].rows*levels[-1].stride
 
 
-def work(one: Levelled) -> int:
+def work(one: Levelled, checked: bool = False) -> int:
     """Numbers of the array that the caller provides."""
     return _room(one).whole
 
@@ -136,7 +136,8 @@ def source(one: Levelled, target: Target) -> str:
                   trees=trees, last=last, met=[_met(one, k, room, lanes) for k in range(len(outputs))],
                   parameters=[*(f"const {one.real} {name}[{len(one)}]" for name in inputs),
                               *(f"{one.real} {name}[{len(one)}]" for name in outputs), f"{one.real} numbers[{room.whole}]"],
-                  nothing=C.literal(Fraction(0), real), own_sines=any(step["own_sines"] for step in steps), own_loop=any(step["own_loop"] for step in steps),
+                  nothing=C.literal(Fraction(0), real),
+                  own_sines=any(step["own_sines"] for step in steps), own_loop=any(step["own_loop"] for step in steps),
                   angles=lanes, sin=known["sin"], cos=known["cos"])
 
 

@@ -13,28 +13,48 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from symgen.backends import _definition, _sincos, render
 from symgen.backends._blocks import blocks
 from symgen.backends._c_text import WIDTH, C
+from symgen.backends._loop_checks import condition, guarded, held, held_at, looked_at
 from symgen.backends._ports import operations_text
 from symgen.backends._target import Target
 from symgen.backends._writer import Turn
-from symgen.errors import RequestError
 from symgen.ir import POSITIONS, Program
 from symgen.reals import REALS
-from symgen.recursion import ANGLE, CARRIED, ENDED, KEPT, LAST, LEFT, TABLE, WORK, End, Looped, Recursion, Sweep, as_function
+from symgen.recursion import (
+    ANGLE,
+    CARRIED,
+    ENDED,
+    GUARD,
+    KEPT,
+    LAST,
+    LEFT,
+    TABLE,
+    WORK,
+    End,
+    Looped,
+    Recursion,
+    Sweep,
+    as_function,
+)
 
+SIZE, STATUS, NONE = "size", "status", "none"
+"""What the C calls how many numbers the caller's array has, what is returned, and what is zero where all arguments are finite."""
 SMALL = 2**15
 """What a table of short numbers does not hold in C."""
 
 
-def work(recursion: Recursion) -> int:
-    """Numbers of the array that the caller provides: what is kept and, in a tree, what the base and each link hand on."""
+def work(recursion: Recursion, checked: bool = False) -> int:
+    """Numbers of the array that the caller provides: what is kept, in a tree what the base and each link hand on, and results
+    that are not to be stored yet where it is `checked`.
+    """
     handed = 0 if recursion.serial else (len(recursion) + 1) * _widest(recursion)
-    return max(1, recursion.work * len(recursion) + handed)
+    return max(1, recursion.work * len(recursion) + handed) + sum(port.size for port in held(recursion) if checked)
 
 
 def may_alias(recursion: Recursion) -> bool:
@@ -61,17 +81,18 @@ def with_work(form: Looped, target: Target) -> dict[str, Any]:
     """What is said of a function whose caller provides an array for its work."""
     found = _definition.prototype(form, target)
     name = C.local(WORK, _definition.macros(target) | {p["name"] for p in found["parameters"]})
-    given = {"qualifier": "", "real": form.real, "name": name, "size": f"{target.name}_{WORK.upper()}",
-             "what": "numbers for the function's own use, apart from all others; what stands there before does not matter"}
-    return found | {"parameters": [*found["parameters"], given]}
+    given = [{"qualifier": "", "real": form.real, "name": name, "size": f"{target.name}_{WORK.upper()}",
+              "what": "numbers for the function's own use, apart from all others; what stands there before does not matter"}]
+    if target.checked:
+        taken = _definition.macros(target) | {name, *(p["name"] for p in found["parameters"])}
+        given.append({"qualifier": "", "real": "int", "name": C.local(SIZE, taken), "size": "",
+                      "what": f"how many numbers {name} has"})
+    return found | {"parameters": [*found["parameters"], *given]}
 
 
 def source(recursion: Recursion, target: Target) -> str:
-    """The text of NAME_<function>.c. RequestError for what a loop over links cannot be, so far: a function that is checked."""
-    if target.checked:
-        raise RequestError(f"{recursion.function} as a loop over links returns no status; leave out --checked, or take the "
-                           "unrolled form")
-    return _Text(recursion, target).text()
+    """The text of NAME_<function>.c. RequestError where it cannot be checked."""
+    return _Text(guarded(recursion, target) if target.checked else recursion, target).text()
 
 
 def _widest(recursion: Recursion) -> int:
@@ -97,11 +118,17 @@ class _Text:
         self.symbol = str(self.said["symbol"])
         self.arrays: dict[str, _Array] = {}
         names = [str(p["name"]) for p in self.said["parameters"]]
-        self.work = names[-1]
+        self.plain = replace(target, text=replace(target.text, checked=False))
+        self.held = held_at(recursion, work(recursion)) if target.checked else {}
+        self.work = names[len(recursion.inputs) + len(recursion.outputs)]
         self.names = dict(zip((p.name for p in (*recursion.inputs, *recursion.outputs)), names, strict=False))
         self.taken = {*names, *_definition.macros(target)}
         self.link, self.place, self.own, self.before, self.rows = map(self._local, ("i", "k", "own", "before", "rows"))
         self.count = len(recursion)
+        self.status, self.guard = map(self._local, (STATUS, GUARD))
+        local = {"status": self.status, "none": self._local(NONE), "guard": self.guard, "size": names[-1], "link": self.link,
+                 "work": self.work}
+        self._looked = looked_at(recursion, self.names, local, self.held, work(recursion, True)) if target.checked else {}
         self.uniform = len({(kind.nq, kind.nv) for kind in recursion.kinds}) == 1
         self.steps: dict[tuple[int, int], Program] = {}
         self.blocks = {s: found for s in range(len(recursion.sweeps)) if (found := blocks(recursion, s, target))}
@@ -114,19 +141,20 @@ class _Text:
                     printed = self.blocks[s].angles[c].program if s in self.blocks else step
                     self.steps[s, c] = as_function(printed, f"{recursion.function}_{number}")
         self.last = recursion.last and as_function(recursion.last, f"{recursion.function}_{LAST}")
+        self.looked = recursion.looked and as_function(recursion.looked, f"{recursion.function}_{LAST}_{GUARD}")
         self.ended = self._local(ENDED) if self.last else ""
 
     def text(self) -> str:
         recursion = self.recursion
         lanes = self._lanes()
-        functions = [render("c99", "definition.j2", **self.target.context, of_parts="static", of_all="static ",
-                            **_definition.function(step, self.target, {}, None, self._turn(step, lanes)))
-                     for step in (*self.steps.values(), *([self.last] if self.last else []))]
+        functions = [render("c99", "definition.j2", **self.plain.context, of_parts="static", of_all="static ",
+                            **_definition.function(step, self.plain, {}, None, self._turn(step, lanes)))
+                     for step in (*self.steps.values(), *(one for one in (self.looked, self.last) if one))]
         for c, _ in enumerate(recursion.kinds):
             self._constants(c)
         sweeps = [self._sweep(s, sweep) for s, sweep in enumerate(recursion.sweeps)]
         read = {port.name for step in self.steps.values() for port in step.inputs}
-        unread = [self.names[port.name] for port in recursion.inputs if port.name not in read]
+        unread = [self.names[port.name] for port in recursion.inputs if port.name not in read and not self.target.checked]
         uses = bool(self.blocks) or any(KEPT in (port.name, *(name for name, left in LEFT.items() if left == port.name))
                    for step in self.steps.values() for port in (*step.inputs, *step.outputs))
         handed = not recursion.serial and _widest(recursion) > 0
@@ -134,9 +162,10 @@ class _Text:
             "real": recursion.real, "count": self.count, "turns": _definition.turns(recursion, self.target), "angles": lanes,
             "told": self._told(), "ended": self._ended(),
             "arrays": self.arrays.values(), "bytes": sum(a.bytes for a in self.arrays.values()),
-            "doubles": work(recursion), "functions": functions, "sweeps": sweeps,
+            "doubles": work(recursion, self.target.checked), "functions": functions, "sweeps": sweeps,
             "unread": [*unread, *([] if uses or handed else [self.work])], "link": self.link, "place": self.place,
-            "places": handed, "blocks": self._of_blocks(),
+            "places": handed, "blocks": self._of_blocks(), "looked": self._looked,
+            "going": f"({self.status} == {self.target.name}_OK)" if self.target.checked else "",
             "rows": f"&{self.work}[{recursion.work*self.count}]" if handed else "", "handed": self.rows})
 
     def _local(self, name: str) -> str:
@@ -156,13 +185,23 @@ class _Text:
             found.append(f"{self.target.symbol(self.last.function)}, once: {operations_text(self.last)}")
         return found
 
+    def _element(self, port: str, index: str) -> str:
+        """An element of an argument or a result, or where that is held."""
+        if port in self.held:
+            return f"{self.work}[{_plus(index, self.held[port])}]"
+        return f"{self.names[port]}[{index}]"
+
     def _ended(self) -> dict[str, Any] | None:
         """What is made of that which the sweeps carry to their ends."""
         if not self.last:
             return None
         given = ", ".join([self.ended, *(self.names[port.name] for port in self.last.outputs)])
         call = f"{self.target.symbol(self.last.function)}({given});"
-        return {"name": self.ended, "size": self.last.inputs[0].size, "call": call}
+        found = {"name": self.ended, "size": self.last.inputs[0].size, "call": call, "check": None}
+        if self.looked and self.recursion.looked and self.recursion.last:
+            found |= {"look": f"{self.target.symbol(self.looked.function)}({self.ended}, {self.guard});",
+                      "check": condition(self.recursion.looked, self.recursion.last, self.target, self.status, self.guard)}
+        return found
 
     def _lanes(self) -> int:
         """How many angles a loop over them takes, the same in all steps of the file."""
@@ -263,21 +302,22 @@ class _Text:
         return 0
 
     def _stores(self, end: End, array: str, first: int) -> list[str]:
-        name, place = self.names.get(end.name, self.ended), 0
-        if end.name == ENDED:
-            before = self.recursion.ends[:self.recursion.ends.index(end)]
-            place = sum(len(one.elements) for one in before if one.name == ENDED)
-        return [f"{C.at(name, place + k)} = {C.at(array, first + e)};" for k, e in enumerate(end.elements)]
+        if end.name != ENDED:
+            return [f"{self._element(end.name, str(k))} = {C.at(array, first + e)};" for k, e in enumerate(end.elements)]
+        before = self.recursion.ends[:self.recursion.ends.index(end)]
+        place = sum(len(one.elements) for one in before if one.name == ENDED)
+        return [f"{C.at(self.ended, place + k)} = {C.at(array, first + e)};" for k, e in enumerate(end.elements)]
 
     def _branches(self, s: int) -> list[dict[str, Any]]:
         """The call of each class's step, and what stands before it; the last of all classes needs no condition."""
         classes = [c for at, c in self.steps if at == s]
         found: list[dict[str, Any]] = []
         for c in classes:
-            before = "} else " if found else ""
+            before, own = "} else " if found else "", self.recursion.sweeps[s].steps[c]
             last = c == classes[-1] and len(classes) == len({*self.recursion.of})
             test = "" if last else f"if ({self._numbers('kinds', self.recursion.of)}[{self.link}] == {c}) "
-            found.append({"test": before + test, "call": self._call(s, c), "stores": self._kept(s, c)})
+            found.append({"test": before + test, "call": self._call(s, c), "stores": self._kept(s, c),
+                          "check": condition(own, own, self.target, self.status, self.guard)})
         return found
 
     def _kept(self, s: int, c: int) -> list[str]:
@@ -319,6 +359,8 @@ class _Text:
             return f"&{self.work}[{_plus(_times(self.recursion.work, i), sweep.first[c])}]"
         if port == ANGLE:
             return f"&{self.angle}[{self._lane}]"
+        if port == GUARD:
+            return self.guard
         if port in (CARRIED, LEFT[CARRIED]):
             if self.recursion.serial:
                 return self._carried(s)
@@ -326,11 +368,12 @@ class _Text:
         kind, places = self.recursion.kinds[c], port in POSITIONS
         if port in dict(self.recursion.each):
             width = dict(self.recursion.each)[port]
-            return f"&{self.names[port]}[{_times(width, i)}]" if width else self.names[port]
+            return f"&{self._element(port, _times(width, i))}" if width else f"&{self._element(port, '0')}" if port in self.held \
+                else self.names[port]
         if self.uniform:
-            return f"&{self.names[port]}[{_times(kind.nq if places else kind.nv, i)}]"
+            return f"&{self._element(port, _times(kind.nq if places else kind.nv, i))}"
         firsts = [place[0] if places else place[1] for place in self.recursion.places]
-        return f"&{self.names[port]}[{self._numbers('q' if places else 'v', firsts)}[{i}]]"
+        return f"&{self._element(port, self._numbers('q' if places else 'v', firsts) + f'[{i}]')}"
 
 
 def _numbered(classes: Iterable[int]) -> list[int]:

@@ -24,7 +24,7 @@ from symgen.recursion import CARRIED, KEPT, LEFT, TABLE, Sweep, as_function
 from symgen.segmented import ENDED, START, Across, Segmented
 
 
-def work(one: Segmented) -> int:
+def work(one: Segmented, checked: bool = False) -> int:
     """Numbers of the array that the caller provides: what links keep, what sweeps carry, what ways across keep."""
     carried = 2*sum(len(stage.start) for stage in one.stages if isinstance(stage, Sweep))
     held = sum(_size(stage.step, KEPT) for stage in one.stages if isinstance(stage, Across))

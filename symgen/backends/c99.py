@@ -36,7 +36,7 @@ from symgen.backends._target import Target
 from symgen.backends._writer import Turn
 from symgen.ir import Bound, Program
 from symgen.levelled import Levelled
-from symgen.recursion import Form, Looped, steps_of
+from symgen.recursion import Form, Looped
 from symgen.segmented import Segmented
 
 NAME = "c99"
@@ -127,14 +127,14 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
     return render(NAME, "header.h.j2", **target.context, told=target.told, real=real, sin=trig["sin"], cos=trig["cos"],
                   functions=declarations, apart=any(one["apart"] for one in declarations),
                   bodies=counts_bodies(programs.values()), counted=counted(programs.values()),
-                  **several(programs.values()), work=max(map(work, forms)),
-                  statuses=_checks.statuses((step for one in programs.values() for step in steps_of(one)), target),
+                  **several(programs.values()), work=max(work(form, target.checked) for form in forms),
+                  statuses=_checks.statuses(programs.values(), target),
                   **legend(programs.values()))
 
 
-def work(form: Form) -> int:
-    """Numbers of the array that its caller provides; 0 for a function without one."""
-    return int(_of(form).work(form)) if isinstance(form, Looped) else 0
+def work(form: Form, checked: bool = False) -> int:
+    """Numbers of the array that its caller provides, where it is `checked` or not; 0 for a function without one."""
+    return int(_of(form).work(form, checked)) if isinstance(form, Looped) else 0
 
 
 def unscheduled(form: Form) -> bool:

@@ -112,7 +112,7 @@ def _test(program: Form, target: Target, cases: list[SelfTestCase], tables: _Tab
         results.append(result)
     given = [f"{a['table']}[i]" for a in arguments]
     into = [r["name"] for r in results]
-    last = ["work"] if isinstance(program, Looped) else []
+    last = ["work", *([f"{target.name}_WORK"] if target.checked else [])] if isinstance(program, Looped) else []
     shared = [
         {
             "argument": argument,
@@ -123,7 +123,7 @@ def _test(program: Form, target: Target, cases: list[SelfTestCase], tables: _Tab
         for k, result in enumerate(results) if not printer().apart(program)
     ]
     refused = [
-        {"argument": argument, "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into])}
+        {"argument": argument, "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into, *last])}
         for i, argument in enumerate(arguments)
     ]
     return {
@@ -136,6 +136,7 @@ def _test(program: Form, target: Target, cases: list[SelfTestCase], tables: _Tab
         "call": ", ".join([*given, *into, *last]),
         "shared": shared,
         "refused": refused if target.checked else [],
+        "too_small": ", ".join([*given, *into, *last[:-1], "0"]) if target.checked and last else "",
         "begins": min(len(cases), 2),
         "tables": [argument["table"] for argument in arguments],
         "largest": max(port.size for port in (*program.inputs, *program.outputs)),

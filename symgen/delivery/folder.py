@@ -28,7 +28,7 @@ from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
 from symgen.functions import ALL_ROWS, FUNCTIONS, PREPARED, TASK_ROWS, USUAL
-from symgen.ir import Bound, Port, Program
+from symgen.ir import Bound, Port
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
 from symgen.options import AUTO, GPU, LOOPED, NORMAL, PLAIN, ProgramOptions, TextOptions
@@ -102,7 +102,7 @@ def texts(
     described |= {"command": shlex.join(words), "not_modelled": [*omissions(mechanism, left_out), *_of_checks(options, text)]}
     common = target.context | {"real": described["real"], "cpp": "cpp17" in text.wrap, "casadi": "casadi" in text.wrap,
                                "cuda": GPU in text.wrap, "at_rates": target.rates,
-                               "statuses": statuses([one for one in programs.values() if isinstance(one, Program)], target)}
+                               "statuses": statuses(programs.values(), target)}
     backend = printer()
     files = backend.texts(programs, target, floors=floors)
     asked = _parameters(mechanism, options)
@@ -181,7 +181,7 @@ def _manifest(
             "result": results[0] if len(results) == 1 else results,
             "operations": program.operations,
             "depth": program.depth,
-        } | ({} if program.rounds is None else {"rounds": program.rounds}) | _looped(program)
+        } | ({} if program.rounds is None else {"rounds": program.rounds}) | _looped(program, target.checked)
     parents = [mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name for j in mechanism.joints]
     return {
         "symgen": __version__,
@@ -206,11 +206,11 @@ def _manifest(
     }
 
 
-def _looped(form: Form) -> dict[str, Any]:
+def _looped(form: Form, checked: bool) -> dict[str, Any]:
     """What the manifest says besides of a loop over links: how many these are, bytes of tables, numbers of work."""
     if not isinstance(form, Looped):
         return {}
-    return {"form": LOOPED, "links": len(form), "constants": form.constants, "work": printer().work(form)}
+    return {"form": LOOPED, "links": len(form), "constants": form.constants, "work": printer().work(form, checked)}
 
 
 def _at_once(form: Form) -> int:

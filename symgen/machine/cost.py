@@ -192,7 +192,7 @@ def _cost(program: Form, source: str, target: Target, drawn: Mapping[str, Any], 
     cost = Cost(program.function, program.method, (min(whole), max(whole)), (min(alone), max(alone)), count,
                 _bytes(sections, FLASH), stack, _bytes(sections, RAM), undefined,
                 _bytes(linked if undefined else sections, IMAGE), deepest, _bytes(linked, RAM),
-                work=REALS[program.real].size * printer().work(program), **timed)
+                work=REALS[program.real].size * printer().work(program, target.checked), **timed)
     return cost, untold
 
 
@@ -254,8 +254,10 @@ def _measuring(program: Form, target: Target, drawn: Mapping[str, Any], calls: M
     """The measuring program; `calls` are libm's functions, each with how many numbers it takes."""
     inputs = [f"in_{port.name}" for port in program.inputs]
     results = {f"out_{port.name}": port.size for port in program.outputs}
-    if work := printer().work(program):
+    work = printer().work(program, target.checked)
+    if work:
         results |= {WORK: work}
+    size = [str(work)] if work and target.checked else []
 
     def rows(name: str) -> list[str]:
         states = drawn[name].reshape(len(drawn["q"]), -1)
@@ -268,10 +270,10 @@ def _measuring(program: Form, target: Target, drawn: Mapping[str, Any], calls: M
         kinds={one["kind"] for one in called},
         counter=f"counter_{tools.machine.counter}.h.j2", states=len(drawn["q"]),
         tape=1 + sum(program.operations.get(op, 0) for op in LIBM),
-        types=", ".join([f"const {program.real} *"] * len(inputs) + [f"{program.real} *"] * len(results)),
+        types=", ".join([f"const {program.real} *"] * len(inputs) + [f"{program.real} *"] * len(results) + ["int"] * len(size)),
         arguments=[{"name": c, "size": p.size, "rows": rows(p.name)} for c, p in zip(inputs, program.inputs, strict=True)],
         results=[{"name": name, "size": size} for name, size in results.items()],
-        call=", ".join([*(f"{name}[i]" for name in inputs), *results]),
+        call=", ".join([*(f"{name}[i]" for name in inputs), *results, *size]),
     )
 
 

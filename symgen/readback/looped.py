@@ -15,29 +15,32 @@ from typing import Any
 from pycparser import c_ast
 
 from symgen.errors import ProgramError
-from symgen.ir import Program
+from symgen.ir import Port, Program
 from symgen.readback import directives, prototypes
 from symgen.readback.literals import Number, literal, nearest, opposite
-from symgen.readback.owed import shapes
+from symgen.readback.loop_checks import Heeded, compared, of_arguments, of_steps
+from symgen.readback.owed import STATUSES, shapes
 from symgen.readback.parsing import INDEX, Units, part_of, units
 from symgen.readback.prototypes import Parameter
 from symgen.readback.rows import Matcher
-from symgen.readback.walking import Memory, Part, Walk, expected
+from symgen.readback.walking import Expected, Memory, Part, Walk, expected
 from symgen.reals import REALS, Real
-from symgen.recursion import ANGLE, LAST, TABLE, WORK, Recursion, angle_of, as_function
+from symgen.recursion import ANGLE, GUARD, LAST, TABLE, WORK, Recursion, angle_of, as_function, guarded
 
 INTEGERS = {"short": 2**15, "int": 2**31}
 """Types of tables of numbers of links, and what they do not hold."""
+SEVERAL = 4
+"""Comparisons of which each is made to fail in turn, besides the last one."""
 
 
-def compare(recursion: Recursion, text: str, header: str = "", seen: str = "") -> list[str]:
-    """What keeps the C from being the Recursion; [] when it is.
+def compare(recursion: Recursion, text: str, header: str = "", seen: str = "", checked: bool = False) -> list[str]:
+    """What keeps the C from being the Recursion, `checked` or not; [] when it is.
 
     `text`, `header` and `seen` are those of `symgen.readback.rows.compare`. A result has one sentence per difference, with the
     line of the C it stands on.
     """
     try:
-        return _Reader(recursion, text, header, units(text, seen)).differences()
+        return _Reader(recursion, text, header, units(text, seen), checked).differences()
     except ProgramError as error:
         return [str(error)]
 
@@ -45,24 +48,27 @@ def compare(recursion: Recursion, text: str, header: str = "", seen: str = "") -
 class _Reader:
     """One file."""
 
-    def __init__(self, recursion: Recursion, text: str, header: str, held: Units) -> None:
-        self.recursion, self.text, self.header, self.held = recursion, text, header, held
+    def __init__(self, recursion: Recursion, text: str, header: str, held: Units, checked: bool) -> None:
+        self.text, self.header, self.held, self.checked = text, header, held, checked
         self.real = REALS[recursion.real]
         self.symbol = str(held.function.decl.name)
         self.name = self.symbol.removesuffix(f"_{recursion.function}")
+        bounded = f'#include "{self.name}_sincos.h"' in text and not directives.together(text, self.name)
+        self.recursion = guarded(recursion, compared, bounded) if checked else recursion
 
     def differences(self) -> list[str]:
         found = directives.directives(self.text, self.name, self.symbol)
         if self.name == self.symbol:
             found.append(f"the function is called {self.symbol}, which does not end in _{self.recursion.function}")
         if self.header:
-            found += directives.macros(self.recursion, self.header, self.name, False)
+            found += directives.macros(self.recursion, self.header, self.name, self.checked)
         parameters = prototypes.parameters(self.held.function.decl)
         if self.held.declared is not None:
-            found += prototypes.differences(self.held.declared, self.symbol, parameters, False)
+            found += prototypes.differences(self.held.declared, self.symbol, parameters, self.checked)
         returned = self.held.function.decl.type.type
-        if getattr(getattr(returned, "type", None), "names", []) != ["void"]:
-            found.append(f"{self.symbol} does not return nothing")
+        wanted = "int" if self.checked else "void"
+        if getattr(getattr(returned, "type", None), "names", []) != [wanted]:
+            found.append(f"{self.symbol} does not return {'a status' if self.checked else 'nothing'}")
         found += self._signature(parameters)
         parts, tables = self._parts(found), self._tables(found)
         return found or self._walked(parameters, parts, tables)
@@ -71,8 +77,8 @@ class _Reader:
         """Arguments, results and the array that the caller provides."""
         recursion = self.recursion
         ports = [(True, port) for port in recursion.inputs] + [(False, port) for port in recursion.outputs]
-        if len(parameters) != len(ports) + 1:
-            return [f"{self.symbol} has {len(parameters)} parameters, not {len(ports) + 1}"]
+        if len(parameters) != len(ports) + 1 + self.checked:
+            return [f"{self.symbol} has {len(parameters)} parameters, not {len(ports) + 1 + self.checked}"]
         found = []
         for index, ((given, port), shape, (const, real, name, size)) in enumerate(
                 zip(ports, shapes(recursion), parameters, strict=False)):
@@ -80,9 +86,12 @@ class _Reader:
                      "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in shape)}
             if (const, real, name.rstrip("_")) != (given, recursion.real, port.name) or size not in sizes:
                 found.append(f"parameter {index} is {'const ' * const}{real} {name}[{size}], not the Recursion's {port.name}")
-        const, real, name, size = parameters[-1]
+        if self.checked and parameters[-1][1:2] + parameters[-1][3:] != ("int", ""):
+            found.append("the last parameter of a checked loop is not an int, how many numbers the array before it has")
+        const, real, name, size = parameters[len(ports)]
         if const or real != recursion.real or not (size == f"{self.name}_{WORK.upper()}" or INDEX.fullmatch(size)):
-            found.append(f"the last parameter is {'const ' * const}{real} {name}[{size}], not {WORK}[{self.name}_{WORK.upper()}]")
+            wanted = f"{WORK}[{self.name}_{WORK.upper()}]"
+            found.append(f"the array for its work is {'const ' * const}{real} {name}[{size}], not {wanted}")
         return found
 
     # -- parts -----------------------------------------------------------------------------------------------------------------
@@ -114,6 +123,7 @@ class _Reader:
         """By the name of the part."""
         several = len(self.recursion.kinds) > 1
         last = {f"{self.symbol}_{LAST}": self.recursion.last} if self.recursion.last else {}
+        last |= {f"{self.symbol}_{LAST}_{GUARD}": self.recursion.looked} if self.recursion.looked else {}
         return last | {f"{self.symbol}_{s}_{c}" if several else f"{self.symbol}_{s}": step
                        for s, sweep in enumerate(self.recursion.sweeps, 1) for c, step in enumerate(sweep.steps, 1)}
 
@@ -166,27 +176,54 @@ class _Reader:
     def _walked(self, parameters: Sequence[Parameter], parts: dict[str, Part], tables: dict[str, Any]) -> list[str]:
         """What the function does otherwise than the Recursion."""
         wanted = expected(self.recursion)
-        ports = (*self.recursion.inputs, *self.recursion.outputs)
-        arrays = {}
-        for (const, _, name, _), port in zip(parameters, ports, strict=False):
-            inside = [wanted.terms.of(("input", port.name, k)) if const else None for k in range(port.size)]
-            arrays[name] = Memory(name, inside, not const)
-        size = self._work(parameters[-1][3])
-        arrays[parameters[-1][2]] = Memory(parameters[-1][2], [None] * size, True)
-        sines = (f"{self.name}_sincos", f"{self.symbol}_sincos")   # the second is what the text's own macro makes of it
-        walk = Walk(arrays, tables, parts, self.real, wanted, self.name, sines, directives.together(self.text, self.name))
-        walk.run(self.held.function.body)
+        walk, arrays = self._run(parameters, parts, tables, wanted, 0)
         found = []
         if len(walk.calls) != len(wanted.calls):
             found.append(f"{self.symbol} calls {len(walk.calls)} steps, not {len(wanted.calls)}")
-        for (_, _, name, _), port in zip(parameters, ports, strict=False):
-            if port.name not in wanted.results:
-                continue
-            for k, (x, term) in enumerate(zip(arrays[name].cells, wanted.results[port.name], strict=True)):
+        results = [(array, wanted.results[port.name]) for array, port in zip(arrays, self._ports, strict=False)
+                   if port.name in wanted.results]
+        for array, terms in results:
+            for k, (x, term) in enumerate(zip(array.cells, terms, strict=True)):
                 if x != term:
-                    found.append(f"{name}[{k}] is not what the Recursion gives")
+                    found.append(f"{array.name}[{k}] is not what the Recursion gives")
                     break
+        if not isinstance(walk, Heeded) or found:
+            return found
+        if walk.returned:
+            return [f"{self.symbol} returns {walk.returned} where all holds"]
+        met = walk.met
+        for failing in sorted({*range(1, min(len(met), SEVERAL) + 1), len(met)}):
+            walk, arrays = self._run(parameters, parts, tables, wanted, failing)
+            assert isinstance(walk, Heeded)
+            if walk.stored or walk.returned is None or STATUSES[walk.returned] != met[failing - 1]:
+                found.append(f"where comparison {failing} does not hold {self.symbol} stores something, or does not say so")
         return found
+
+    @property
+    def _ports(self) -> tuple[Port, ...]:
+        return (*self.recursion.inputs, *self.recursion.outputs)
+
+    def _run(self, parameters: Sequence[Parameter], parts: dict[str, Part], tables: dict[str, Any], wanted: Expected,
+             failing: int) -> tuple[Walk, list[Memory]]:
+        """One run of the function; comparison number `failing` does not hold, if there is one."""
+        arrays = []
+        for (const, _, name, _), port in zip(parameters, self._ports, strict=False):
+            inside = [wanted.terms.of(("input", port.name, k)) if const else None for k in range(port.size)]
+            arrays.append(Memory(name, inside, not const))
+        _, _, held, size = parameters[len(self._ports)]
+        arrays.append(Memory(held, [None] * self._work(size), True))
+        named = {one.name: one for one in arrays}
+        sines = (f"{self.name}_sincos", f"{self.symbol}_sincos")   # the second is what the text's own macro makes of it
+        together = directives.together(self.text, self.name)
+        if not self.checked:
+            walk = Walk(named, tables, parts, self.real, wanted, self.name, sines, together)
+        else:
+            walk = Heeded(named, tables, parts, self.real, wanted, self.name, sines, together, size=parameters[-1][2], held=held,
+                          results=tuple(one.name for one in arrays[len(self.recursion.inputs):-1]),
+                          owed=of_arguments(self.recursion, wanted, self.real), steps=of_steps(self.recursion, self.real),
+                          failing=failing)
+        walk.run(self.held.function.body)
+        return walk, arrays
 
     def _work(self, size: str) -> int:
         """Numbers of the array that the caller provides; where that is not known, as many as may be needed."""

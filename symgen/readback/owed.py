@@ -14,7 +14,7 @@ from symgen.ir import Bound, Program
 from symgen.reals import REALS
 from symgen.recursion import Form
 
-STATUSES = ("OK", "NOT_FINITE", "OUT_OF_RANGE", "DIVISOR", "NOT_UNIT")
+STATUSES = ("OK", "NOT_FINITE", "OUT_OF_RANGE", "DIVISOR", "NOT_UNIT", "NO_WORK")
 """What a checked function returns, from 0 on, behind NAME_."""
 FARTHEST = Fraction(2**15)
 """The largest angle (rad) that an own sine and cosine (NAME_sincos.h) may be given."""

@@ -55,8 +55,10 @@ def differences(found: Sequence[Prototype], symbol: str, defined: tuple[Paramete
 
 
 def parameter(node: Any) -> Parameter:
-    """An array that is declared; ProgramError where it is not one of known size."""
+    """An array that is declared, or an int, which has no size; ProgramError for anything else."""
     array = getattr(node, "type", None)
+    if isinstance(array, c_ast.TypeDecl) and getattr(array.type, "names", []) == ["int"] and not array.quals:
+        return False, "int", node.name or "?", ""
     if not isinstance(array, c_ast.ArrayDecl) or not isinstance(array.type, c_ast.TypeDecl) or array.dim is None:
         line = node.coord.line if getattr(node, "coord", None) else 0
         raise ProgramError(f"line {line}: a parameter is not an array of known size")

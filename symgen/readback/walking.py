@@ -164,6 +164,8 @@ class Walk:
     calls: list[int] = field(default_factory=list)
     names: dict[str, Any] = field(default_factory=dict)
     done: int = 0
+    known: Mapping[str, Any] = field(default_factory=dict)
+    """Whole numbers that have names."""
 
     def run(self, body: Any) -> None:
         terms = self.wanted.terms
@@ -171,7 +173,7 @@ class Walk:
         def memory(name: str, row: Sequence[Any]) -> Memory:
             return Memory(name, [terms.of(("const", x)) for x in row], False)
 
-        self.names = dict(self.arrays)
+        self.names = {**self.known, **self.arrays}
         for name, table in self.tables.items():
             self.names[name] = [memory(name, row) for row in table] if isinstance(table[0], list) else (
                 memory(name, table) if isinstance(table[0], tuple) else tuple(table))

@@ -5,6 +5,7 @@ from symgen.recursion.form import (
     ANGLE,
     CARRIED,
     ENDED,
+    GUARD,
     KEPT,
     LAST,
     LEFT,
@@ -23,7 +24,9 @@ from symgen.recursion.form import (
     evaluate_form,
     steps_of,
 )
+from symgen.recursion.guarding import guarded, too_early, unseen
 from symgen.recursion.looped import Looped
 
-__all__ = ["ANGLE", "CARRIED", "ENDED", "KEPT", "LAST", "LEFT", "TABLE", "WORK", "Angle", "End", "Form", "Kind", "Looped",
-           "Recursion", "Sweep", "angle_of", "as_function", "check", "deepest", "evaluate", "evaluate_form", "steps_of"]
+__all__ = ["ANGLE", "CARRIED", "ENDED", "GUARD", "KEPT", "LAST", "LEFT", "TABLE", "WORK", "Angle", "End", "Form", "Kind",
+           "Looped", "Recursion", "Sweep", "angle_of", "as_function", "check", "deepest", "evaluate", "evaluate_form", "guarded",
+           "steps_of", "too_early", "unseen"]

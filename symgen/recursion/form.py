@@ -27,6 +27,8 @@ from symgen.recursion.looped import Looped
 
 TABLE, KEPT, CARRIED, ENDED = "table", "kept", "carried", "ended"
 """The names of a step's ports that are none of the function's, and that of what the last one of all takes."""
+GUARD = "guard"
+"""That of what a step gives to be compared with something, in a function that is checked."""
 WORK = "work"
 """What the C calls the array that its caller provides."""
 LAST = "last"
@@ -92,6 +94,8 @@ class Recursion(Looped):
     ends: tuple[End, ...] = ()
     last: Program | None = None
     """What makes results, in the end, of ENDED."""
+    looked: Program | None = None
+    """What gives GUARD of ENDED before that, in a function that is checked."""
     each: tuple[tuple[str, int], ...] = ()
     """Of ports that are no numbers of joints, how many elements a link has; 0 of what is one for all of them."""
 
@@ -172,7 +176,7 @@ class Recursion(Looped):
     @property
     def programs(self) -> tuple[Program, ...]:
         """The steps, and what makes results in the end."""
-        return (*(step for sweep in self.sweeps for step in sweep.steps), *([self.last] if self.last else []))
+        return (*(step for sweep in self.sweeps for step in sweep.steps), *(one for one in (self.looked, self.last) if one))
 
     @property
     def constants(self) -> int:
@@ -272,7 +276,7 @@ def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbe
                     handed[i] = [*values]
                 elif name == KEPT:
                     work[i][first:first + len(values)] = values
-                else:
+                elif name != GUARD:
                     places = recursion.elements(name, i)
                     results[name][places.start:places.stop] = values
         for end in recursion.ends:
@@ -283,6 +287,8 @@ def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbe
                     ended += found
                 else:
                     results[end.name] = found
+    if recursion.looked is not None:
+        run(recursion.looked, {ENDED: ended}, numbers)
     if recursion.last is not None:
         results |= {name: [*values] for name, values in run(recursion.last, {ENDED: ended}, numbers).items()}
     return results

@@ -64,7 +64,8 @@ def compiled_runners(
         library = _run(folder, ["-shared", *objects, "-o", "all.so", "-lm"], "all.so")
         try:
             loaded = ctypes.CDLL(str(folder / library))   # stays mapped after the folder is deleted
-            return {name: _runner(program, getattr(loaded, target.symbol(name))) for name, program in programs.items()}
+            return {name: _runner(program, getattr(loaded, target.symbol(name)), target.checked)
+                    for name, program in programs.items()}
         except (OSError, AttributeError) as error:
             what = str(error).rpartition(": ")[2]
             raise BuildError(f"the compiled C cannot be called ({what}); generate it again") from None
@@ -106,16 +107,17 @@ def _run(folder: Path, arguments: list[str], made: str) -> str:
     return made
 
 
-def _runner(program: Form, call: Any) -> Runner:
+def _runner(program: Form, call: Any, checked: bool) -> Runner:
     real = np.dtype(REALS[program.real].numpy)
     call.restype = None
 
     def run(arguments: Mapping[str, Array]) -> Results:
         count = len(arguments[program.inputs[0].name])
         buffers = {port.name: np.zeros(port.size + _MARGIN, dtype=real) for port in (*program.inputs, *program.outputs)}
-        work = np.full(printer().work(program) + _MARGIN, np.nan, dtype=real)
-        given = [*buffers.values(), *([work] if printer().work(program) else [])]
-        pointers = [ctypes.c_void_p(buffer.ctypes.data) for buffer in given]
+        size = printer().work(program, checked)
+        work = np.full(size + _MARGIN, np.nan, dtype=real)
+        pointers: list[Any] = [ctypes.c_void_p(buffer.ctypes.data) for buffer in (*buffers.values(), *([work] if size else []))]
+        pointers += [ctypes.c_int(size)] if size and checked else []
         results = {port.name: np.zeros((count, port.size), dtype=real) for port in program.outputs}
         for state in range(count):
             for port in program.inputs:

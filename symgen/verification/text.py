@@ -25,7 +25,7 @@ def check_text(program: Form, text: str, label: str, target: Target, header: str
     from symgen.readback.rows import compare
 
     if isinstance(program, Recursion):
-        differences = looped.compare(program, text, header, seen)
+        differences = looped.compare(program, text, header, seen, target.checked)
     elif isinstance(program, Segmented | Levelled):
         differences = segmented.compare(program, text, printer().source(program, target), target.name, header)
     else:

@@ -1,0 +1,92 @@
+"""What a loop over links looks at where it is checked: its arguments before the first sweep, what steps give on the way.
+
+Divisors are compared with the smallest normal number: of a chain of any length no certified floor is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from symgen import recursion as forms
+from symgen.backends import _checks, _sincos
+from symgen.backends._c_text import C
+from symgen.backends._target import Target
+from symgen.backends._writer import live_rows
+from symgen.errors import RequestError
+from symgen.ir import POSITIONS, Port, Program
+from symgen.reals import REALS
+from symgen.recursion import GUARD, Recursion, too_early, unseen
+
+
+def guarded(recursion: Recursion, target: Target) -> Recursion:
+    """The same with what is looked at. RequestError where that is not seen in time."""
+    if target.text.trig == "inline" and unseen(recursion):
+        raise RequestError(f"{recursion.function} as a loop over links takes sines of what it finds on its way, which --trig "
+                           "inline does not check there; take --trig libm, or the unrolled form")
+    return forms.guarded(recursion, _compared, target.text.trig == "inline")
+
+
+def held(recursion: Recursion) -> tuple[Port, ...]:
+    """The results that are held in the caller's array until all comparisons are made."""
+    return too_early(recursion, _compared)
+
+
+def held_at(recursion: Recursion, first: int) -> dict[str, int]:
+    """Where they are held, from that place on."""
+    found = {}
+    for port in held(recursion):
+        found[port.name] = first
+        first += port.size
+    return found
+
+
+def _compared(step: Program) -> list[int]:
+    """The rows of a step that are divisors, or that a logarithm or a root is taken of."""
+    return [guard.row for guard in _guards(step)]
+
+
+def _guards(step: Program) -> list[_checks.Guard]:
+    return sorted(_checks.guards(step, live_rows(step), {}), key=lambda guard: guard.row)
+
+
+def looked_at(recursion: Recursion, names: Mapping[str, str], local: Mapping[str, str], held: Mapping[str, int],
+              needs: int) -> dict[str, Any]:
+    """What the template is told of what is looked at before the first sweep, and of results that are `held` at those places;
+    `names` are those of ports, `local` those of locals, `needs` is how many numbers the caller's array has.
+    """
+    real, link = REALS[recursion.real], local["link"]
+    units = []
+    for port in recursion.inputs:
+        for first in recursion.quaternions if port.name in POSITIONS else ():
+            square = " + ".join(f"({entry}*{entry})" for entry in (C.at(names[port.name], k) for k in range(first, first + 4)))
+            units.append(f"{C.call('fabs', real)}({square} - {C.literal(Fraction(1), real)}) <= "
+                         f"{C.literal(_checks.LENGTH[recursion.real], real)}")
+    most = max((port.size for step in recursion.programs for port in step.outputs if port.name == GUARD), default=0)
+    return {
+        **local, "nothing": C.literal(Fraction(0), real), "units": _checks.lines(units, "&&", 8), "most": most, "needs": needs,
+        "ports": [{"last": port.size - 1, "at": f"{names[port.name]}[{link}]"} for port in recursion.inputs if port.size],
+        "held": [{"last": port.size - 1, "to": f"{names[port.name]}[{link}]",
+                  "from": f"{local['work']}[{held[port.name]} + {link}]"} for port in recursion.outputs if port.name in held]}
+
+
+def condition(step: Program, of: Program, target: Target, status: str, guard: str) -> dict[str, str] | None:
+    """What must hold of what a step gives to be looked at, and the statement where it does not; None where it gives nothing.
+    `of` is the step that uses them.
+    """
+    rows = next((port.rows for port in step.outputs if port.name == GUARD), ())
+    if not rows:
+        return None
+    real, known = REALS[step.real], {one.row: one for one in _guards(of)}
+    parts, found = [], "DIVISOR"
+    for k, row in enumerate(rows):
+        value, own = C.at(guard, k), known.get(row)
+        magnitude = f"{C.call('fabs', real)}({value})"
+        if own is None:   # an angle
+            found = "OUT_OF_RANGE"
+            parts.append(f"{magnitude} <= {C.literal(Fraction(_sincos.RANGE), real)}")
+        else:
+            assert isinstance(own.bound, Fraction)
+            parts.append(f"{magnitude if own.magnitude else value} >= {C.literal(own.bound, real)}")
+    return {"holds": _checks.lines(parts, "&&", 16), "statement": f"{status} = {target.name}_{found};"}
