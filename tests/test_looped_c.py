@@ -283,8 +283,6 @@ def test_results_may_lie_over_arguments_where_it_is_said(tmp_path: Path) -> None
 
 def test_what_cannot_be_printed_is_refused() -> None:
     recursion = TOYS["sums"]()
-    with pytest.raises(RequestError, match="leave out --checked"):
-        c99.source(recursion, c99.Target("arm", sizes(recursion), TextOptions(checked=True)))
     with pytest.raises(RequestError, match="leave out --batch"):
         c99.BACKEND.texts({"gravity_force": recursion}, c99.Target("arm", sizes(recursion), TextOptions(batch=True)))
 

@@ -52,12 +52,11 @@ def _guards(step: Program) -> list[_checks.Guard]:
 
 
 def looked_at(recursion: Recursion, names: Mapping[str, str], local: Mapping[str, str], held: Mapping[str, int],
-              needs: int) -> dict[str, Any]:
+              link: str, needs: int) -> dict[str, Any]:
     """What the template is told of what is looked at before the first sweep, and of results that are `held` at those places;
-    `names` are those of ports, `local` those of locals, `needs` is how many numbers the caller's array has.
+    `names` are those of ports, `local` those of locals, `link` of what counts; `needs` is how many numbers the array has.
     """
-    real, link = REALS[recursion.real], local["link"]
-    units = []
+    real, units = REALS[recursion.real], []
     for port in recursion.inputs:
         for first in recursion.quaternions if port.name in POSITIONS else ():
             square = " + ".join(f"({entry}*{entry})" for entry in (C.at(names[port.name], k) for k in range(first, first + 4)))

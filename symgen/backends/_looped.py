@@ -126,9 +126,8 @@ class _Text:
         self.link, self.place, self.own, self.before, self.rows = map(self._local, ("i", "k", "own", "before", "rows"))
         self.count = len(recursion)
         self.status, self.guard = map(self._local, (STATUS, GUARD))
-        local = {"status": self.status, "none": self._local(NONE), "guard": self.guard, "size": names[-1], "link": self.link,
-                 "work": self.work}
-        self._looked = looked_at(recursion, self.names, local, self.held, work(recursion, True)) if target.checked else {}
+        local = {"status": self.status, "none": self._local(NONE), "guard": self.guard, "size": names[-1], "work": self.work}
+        self._looked = looked_at(recursion, self.names, local, self.held, self.link, work(recursion, True)) if target.checked else {}
         self.uniform = len({(kind.nq, kind.nv) for kind in recursion.kinds}) == 1
         self.steps: dict[tuple[int, int], Program] = {}
         self.blocks = {s: found for s in range(len(recursion.sweeps)) if (found := blocks(recursion, s, target))}
@@ -357,10 +356,8 @@ class _Text:
             return f"&{self.work}[{_times(self.recursion.work, i)}]"
         if port == LEFT[KEPT]:
             return f"&{self.work}[{_plus(_times(self.recursion.work, i), sweep.first[c])}]"
-        if port == ANGLE:
-            return f"&{self.angle}[{self._lane}]"
-        if port == GUARD:
-            return self.guard
+        if port in (ANGLE, GUARD):
+            return self.guard if port == GUARD else f"&{self.angle}[{self._lane}]"
         if port in (CARRIED, LEFT[CARRIED]):
             if self.recursion.serial:
                 return self._carried(s)
@@ -368,8 +365,8 @@ class _Text:
         kind, places = self.recursion.kinds[c], port in POSITIONS
         if port in dict(self.recursion.each):
             width = dict(self.recursion.each)[port]
-            return f"&{self._element(port, _times(width, i))}" if width else f"&{self._element(port, '0')}" if port in self.held \
-                else self.names[port]
+            whole = f"&{self._element(port, '0')}" if port in self.held else self.names[port]
+            return f"&{self._element(port, _times(width, i))}" if width else whole
         if self.uniform:
             return f"&{self._element(port, _times(kind.nq if places else kind.nv, i))}"
         firsts = [place[0] if places else place[1] for place in self.recursion.places]

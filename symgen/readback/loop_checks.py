@@ -84,6 +84,8 @@ class Heeded(Walk):
     sized: bool = False
     stored: bool = False
     status: str = ""
+    needed: int = -1
+    """Numbers of that array by what stands before the comparison."""
 
     def run(self, body: Any) -> None:
         self.due = list(self.owed)
@@ -119,15 +121,20 @@ class Heeded(Walk):
         elif plain and node.init is not None and names == [self.real.name]:
             self.names[node.name] = Memory(node.name, [self._term(node.init)], True)
         elif isinstance(node.init, c_ast.InitList):   # so that no compiler takes it for empty where nothing is read
-            node.init = None
+            zeros, node.init = node.init, None
             super()._declare(node)
+            node.init = zeros
         elif isinstance(node.init, c_ast.TernaryOp):   # no place behind the array's end
             other, cond = node.init.iftrue, node.init.cond
             if name_of(other) != self.held or not isinstance(cond, c_ast.BinaryOp) or cond.op != "<" \
-                    or name_of(cond.left) != self.size:
+                    or name_of(cond.left) != self.size or self.sized:
                 raise self._strange(node)
-            node.init = node.init.iffalse
+            self.needed = self._whole(cond.right)
+            node.init, whole = node.init.iffalse, node.init
             super()._declare(node)
+            node.init = whole
+        elif isinstance(node.type, c_ast.PtrDecl) and not self.sized:
+            raise self._strange(node)
         else:
             super()._declare(node)
 
@@ -168,7 +175,10 @@ class Heeded(Walk):
         """if (size < …) status = …; no more numbers of the array are used than that."""
         if node.cond.op != "<" or self.sized or self.calls:
             raise self._strange(node)
-        self.arrays[self.held].cells[:] = [None] * (0 if self.failing == 1 else self._whole(node.cond.right))
+        size = self._whole(node.cond.right)
+        if self.needed not in (-1, size):
+            raise self._strange(node)
+        self.arrays[self.held].cells[:] = [None] * (0 if self.failing == 1 else size)
         self.sized = True
         self._branch(node, "NO_WORK")
 
