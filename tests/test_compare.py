@@ -367,3 +367,19 @@ def test_a_mistake_is_one_sentence(words: list[str], expected: str, capsys: pyte
 def test_the_default_of_larger_robots(name: str) -> None:
     """One function; the others' defaults follow from the same figures."""
     assert only(name).default == symgen.program(name, FUNCTION).method
+
+
+def test_loops_over_links_stand_beside_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    """By every method that has them, with every figure but one; what has none is named."""
+    found = compare.compare(symgen.load("scara"), ["inverse_dynamics=newton_euler", FUNCTION + "=riccati,udut", "mass_matrix"],
+                            form="looped")
+    rows = {one.function: {row.method: row for row in one.rows} for one in found.compared}
+    assert list(rows["inverse_dynamics"]) == ["newton_euler", "newton_euler (loops)"]
+    assert list(rows[FUNCTION]) == ["riccati", "riccati (loops)", "udut"]
+    for own in (rows["inverse_dynamics"]["newton_euler (loops)"], rows[FUNCTION]["riccati (loops)"]):
+        assert set(compare.COLUMNS) - set(own.figures) == set(own.missing) == {"temporaries"}
+        assert not own.unjudged
+        assert own.figures["mul"] > rows["inverse_dynamics"]["newton_euler"].figures["mul"]
+    assert not any(name.endswith("(loops)") for name in rows["mass_matrix"])
+    assert "has no looped form" in found.refused["loops of mass_matrix"]
+    assert "no form is named 'loops'; " in refused("scara", "--form", "loops", capsys=capsys)

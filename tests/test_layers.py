@@ -75,7 +75,7 @@ ROOMS: dict[str, str] = {
     "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "
                   "programs reference tables",
     "measuring": "backends derivatives description errors functions ir joints machine mechanism methods names options programs "
-                 "reals reference tables verification version",
+                 "reals recursion reference tables verification version",
     "pictures": "disk errors inspection measuring",
     "report": "backends derivation disk drives errors functions joints loops mechanism methods poses programs reference tables "
               "verification version",

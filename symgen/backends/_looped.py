@@ -127,7 +127,8 @@ class _Text:
         self.count = len(recursion)
         self.status, self.guard = map(self._local, (STATUS, GUARD))
         local = {"status": self.status, "none": self._local(NONE), "guard": self.guard, "size": names[-1], "work": self.work}
-        self._looked = looked_at(recursion, self.names, local, self.held, self.link, work(recursion, True)) if target.checked else {}
+        whole = work(recursion, True)
+        self._looked = looked_at(recursion, self.names, local, self.held, self.link, whole) if target.checked else {}
         self.uniform = len({(kind.nq, kind.nv) for kind in recursion.kinds}) == 1
         self.steps: dict[tuple[int, int], Program] = {}
         self.blocks = {s: found for s in range(len(recursion.sweeps)) if (found := blocks(recursion, s, target))}

@@ -29,6 +29,8 @@ def arguments(parser: Parser) -> None:
     task_rows_argument(parser, "operational_inertia and dynamically_consistent_inverse")
     contact_argument(parser)
     baumgarte_argument(parser)
+    parser.add_argument("--form", default="unrolled", metavar="unrolled|looped",
+                        help="looped: what has loops over tables of links stands there in both forms (default: rows alone)")
     parser.add_argument("--plot", metavar="FILE", help="draw operations, time and round-off as bars, to a .svg or .png file")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
@@ -36,6 +38,7 @@ def arguments(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Compare everything, then print the tables."""
     from symgen.measuring.compare import compare
+    from symgen.names import nearest
 
     mechanism = read(options)
     warn(mechanism, options.robot, ("warning",))
@@ -46,7 +49,8 @@ def run(options: Namespace) -> int:
         draw = drawer(options.plot)   # a missing library or an unknown ending is said before the long work
     with Progress() as progress:
         compared = compare(mechanism, functions(options.functions), progress=progress, task_rows=options.task_rows,
-                           contact=options.contact, baumgarte=options.baumgarte)
+                           contact=options.contact, baumgarte=options.baumgarte,
+                           form=nearest(options.form, ("unrolled", "looped"), "form"))
     name_frame(mechanism, options.functions)
     if draw is not None:
         draw(compared)

@@ -10,10 +10,10 @@ from pathlib import Path
 from symgen.backends import printer
 from symgen.backends._target import Target
 from symgen.errors import BuildError
-from symgen.ir import Program
 from symgen.machine.building import Build
 from symgen.machine.compilers import find_compiler
 from symgen.machine.frames import stack
+from symgen.recursion import Form
 
 CODE = (".text", ".rodata", ".literal")
 """Sections that go to flash: instructions, and the constants that they load."""
@@ -29,7 +29,7 @@ class Footprint:
     missing: dict[str, str] = field(default_factory=dict)
 
 
-def footprint(program: Program, target: Target, build: Build) -> Footprint:
+def footprint(program: Form, target: Target, build: Build) -> Footprint:
     """Compile one function by itself and read off what it takes. Raises BuildError where there is no compiler."""
     missing: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="symgen-size-") as name:

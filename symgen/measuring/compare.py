@@ -19,18 +19,18 @@ import numpy as np
 from symgen import derivatives, methods
 from symgen.backends._target import Target
 from symgen.description.tip import tip
-from symgen.errors import OutOfReach, RequestError, SymgenError
-from symgen.functions import BY_DEFAULT, FUNCTIONS
+from symgen.errors import OutOfReach, SymgenError
 from symgen.ir import Program
 from symgen.machine.building import Build
 from symgen.machine.footprint import footprint
 from symgen.machine.solver import Solver
+from symgen.measuring.asking import asked
 from symgen.measuring.bench import ROUNDS, STATES, machine_facts, race
 from symgen.mechanism import Mechanism
-from symgen.names import named
-from symgen.options import HOST, Links, ProgramOptions, Rows, TextOptions
-from symgen.programs import making, task
+from symgen.options import HOST, LOOPED, UNROLLED, Links, ProgramOptions, Rows, TextOptions
+from symgen.programs import making
 from symgen.reals import DOUBLE, REALS
+from symgen.recursion import Form, Looped
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from symgen.tables import table
@@ -69,6 +69,9 @@ COLUMNS: dict[str, Column] = {
 EXACT = ("mul", "add", "div", "depth", "temporaries")
 UNJUDGED = "?"
 MEASURED = tuple(key for key in COLUMNS if key not in EXACT)
+
+LOOPS = " (loops)"
+"""Behind the name of a method whose row is of its loops over links."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -202,50 +205,10 @@ class Comparisons:
         return "\n".join(lines)
 
 
-def asked(mechanism: Mechanism, words: Iterable[str] | None,
-          task_rows: Rows = None, contact: Links = None) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """({function: methods}, {function: why not}) of "FUNCTION" or "FUNCTION=METHOD,METHOD" (None: where there is a choice).
-
-    Raises RequestError for unknown names, for a function asked for by name that this robot cannot have, and for `task_rows` where
-    none is about a task.
-    """
-    options = ProgramOptions(task_rows=task_rows, contact=contact)
-    if words is None:
-        if task_rows is not None:
-            _refuse_without_task(())
-        several = [name for name in BY_DEFAULT if len(methods.offered(name, mechanism)) > 1]
-        wanted = making.requested(mechanism, None)
-        why = {name: making.refusal(mechanism, name, None) or "on request only, with -f"
-               for name in several if name not in wanted}
-        return {name: methods.offered(name, mechanism) for name in several if name in wanted}, why
-    chosen: dict[str, tuple[str, ...]] = {}
-    for word in words:
-        name, _, listed = word.partition("=")
-        function = named(name)
-        base = derivatives.of(function)
-        names = tuple(dict.fromkeys(filter(None, listed.split(",")))) or methods.offered(base, mechanism)
-        for method in names:   # an unknown method, or one that does not compute it, is refused by name
-            if listed or len(names) == 1 or methods.composition(method, base) is None:
-                methods.derivation(method, base)
-        refused = making.refusal(mechanism, function, None) or task.refusal(mechanism, function, options)
-        if refused is not None:
-            raise RequestError(refused)
-        chosen[function] = names
-    if task_rows is not None:
-        _refuse_without_task(chosen)
-    return {name: chosen[name] for name in FUNCTIONS.in_order(chosen)}, {}
-
-
-def _refuse_without_task(functions: Iterable[str]) -> None:
-    if not any(FUNCTIONS[name].counts("NK") for name in functions):
-        of_tasks = [name for name, function in FUNCTIONS.items() if function.counts("NK")]
-        raise RequestError("none of these functions is about a task, so --task-rows does not apply; name "
-                           f"{' or '.join(of_tasks)} with -f")
-
-
 def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, progress: Progress | None = None,
-            task_rows: Rows = None, contact: Links = None, baumgarte: bool = False) -> Comparisons:
-    """Every method of the functions that `asked` names, measured on this machine. Options as in `symgen.program`.
+            task_rows: Rows = None, contact: Links = None, baumgarte: bool = False, form: str = UNROLLED) -> Comparisons:
+    """Every method of the functions that `asked` names, measured on this machine. Options as in `symgen.program`; with the form
+    LOOPED what has loops over links stands there in both forms.
 
     Raises RequestError for unknown names and BuildError without a C compiler.
     """
@@ -260,7 +223,8 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
     compared = []
     for function, names in wanted.items():
         rows: dict[str, Row] = {}
-        programs: dict[str, Program] = {}
+        programs: dict[str, Form] = {}
+        loops = 0
         for method in names:
             tell(f"deriving {function} by {method}", done, total)
             done += 1
@@ -269,22 +233,30 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
                 rows[method] = Row(method, {}, {"": why})
             else:
                 programs[method] = program
+            if form == LOOPED:
+                looped, why = _looped(mechanism, function, method, options)
+                loops += looped is not None
+                programs |= {method + LOOPS: looped} if looped else {}
+        if form == LOOPED and not loops:
+            refused[f"loops of {function}"] = why
         measured, twins = _apart(programs)
-        compiled = {method: program for method, program in measured.items() if len(program.rows) <= COMPILED_ROWS}
+        compiled = {method: program for method, program in measured.items() if _length(program) <= COMPILED_ROWS}
+        typed = {real: {method: one for method, program in compiled.items()
+                        if (one := _typed(mechanism, program, real, options)) is not None} for real in REALS}
         tell(f"compiling {function} by every method", done, total)
         with ThreadPoolExecutor(os.cpu_count()) as at_once:   # the C compiler takes long, in a process of its own
-            building = {real: at_once.submit(_solver, mechanism, compiled, real) for real in REALS if compiled}
-            weighing = {method: at_once.submit(_one, mechanism, program, build) for method, program in measured.items()}
+            building = {real: at_once.submit(_solver, mechanism, typed[real], real) for real in REALS if typed[real]}
+            weighing = {method: at_once.submit(_one, mechanism, method, program, build) for method, program in measured.items()}
             rows |= {method: weighed.result() for method, weighed in weighing.items()}
             solvers = {real: built.result() for real, built in building.items()}
         if solvers:
             tell(f"timing {function}", done, total)
             for method, time in _times(compiled, solvers[DOUBLE.name], mechanism).items():
                 rows[method].figures["nanoseconds"] = time
-                _judge(rows[method], compiled[method], solvers, truth)
+                _judge(rows[method], {real: own[method] for real, own in typed.items() if method in own}, solvers, truth)
         done += 1
         rows |= {method: replace(rows[first], method=method, twin=first) for method, first in twins.items()}
-        rows = {method: rows[method] for method in names}
+        rows = {row: rows[row] for method in names for row in (method, method + LOOPS) if row in rows}
         try:
             whole = len(names) == len(methods.offered(derivatives.of(function), mechanism))
             compared.append(_comparison(function, whole, rows, making.made(mechanism, function, None, options)))
@@ -305,9 +277,18 @@ def _derived(mechanism: Mechanism, function: str, method: str, options: ProgramO
         return None, str(error)
 
 
+def _looped(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> tuple[Looped | None, str]:
+    """By a method, as loops over links, or why there are none."""
+    try:
+        found = making.shaped(mechanism, function, method, replace(options, form=LOOPED))
+    except SymgenError as error:
+        return None, str(error)
+    return (found, "") if isinstance(found, Looped) else (None, f"{function} is short")
+
+
 def _comparison(function: str, whole: bool, rows: Mapping[str, Row], best: Program) -> Comparison:
     """The default, `best` as `choosing.best` chooses it, and why, in figures; `whole` where every method is compared."""
-    derived = sorted((row for row in rows.values() if row.figures), key=lambda row: row.cost)
+    derived = sorted((row for row in rows.values() if row.figures and not row.method.endswith(LOOPS)), key=lambda row: row.cost)
     if not whole or not derived or derived[0].method != best.method:
         # a selection does not say what the default is, nor do the figures where a method loses its digits
         passed_over = [row.method for row in derived if row.cost < best.cost and row.unjudged]
@@ -325,12 +306,13 @@ def _comparison(function: str, whole: bool, rows: Mapping[str, Row], best: Progr
     return Comparison(function, first.method, why, tuple(rows.values()))
 
 
-def _apart(programs: Mapping[str, Program]) -> tuple[dict[str, Program], dict[str, str]]:
+def _apart(programs: Mapping[str, Form]) -> tuple[dict[str, Form], dict[str, str]]:
     """(the methods that differ, {method: the one whose rows it has}). Several names of one derivation are measured once."""
-    apart: dict[str, Program] = {}
+    apart: dict[str, Form] = {}
     twins: dict[str, str] = {}
     for method, program in programs.items():
-        first = next((other for other, one in apart.items() if one.rows == program.rows), None)
+        first = next((other for other, one in apart.items() if isinstance(one, Program) and isinstance(program, Program)
+                      and one.rows == program.rows), None)
         if first is None:
             apart[method] = program
         else:
@@ -338,45 +320,59 @@ def _apart(programs: Mapping[str, Program]) -> tuple[dict[str, Program], dict[st
     return apart, twins
 
 
-def _one(mechanism: Mechanism, program: Program, build: Build) -> Row:
+def _length(form: Form) -> int:
+    """Rows that a C compiler reads."""
+    return len(form.rows) if isinstance(form, Program) else sum(len(step.rows) for step in form.programs)
+
+
+def _one(mechanism: Mechanism, name: str, program: Form, build: Build) -> Row:
     """What a method's Program is, and what its code takes."""
     ops = program.operations
     figures: dict[str, float] = {key: ops[key] for key in ("mul", "add", "div")}
-    figures |= {"depth": program.depth, "temporaries": program.temporaries}
-    if len(program.rows) > COMPILED_ROWS:
-        why = f"not compiled, since {len(program.rows)} rows are more than a C compiler takes at ease"
-        return Row(program.method, figures, dict.fromkeys(MEASURED, why))
+    figures |= {"depth": program.depth} | ({"temporaries": program.temporaries} if isinstance(program, Program) else {})
+    if _length(program) > COMPILED_ROWS:
+        why = f"not compiled, since {_length(program)} rows are more than a C compiler takes at ease"
+        return Row(name, figures, dict.fromkeys(MEASURED, why))
     size = footprint(program, Target(mechanism.name, mechanism.sizes, TextOptions(HOST)), build)
     missing = {f"{key}_bytes": why for key, why in size.missing.items()}
     figures |= {f"{key}_bytes": value for key, value in (("code", size.code), ("stack", size.stack)) if value is not None}
-    return Row(program.method, figures, missing)
+    missing |= {} if isinstance(program, Program) else {"temporaries": "what loops keep is in an array of the caller's"}
+    return Row(name, figures, missing)
 
 
-def _judge(row: Row, program: Program, solvers: Mapping[str, Solver], truth: Truth) -> None:
+def _judge(row: Row, typed: Mapping[str, Form], solvers: Mapping[str, Solver], truth: Truth) -> None:
     """The round-off of a method in each real type, into its row."""
-    for real, solver in solvers.items():
-        found = _round_off(replace(program, real=real), solver, truth)
+    for real, program in typed.items():
+        found = _round_off(program, solvers[real], truth)
         row.figures[f"round_off_{real}"] = found.error
         if not found.passed:
             row.unjudged[f"round_off_{real}"] = found.unjudged or f"it failed, {found.detail}: {found.miss}"
 
 
-def _solver(mechanism: Mechanism, programs: Mapping[str, Program], real: str) -> Solver:
+def _typed(mechanism: Mechanism, form: Form, real: str, options: ProgramOptions) -> Form | None:
+    """The same in a real type. Of lanes a vector has more or fewer, and a chain may be too short for more."""
+    if isinstance(form, Program):
+        return replace(form, real=real)
+    return _looped(mechanism, form.function, form.method, replace(options, real=real))[0]
+
+
+def _solver(mechanism: Mechanism, programs: Mapping[str, Form], real: str) -> Solver:
     """One library of a function by every method: Python's part of a library takes a compiler as long as a short function.
 
     Only double is timed. float is compiled without optimisation, which gives the same bits.
     """
-    named = {_name(p): replace(p, real=real, function=_name(p)) for p in programs.values()}
+    named = {_name(p): replace(p, function=_name(p)) for p in programs.values()}
     level = 2 if real == DOUBLE.name else 0
     return Solver.from_programs(mechanism.name, named, mechanism.sizes, optimize=level)
 
 
-def _name(program: Program) -> str:
+def _name(program: Form) -> str:
     """One function by one method, for C and Python."""
-    return f"{derivatives.symbol(program.function)}_{program.method.replace(':', '_')}"
+    loops = "_loops" if isinstance(program, Looped) else ""
+    return f"{derivatives.symbol(program.function)}_{program.method.replace(':', '_')}{loops}"
 
 
-def _round_off(program: Program, solver: Solver, truth: Truth) -> Check:
+def _round_off(program: Form, solver: Solver, truth: Truth) -> Check:
     """The worst error in the units of `symgen.verification.floating`."""
     real = np.dtype(REALS[program.real].numpy)
 
@@ -387,7 +383,7 @@ def _round_off(program: Program, solver: Solver, truth: Truth) -> Check:
     return check_floating(program, run, truth, program.function, TextOptions(HOST))
 
 
-def _times(programs: Mapping[str, Program], solver: Solver, mechanism: Mechanism) -> dict[str, float]:
+def _times(programs: Mapping[str, Form], solver: Solver, mechanism: Mechanism) -> dict[str, float]:
     """Nanoseconds a call by method, all of them interleaved."""
     taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
     drawn = {name: np.ascontiguousarray(values.astype(float))
