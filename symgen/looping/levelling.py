@@ -10,7 +10,7 @@ from typing import Any
 from symgen import passes
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model
-from symgen.derivation.scalars import Derivation, Scalar
+from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar
 from symgen.derivation.tabled import OF_BASE, PREPARED, Columns, Tabled, constants_of
 from symgen.errors import OutOfReach
 from symgen.ir import Numbers, Port, Program, Row
@@ -53,7 +53,10 @@ def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
         raise refused("only some of its joints have an armature")
     springs = any(not k.is_zero(row["stiffness"]) for row in numbers)
     columns = Columns.of(numbers, ("stiffness",) if springs else ())
-    steps = _Steps(model, columns)
+    try:
+        steps = _Steps(model, columns)
+    except (Unlike, DivisionByZero) as unlike:
+        raise refused(str(unlike)) from None
     rows = [columns.row(own) for own in numbers]
     behind = columns.row(numbers[-1] | {"stiffness": k.ZERO})   # where there is no joint no spring pulls
     bodies = [steps.body(row) for row in rows]
