@@ -281,7 +281,8 @@ def test_the_wrapper_passes_the_status_on(generated: Path, tmp_path: Path, stand
 
 def test_the_readme_says_what_a_call_returns(generated: Path) -> None:
     said = (generated / "panda" / "README.md").read_text()
-    assert {status for status in STATUSES if f"`panda_{status}`" in said} == {*STATUSES} - {"NOT_UNIT"}   # it has no quaternion
+    without = {"NOT_UNIT", "NO_WORK"}   # it has no quaternion, and goes round no loops
+    assert {status for status in STATUSES if f"`panda_{status}`" in said} == {*STATUSES} - without
     assert "int panda_forward_dynamics(" in (generated / "panda" / "panda.h").read_text()
 
 

@@ -87,9 +87,9 @@ def test_other_forms_are_no_forms() -> None:
         ProgramOptions(form="loop")
 
 
-def test_loops_have_no_checks_no_blocks_and_no_wrappers(tmp_path: Path) -> None:
+def test_loops_have_no_blocks_and_no_wrappers(tmp_path: Path) -> None:
     given = {"functions": ["inverse_dynamics"], "form": "looped"}
-    for more, words in (({"checked": True}, "--checked"), ({"batch": True}, "--batch"), ({"wrap": ["cpp17"]}, "--wrap")):
+    for more, words in (({"batch": True}, "--batch"), ({"wrap": ["cpp17"]}, "--wrap")):
         with pytest.raises(RequestError, match=words):
             symgen.generate("scara", tmp_path / "c", **given, **more)  # type: ignore[arg-type]
         assert not (tmp_path / "c").exists()

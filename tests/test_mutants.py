@@ -60,7 +60,7 @@ def test_the_first_edits_are_spread_by_lines_and_stay_where_another_file_changes
     assert again == [edit for edit in first if edit.file == "b.py"]
 
 
-FILES = ("disk", "functions")
+FILES = ("disk", "functions", "levelled", "segmented")
 """Beside the folders, with tests of their own."""
 
 

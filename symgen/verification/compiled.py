@@ -107,7 +107,7 @@ def _run(folder: Path, arguments: list[str], made: str) -> str:
     return made
 
 
-def _runner(program: Form, call: Any, checked: bool) -> Runner:
+def _runner(program: Form, call: Any, checked: bool = False) -> Runner:
     real = np.dtype(REALS[program.real].numpy)
     call.restype = None
 
