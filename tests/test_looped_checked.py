@@ -24,7 +24,7 @@ from symgen.readback.owed import STATUSES
 from symgen.recursion import Recursion, evaluate, unseen
 from tests.c_programs import DOUBLES
 from tests.test_c99 import WARNINGS
-from tests.test_clean_c import ADDRESSES
+from tests.test_clean_c import ADDRESSES, misra
 from tests.test_folder import run
 
 METHODS = {"forward_dynamics": "riccati", "inverse_dynamics": "newton_euler", "mass_matrix_log_determinant": "riccati",
@@ -145,6 +145,17 @@ def test_it_says_why_and_stores_nothing(tmp_path: Path, robot: str, function: st
         status, results = call(found, one, given, less)
         assert status == why
         assert {x for values in results.values() for x in values} == {NEVER}
+
+
+@pytest.mark.firmware
+@pytest.mark.parametrize(("robot", "function", "trig"), [("quadruped", "forward_dynamics", "libm"),
+                                                         ("scara", "forward_dynamics", "inline")])
+def test_one_rule_of_misra_is_broken(tmp_path: Path, robot: str, function: str, trig: str) -> None:
+    """8.9, as of loops that are not checked."""
+    one, target = loops(robot, function), aimed(robot, trig)
+    for name, text in (c99.headers({function: one}, target) | {"function.c": c99.source(one, target)}).items():
+        (tmp_path / name).write_text(text)
+    assert misra(tmp_path / "function.c") == {"Rule 8.9"}
 
 
 @pytest.mark.parametrize("link", [0, 5])

@@ -62,15 +62,14 @@ def looked_at(recursion: Recursion, names: Mapping[str, str], local: Mapping[str
             square = " + ".join(f"({entry}*{entry})" for entry in (C.at(names[port.name], k) for k in range(first, first + 4)))
             units.append(f"{C.call('fabs', real)}({square} - {C.literal(Fraction(1), real)}) <= "
                          f"{C.literal(_checks.LENGTH[recursion.real], real)}")
-    most = max((port.size for step in recursion.programs for port in step.outputs if port.name == GUARD), default=0)
     return {
-        **local, "nothing": C.literal(Fraction(0), real), "units": _checks.lines(units, "&&", 8), "most": most, "needs": needs,
+        **local, "nothing": C.literal(Fraction(0), real), "units": _checks.lines(units, "&&", 12), "needs": needs,
         "ports": [{"last": port.size - 1, "at": f"{names[port.name]}[{link}]"} for port in recursion.inputs if port.size],
         "held": [{"last": port.size - 1, "to": f"{names[port.name]}[{link}]",
                   "from": f"{local['work']}[{held[port.name]} + {link}]"} for port in recursion.outputs if port.name in held]}
 
 
-def condition(step: Program, of: Program, target: Target, status: str, guard: str) -> dict[str, str] | None:
+def condition(step: Program, of: Program, target: Target, status: str, guard: str) -> dict[str, Any] | None:
     """What must hold of what a step gives to be looked at, and the statement where it does not; None where it gives nothing.
     `of` is the step that uses them.
     """
@@ -88,4 +87,4 @@ def condition(step: Program, of: Program, target: Target, status: str, guard: st
         else:
             assert isinstance(own.bound, Fraction)
             parts.append(f"{magnitude if own.magnitude else value} >= {C.literal(own.bound, real)}")
-    return {"holds": _checks.lines(parts, "&&", 16), "statement": f"{status} = {target.name}_{found};"}
+    return {"size": len(rows), "holds": _checks.lines(parts, "&&", 16), "statement": f"{status} = {target.name}_{found};"}

@@ -199,8 +199,8 @@ class _Text:
         call = f"{self.target.symbol(self.last.function)}({given});"
         found = {"name": self.ended, "size": self.last.inputs[0].size, "call": call, "check": None}
         if self.looked and self.recursion.looked and self.recursion.last:
-            found |= {"look": f"{self.target.symbol(self.looked.function)}({self.ended}, {self.guard});",
-                      "check": condition(self.recursion.looked, self.recursion.last, self.target, self.status, self.guard)}
+            check = condition(self.recursion.looked, self.recursion.last, self.target, self.status, self.guard)
+            found |= {"look": f"{self.target.symbol(self.looked.function)}({self.ended}, {self.guard});", "check": check}
         return found
 
     def _lanes(self) -> int:
