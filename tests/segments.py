@@ -1,4 +1,4 @@
-"""`python -m tests.segments`: what forward dynamics of a long chain takes a link, serial and in segments, on one core and more.
+"""`python -m tests.segments`: what forward dynamics of a long chain takes a link, serial, in segments and level by level.
 
 The times are those of whole calls, the best of several, one after the other in turns; a clone of the C for each set of
 instructions is asked for by itself. Threads are OpenMP's, each with groups of segments of its own.
@@ -20,6 +20,7 @@ from symgen.backends import c99
 from symgen.backends._target import Target
 from symgen.functions import Sizes
 from symgen.looping import recursion
+from symgen.looping.levelling import levelled
 from symgen.looping.segmenting import segmented
 from symgen.options import TextOptions
 from symgen.recursion import Looped
@@ -85,7 +86,12 @@ def main(counts: list[int]) -> None:
             serial, parted = recursion(mechanism, "forward_dynamics", "riccati"), segmented(mechanism, 8)
             files = [written(Path(place) / f"{kind}{n}", form) for kind, form in (("serial", serial), ("parted", parted))]
             functions = {"looped, serial": (built(files[0]), serial), "segments, clones": (built(files[1]), parted)}
+            tiers = levelled(mechanism, 8)
+            functions["levels, clones"] = built(written(Path(place) / f"levels{n}", tiers)), tiers
+            known = Path("/proc/cpuinfo").read_text(encoding="utf-8")
             for name, flag in SETS.items():
+                if name == "AVX-512" and "avx512f" not in known:
+                    continue
                 functions[f"segments, {name}"] = built(files[1], "-Darm_NO_CLONES", flag), parted
             ready = [(name, function, _arrays(form, state)) for name, (function, form) in functions.items()]
             best = dict.fromkeys(functions, float("inf"))
