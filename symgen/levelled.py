@@ -25,10 +25,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from symgen.errors import ProgramError
-from symgen.ir import COUNTED, Numbers, Program
+from symgen.ir import Numbers, Program
 from symgen.ir import check as check_program
 from symgen.ir import evaluate as evaluate_program
-from symgen.recursion import KEPT, TABLE, Kind, Looped, deepest
+from symgen.recursion import KEPT, TABLE, Kind, Parted, deepest
 
 RUN, FRONT, BEHIND, KNOWN = "run", "front", "behind", "known"
 BEFORE = "_before"
@@ -57,7 +57,7 @@ class Tree(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Levelled(Looped):
+class Levelled(Parted):
     """See the module docstring; `check` states the rules.
 
     The steps of places and the trees take turns. Place i has the constants `tables[i]`. Of places there are `segments` times as
@@ -71,7 +71,6 @@ class Levelled(Looped):
     first: tuple[int, ...]
     trees: tuple[Tree, ...]
     work: int
-    segments: int
 
     def __len__(self) -> int:
         return len(self.tables) - 1
@@ -85,7 +84,7 @@ class Levelled(Looped):
         """The constants of a place, of those behind the last one too."""
         return self.tables[min(place, len(self))]
 
-    def _times(self) -> Iterator[tuple[int, Program]]:
+    def times(self) -> Iterator[tuple[int, Program]]:
         """How often each step is taken, places behind the last one included."""
         places = self.segments * self.longest
         for step, tree in zip(self.steps_of_places, (*self.trees, None), strict=True):
@@ -97,12 +96,8 @@ class Levelled(Looped):
     @cached_property
     def operations(self) -> dict[str, int]:
         """How many of each of `symgen.ir.COUNTED` a call takes, the sums of two places' results included."""
-        count = dict.fromkeys(COUNTED, 0)
-        for times, step in self._times():
-            for op, number in step.operations.items():
-                count[op] = count.get(op, 0) + times * number
-        count["add"] += len(self) * len(self.outputs)
-        return count
+        found = super().operations
+        return found | {"add": found["add"] + len(self)*len(self.outputs)}
 
     @cached_property
     def depth(self) -> int:
@@ -110,41 +105,18 @@ class Levelled(Looped):
         return deepest(self.inputs, lambda arguments, numbers, run: evaluate(self, arguments, numbers, run))
 
     @property
-    def rows_in_all(self) -> int:
-        """Rows that a call goes through."""
-        return sum(times * len(step.rows) for times, step in self._times())
-
-    @property
-    def programs(self) -> tuple[Program, ...]:
-        """The steps."""
-        return tuple(step for _, step in self._times())
-
-    @property
     def constants(self) -> int:
         """Numbers in the tables of places, those behind the last one included."""
         return self.segments * self.longest * self.kind.width
-
-    @property
-    def at_once(self) -> int:
-        """How many segments are gone through at the same time."""
-        return self.segments
 
     def run(self, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
         """`evaluate`."""
         return evaluate(self, arguments, numbers)
 
-    def in_real(self, real: str) -> Levelled:
-        """The same in another real type."""
-        return replace(self.by(lambda step: replace(step, real=real)), real=real)
-
     def by(self, change: Any) -> Levelled:
         """The same where `change` has been applied to every step."""
         return replace(self, steps_of_places=tuple(map(change, self.steps_of_places)),
                        trees=tuple(tree._replace(up=change(tree.up), down=change(tree.down)) for tree in self.trees))
-
-    def __repr__(self) -> str:
-        return (f"<symgen.Levelled {self.function} by {self.method}: {len(self)} links in {self.segments} segments, "
-                f"{self.cost} operations, {self.real}>")
 
 
 def _size(ports: Sequence[Any], name: str) -> int:

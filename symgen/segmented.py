@@ -18,10 +18,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from symgen.errors import ProgramError
-from symgen.ir import COUNTED, Numbers, Program
+from symgen.ir import Numbers, Program
 from symgen.ir import check as check_program
 from symgen.ir import evaluate as evaluate_program
-from symgen.recursion import CARRIED, KEPT, TABLE, Kind, Looped, Sweep, deepest
+from symgen.recursion import CARRIED, KEPT, TABLE, Kind, Parted, Sweep, deepest
 
 ENDED, START = "ended", "start"
 
@@ -38,7 +38,7 @@ class Across(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Segmented(Looped):
+class Segmented(Parted):
     """See the module docstring; `check` states the rules.
 
     `stages` are run in their order; a sweep is told by its number among them. Link i has the constants `tables[i]`. `work` is how
@@ -49,7 +49,6 @@ class Segmented(Looped):
     tables: tuple[tuple[Fraction, ...], ...]
     stages: tuple[Sweep | Across, ...]
     work: int
-    segments: int
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -75,7 +74,7 @@ class Segmented(Looped):
         """mul + add + div of a link, what is done once a segment left out."""
         return sum(step.cost for sweep in self.stages if isinstance(sweep, Sweep) for step in sweep.steps)
 
-    def _times(self) -> list[tuple[int, Program]]:
+    def times(self) -> list[tuple[int, Program]]:
         """How often each step is taken."""
         found = []
         for stage in self.stages:
@@ -84,50 +83,18 @@ class Segmented(Looped):
         return found
 
     @cached_property
-    def operations(self) -> dict[str, int]:
-        """How many of each of `symgen.ir.COUNTED` a call takes."""
-        count = dict.fromkeys(COUNTED, 0)
-        for times, step in self._times():
-            for op, number in step.operations.items():
-                count[op] = count.get(op, 0) + times * number
-        return count
-
-    @cached_property
     def depth(self) -> int:
         """Operations (neg apart) on the longest chain of dependencies."""
         return deepest(self.inputs, lambda arguments, numbers, run: evaluate(self, arguments, numbers, run))
-
-    @property
-    def rows_in_all(self) -> int:
-        """Rows that a call goes through."""
-        return sum(times * len(step.rows) for times, step in self._times())
-
-    @property
-    def programs(self) -> tuple[Program, ...]:
-        """The steps."""
-        return tuple(step for _, step in self._times())
 
     @property
     def constants(self) -> int:
         """Numbers in the tables of links: a row that only some segments have stands there for all."""
         return self.segments * self.longest * self.kind.width
 
-    @property
-    def at_once(self) -> int:
-        """How many links are gone through at the same time."""
-        return self.segments
-
     def run(self, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
         """`evaluate`."""
         return evaluate(self, arguments, numbers)
-
-    def in_real(self, real: str) -> Segmented:
-        """The same in another real type."""
-        return replace(self.by(lambda step: replace(step, real=real)), real=real)
-
-    def __repr__(self) -> str:
-        return (f"<symgen.Segmented {self.function} by {self.method}: {len(self)} links in {self.segments} segments, "
-                f"{self.cost} operations, {self.real}>")
 
     def by(self, change: Any) -> Segmented:
         """The same where `change` has been applied to every step."""

@@ -227,7 +227,7 @@ def test_levels_deepen_by_a_step_a_doubling_and_the_sweeps_by_one_a_link() -> No
     """And no method but those of constraint forces loses a digit more than the sweeps do."""
     columns, rows = read((PAGES / "fijany-parallel.csv").read_text(encoding="utf-8"))
     seen = {name: [float(row[k]) if row[k] else None for row in rows] for k, name in enumerate(columns)}
-    n, levels, serial = (list(map(float, seen[name])) for name in ("links", "levels_depth", "serial_depth"))  # type: ignore[arg-type]
+    n, levels, serial = ([float(row[columns.index(name)]) for row in rows] for name in ("links", "levels_depth", "serial_depth"))
     assert tuple(map(int, n)) == fijany_parallel.LINKS
     for (few, many), (a, b), (c, d) in zip(pairwise(n), pairwise(levels), pairwise(serial), strict=True):
         assert (b - a)/np.log2(many/few) == pytest.approx(37, rel=0.15)

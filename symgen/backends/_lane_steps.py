@@ -50,7 +50,7 @@ def braced(items: Sequence[str]) -> str:
     return "{" + ", ".join(items) + "}"
 
 
-def row_of(size: int, more: int = 0, row: str = "row") -> str:
+def row_of(size: int, more: int = 0) -> str:
     """Where a row begins, or an element of it."""
-    product = row if size == 1 else f"{size}*{row}"
+    product = "row" if size == 1 else f"{size}*row"
     return f"({product}) + {more}" if more else product

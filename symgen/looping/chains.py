@@ -151,6 +151,16 @@ class Chain:
         return {PREPARED: numbers, "q": {3 + 3: Fraction(1)}}   # the quaternion of no turn, x y z w behind the place
 
 
+def unlike(model: Model) -> str:
+    """Why a robot is no single chain of joints of one kind with one degree of freedom; "" where it is one."""
+    kinds = {link.kind for link in model.links}
+    if len(kinds) != 1 or any((joint_type(kind).nq, joint_type(kind).nv) != (1, 1) for kind in kinds):
+        return "its joints are not all of one kind with one degree of freedom"
+    if any(link.parent != i - 1 for i, link in enumerate(model.links)):
+        return "its links are not one chain"
+    return ""
+
+
 def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trunks: Sequence[Link],
             widths: Mapping[str, int] = NONE, frame: Frame | None = None) -> Chain:
     """The chain of these classes of a robot, with `widths` and a `frame` as a Chain has them. The ghost is one of its `trunks`,

@@ -15,9 +15,8 @@ from symgen.derivation.tabled import OF_BASE, PREPARED, Columns, Tabled, constan
 from symgen.errors import OutOfReach
 from symgen.ir import Numbers, Port, Program, Row
 from symgen.ir import evaluate as evaluate_program
-from symgen.joints import joint_type
 from symgen.levelled import BEFORE, BEHIND, FRONT, KNOWN, RUN, Levelled, Tree, check
-from symgen.looping.chains import UNSEEN
+from symgen.looping.chains import UNSEEN, unlike
 from symgen.looping.grouping import Unlike
 from symgen.looping.recursing import laid, with_table
 from symgen.mechanism import Mechanism
@@ -42,12 +41,8 @@ def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
                           "or another method")
 
     model = laid(mechanism, regrouped=False)
-    kinds = {link.kind for link in model.links}
-    (kind, *others) = kinds or {""}
-    if others or not kind or (joint_type(kind).nq, joint_type(kind).nv) != (1, 1):
-        raise refused("its joints are not all of one kind with one degree of freedom")
-    if any(link.parent != i - 1 for i, link in enumerate(model.links)):
-        raise refused("its links are not one chain")
+    if why := unlike(model):
+        raise refused(why)
     numbers = [constants_of(link) for link in model.links]
     if len({k.is_zero(row["armature"]) for row in numbers}) > 1:
         raise refused("only some of its joints have an armature")
@@ -55,8 +50,8 @@ def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
     columns = Columns.of(numbers, ("stiffness",) if springs else ())
     try:
         steps = _Steps(model, columns)
-    except (Unlike, DivisionByZero) as unlike:
-        raise refused(str(unlike)) from None
+    except (Unlike, DivisionByZero) as error:
+        raise refused(str(error)) from None
     rows = [columns.row(own) for own in numbers]
     behind = columns.row(numbers[-1] | {"stiffness": k.ZERO})   # where there is no joint no spring pulls
     bodies = [steps.body(row) for row in rows]
@@ -68,9 +63,10 @@ def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
     nothing = [Fraction(0)]
     trees = (Tree(*_of_two(levels.turn_of_both, levels.turned, levels.TURN, levels.TURN, 3), (*nothing*3,), levels.TURN, 3),
              Tree(*steps.eliminating, (*nothing*2*steps.size,), steps.cut, steps.size))
-    found = Levelled(FUNCTION, METHOD, tuple(ports[name] for name in ARGUMENTS), (ports["a"],), Kind(kind, 1, 1, len(tables[0])),
+    found = Levelled(FUNCTION, METHOD, tuple(ports[name] for name in ARGUMENTS), (ports["a"],),
+                     Kind(model.links[0].kind, 1, 1, len(tables[0])),
                      tuple(tuple(k.to_fraction(x) for x in row) for row in tables),
-                     steps.of_places, (0, len(steps.sines), 0), trees, steps.work, segments)
+                     steps.of_places, (0, len(steps.sines), 0), trees, steps.work, segments=segments)
     return check(_pruned(found))
 
 

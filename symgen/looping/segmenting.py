@@ -12,8 +12,7 @@ from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.tabled import GEOMETRY, TEN, Columns, constants_of
 from symgen.errors import OutOfReach
 from symgen.ir import Port, Program, Row
-from symgen.joints import joint_type
-from symgen.looping.chains import Build, Chain, chained, run
+from symgen.looping.chains import Build, Chain, chained, run, unlike
 from symgen.looping.grouping import Unlike
 from symgen.looping.recursing import Swept, laid, swept
 from symgen.mechanism import Mechanism
@@ -40,12 +39,9 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
                           "--method riccati")
 
     model = laid(mechanism, regrouped=False)
-    kinds = {link.kind for link in model.links}
-    (kind, *others) = kinds or {""}
-    if others or not kind or (joint_type(kind).nq, joint_type(kind).nv) != (1, 1):
-        raise refused("its joints are not all of one kind with one degree of freedom")
-    if any(link.parent != i - 1 for i, link in enumerate(model.links)):
-        raise refused("its links are not one chain")
+    if why := unlike(model):
+        raise refused(why)
+    kind = model.links[0].kind
     if len(model.links) < LEAST*segments:
         raise refused(f"it has fewer than {LEAST*segments} links")
     numbers = [constants_of(link) for link in model.links]
@@ -58,8 +54,8 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
             turning = _folded(chain, blocks.turned, ["a"])
             dynamics = _folded(chain, blocks.swept, ["a", *parts])
             break
-        except Unlike as unlike:
-            why = str(unlike)
+        except Unlike as error:
+            why = str(error)
     else:
         raise OutOfReach(f"forward_dynamics by {METHOD} has no looped form for '{mechanism.name}': {why}")
     tables = tuple(tuple(k.to_fraction(x) for x in columns.row(row)) for row in numbers)
@@ -81,7 +77,7 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
         last)
     ports = {name: Port(name, (len(tables),)) for name in ("q", "v", "tau", "a")}
     found = Segmented(FUNCTION, METHOD, tuple(ports[name] for name in ("q", "v", "tau")), (ports["a"],),
-                      Kind(kind, 1, 1, columns.width), tables, stages, dynamics.work, segments)
+                      Kind(kind, 1, 1, columns.width), tables, stages, dynamics.work, segments=segments)
     return check(found.by(passes.run))
 
 

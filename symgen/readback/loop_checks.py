@@ -17,6 +17,7 @@ from symgen.errors import ProgramError
 from symgen.ir import POSITIONS, Program
 from symgen.readback.literals import Number, literal, nearest
 from symgen.readback.owed import FARTHEST, STATUSES, bounds, computed, length
+from symgen.readback.owed import Owed as Least
 from symgen.readback.parsing import name_of
 from symgen.readback.walking import Expected, Memory, Place, Walk
 from symgen.reals import Real
@@ -61,10 +62,16 @@ def of_steps(recursion: Recursion, real: Real) -> dict[int, list[tuple[bool, str
             if port.name == GUARD:
                 using = recursion.last if step is recursion.looked and recursion.last else step
                 known = bounds(using, computed(using), {})
-                found[id(step)] = [
-                    (known[row].magnitude, ">=", nearest(Fraction(known[row].least), real)) if row in known  # type: ignore[arg-type]
-                    else (True, "<=", nearest(FARTHEST, real)) for row in port.rows]
+                found[id(step)] = [_compared(known.get(row), real) for row in port.rows]
     return found
+
+
+def _compared(owed: Least | None, real: Real) -> tuple[bool, str, Number]:
+    """How a divisor is compared, or an angle, to which nothing is owed but that a sine may be taken of it."""
+    if owed is None:
+        return True, "<=", nearest(FARTHEST, real)
+    assert isinstance(owed.least, Fraction)   # no floor is certified
+    return owed.magnitude, ">=", nearest(owed.least, real)
 
 
 @dataclass

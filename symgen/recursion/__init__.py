@@ -25,8 +25,8 @@ from symgen.recursion.form import (
     steps_of,
 )
 from symgen.recursion.guarding import guarded, too_early, unseen
-from symgen.recursion.looped import Looped
+from symgen.recursion.looped import Looped, Parted
 
 __all__ = ["ANGLE", "CARRIED", "ENDED", "GUARD", "KEPT", "LAST", "LEFT", "TABLE", "WORK", "Angle", "End", "Form", "Kind",
-           "Looped", "Recursion", "Sweep", "angle_of", "as_function", "check", "deepest", "evaluate", "evaluate_form", "guarded",
-           "steps_of", "too_early", "unseen"]
+           "Looped", "Parted", "Recursion", "Sweep", "angle_of", "as_function", "check", "deepest", "evaluate", "evaluate_form",
+           "guarded", "steps_of", "too_early", "unseen"]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
 
 from symgen.functions import USUAL, Convention
-from symgen.ir import Numbers, Outline, Port, Program
+from symgen.ir import COUNTED, Numbers, Outline, Port, Program
 
 
 @dataclass(frozen=True, repr=False)
 class Looped(ABC):
-    """A Recursion (`symgen.recursion.form`), or a Segmented (`symgen.segmented`).
+    """A Recursion (`symgen.recursion.form`), or a Parted.
 
     `inputs` and `outputs` are the function's ports, without rows. `len` is the number of links.
     """
@@ -84,3 +85,52 @@ class Looped(ABC):
         """What a caller needs to know of it."""
         return Outline(self.function, self.method, self.inputs, self.outputs, self.operations, self.rows_in_all, self.real,
                        self.convention)
+
+
+@dataclass(frozen=True, repr=False)
+class Parted(Looped):
+    """A Segmented (`symgen.segmented`) or a Levelled (`symgen.levelled`): what goes through `segments` of one chain at the same
+    time, by steps that are taken many times each.
+    """
+
+    segments: int = field(kw_only=True)
+
+    @abstractmethod
+    def times(self) -> Iterable[tuple[int, Program]]:
+        """How often each step is taken."""
+
+    @abstractmethod
+    def by(self, change: Any) -> Self:
+        """The same where `change` has been applied to every step."""
+
+    @cached_property
+    def operations(self) -> dict[str, int]:
+        """How many of each of `symgen.ir.COUNTED` a call takes."""
+        count = dict.fromkeys(COUNTED, 0)
+        for times, step in self.times():
+            for op, number in step.operations.items():
+                count[op] = count.get(op, 0) + times * number
+        return count
+
+    @property
+    def rows_in_all(self) -> int:
+        """Rows that a call goes through."""
+        return sum(times * len(step.rows) for times, step in self.times())
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The steps."""
+        return tuple(step for _, step in self.times())
+
+    @property
+    def at_once(self) -> int:
+        """How many links are gone through at the same time."""
+        return self.segments
+
+    def in_real(self, real: str) -> Self:
+        """The same in another real type."""
+        return replace(self.by(lambda step: replace(step, real=real)), real=real)
+
+    def __repr__(self) -> str:
+        return (f"<symgen.{type(self).__name__} {self.function} by {self.method}: {len(self)} links in {self.segments} segments, "
+                f"{self.cost} operations, {self.real}>")
