@@ -15,7 +15,6 @@ import pytest
 import symgen
 from symgen.backends import _looped, c99
 from symgen.description.tip import tip
-from symgen.errors import RequestError
 from symgen.ir import Port
 from symgen.looping import recursing
 from symgen.options import TRIG, TextOptions
@@ -279,12 +278,6 @@ def test_results_may_lie_over_arguments_where_it_is_said(tmp_path: Path) -> None
     q, work = (ctypes.c_double * 9)(*state["q"]), (ctypes.c_double * 1)()
     library.arm_gravity_force(q, q, work)
     assert list(q) == evaluate(recursion, state, DOUBLES)["g"]
-
-
-def test_what_cannot_be_printed_is_refused() -> None:
-    recursion = TOYS["sums"]()
-    with pytest.raises(RequestError, match="leave out --batch"):
-        c99.BACKEND.texts({"gravity_force": recursion}, c99.Target("arm", sizes(recursion), TextOptions(batch=True)))
 
 
 @pytest.mark.parametrize("trig", TRIG)

@@ -59,8 +59,8 @@ def test_what_is_compared_is_what_is_owed(robot: str, trig: str) -> None:
 
 
 SLIPS = {
-    "a smaller array": ("if (size < 578)", "if (size < 577)"), "a larger one": ("if (size < 578)", "if (size > 578)"),
-    "no room": ("if (size < 578) {\n        status = arm_NO_WORK;\n    } else {", "{"),
+    "a smaller array": ("if (size < 617)", "if (size < 616)"), "a larger one": ("if (size < 617)", "if (size > 617)"),
+    "no room": ("if (size < 617) {\n        status = arm_NO_WORK;\n    } else {", "{"),
     "another status": ("status = arm_NOT_FINITE", "status = arm_NOT_UNIT"),
     "an argument left out": ("none + (0.0*tau[i])", "none"),
     "an element left out": ("i <= 18; ++i) {\n            none", "i <= 17; ++i) {\n            none"),
@@ -69,9 +69,9 @@ SLIPS = {
     "its sign": ("!(fabs(guard[0]) >= ", "!(guard[0] >= "), "another divisor": ("(fabs(guard[4]) >=", "(fabs(guard[3]) >="),
     "the rest": ("status = arm_DIVISOR", "status = arm_OK"), "on it goes": ("(status == arm_OK) && (i >= 0)", "i >= 0"),
     "stored all the same": ("(status == arm_OK) && (i <= 17)", "i <= 17"),
-    "stored at once": ("&work[arm_forward_dynamics_v[i] + 560]", "&a[arm_forward_dynamics_v[i]]"),
-    "not stored": ("a[i] = work[560 + i];", ""), "all is well": ("return status;", "return arm_OK;"),
-    "a place behind the end": ("(size < 578) ? work : ", ""), "so it may be": ("(size < 578) ? work", "(size < 78) ? work"),
+    "stored at once": ("&work[arm_forward_dynamics_v[i] + 599]", "&a[arm_forward_dynamics_v[i]]"),
+    "not stored": ("a[i] = work[599 + i];", ""), "all is well": ("return status;", "return arm_OK;"),
+    "a place behind the end": ("(size < 617) ? work : ", ""), "so it may be": ("(size < 617) ? work", "(size < 78) ? work"),
     "begins otherwise": ("int status = arm_OK", "int status = arm_DIVISOR"),
 }
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from symgen import Solver
-from symgen.errors import ArgumentError
 from symgen.functions import Sizes
 from symgen.machine import kernels
 from symgen.machine.building import NO_MEMORY
@@ -87,17 +86,27 @@ def test_beside_a_program_and_sent(own_cache: object) -> None:
         assert np.allclose(one.toy(q, q)[0], answers(chain, {"q": q[None], "v": q[None]})[0][0], rtol=1e-14)
 
 
-def test_many_states_stay_out_of_blocks(solver: Solver) -> None:
-    given = states(TOY, 4)
-    solver.prepare("toy")
-    with pytest.raises(ArgumentError, match="loop over links"):
-        solver.toy(given["q"].T.copy(), given["v"].T.copy(), layout="soa")
+def test_many_states_go_through_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Solver.from_programs("arm", {"toy": TOY}, sizes(TOY), trig="libm")
+    given = states(TOY, 21)
+    one.prepare("toy")
+    for found, exact in zip(one.toy(given["q"], given["v"]), answers(TOY, given), strict=True):
+        assert np.array_equal(found, exact)
+    tau, _ = one.toy(given["q"].T.copy(), given["v"].T.copy(), layout="soa")
+    assert np.array_equal(tau.T, answers(TOY, given)[0])
+    kernel = one.kernel(one.toy)
+    assert isinstance(kernel, kernels.Kernel)
+    monkeypatch.setattr(kernel, "_blocks", (kernel.ffi, lambda *_: NO_MEMORY))
+    with pytest.raises(MemoryError, match="toy: there is no memory"):
+        one.toy(given["q"], given["v"])
 
 
 def test_no_memory_is_a_sentence(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     given = states(TOY, 4)
     kernel = solver.kernel(solver.toy)
     assert isinstance(kernel, kernels.Kernel)
+    monkeypatch.setattr(kernel, "_many", None)
+    monkeypatch.setattr(kernel, "_blocks", None)
     monkeypatch.setattr(kernel, "each", lambda *_: NO_MEMORY)
     with pytest.raises(MemoryError, match="toy: there is no memory"):
         solver.toy(given["q"], given["v"])

@@ -27,7 +27,7 @@ from symgen.options import ProgramOptions, TextOptions
 from symgen.programs import making
 from symgen.readback.lanes import lanes
 from symgen.readback.rows import compare
-from symgen.verification.blocks import check_blocks
+from symgen.verification.blocks import Drawn, check_blocks
 from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.truth import Truth
 from tests.robots_for_tests import random_mechanism
@@ -68,6 +68,10 @@ def read_back(program: Program, text: str, target: Target) -> list[str]:
     return compare(program, found.text)
 
 
+def drawn_from(truth: Truth) -> Drawn:
+    return lambda form: truth.arguments(form.function, truth.floats)
+
+
 def checked_blocks(robot: str, programs: Mapping[str, Program], text: TextOptions,
                    given: Mapping[str, str] | None = None) -> list[str]:
     """What the check of `verify` finds wrong."""
@@ -76,7 +80,7 @@ def checked_blocks(robot: str, programs: Mapping[str, Program], text: TextOption
     floors: dict[str, dict[int, Fraction]] = {function: {} for function in programs}
     headers, own = printer().headers(programs, target), printer().batches(programs, target)
     runners = compiled_runners(programs, texts(programs, target, floors), headers, target)
-    found = check_blocks(programs, given or own, own, headers, target, truth, runners)
+    found = check_blocks(programs, given or own, own, headers, target, drawn_from(truth), runners)
     return [f"{check.subject}: {check.detail}" for check in found if not check.passed]
 
 
@@ -177,7 +181,7 @@ def test_other_bits_are_seen() -> None:
     truth = Truth(mechanism_of("scara"), 3, 1, payload=mechanism_of("scara").bodies[-1].name)
     single = texts({"forward_dynamics": program}, target, {"forward_dynamics": {}})
     runners = compiled_runners({"forward_dynamics": program}, single, headers, target)
-    found = check_blocks({"forward_dynamics": other}, own, own, headers, target, truth, runners)
+    found = check_blocks({"forward_dynamics": other}, own, own, headers, target, drawn_from(truth), runners)
     assert ["has other bits than of one state alone" in check.detail for check in found] == [True]
 
 

@@ -156,7 +156,7 @@ def test_groups_have_the_same_bits_at_the_same_time_and_in_turn(tmp_path: Path, 
 SLIPS = {"a sign": (" + t", " - t"), "another link": ("places[lane] + row]", "places[lane] - row]"),
          "another constant": ("table[5][", "table[6]["), "a row too few": ("row < 13", "row < 12"),
          "another segment": ("segment % 8", "segment % 7"), "another result": ("a[0][lane] = ", "a[0][lane] = -"),
-         "a place of the work": ("&work[(20*row)", "&work[(19*row)"),
+         "a place of the work": ("&work[(23*row)", "&work[(22*row)"),
          "what a compiler reads otherwise": ("/* of every", "// of every")}
 
 

@@ -19,8 +19,8 @@ def unrolled(programs: Mapping[str, Form]) -> dict[str, Program]:
     """The same, for texts that hold the rows of all links. RequestError where one is a loop over links."""
     found = {function: form for function, form in programs.items() if isinstance(form, Program)}
     if others := sorted(programs.keys() - found.keys()):
-        raise RequestError(f"{others[0]} is a loop over links, which there is for one state in C; leave out --batch and --wrap, "
-                           "or take the unrolled form")
+        raise RequestError(f"{others[0]} is a loop over links, which there is in C alone; leave out --wrap, or take the "
+                           "unrolled form")
     return found
 
 
@@ -34,6 +34,13 @@ class Definition(Protocol):
     """What the template of a function's definition is told of one; `floors` are those of `Source`."""
 
     def __call__(self, program: Program, target: Target, floors: Mapping[int, Bound] | None = None) -> dict[str, Any]: ...
+
+
+class Batches(Protocol):
+    """The files of functions for many states, by name; `floors` are those of `Source`, by function."""
+
+    def __call__(self, programs: Mapping[str, Form], target: Target,
+                 floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]: ...
 
 
 class Files(Protocol):
@@ -70,9 +77,9 @@ class Printer:
     calls: Callable[[str, Target], dict[str, str]]
     definition: Definition
     parts: Callable[[Form, Target], tuple[int, int]]
-    batches: Files
+    batches: Batches
     is_cut: Callable[[Form], bool]
-    driver: Callable[[Program, Target], dict[str, Any]]
+    driver: Callable[[Form, Target], dict[str, Any]]
     lanes: Callable[[str], int]
     work: Callable[..., int]
     apart: Callable[[Form], bool]
@@ -92,7 +99,7 @@ class Printer:
             text = (given or {}).get(function)
             files[target.file(function)] = text or self.source(program, target, (floors or {}).get(function))
         files |= self.assembling(programs, target)
-        return files | (self.batches(unrolled(programs), target, floors) if target.text.batch else {})
+        return files | (self.batches(programs, target, floors) if target.text.batch else {})
 
     def literal(self, value: Fraction, real: str) -> str:
         """A number in a real type."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from symgen.backends import _definition, _lanes
@@ -16,14 +16,15 @@ from symgen.ir import Program
 from symgen.recursion import TABLE, Looped
 
 
-def lane_step(step: Program, target: Target, told: str) -> dict[str, Any]:
-    """What the template says of it; `told` says of what kind it is."""
+def lane_step(step: Program, target: Target, told: str, alike: Collection[str] = ()) -> dict[str, Any]:
+    """What the template says of it; `told` says of what kind it is. All lanes share the ports that are `alike`."""
     names = parameters(step, target)
     alone = target.text.trig == "inline"
     turn = _definition.turn_of(step, target) if alone else None
     taken = _definition.macros(target) | {target.symbol(step.function), *names.values(), *(turn or ())}
     early = [] if alone else _definition.early(step)
-    found = _lanes.function(step, target, names, calls(step.real, target), early, turn, taken, {}, None)
+    found = _lanes.function(step, target, names, calls(step.real, target), early, turn, taken, {}, None,
+                             [names[port] for port in alike if port in names])
     found |= {"symbol": target.symbol(step.function), "own_loop": target.text.trig == "auto" and len(early) > 0,
               "own_sines": turn is not None or (target.text.trig == "auto" and len(early) > 0),
               "told": f"{told}: {operations_text(step)}"}

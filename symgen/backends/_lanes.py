@@ -11,19 +11,34 @@ lanes hold. A block that is not full repeats its last state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from symgen.backends import _checks, _parts
 from symgen.backends._c_text import C
+from symgen.backends._language import Language
 from symgen.backends._target import Target
 from symgen.backends._writer import Turn, Writer, live_rows
 from symgen.ir import Bound, Program
 from symgen.reals import REALS
+from symgen.recursion import Form
 
 LANE = "lane"
-_C = replace(C, element=f"{{array}}[{{index}}][{LANE}]")
+
+
+@dataclass(frozen=True)
+class _Lanes(Language):
+    """C where an element is one lane's, but for arrays in `alike`, which all lanes share."""
+
+    alike: frozenset[str] = frozenset()
+
+    def at(self, array: str, index: int) -> str:
+        """An element of an array."""
+        return C.at(array, index) if array in self.alike else super().at(array, index)
+
+
+LANES = _Lanes(**{field.name: getattr(C, field.name) for field in fields(C)} | {"element": f"{{array}}[{{index}}][{LANE}]"})
 
 
 def lanes(real: str) -> int:
@@ -33,20 +48,20 @@ def lanes(real: str) -> int:
 
 def function(program: Program, target: Target, names: Mapping[str, str], calls: Mapping[str, str],
              together: Sequence[Sequence[int]], turn: Turn | None, taken: set[str], floors: Mapping[int, Bound],
-             part: int | None) -> dict[str, Any]:
+             part: int | None, alike: Collection[str] = ()) -> dict[str, Any]:
     """What the template says of one function.
 
     `names` are its parameters by port, `calls` the functions that it may call, `together` the angles whose sines are taken
     between two loops, the rows of each, and `turn` what gives those of one angle inside a loop. `part` is how many statements a
-    part has, about; None: it stays in one piece.
+    part has, about; None: it stays in one piece. All lanes share the arrays that are `alike`.
     """
-    live = live_rows(program)
+    live, language = live_rows(program), replace(LANES, alike=frozenset(alike))
     inputs = [names[port.name] for port in program.inputs]
     guards = _checks.guards(program, live, floors) if target.checked else []
     angles = _checks.angles(program, live) if target.checked and turn else []
     sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
     forced = {*sines, *angles, *(guard.row for guard in guards), *(row for rows in together for row in rows)}
-    writer = Writer(program, _C, inputs, calls, taken | {LANE}, turn, forced=forced, indent=4)
+    writer = Writer(program, language, inputs, calls, taken | {LANE}, turn, forced=forced, indent=4)
     own = {name: writer.local(name) for name in ("angle", "turn", "work", "status", "none")}
     count = lanes(program.real)
     first = writer.statements(_checks.ancestors(program, [row for rows in together for row in rows])) if together else []
@@ -62,7 +77,7 @@ def function(program: Program, target: Target, names: Mapping[str, str], calls: 
     made = _parts.Cut((_parts.Part((), [], (), tuple(stores), frozenset()),), 0, {}, (0, 0, 0, 1))   # where nothing is computed
     if first or early or groups:
         made = _parts.cut([first, early, groups], part or len(program.rows) + 1, inputs, stores, kept, turn.kind if turn else "")
-    there = {name: _C.at(own["work"], place) for name, place in made.places.items()}
+    there = {name: LANES.at(own["work"], place) for name, place in made.places.items()}
     text = {row: there.get(writer.text[row], writer.text[row]) for row in checked}
     loops = [_loop(one, own["work"], inputs) for one in made.parts]
     arrays, driven = driver(program, names)
@@ -75,13 +90,13 @@ def function(program: Program, target: Target, names: Mapping[str, str], calls: 
         "read": [one | {"value": there.get(one["value"], one["value"])} for one in read],
         "before": loops[:made.ends[1]], "between": loops[made.ends[1]:made.ends[2]], "loops": behind,
         "parts": [] if part is None else _functions(target.symbol(program.function), behind, arrays, work),
-        "parameters": [array | {"unread": array["name"] not in touched} for array in arrays],
-        "checks": _checks.conditions(program, _C, inputs, text, angles, guards) if target.checked else {},
+        "parameters": [array | {"unread": array["name"] not in touched, "lanes": array["name"] not in alike} for array in arrays],
+        "checks": _checks.conditions(program, LANES, inputs, text, angles, guards) if target.checked else {},
         "bytes": REALS[program.real].size*count*(made.size + 3*len(read) + sum(array["count"] for array in arrays)),
     }
 
 
-def driver(program: Program, names: Mapping[str, str]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+def driver(program: Form, names: Mapping[str, str]) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """(the arrays with the names of their steps and blocks, the other names) in what goes from block to block."""
     arrays = [{"name": names[port.name], "count": port.size, "qualifier": "const " if i < len(program.inputs) else ""}
               for i, port in enumerate((*program.inputs, *program.outputs))]
@@ -94,7 +109,7 @@ def driver(program: Program, names: Mapping[str, str]) -> tuple[list[dict[str, A
 
     for array in arrays:
         array |= {kind: local(f"{array['name']}_{kind}") for kind in ("state", "element", "block")}
-    return arrays, {name: local(name) for name in ("count", "first", "lanes", "found", "refused", "status")}
+    return arrays, {name: local(name) for name in ("count", "first", "lanes", "found", "refused", "status", "work", "size")}
 
 
 def _functions(symbol: str, loops: Sequence[dict[str, Any]], arrays: Sequence[dict[str, Any]],
@@ -117,10 +132,10 @@ def _loop(one: _parts.Part, work: str, inputs: Sequence[str]) -> dict[str, Any]:
     """One loop over the lanes."""
     results = dict.fromkeys(store.name for store in one.stores)
     return {
-        "takes": [{"name": name, "place": _C.at(work, place)} for name, place in one.takes],
+        "takes": [{"name": name, "place": LANES.at(work, place)} for name, place in one.takes],
         "groups": one.groups,
-        "puts": [{"name": name, "place": _C.at(work, place)} for place, name in one.puts],
-        "stores": [{"place": _C.at(store.name, store.element), "value": store.value} for store in one.stores],
+        "puts": [{"name": name, "place": LANES.at(work, place)} for place, name in one.puts],
+        "stores": [{"place": LANES.at(store.name, store.element), "value": store.value} for store in one.stores],
         "reads": [*(name for name in inputs if name in one.reads), *results],
         "shares": bool(one.takes or one.puts),
     }

@@ -12,6 +12,7 @@ from typing import Any
 from symgen import recursion as forms
 from symgen.backends import _checks, _sincos
 from symgen.backends._c_text import C
+from symgen.backends._language import Language
 from symgen.backends._target import Target
 from symgen.backends._writer import live_rows
 from symgen.errors import RequestError
@@ -56,22 +57,29 @@ def looked_at(recursion: Recursion, names: Mapping[str, str], local: Mapping[str
     """What the template is told of what is looked at before the first sweep, and of results that are `held` at those places;
     `names` are those of ports, `local` those of locals, `link` of what counts; `needs` is how many numbers the array has.
     """
-    real, units = REALS[recursion.real], []
-    for port in recursion.inputs:
-        for first in recursion.quaternions if port.name in POSITIONS else ():
-            square = " + ".join(f"({entry}*{entry})" for entry in (C.at(names[port.name], k) for k in range(first, first + 4)))
-            units.append(f"{C.call('fabs', real)}({square} - {C.literal(Fraction(1), real)}) <= "
-                         f"{C.literal(_checks.LENGTH[recursion.real], real)}")
     return {
-        **local, "nothing": C.literal(Fraction(0), real), "units": _checks.lines(units, "&&", 12), "needs": needs,
+        **local, "nothing": C.literal(Fraction(0), REALS[recursion.real]), "units": units(recursion, names), "needs": needs,
         "ports": [{"last": port.size - 1, "at": f"{names[port.name]}[{link}]"} for port in recursion.inputs if port.size],
         "held": [{"last": port.size - 1, "to": f"{names[port.name]}[{link}]",
                   "from": f"{local['work']}[{held[port.name]} + {link}]"} for port in recursion.outputs if port.name in held]}
 
 
-def condition(step: Program, of: Program, target: Target, status: str, guard: str) -> dict[str, Any] | None:
-    """What must hold of what a step gives to be looked at, and the statement where it does not; None where it gives nothing.
-    `of` is the step that uses them.
+def units(recursion: Recursion, names: Mapping[str, str], language: Language = C) -> str:
+    """What must hold of quaternions; nothing where there are none."""
+    real, found = REALS[recursion.real], []
+    for port in recursion.inputs:
+        for first in recursion.quaternions if port.name in POSITIONS else ():
+            entries = [language.at(names[port.name], k) for k in range(first, first + 4)]
+            square = " + ".join(f"({entry}*{entry})" for entry in entries)
+            found.append(f"{C.call('fabs', real)}({square} - {C.literal(Fraction(1), real)}) <= "
+                         f"{C.literal(_checks.LENGTH[recursion.real], real)}")
+    return _checks.lines(found, "&&", 12)
+
+
+def condition(step: Program, of: Program, target: Target, status: str, guard: str,
+              language: Language = C) -> dict[str, Any] | None:
+    """What must hold of what a step gives to be looked at, the status where it does not, and the statement that says so; None
+    where it gives nothing. `of` is the step that uses them.
     """
     rows = next((port.rows for port in step.outputs if port.name == GUARD), ())
     if not rows:
@@ -79,7 +87,7 @@ def condition(step: Program, of: Program, target: Target, status: str, guard: st
     real, known = REALS[step.real], {one.row: one for one in _guards(of)}
     parts, found = [], "DIVISOR"
     for k, row in enumerate(rows):
-        value, own = C.at(guard, k), known.get(row)
+        value, own = language.at(guard, k), known.get(row)
         magnitude = f"{C.call('fabs', real)}({value})"
         if own is None:   # an angle
             found = "OUT_OF_RANGE"
@@ -87,4 +95,5 @@ def condition(step: Program, of: Program, target: Target, status: str, guard: st
         else:
             assert isinstance(own.bound, Fraction)
             parts.append(f"{magnitude if own.magnitude else value} >= {C.literal(own.bound, real)}")
-    return {"size": len(rows), "holds": _checks.lines(parts, "&&", 16), "statement": f"{status} = {target.name}_{found};"}
+    said = f"{target.name}_{found}"
+    return {"size": len(rows), "holds": _checks.lines(parts, "&&", 16), "found": said, "statement": f"{status} = {said};"}

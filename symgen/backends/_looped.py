@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from symgen.backends import _definition, _sincos, render
-from symgen.backends._blocks import blocks
+from symgen.backends._blocks import Blocks, blocks
 from symgen.backends._c_text import WIDTH, C
+from symgen.backends._indices import listed, numbered, plus, times
 from symgen.backends._loop_checks import condition, guarded, held, held_at, looked_at
 from symgen.backends._ports import operations_text
 from symgen.backends._target import Target
@@ -53,7 +54,7 @@ def work(recursion: Recursion, checked: bool = False) -> int:
     """Numbers of the array that the caller provides: what is kept, in a tree what the base and each link hand on, and results
     that are not to be stored yet where it is `checked`.
     """
-    handed = 0 if recursion.serial else (len(recursion) + 1) * _widest(recursion)
+    handed = 0 if recursion.serial else (len(recursion) + 1) * widest(recursion)
     return max(1, recursion.work * len(recursion) + handed) + sum(port.size for port in held(recursion) if checked)
 
 
@@ -92,10 +93,10 @@ def with_work(form: Looped, target: Target) -> dict[str, Any]:
 
 def source(recursion: Recursion, target: Target) -> str:
     """The text of NAME_<function>.c. RequestError where it cannot be checked."""
-    return _Text(guarded(recursion, target) if target.checked else recursion, target).text()
+    return Text(guarded(recursion, target) if target.checked else recursion, target).text()
 
 
-def _widest(recursion: Recursion) -> int:
+def widest(recursion: Recursion) -> int:
     return max((len(sweep.start) for sweep in recursion.sweeps), default=0)
 
 
@@ -109,13 +110,18 @@ class _Array(NamedTuple):
     bytes: int
 
 
-class _Text:
-    """What `looped.c.j2` says."""
+class Text:
+    """What `looped.c.j2` says; names of what is static end with `of`."""
 
-    def __init__(self, recursion: Recursion, target: Target) -> None:
+    lane = ""
+    """What stands behind an element where that is one of several states."""
+    indent = 8
+    """Of a call where there is one class of links."""
+
+    def __init__(self, recursion: Recursion, target: Target, of: str = "") -> None:
         self.recursion, self.target, self.real = recursion, target, REALS[recursion.real]
         self.said = prototype(recursion, target)
-        self.symbol = str(self.said["symbol"])
+        self.symbol = f"{self.said['symbol']}{of}"
         self.arrays: dict[str, _Array] = {}
         names = [str(p["name"]) for p in self.said["parameters"]]
         self.plain = replace(target, text=replace(target.text, checked=False))
@@ -131,7 +137,7 @@ class _Text:
         self._looked = looked_at(recursion, self.names, local, self.held, self.link, whole) if target.checked else {}
         self.uniform = len({(kind.nq, kind.nv) for kind in recursion.kinds}) == 1
         self.steps: dict[tuple[int, int], Program] = {}
-        self.blocks = {s: found for s in range(len(recursion.sweeps)) if (found := blocks(recursion, s, target))}
+        self.blocks = self._in_blocks()
         if self.blocks:
             self.block, self.angle, self.turn = map(self._local, ("block", ANGLE, "turn"))
         for s, sweep in enumerate(recursion.sweeps):
@@ -139,9 +145,9 @@ class _Text:
                 if step.outputs and c in recursion.of:
                     number = f"{s + 1}" if len(recursion.kinds) == 1 else f"{s + 1}_{c + 1}"
                     printed = self.blocks[s].angles[c].program if s in self.blocks else step
-                    self.steps[s, c] = as_function(printed, f"{recursion.function}_{number}")
-        self.last = recursion.last and as_function(recursion.last, f"{recursion.function}_{LAST}")
-        self.looked = recursion.looked and as_function(recursion.looked, f"{recursion.function}_{LAST}_{GUARD}")
+                    self.steps[s, c] = as_function(printed, f"{recursion.function}{of}_{number}")
+        self.last = recursion.last and as_function(recursion.last, f"{recursion.function}{of}_{LAST}")
+        self.looked = recursion.looked and as_function(recursion.looked, f"{recursion.function}{of}_{LAST}_{GUARD}")
         self.ended = self._local(ENDED) if self.last else ""
 
     def text(self) -> str:
@@ -157,7 +163,7 @@ class _Text:
         unread = [self.names[port.name] for port in recursion.inputs if port.name not in read and not self.target.checked]
         uses = bool(self.blocks) or any(KEPT in (port.name, *(name for name, left in LEFT.items() if left == port.name))
                    for step in self.steps.values() for port in (*step.inputs, *step.outputs))
-        handed = not recursion.serial and _widest(recursion) > 0
+        handed = not recursion.serial and widest(recursion) > 0
         return render("c99", "looped.c.j2", **self.target.context, **self.said | {
             "real": recursion.real, "count": self.count, "turns": _definition.turns(recursion, self.target), "angles": lanes,
             "told": self._told(), "ended": self._ended(),
@@ -167,6 +173,14 @@ class _Text:
             "places": handed, "blocks": self._of_blocks(), "looked": self._looked,
             "going": f"({self.status} == {self.target.name}_OK)" if self.target.checked else "",
             "rows": f"&{self.work}[{recursion.work*self.count}]" if handed else "", "handed": self.rows})
+
+    def _in_blocks(self) -> dict[int, Blocks]:
+        """The sweeps that take sines of many links at once."""
+        found = {s: blocks(self.recursion, s, self.target) for s in range(len(self.recursion.sweeps))}
+        return {s: own for s, own in found.items() if own}
+
+    def _condition(self, step: Program, of: Program) -> dict[str, Any] | None:
+        return condition(step, of, self.target, self.status, self.guard)
 
     def _local(self, name: str) -> str:
         found = C.local(name, self.taken)
@@ -188,7 +202,7 @@ class _Text:
     def _element(self, port: str, index: str) -> str:
         """An element of an argument or a result, or where that is held."""
         if port in self.held:
-            return f"{self.work}[{_plus(index, self.held[port])}]"
+            return f"{self.work}[{plus(index, self.held[port])}]"
         return f"{self.names[port]}[{index}]"
 
     def _ended(self) -> dict[str, Any] | None:
@@ -199,7 +213,7 @@ class _Text:
         call = f"{self.target.symbol(self.last.function)}({given});"
         found = {"name": self.ended, "size": self.last.inputs[0].size, "call": call, "check": None}
         if self.looked and self.recursion.looked and self.recursion.last:
-            check = condition(self.recursion.looked, self.recursion.last, self.target, self.status, self.guard)
+            check = self._condition(self.recursion.looked, self.recursion.last)
             found |= {"look": f"{self.target.symbol(self.looked.function)}({self.ended}, {self.guard});", "check": check}
         return found
 
@@ -223,7 +237,7 @@ class _Text:
         width = self.recursion.kinds[c].width
         read = {port.name for (_, own), step in self.steps.items() if own == c for port in step.inputs}
         if rows and width and TABLE in read:
-            lines = [f"{{{_listed((C.literal(x, self.real) for x in row), 6)}}}" for row in rows]
+            lines = [f"{{{listed((C.literal(x, self.real) for x in row), 6)}}}" for row in rows]
             name = self._table(c)
             self.arrays[name] = _Array(f"{self.real.name}", name, f"[{len(rows)}][{width}]", lines,
                                        len(rows) * width * self.real.size)
@@ -235,12 +249,12 @@ class _Text:
         """The name of a table of numbers of links, which is there from now on."""
         name = f"{self.symbol}_{what}"
         kind, size = ("short", 2) if max(map(abs, values)) < SMALL else ("int", 4)
-        self.arrays[name] = _Array(kind, name, f"[{len(values)}]", [_listed(map(str, values), 4)], len(values) * size)
+        self.arrays[name] = _Array(kind, name, f"[{len(values)}]", [listed(map(str, values), 4)], len(values) * size)
         return name
 
     def _start(self, s: int, values: Sequence[str]) -> str:
         name = f"{self.symbol}_start_{s + 1}"
-        self.arrays[name] = _Array(self.real.name, name, f"[{len(values)}]", [_listed(values, 4)], len(values) * self.real.size)
+        self.arrays[name] = _Array(self.real.name, name, f"[{len(values)}]", [listed(values, 4)], len(values) * self.real.size)
         return name
 
     # -- loops -----------------------------------------------------------------------------------------------------------------
@@ -276,8 +290,8 @@ class _Text:
         parent = f"{self._numbers('parents', recursion.parents)}[{self.link}] + 1"
         joins: list[dict[str, Any]] = []
         found: dict[str, Any] = {"from": self._start(s, start), "own": self.own, "before": self.before,
-                 "own_row": f"&{self.rows}[{_times(size, f'({self.link} + 1)')}]",
-                 "before_row": f"&{self.rows}[{_times(size, f'({parent})')}]", "joins": joins,
+                 "own_row": f"&{self.rows}[{times(size, f'({self.link} + 1)')}]",
+                 "before_row": f"&{self.rows}[{times(size, f'({parent})')}]", "joins": joins,
                  "qualifier": "" if sweep.inward else "const "}
         if sweep.inward:
             latest = [-1] * (self.count + 1)
@@ -303,10 +317,12 @@ class _Text:
 
     def _stores(self, end: End, array: str, first: int) -> list[str]:
         if end.name != ENDED:
-            return [f"{self._element(end.name, str(k))} = {C.at(array, first + e)};" for k, e in enumerate(end.elements)]
+            return [f"{self._element(end.name, str(k))}{self.lane} = {C.at(array, first + e)}{self.lane};"
+                    for k, e in enumerate(end.elements)]
         before = self.recursion.ends[:self.recursion.ends.index(end)]
         place = sum(len(one.elements) for one in before if one.name == ENDED)
-        return [f"{C.at(self.ended, place + k)} = {C.at(array, first + e)};" for k, e in enumerate(end.elements)]
+        return [f"{C.at(self.ended, place + k)}{self.lane} = {C.at(array, first + e)}{self.lane};"
+                for k, e in enumerate(end.elements)]
 
     def _branches(self, s: int) -> list[dict[str, Any]]:
         """The call of each class's step, and what stands before it; the last of all classes needs no condition."""
@@ -317,15 +333,15 @@ class _Text:
             last = c == classes[-1] and len(classes) == len({*self.recursion.of})
             test = "" if last else f"if ({self._numbers('kinds', self.recursion.of)}[{self.link}] == {c}) "
             found.append({"test": before + test, "call": self._call(s, c), "stores": self._kept(s, c),
-                          "check": condition(own, own, self.target, self.status, self.guard)})
+                          "check": self._condition(own, own)})
         return found
 
     def _kept(self, s: int, c: int) -> list[str]:
         """Where the sine and the cosine of a link go, of a sweep in blocks."""
         if s not in self.blocks:
             return []
-        row, first = _times(self.recursion.work, self.link), self.recursion.sweeps[s].first[c]
-        return [f"{self.work}[{_plus(row, first + k)}] = {self.turn}.{'sine' if op == 'sin' else 'cosine'}[{self._lane}];"
+        row, first = times(self.recursion.work, self.link), self.recursion.sweeps[s].first[c]
+        return [f"{self.work}[{plus(row, first + k)}] = {self.turn}.{'sine' if op == 'sin' else 'cosine'}[{self._lane}];"
                 for k, op in enumerate(self.blocks[s].angles[c].kept)]
 
     def _of_blocks(self) -> dict[str, str] | None:
@@ -342,7 +358,7 @@ class _Text:
     def _call(self, s: int, c: int) -> str:
         step, sweep = self.steps[s, c], self.recursion.sweeps[s]
         given = [self._given(s, c, sweep, port.name) for port in (*step.inputs, *step.outputs)]
-        indent = 8 + 4*(len(self.recursion.kinds) > 1) + 4*(s in self.blocks)
+        indent = self.indent + 4*(len(self.recursion.kinds) > 1 and not self.lane) + 4*(s in self.blocks)
         text = f"{self.target.symbol(step.function)}({', '.join(one.replace(' ', chr(0)) for one in given)});"
         lines = textwrap.wrap(text, WIDTH - indent, subsequent_indent=" "*4, break_long_words=False)
         return f"\n{' '*indent}".join(lines).replace("\0", " ")
@@ -351,12 +367,12 @@ class _Text:
         """What a step is given for one of its ports."""
         several, i = len(self.recursion.kinds) > 1, self.link
         if port == TABLE:
-            row = f"{self._numbers('rows', _numbered(self.recursion.of))}[{i}]" if several else i
+            row = f"{self._numbers('rows', numbered(self.recursion.of))}[{i}]" if several else i
             return f"{self._table(c)}[{row}]"
         if port == KEPT:
-            return f"&{self.work}[{_times(self.recursion.work, i)}]"
+            return f"&{self.work}[{times(self.recursion.work, i)}]"
         if port == LEFT[KEPT]:
-            return f"&{self.work}[{_plus(_times(self.recursion.work, i), sweep.first[c])}]"
+            return f"&{self.work}[{plus(times(self.recursion.work, i), sweep.first[c])}]"
         if port in (ANGLE, GUARD):
             return self.guard if port == GUARD else f"&{self.angle}[{self._lane}]"
         if port in (CARRIED, LEFT[CARRIED]):
@@ -367,34 +383,8 @@ class _Text:
         if port in dict(self.recursion.each):
             width = dict(self.recursion.each)[port]
             whole = f"&{self._element(port, '0')}" if port in self.held else self.names[port]
-            return f"&{self._element(port, _times(width, i))}" if width else whole
+            return f"&{self._element(port, times(width, i))}" if width else whole
         if self.uniform:
-            return f"&{self._element(port, _times(kind.nq if places else kind.nv, i))}"
+            return f"&{self._element(port, times(kind.nq if places else kind.nv, i))}"
         firsts = [place[0] if places else place[1] for place in self.recursion.places]
         return f"&{self._element(port, self._numbers('q' if places else 'v', firsts) + f'[{i}]')}"
-
-
-def _numbered(classes: Iterable[int]) -> list[int]:
-    """Of each its number among those of its class."""
-    seen: dict[int, int] = {}
-    found = []
-    for own in classes:
-        found.append(seen.get(own, 0))
-        seen[own] = found[-1] + 1
-    return found
-
-
-def _times(factor: int, index: str) -> str:
-    plain = index[1:-1] if index.startswith("(") else index
-    return "0" if factor == 0 else plain if factor == 1 else f"{factor}*{index}"
-
-
-def _plus(product: str, number: int) -> str:
-    grouped = f"({product})" if "*" in product else product
-    return f"{grouped} + {number}" if number and product != "0" else str(number) if number else product
-
-
-def _listed(numbers: Iterable[str], indent: int) -> str:
-    """Numbers with commas between them, over lines of that indent."""
-    return f"\n{' '*indent}".join(textwrap.wrap(", ".join(numbers), WIDTH - indent, break_long_words=False,
-                                                break_on_hyphens=False))

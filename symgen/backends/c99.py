@@ -22,6 +22,7 @@ from symgen.backends import (
     _lanes,
     _levelled,
     _looped,
+    _looped_lanes,
     _parts,
     _segmented,
     _sincos,
@@ -34,9 +35,10 @@ from symgen.backends._legend import legend
 from symgen.backends._ports import counted, counts_bodies, several, single_real
 from symgen.backends._target import Target
 from symgen.backends._writer import Turn
+from symgen.errors import RequestError
 from symgen.ir import Bound, Program
 from symgen.levelled import Levelled
-from symgen.recursion import Form, Looped
+from symgen.recursion import Form, Looped, Recursion
 from symgen.segmented import Segmented
 
 NAME = "c99"
@@ -82,29 +84,41 @@ def is_cut(program: Form) -> bool:
     return isinstance(program, Program) and len(program.rows) > _parts.LONGEST_OF_MANY
 
 
-def batches(programs: Mapping[str, Program], target: Target,
+def batches(programs: Mapping[str, Form], target: Target,
             floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]:
-    """The functions for many states, every file by name, headers first; `floors` as `source` has them, by function."""
+    """The functions for many states, every file by name, headers first; `floors` as `source` has them, by function. RequestError
+    for one chain in lanes.
+    """
     real = single_real(programs.values())
     functions = {function: _batch(program, target, (floors or {}).get(function, {})) for function, program in programs.items()}
     common = target.context | {"real": real, "lanes": _lanes.lanes(real)}
-    stack = max(one["bytes"] for one in functions.values())
-    found = {target.batch: render(NAME, "batch.h.j2", **common, functions=functions.values(), bytes=stack),
+    found = {target.batch: render(NAME, "batch.h.j2", **common, functions=functions.values(),
+                                  bytes=max(one["stack"] for one in functions.values()),
+                                  needs=max(one["needs"] for one in functions.values())),
              target.lanes: render(NAME, "lanes.h.j2", **common)}
-    found |= {target.file_of_many(function): render(NAME, "batch.c.j2", **common, **one) for function, one in functions.items()}
+    for function, one in functions.items():
+        layout = "looped_batch.c.j2" if isinstance(programs[function], Recursion) else "batch.c.j2"
+        found[target.file_of_many(function)] = render(NAME, layout, **common, **one)
     return found
 
 
-def driver(program: Program, target: Target) -> dict[str, Any]:
-    """What a caller of a function for many states is told: `symbol`, `parameters` with the names of their steps, `driver`."""
+def driver(program: Form, target: Target) -> dict[str, Any]:
+    """What a caller of a function for many states is told: `symbol`, `parameters` with the names of their steps, `driver`, and
+    in `needs` how many numbers its array for work has; 0 where there is none.
+    """
     names = parameters(program, target)
     arrays, driven = _lanes.driver(program, names)
     return {"symbol": target.symbol(program.function), "name": target.name, "parameters": arrays, "driver": driven,
-            "checked": target.checked}
+            "checked": target.checked, "needs": _looped_lanes.work(program) if isinstance(program, Recursion) else 0}
 
 
-def _batch(program: Program, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
+def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
     """What the template says of one function for many states."""
+    if isinstance(program, Recursion):
+        return _looped_lanes.function(program, target)
+    if isinstance(program, Looped):
+        raise RequestError(f"{program.function} by {program.method} has the links of one state in its lanes; leave out --batch, "
+                           "or take another method")
     names = parameters(program, target)
     alone = target.text.trig == "inline"   # a sine without a branch, which stands in the loop over the states
     turn = _definition.turn_of(program, target) if alone else None
@@ -114,7 +128,8 @@ def _batch(program: Program, target: Target, floors: Mapping[int, Bound]) -> dic
     found |= _lanes.function(program, target, names, called, [] if alone else _definition.early(program), turn, taken, floors,
                              _parts.LINES_OF_MANY if is_cut(program) else None)
     loop = target.text.trig == "auto" and bool(_definition.together(program))
-    found |= {"own_loop": loop, "own_sines": loop or turn is not None, "sin": called["sin"], "cos": called["cos"]}
+    found |= {"needs": 0, "stack": found["bytes"], "own_loop": loop, "own_sines": loop or turn is not None, "sin": called["sin"],
+              "cos": called["cos"]}
     return found
 
 

@@ -112,7 +112,8 @@ def _test(program: Form, target: Target, cases: list[SelfTestCase], tables: _Tab
         results.append(result)
     given = [f"{a['table']}[i]" for a in arguments]
     into = [r["name"] for r in results]
-    last = ["work", *([f"{target.name}_WORK"] if target.checked else [])] if isinstance(program, Looped) else []
+    last, of_many = _work("work", f"{target.name}_WORK", program, target), _work("work_of_many", f"{target.name}_BATCH_WORK",
+                                                                                program, target)
     shared = [
         {
             "argument": argument,
@@ -136,11 +137,17 @@ def _test(program: Form, target: Target, cases: list[SelfTestCase], tables: _Tab
         "call": ", ".join([*given, *into, *last]),
         "shared": shared,
         "refused": refused if target.checked else [],
+        "last_of_many": of_many,
         "too_small": ", ".join([*given, *into, *last[:-1], "0"]) if target.checked and last else "",
         "begins": min(len(cases), 2),
         "tables": [argument["table"] for argument in arguments],
         "largest": max(port.size for port in (*program.inputs, *program.outputs)),
     }
+
+
+def _work(name: str, size: str, program: Form, target: Target) -> list[str]:
+    """What a loop over links is given besides."""
+    return [name, *([size] if target.checked else [])] if isinstance(program, Looped) else []
 
 
 def _coarse(cases: list[SelfTestCase]) -> str:

@@ -50,12 +50,13 @@ def own_of(group: Group) -> list[list[int]]:
 
 
 def slotted(plan: Plan) -> dict[int, int]:
-    """Of each row that is kept its place in the link's row of work: what is needed longest comes first, and what is kept next
-    stands behind what still is."""
+    """Of each row that is kept its place in the link's row of work: what is needed longest comes first, and what a step keeps
+    stands behind what it takes, so that in C neither may be where the other one is.
+    """
     last = {row: level for level, rows in enumerate(plan.kept) for row in rows}
     slots: dict[int, int] = {}
     for level in range(1, len(plan.kept)):
         new = sorted((row for row in plan.kept[level] if row not in slots), key=lambda row: (-last[row], row))
-        first = 1 + max((slots[row] for row in slots if last[row] >= level), default=-1)
+        first = 1 + max((slots[row] for row in slots if last[row] >= level - 1), default=-1)
         slots |= {row: first + place for place, row in enumerate(new)}
     return slots

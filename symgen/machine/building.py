@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from symgen.backends import printer, render
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
-from symgen.errors import ArgumentError, BuildError
+from symgen.errors import ArgumentError, BuildError, RequestError
 from symgen.functions import ASSEMBLE
 from symgen.ir import Bound, Outline, Program
 from symgen.machine import library
@@ -117,27 +117,31 @@ def load(
                   {target.file(name): UNSCHEDULED for name, form in programs.items() if backend.unscheduled(form)})
 
 
-def load_many(program: Program, target: Target, build: Build, floors: Mapping[int, Bound] | None = None) -> ModuleType:
+def load_many(program: Form, target: Target, build: Build, floors: Mapping[int, Bound] | None = None) -> ModuleType:
     """One compiled function for many states, as a module with `lib` and `ffi`.
 
     `lib.NAME_<function>_many` takes a count, and of each argument and result a pointer and the steps, in elements, from state to
     state and from element to element; of a checked function also a pointer to the statuses, and returns how many states are
-    refused. Raises as `load`.
+    refused. That of a loop over links returns 0 where it is not checked, and NO_MEMORY where there is none for its work.
+    Raises as `load`.
     """
     backend = printer()
     programs = {program.function: program}
     files = {**backend.headers(programs, target), **backend.batches(programs, target, {program.function: floors or {}})}
-    context = backend.driver(program, target)
+    context = backend.driver(program, target) | {"real": program.real, "line": VECTOR, "no_memory": NO_MEMORY}
     calls, declarations = (render(backend.name, name, **context) for name in ("many.c.j2", "many.h.j2"))
     return _built(files, calls, declarations, build, _in_parts(programs, target))
 
 
-def load_ffi(program: Program, target: Target, build: Build, header: str) -> ModuleType:
+def load_ffi(program: Form, target: Target, build: Build, header: str) -> ModuleType:
     """One compiled function as XLA calls it, as a module with `lib` and `ffi`; `header` is the text of XLA's own c_api.h.
 
     `lib.handler` is an XLA_FFI_Handler: arguments and results are buffers, in order, their leading axes those of states. Of
-    each of these an argument has one entry or as many as the results. Raises as `load`.
+    each of these an argument has one entry or as many as the results. Raises as `load`, and RequestError for a loop over links.
     """
+    if not isinstance(program, Program):
+        raise RequestError(f"{program.function} by {program.method} is a loop over links, which JAX does not call; take "
+                           "a shorter robot, or symgen.compile")
     backend = printer()
     programs = {program.function: program}
     files = {"xla_ffi_c_api.h": header, **backend.headers(programs, target), **backend.batches(programs, target)}
@@ -150,7 +154,7 @@ def load_ffi(program: Program, target: Target, build: Build, header: str) -> Mod
     return _built(files, render("jax", "handler.c.j2", **context), "void *handler(void *);", build, _in_parts(programs, target))
 
 
-def _in_parts(programs: Mapping[str, Program], target: Target) -> dict[str, tuple[str, ...]]:
+def _in_parts(programs: Mapping[str, Form], target: Target) -> dict[str, tuple[str, ...]]:
     """What gcc is asked for besides of functions for many states that are in parts, by file."""
     return {target.file_of_many(function): FEWER for function, program in programs.items() if printer().is_cut(program)}
 

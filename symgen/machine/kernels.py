@@ -48,7 +48,7 @@ class Kernel:
     """One compiled function and what it accepts. `many` gives its library for blocks of states; None: there is none."""
 
     def __init__(self, program: Outline, library: Any, symbol: str, checked: bool, robot: str, sizes: Sizes,
-                 many: Callable[[], ModuleType] | None = None, contract: bool = False) -> None:
+                 many: Callable[[], ModuleType | None] | None = None, contract: bool = False) -> None:
         import numpy
 
         self.np = numpy
@@ -146,7 +146,7 @@ class Kernel:
         even = all(x.array.flags.c_contiguous for x in into)
         blocks = bool(lead) and self._has_blocks(states if even else FEW)
         if not even and not blocks:
-            raise ArgumentError(f"{self.function}: layout 'soa' is not for C that was given, nor for a loop over links; leave "
+            raise ArgumentError(f"{self.function}: layout 'soa' is not for C that was given, nor for one chain in lanes; leave "
                                 "the layout out")
         run = (self._in_blocks if blocks else self._one_by_one)(pairs, into, statuses)
         share = self._first_share
@@ -166,7 +166,10 @@ class Kernel:
         """See `Solver.prepare`."""
         if self._many is not None and self._blocks is None:
             library = self._many()
-            self._blocks = library.ffi, getattr(library.lib, f"{self.symbol}_many")
+            if library is None:
+                self._many = None
+            else:
+                self._blocks = library.ffi, getattr(library.lib, f"{self.symbol}_many")
 
     def _in_blocks(self, given: Sequence[Strided], into: Sequence[Strided], statuses: Any) -> Run:
         """`run(begin, end)` in blocks of states."""
@@ -182,7 +185,8 @@ class Kernel:
                 words += [ffi.cast("void *", address + begin*state*size), state, element]
             if where is not None:
                 words.append(ffi.cast("int *", where + begin*statuses.itemsize))
-            call(end - begin, *words)
+            if call(end - begin, *words) == NO_MEMORY:
+                self._heed(NO_MEMORY)
 
         return run
 

@@ -17,7 +17,6 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symgen import derivatives, shelf
-from symgen.backends._backend import unrolled
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, BuildError
@@ -26,11 +25,11 @@ from symgen.ir import Bound, Outline
 from symgen.machine.building import Build, Packed, depends, load_many, opened, packed, unpacked
 from symgen.machine.building import load as load_library
 from symgen.machine.drivers import assembling
-from symgen.machine.kernels import Call, Kernel, is_loop
+from symgen.machine.kernels import Call, Kernel
 from symgen.machine.parameters import Parameters
 from symgen.names import nearest, no_attribute
 from symgen.options import AUTO, HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
-from symgen.recursion import Form
+from symgen.recursion import Form, Parted
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -249,7 +248,7 @@ class Solver:
         symbol = Target(name, sizes, text).symbol
         self._floors, self._parameters, self._defaults = None, None, {}
         self._named: dict[str, str] = {}   # of the libraries for blocks of states, by function
-        many = {f: None if given or is_loop(library, symbol(f)) else partial(self._blocks, f) for f in outlines}
+        many = {f: None if given else partial(self._blocks, f) for f in outlines}
         self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes, many[f], build.contract)
                          for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
@@ -257,21 +256,26 @@ class Solver:
         if (driver := assembling(outlines)) is not None:
             setattr(self, ASSEMBLE, MethodType(Kernel(driver, library, symbol(ASSEMBLE), True, name, sizes).call(), self))
 
-    def _blocks(self, function: str) -> ModuleType:
-        """The library of a function for many states: from the cache, where its name is known, else built."""
+    def _blocks(self, function: str) -> ModuleType | None:
+        """The library of a function for many states: from the cache, where its name is known, else built. None of one chain in
+        lanes.
+        """
         library = opened(self._named.get(function, ""))
         if library is None:
             library = self._blocks_by_recipe(function)
-        self._named[function] = library.__name__
+        if library is not None:
+            self._named[function] = library.__name__
         return library
 
-    def _blocks_by_recipe(self, function: str) -> ModuleType:
+    def _blocks_by_recipe(self, function: str) -> ModuleType | None:
         key = None if self._recipe is None else ("blocks", function, *_key(self._recipe))
         known = None if key is None else shelf.find(*key)
         library = opened(known["library"]) if known else None
         if library is None:
             target = Target(self.name, self.sizes, self._text, (self.mechanism and self.mechanism.source_sha256) or "")
-            program = unrolled({function: self.programs[function]})[function]
+            program = self.programs[function]
+            if isinstance(program, Parted):
+                return None
             library = load_many(program, target, self._build, self._bounds(function))
             if key is not None:
                 shelf.keep({"library": library.__name__}, *key)
@@ -285,7 +289,7 @@ class Solver:
 
         mechanism, _, _, options, text = self._recipe
         needed = {name: self.programs[name] for name in (function, REGROUP) if name in self.programs}
-        return checked_floors(mechanism, unrolled(needed), options, text)[function]
+        return checked_floors(mechanism, needed, options, text)[function]
 
     @property
     def parameters(self) -> Parameters:

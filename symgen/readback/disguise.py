@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+CLONES = 'target_clones("avx512f", "avx2", "default")'
+"""The one place with quotation marks, once in a text of steps over lanes."""
 _ANYWHERE = re.compile(r"\\|\?\?|[^\t\n\x20-\x7e]")
 _OUTSIDE = re.compile(r"""/\*|\*/|//|%:|<:|:>|<%|%>|["']|_Pragma""")
 _QUOTED = re.compile(r'^(?:[ \t]*#[ \t]*include[ \t]+"[\w.]+"[ \t]*|extern "C" \{)$', re.MULTILINE)

@@ -14,11 +14,13 @@ from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from symgen.errors import ProgramError
+from symgen.ir import Program
 from symgen.readback.directives import AS_WRITTEN
 from symgen.readback.disguise import without_comments
+from symgen.readback.rows import compare
 
 _FUNCTION = re.compile(r"static void (\w+)\((.*)\)")
-_PARAMETER = re.compile(r"(?:const )?(\w+) (\w+)\[(?:\w+_RESTRICT|restrict) (\d+)\]\[\d+\]|int \w+\[\d+\]")
+_PARAMETER = re.compile(r"(?:const )?(\w+) (\w+)\[(?:\w+_RESTRICT|restrict) (\d+)\](?:\[\d+\])?|int \w+\[\d+\]")
 _LOOP = re.compile(r"    for \(lane = 0; lane < \d+; \+\+lane\) \{")
 _WORK = re.compile(r"    \w+ (\w+)\[(\d+)\]\[\d+\];")
 _ANGLE = re.compile(r" +\w+\[(?:(\d+) \+ )?lane\] = (.+);")
@@ -63,7 +65,16 @@ def lanes(text: str, name: str, symbol: str, results: Collection[str]) -> Lanes:
     return Lanes(_single(read, name, symbol, results), words)
 
 
-def step(text: str, name: str, symbol: str, results: Collection[str]) -> str:
+def of_a_lane(program: Program, text: str, name: str) -> list[str]:
+    """What keeps the function of lanes NAME_<function>, one of several in the text, from being the Program; [] when it is."""
+    results = [own for port in program.outputs for own in (port.name, f"{port.name}_")]   # the second where C has the first
+    try:
+        return compare(program, _step(text, name, f"{name}_{program.function}", results))
+    except ProgramError as error:
+        return [str(error)]
+
+
+def _step(text: str, name: str, symbol: str, results: Collection[str]) -> str:
     """The text of a function of one lane, of the function `symbol` in a text of several such, each in one piece."""
     own = list(takewhile(lambda line: line != "}", _behind(without_comments(text).splitlines(), f"static void {symbol}(")))
     functions, _ = _functions([*own, "}"])

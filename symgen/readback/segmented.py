@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import re
 
-from symgen.errors import ProgramError
 from symgen.ir import Program
 from symgen.levelled import Levelled
 from symgen.readback.directives import AS_WRITTEN, macros, work
-from symgen.readback.disguise import disguises, without_comments
-from symgen.readback.lanes import step
+from symgen.readback.disguise import CLONES, disguises, without_comments
+from symgen.readback.lanes import of_a_lane
 from symgen.readback.rows import compare as compare_rows
 from symgen.recursion import Sweep, as_function
 from symgen.segmented import Segmented
 
-_CLONES = 'target_clones("avx512f", "avx2", "default")'
-"""The one place with quotation marks."""
 _TEXT = f"""#include <math.h>
 #include "NAME.h"
 {AS_WRITTEN}#endif
@@ -33,12 +30,12 @@ def compare(one: Segmented | Levelled, text: str, printed: str, name: str, heade
     `printed` is what symgen prints now, `name` that of the robot, and `header`, if given, NAME.h.
     """
     found = _of_the_header(one, header, printed, name) if header else []
-    found += disguises(text.replace(_CLONES, "", 1))
+    found += disguises(text.replace(CLONES, "", 1))
     if without_comments(text).split() != without_comments(printed).split():
         found.append("the text is not what symgen prints")
     in_lanes, alone = _steps(one)
     for step_of_all in in_lanes:
-        found += _of_a_lane(step_of_all, text, name)
+        found += of_a_lane(step_of_all, text, name)
     for step_of_one in alone:
         found += _of_a_segment(step_of_one, text, name)
     return found
@@ -69,13 +66,6 @@ def _of_the_header(one: Segmented | Levelled, header: str, printed: str, name: s
     if (work(header, name) or 0) < needed:
         found.append(f"the header's array for the function's work has fewer than {needed} numbers")
     return found
-
-
-def _of_a_lane(program: Program, text: str, name: str) -> list[str]:
-    try:
-        return compare_rows(program, step(text, name, f"{name}_{program.function}", [port.name for port in program.outputs]))
-    except ProgramError as error:
-        return [str(error)]
 
 
 def _of_a_segment(program: Program, text: str, name: str) -> list[str]:

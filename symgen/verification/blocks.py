@@ -11,7 +11,7 @@ import ctypes
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,13 @@ from symgen.errors import BuildError, ProgramError
 from symgen.ir import Program
 from symgen.machine.compilers import find_compiler
 from symgen.reals import REALS
+from symgen.recursion import Form, Recursion
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Runner
 from symgen.verification.report import Check
-from symgen.verification.truth import Truth
 
+Drawn = Callable[[Form], Mapping[str, Array]]
+"""The arguments of a function, by name: arrays of as many rows as there are states."""
 FLAGS = ("-std=c99", "-ffp-contract=off", "-fPIC", "-O2")
 MORE = 5
 """States beyond whole blocks: those that were drawn are gone through again."""
@@ -35,12 +37,12 @@ _TIMEOUT = 600
 _PROTOTYPE = r"(void|int|ptrdiff_t) \w+_(batch|strided)\([\w *,]*\);"
 
 
-def check_blocks(programs: Mapping[str, Program], texts: Mapping[str, str], printed: Mapping[str, str],
-                 headers: Mapping[str, str], target: Target, truth: Truth, runners: Mapping[str, Runner],
+def check_blocks(programs: Mapping[str, Form], texts: Mapping[str, str], printed: Mapping[str, str],
+                 headers: Mapping[str, str], target: Target, drawn: Drawn, runners: Mapping[str, Runner],
                  uncompiled: str = "") -> list[Check]:
     """One check a function. `texts` are the files of many states by name, `printed` those that symgen prints now, `headers` the
-    others that they include; `runners` are the compiled functions of one state, none where nothing is compiled. Then the bits
-    are not judged, and `uncompiled` says why.
+    others that they include; `drawn` gives states of a function; `runners` are the compiled functions of one state, none where
+    nothing is compiled. Then the bits are not judged, and `uncompiled` says why.
     """
     wrong = {function: _read_back(program, texts, printed, target) for function, program in programs.items()}
     # A text that is not what it should be may write anywhere: it is not called.
@@ -51,16 +53,17 @@ def check_blocks(programs: Mapping[str, Program], texts: Mapping[str, str], prin
                 loaded = _compiled(Path(folder), sound, texts, headers, target)
                 for function, program in sound.items():
                     call = getattr(loaded, f"{target.symbol(function)}_strided")
-                    arguments = truth.arguments(function, truth.floats)
-                    wrong[function] += _other_bits(program, arguments, runners[function](arguments), call, target.checked)
+                    arguments = drawn(program)
+                    wrong[function] += _other_bits(program, arguments, runners[function](arguments), call, target)
         except BuildError as error:
             wrong = {function: [*sentences, str(error)] for function, sentences in wrong.items()}
     return [Check("blocks", f"{function}={program.method}", float(len(wrong[function])), 0.0, " difference(s)",
                   "; ".join(wrong[function][:1]), "" if runners else uncompiled) for function, program in programs.items()]
 
 
-def _read_back(program: Program, texts: Mapping[str, str], printed: Mapping[str, str], target: Target) -> list[str]:
+def _read_back(program: Form, texts: Mapping[str, str], printed: Mapping[str, str], target: Target) -> list[str]:
     """What keeps the text from being the Program, lane by lane, within the frame that is printed now."""
+    from symgen.readback import looped_lanes
     from symgen.readback.disguise import disguises
     from symgen.readback.lanes import lanes
     from symgen.readback.rows import compare
@@ -73,6 +76,10 @@ def _read_back(program: Program, texts: Mapping[str, str], printed: Mapping[str,
     for header in (target.batch, target.lanes):
         if other_lines(texts.get(header, ""), printed[header], _PROTOTYPE):
             return [f"{header} is not what symgen prints"]
+    if isinstance(program, Recursion):
+        return looped_lanes.compare(program, texts[file], printed[file], target.name, target.checked,
+                                    target.text.trig == "inline")
+    assert isinstance(program, Program)
     try:
         own, now = (lanes(one[file], target.name, symbol, results) for one in (texts, printed))
     except ProgramError as error:
@@ -93,7 +100,7 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in without_comments(text).splitlines() if line.strip()]
 
 
-def _compiled(folder: Path, programs: Mapping[str, Program], texts: Mapping[str, str], headers: Mapping[str, str],
+def _compiled(folder: Path, programs: Mapping[str, Form], texts: Mapping[str, str], headers: Mapping[str, str],
               target: Target) -> Any:
     """The library of all of them; BuildError where the compiler refuses a text."""
     for name, text in {**headers, **texts}.items():
@@ -107,10 +114,10 @@ def _compiled(folder: Path, programs: Mapping[str, Program], texts: Mapping[str,
     return ctypes.CDLL(str(folder / "all.so"))   # stays mapped after the folder is deleted
 
 
-def _other_bits(program: Program, arguments: Mapping[str, Array], wanted: Mapping[str, Array], call: Any,
-                checked: bool) -> list[str]:
+def _other_bits(program: Form, arguments: Mapping[str, Array], wanted: Mapping[str, Array], call: Any,
+                target: Target) -> list[str]:
     """A sentence for each result that has other bits than the function of one state, in either layout."""
-    real = np.dtype(REALS[program.real].numpy)
+    real, checked, needs = np.dtype(REALS[program.real].numpy), target.checked, printer().driver(program, target)["needs"]
     count = len(next(iter(arguments.values())))
     states = np.arange(2*printer().lanes(program.real) + MORE) % count
     call.restype = ctypes.c_ssize_t if checked else None
@@ -126,7 +133,9 @@ def _other_bits(program: Program, arguments: Mapping[str, Array], wanted: Mappin
             arrays[port.name] = array if layout == "state by state" else array.T
             steps = (port.size, 1) if layout == "state by state" else (1, len(states))
             words += [ctypes.c_void_p(array.ctypes.data), *map(ctypes.c_ssize_t, steps)]
-        call(*words, *([ctypes.c_void_p(None)] if checked else []))
+        work = np.full(needs, np.nan, real)
+        given = [ctypes.c_void_p(work.ctypes.data), *([ctypes.c_int(needs)] if checked else [])] if needs else []
+        call(*words, *given, *([ctypes.c_void_p(None)] if checked else []))
         for port in program.outputs:
             one = wanted[port.name].astype(real).reshape(count, port.size)[states]
             same = (one == arrays[port.name]) | (np.isnan(one) & np.isnan(arrays[port.name]))

@@ -29,6 +29,7 @@ from symgen.options import AUTO, GPU, HOST, NORMAL, PLAIN, Links, Names, Program
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.recursion import Form, Looped
+from symgen.reference.precision import Array
 from symgen.verification.adjusted import given
 from symgen.verification.algebra import check_algebra
 from symgen.verification.blocks import check_blocks
@@ -209,11 +210,11 @@ def verify_programs(
         elif truth is not None:
             checks.append(_uncompiled(check_floating(program, runners[function], truth, labels[function], text), compiled))
 
-    if text.batch and truth is not None:
+    if text.batch:
         _tell(progress, "many states", len(checks), total)
-        plain = unrolled(programs)
-        own = printer().batches(plain, target, floors)
-        checks += check_blocks(plain, blocks or own, own, headers, target, truth, runners if compiled else {},
+        own = printer().batches(programs, target, floors)
+        checks += check_blocks(programs, blocks or own, own, headers, target, lambda form: _drawn(form, truth, far),
+                               runners if compiled else {},
                                "the function of one state does not compile" if broken else UNCOMPILED)
     if GPU in text.wrap:
         plain = unrolled(programs)
@@ -236,6 +237,14 @@ def verify_programs(
 def _far(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, Looped]:
     """Those that the reference has no time for: loops over the links of a long robot."""
     return {f: form for f, form in programs.items() if isinstance(form, Looped) and len(mechanism.joints) > LONG}
+
+
+def _drawn(form: Form, truth: Truth | None, far: LongTruth | None) -> Mapping[str, Array]:
+    """Arguments in machine numbers."""
+    if far is not None and isinstance(form, Looped):
+        return far.arguments(form, far.floats)
+    assert truth is not None
+    return truth.arguments(form.function, truth.floats)
 
 
 def _uncompiled(found: Check, compiled: bool) -> Check:
