@@ -32,7 +32,7 @@ from symgen.recursion import Recursion, check
 from symgen.recursion import evaluate as run
 from symgen.reference.points import Point, points
 from tests.c_programs import DOUBLES
-from tests.robots_for_tests import flat_chain, random_mechanism
+from tests.robots_for_tests import flat_chain, planar_rods, point_mass_arm, random_mechanism
 
 DIGITS = 80
 NUMBERS = Numbers(lambda x: arb(x.numerator) / x.denominator, arb.sin, arb.cos, arb.sqrt, arb.log, lambda y, x: arb.atan2(y, x))
@@ -59,7 +59,10 @@ OTHERS = [
     *((name, *pair) for name in ("tree", "mixed", "quadruped") for pair in BY.items()),
     *(("spherical_pendulum", function, BY[function]) for function in ("center_of_mass", "forward_kinematics", "difference")),
     ("driven", "kinetic_energy", "newton_euler"), ("chain", "interbody_forces", "constraint_force"),
-    *((name, function, method) for name in ("chain", "driven") for function in CUT for method in ("constraint_force", "fixman"))]
+    *((name, function, method) for name in ("chain", "driven") for function in CUT for method in ("constraint_force", "fixman")),
+    *((name, function, "fixman:planar") for name in ("points", "turned", "planar_point_mass")
+      for function in (*CUT, "mass_matrix_log_determinant_gradient")),
+    *(("rods", function, "fixman:planar") for function in (*CUT[2:], "mass_matrix_log_determinant_gradient"))]
 UNLIKE = (("mixed", "mass_matrix_log_determinant_gradient"),)
 """What a wrench moves behind a sliding joint has zeros that it has not behind a turning one."""
 ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "panda", "planar_point_mass", "spherical_pendulum")
@@ -75,6 +78,13 @@ def robot(name: str) -> Mechanism:
         return random_mechanism(7, 2, "tree", joints=("revolute", "prismatic"))
     if name == "flat":
         return flat_chain(6)
+    if name == "rods":
+        return planar_rods(7)
+    if name == "points":
+        return point_mass_arm(*(Fraction(random, 10) for random in (7, 12, 3, 25, 9, 11)))
+    if name == "turned":   # each axis against the one before
+        made = robot("points")
+        return replace(made, joints=tuple(replace(joint, axis=(0, 0, Fraction((-1)**i))) for i, joint in enumerate(made.joints)))
     if name == "driven":
         made, random = random_mechanism(5, 4), Random(5)
         return replace(made, joints=tuple(replace(joint, drive=Drive(*(Fraction(random.randint(1, 99), 100) for _ in range(4))))
@@ -275,3 +285,8 @@ def test_what_weighs_nothing_is_no_reason_against_loops(moving: bool) -> None:
         arguments = drawn(found, mechanism)
         unrolled = derive(mechanism, "forward_dynamics", "riccati", ProgramOptions())
         assert off(run(found, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-45
+
+
+def test_axes_that_point_both_ways_are_no_one_step() -> None:
+    with pytest.raises(OutOfReach, match="how a link stands on its parent, which is not one step for all"):
+        recursion(robot("rods"), "mass_matrix_solve", "fixman:planar")

@@ -67,7 +67,7 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     const double neg_e_2_1 = (s_2*invD_2_1) + (t5*neg_e_1_1);
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
-    const double out_Minv_0_0 = 1.0 - (s_2*neg_e_2_1);
+    const double phi_1 = 1.0 - (s_2*neg_e_2_1);
 
     /* link 3 (link3): forces of the hard coordinates, LC (13) */
     const double t6 = s_3*invD_3_1;
@@ -84,7 +84,11 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double t8 = c_2 + (1.0 - (s_2*e_2_1));
+
+    /* link 2 (link2): the rate of its joint */
     const double out_Minv_1_1 = 2.0 + (c_2 - (s_2*e_1_1)) + (t8 + (s_3*e_3_1));
+
+    /* link 1 (link1): the moment on its direction */
     const double t9 = 2.0 + c_3;
 
     /* link 3 (link3): forces of the hard coordinates, LC (13) */
@@ -106,8 +110,14 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double out_Minv_0_2 = c_2 + (s_2*t13);
     const double t16 = (s_3*t14) - (t9 + (s_2*t12));
+
+    /* link 2 (link2): the rate of its joint */
     const double out_Minv_1_2 = t16 - out_Minv_0_2;
+
+    /* link 3 (link3): the rate of its joint */
     const double out_Minv_2_2 = (s_4*t15) - (t16 - (t9 - (s_3*t13)));
+
+    /* link 1 (link1): the moment on its direction */
     const double t17 = 2.0 + c_4;
 
     /* link 5 (link5): forces of the hard coordinates, LC (13) */
@@ -130,9 +140,17 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     const double out_Minv_0_3 = s_2*t21;
     const double t24 = c_3 - ((c_2*out_Minv_0_3) - (s_3*t22));
     const double t25 = (s_4*t23) - (t17 + (s_3*t21));
+
+    /* link 2 (link2): the rate of its joint */
     const double out_Minv_1_3 = t24 - out_Minv_0_3;
+
+    /* link 3 (link3): the rate of its joint */
     const double out_Minv_2_3 = t25 - t24;
+
+    /* link 4 (link4): the rate of its joint */
     const double out_Minv_3_3 = t17 - (s_4*t22) - (t25 - (s_5*((t2*t23) - t18)));
+
+    /* link 1 (link1): the moment on its direction */
     const double t26 = 2.0 + c_5;
 
     /* link 6 (link6): forces of the hard coordinates, LC (13) */
@@ -166,9 +184,17 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     const double out_Minv_0_4 = neg_e_2_1*t32;
     const double t38 = c_4 + (s_4*t35) - (s_3*t33);
     const double t39 = (s_5*t36) - (t26 + (s_4*t34));
+
+    /* link 3 (link3): the rate of its joint */
     const double out_Minv_2_4 = t38 - ((s_3*t34) - (c_2*out_Minv_0_4));
+
+    /* link 4 (link4): the rate of its joint */
     const double out_Minv_3_4 = t39 - t38;
+
+    /* link 5 (link5): the rate of its joint */
     const double out_Minv_4_4 = (s_6*((t1*t36) - t37)) - (t39 - (t26 - (s_5*t35)));
+
+    /* link 1 (link1): the moment on its direction */
     const double t40 = 2.0 + c_6;
 
     /* link 6 (link6): forces of the hard coordinates, LC (13) */
@@ -199,21 +225,29 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     const double out_Minv_0_5 = neg_e_2_1*t44;
     const double t49 = c_5 - ((s_4*t46) - (s_5*t48));
     const double t50 = (s_6*(t37 + (t1*t48))) - (t40 + (s_5*t47));
+
+    /* link 4 (link4): the rate of its joint */
     const double out_Minv_3_5 = t49 - ((s_4*t47) - (s_3*t45));
+
+    /* link 5 (link5): the rate of its joint */
     const double out_Minv_4_5 = t50 - t49;
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double out_Minv_0_1 = -t8;
 
-    /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
+    /* link 2 (link2): the rate of its joint */
     const double out_Minv_1_4 = -(e_3_1*t30);
 
-    /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
+    /* link 2 (link2): the rate of its joint */
     const double out_Minv_1_5 = -(e_3_1*t43);
+
+    /* link 3 (link3): the rate of its joint */
     const double out_Minv_2_5 = -(t15*t42);
+
+    /* link 6 (link6): the rate of its joint */
     const double out_Minv_5_5 = -((s_6*t48) + (t50 - t40));
 
-    Minv[0] = out_Minv_0_0;
+    Minv[0] = phi_1;
     Minv[1] = out_Minv_0_1;
     Minv[2] = out_Minv_0_2;
     Minv[3] = out_Minv_0_3;

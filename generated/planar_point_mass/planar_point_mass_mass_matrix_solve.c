@@ -57,55 +57,74 @@ void planar_point_mass_mass_matrix_solve(const double q[planar_point_mass_NQ], c
     const double t5 = c_2*invD_2_1;
     const double D_1_1 = 1.0 - (c_2*t5);
 
-    /* link 1 (link1): hard block eliminated, LC (13) */
-    const double t6 = b[0] - b[1];
-    const double t7 = b[1] - b[2];
-    const double t8 = b[2] - b[3];
-    const double t9 = b[3] - b[4];
-    const double t10 = b[4] - b[5];
-    const double t11 = s_6*t10;
+    /* link 5 (link5): the moment on its direction */
+    const double b_5 = b[4] - b[5];
+
+    /* link 4 (link4): the moment on its direction */
+    const double b_4 = b[3] - b[4];
+
+    /* link 3 (link3): the moment on its direction */
+    const double b_3 = b[2] - b[3];
+
+    /* link 2 (link2): the moment on its direction */
+    const double b_2 = b[1] - b[2];
+
+    /* link 1 (link1): the moment on its direction */
+    const double b_1 = b[0] - b[1];
+    const double t6 = s_6*b_5;
 
     /* link 6 (link6): forces of the hard coordinates, LC (13) */
-    const double t12 = (s_6*b[5]) - (s_5*t9) - (t1*t11);
+    const double t7 = (s_6*b[5]) - (s_5*b_4) - (t1*t6);
 
     /* link 5 (link5): forces of the hard coordinates, LC (13) */
-    const double t13 = (s_5*t10) - (s_4*t8) + (t2*t12);
+    const double t8 = (s_5*b_5) - (s_4*b_3) + (t2*t7);
 
     /* link 4 (link4): forces of the hard coordinates, LC (13) */
-    const double t14 = (s_4*t9) - (s_3*t7) + (t3*t13);
+    const double t9 = (s_4*b_4) - (s_3*b_2) + (t3*t8);
 
     /* link 3 (link3): forces of the hard coordinates, LC (13) */
-    const double t15 = (s_3*t8) - (s_2*t6) + (t4*t14);
+    const double t10 = (s_3*b_3) - (s_2*b_1) + (t4*t9);
 
     /* link 1 (link1): forces of the hard coordinates, back, LC (13) */
-    const double e_1_1 = ((s_2*t7) + (t5*t15))/D_1_1;
+    const double e_1_1 = ((s_2*b_2) + (t5*t10))/D_1_1;
 
     /* link 2 (link2): forces of the hard coordinates, back, LC (13) */
-    const double e_2_1 = (t15*invD_2_1) + (t5*e_1_1);
+    const double e_2_1 = (t10*invD_2_1) + (t5*e_1_1);
 
     /* link 3 (link3): forces of the hard coordinates, back, LC (13) */
-    const double e_3_1 = (t14*invD_3_1) + (t4*e_2_1);
+    const double e_3_1 = (t9*invD_3_1) + (t4*e_2_1);
 
     /* link 4 (link4): forces of the hard coordinates, back, LC (13) */
-    const double e_4_1 = (t13*invD_4_1) + (t3*e_3_1);
+    const double e_4_1 = (t8*invD_4_1) + (t3*e_3_1);
 
     /* link 5 (link5): forces of the hard coordinates, back, LC (13) */
-    const double e_5_1 = (t12*invD_5_1) + (t2*e_4_1);
+    const double e_5_1 = (t7*invD_5_1) + (t2*e_4_1);
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
-    const double e_6_1 = (t1*e_5_1) - (0.5*t11);
-    const double out_x_0 = t6 - (c_2*t7) + (s_2*e_2_1);
-    const double t16 = (2.0*t7) - (c_2*t6) - (c_3*t8) - (s_2*e_1_1) + (s_3*e_3_1);
-    const double t17 = (2.0*t8) - (c_3*t7) - (c_4*t9) - (s_3*e_2_1) + (s_4*e_4_1);
-    const double t18 = (2.0*t9) - (c_4*t8) - (c_5*t10) - (s_4*e_3_1) + (s_5*e_5_1);
-    const double t19 = (2.0*t10) - (c_5*t9) - (c_6*b[5]) - (s_5*e_4_1) + (s_6*e_6_1);
-    const double out_x_1 = t16 - out_x_0;
-    const double out_x_2 = t17 - t16;
-    const double out_x_3 = t18 - t17;
-    const double out_x_4 = t19 - t18;
-    const double out_x_5 = (2.0*b[5]) - (c_6*t10) - (s_6*e_5_1) - t19;
+    const double e_6_1 = (t1*e_5_1) - (0.5*t6);
+    const double phi_1 = b_1 - (c_2*b_2) + (s_2*e_2_1);
+    const double phi_2 = (2.0*b_2) - (c_2*b_1) - (c_3*b_3) - (s_2*e_1_1) + (s_3*e_3_1);
+    const double phi_3 = (2.0*b_3) - (c_3*b_2) - (c_4*b_4) - (s_3*e_2_1) + (s_4*e_4_1);
+    const double phi_4 = (2.0*b_4) - (c_4*b_3) - (c_5*b_5) - (s_4*e_3_1) + (s_5*e_5_1);
+    const double phi_6 = (2.0*b[5]) - (c_6*b_5) - (s_6*e_5_1);
+    const double phi_5 = (2.0*b_5) - (c_5*b_4) - (c_6*b[5]) - (s_5*e_4_1) + (s_6*e_6_1);
 
-    x[0] = out_x_0;
+    /* link 2 (link2): the rate of its joint */
+    const double out_x_1 = phi_2 - phi_1;
+
+    /* link 3 (link3): the rate of its joint */
+    const double out_x_2 = phi_3 - phi_2;
+
+    /* link 4 (link4): the rate of its joint */
+    const double out_x_3 = phi_4 - phi_3;
+
+    /* link 5 (link5): the rate of its joint */
+    const double out_x_4 = phi_5 - phi_4;
+
+    /* link 6 (link6): the rate of its joint */
+    const double out_x_5 = phi_6 - phi_5;
+
+    x[0] = phi_1;
     x[1] = out_x_1;
     x[2] = out_x_2;
     x[3] = out_x_3;

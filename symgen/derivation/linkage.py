@@ -7,7 +7,7 @@ and cosine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Self
@@ -152,6 +152,21 @@ class Linkage(Gathering):
     def center(self, i: int) -> Vector:
         """The mass centre of link i in its frame."""
         return self._slack(i).outward(self.vector(self.model.links[i].center))
+
+    in_turn = False
+    """Whether links are gone through one after the other, so that each way along them counts, and not operations alone."""
+
+    def end(self, i: int) -> Vector:
+        """Where on link i of a chain the next joint stands, before that slides; of the last link its mass centre."""
+        return self.links[i + 1].shift if i + 1 < len(self) else self.center(i)
+
+    def told(self, question: Callable[[Model], bool]) -> bool:
+        """The answer to a question about the links."""
+        return question(self.model)
+
+    def like(self, question: Callable[[Model, int], bool], i: int) -> bool:
+        """The answer to a question about link i, which stands on another one."""
+        return question(self.model, i)
 
     def _offset(self, i: int) -> Vector:
         """Where joint i's frame stands in its parent's, before the joint slides."""

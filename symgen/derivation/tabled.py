@@ -21,6 +21,7 @@ from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector
 from symgen.drives import NUMBERS
+from symgen.errors import MethodRefusal
 
 PREPARED = "prepared"
 """The argument that the rows of all links stand in, one after the other, and OF_BASE behind them."""
@@ -33,6 +34,7 @@ SHARED = 7
 """The last of these, which are the same numbers whatever link takes them."""
 GEOMETRY = ("cos_gamma", "sin_gamma", "cos_alpha", "sin_alpha", "cos_beta", "sin_beta", "x", "y", "z", "outer_x", "outer_y",
             "outer_z", "along")
+CENTRE = ("centre_x", "centre_y", "centre_z")
 TEN = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
 
 
@@ -52,6 +54,7 @@ def constants_of(link: Link, placed: bool = False) -> dict[str, Constant]:
     found |= dict(zip(("x", "y", "z"), link.shift, strict=True))
     found |= dict(zip(("outer_x", "outer_y", "outer_z"), outer, strict=True))
     found |= {"along": along} | dict(zip(TEN, (link.inertia.m, *link.inertia.h, *link.inertia.S), strict=True))
+    found |= dict(zip(CENTRE, link.center, strict=True))
     found |= {name: k.rational(getattr(link.drive, name)) for name in NUMBERS}
     if placed:
         axes, origin = link.placement
@@ -123,14 +126,15 @@ class Naming(Derivation):
 
 
 class Tabled(Linkage):
-    """See the module docstring. Link i has the numbers of `columns[i]`, those in the table from `first[i]` of PREPARED on.
+    """See the module docstring. Link i has the numbers of `columns[i]`, those in the table from `first[i]` of PREPARED on. What
+    is asked about links is answered of the `robot`.
 
     `link_of` is of every comment of a step the link that it is about.
     """
 
     def __init__(self, model: Model, home: Derivation, columns: Sequence[Columns], first: Sequence[int],
-                 frame: Frame | None = None) -> None:
-        self.columns, self.first = columns, first
+                 frame: Frame | None = None, robot: Model | None = None) -> None:
+        self.columns, self.first, self.robot = columns, first, robot
         self.link_of: dict[int, int] = {}
         drives = {(i, name): first[i] + own.column[name] for i, own in enumerate(columns) for name in NUMBERS
                   if name in own.column}
@@ -257,6 +261,25 @@ class Tabled(Linkage):
         """What the symbols of joint i's parameters stand for."""
         symbols = joint_form(self.model.links[i].kind).parameters
         return {symbols[name]: self.number(i, name) for name, _ in self.model.links[i].parameters}
+
+    in_turn = True
+
+    def end(self, i: int) -> Vector:
+        """The mass centre of link i, which is the end of a link of one point."""
+        return self.numbers(i, CENTRE)
+
+    def told(self, question: Callable[[Model], bool]) -> bool:
+        """The answer to a question about the robot's links."""
+        assert self.robot is not None
+        return question(self.robot)
+
+    def like(self, question: Callable[[Model, int], bool], i: int) -> bool:
+        """What is true of all of the robot's links that stand on others. MethodRefusal where they differ."""
+        assert self.robot is not None
+        answers = {question(self.robot, j) for j in range(1, len(self.robot.links))} or {True}
+        if len(answers) > 1:
+            raise MethodRefusal("a step is chosen by how a link stands on its parent, which is not one step for all")
+        return answers.pop()
 
     def _geometry(self, i: int) -> LinkGeometry:
         self.step(i, "joint angle, and where the link stands on its parent")

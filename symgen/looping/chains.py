@@ -17,7 +17,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.links import NOTHING
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.tabled import OF_BASE, PREPARED, SHARED, TEN, Columns, Naming, Tabled, constants_of
+from symgen.derivation.tabled import CENTRE, OF_BASE, PREPARED, SHARED, TEN, Columns, Naming, Tabled, constants_of
 from symgen.drives import NO_DRIVE
 from symgen.functions import FUNCTIONS, Q
 from symgen.ir import POSITIONS, Program
@@ -80,6 +80,8 @@ class Chain:
     """The link of the robot's that it is on."""
     rooted: bool = False
     """Whether what is one for all is the ghost's to give, which is the robot's only root."""
+    robot: Model | None = None
+    """The robot's own links."""
     base: Mapping[str, Sequence[k.Constant]] = field(default_factory=dict)
     """What there is to know of the base (`symgen.derivation.tabled.OF_BASE`)."""
 
@@ -187,12 +189,13 @@ def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trun
     placed = any(widths.values())
     if placed and not trunks:
         links[0] = replace(links[0], placement=(k.IDENTITY, k.ORIGIN))
-    ghost = Columns.of([constants_of(link, placed) for link in trunks or links[:1]], TEN)
+    centre = [name for name in CENTRE if any(name in own.column or not k.is_zero(own.common[name]) for own in columns)]
+    ghost = Columns.of([constants_of(link, placed) for link in trunks or links[:1]], (*TEN, *centre))
     root = next(link for link in model.links if link.parent == BASE)
     base = {"gravity": root.gravity, "axes": [x for row in root.base_rotation for x in row], "push": k.ORIGIN,
             "place": root.base_shift, "pull": model.gravity, "nothing": (k.ZERO,)}
     return Chain(Model(model.name, tuple(links), model.gravity, friction_speed=model.friction_speed), classes, (*columns, ghost),
-                 widths, (), frame and replace(frame, link=len(links) - 1), base=base)
+                 widths, (), frame and replace(frame, link=len(links) - 1), robot=model, base=base)
 
 
 Called = Mapping[int, Sequence[str]]
@@ -217,7 +220,7 @@ def run(chain: Chain, function: str, method: str, build: Build | None = None,
     shapes |= {PREPARED: (chain.first[-1] + sum(OF_BASE.values()),)}
     shapes |= {name: (chain.widths[name]*len(links),) for name in chain.given}
     home = Naming({name: prod(shape) for name, shape in shapes.items()})
-    linkage = Tabled(chain.model, home, [chain.columns[own] for own in chain.classes], chain.first, chain.frame)
+    linkage = Tabled(chain.model, home, [chain.columns[own] for own in chain.classes], chain.first, chain.frame, chain.robot)
     given = (build or methods.derivation(method, function))(linkage)
     called = names or [array.name for array in what.results]
     results = [(name, (len(atoms),), atoms) for name, atoms in zip(called, given, strict=True)]

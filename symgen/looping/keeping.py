@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from symgen.ir import Program
 from symgen.looping.cuts import behind, least_cut
@@ -57,6 +58,7 @@ def slotted(plan: Plan) -> dict[int, int]:
     slots: dict[int, int] = {}
     for level in range(1, len(plan.kept)):
         new = sorted((row for row in plan.kept[level] if row not in slots), key=lambda row: (-last[row], row))
-        first = 1 + max((slots[row] for row in slots if last[row] >= level - 1), default=-1)
+        taken = {slots[row] for row in slots if last[row] >= level - 1}
+        first = next(place for place in count() if not taken & {*range(place, place + len(new))})
         slots |= {row: first + place for place, row in enumerate(new)}
     return slots

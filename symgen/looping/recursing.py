@@ -34,6 +34,10 @@ FORCES = ("inverse_dynamics", "bias_force", "gravity_force")
 """Functions in which inertia is moved to the parents. It piles up on the inner links. Sums of forces lose no digit by that: along
 2048 links they are off by the same few units of round-off. An elimination loses two.
 """
+APART = (), ("m",), GEOMETRY + TEN
+"""What is not taken for common to all links though it is: more and more, as long as what they have in common is nothing to the
+base or to a neighbour, so that the first links are not like the others.
+"""
 
 
 def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "") -> Recursion:
@@ -62,7 +66,8 @@ def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> 
                          "joint behind the base's; take --form unrolled")
     by_class = [[row for row, own in zip(numbers, of, strict=True) if own == c] for c in range(len(kinds))]
     why = ""
-    for columns in ([Columns.of(rows) for rows in by_class], [Columns.of(rows, GEOMETRY + TEN) for rows in by_class]):
+    for apart in APART:
+        columns = [Columns.of(rows, apart) for rows in by_class]
         try:
             trunk = [link for link in model.links if link.kind == GHOST]
             roots = sum(link.parent == BASE for link in model.links)

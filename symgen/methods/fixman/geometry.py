@@ -45,6 +45,9 @@ PLANAR = Geometry()
 L, K, COS, SIN, W = sp.symbols("L K c s w", real=True)
 """Lengths of the links inside and outside a mass, cosine and sine of the angle between them, one over the mass."""
 
+U, V = sp.symbols("u v", real=True)
+"""One over L and K."""
+
 
 @cache
 def meeting(geometry: Geometry = PLANAR) -> Any:
@@ -69,6 +72,12 @@ def bending(geometry: Geometry = PLANAR) -> Any:
     """d/dθ of what one point mass adds to H^LL, θ being the angle from the link inside it to the link outside it (2×2)."""
     lengths = meeting(geometry).extract([1, 3], [1, 3])
     return lengths.applyfunc(lambda f: f.diff(SIN) * COS - f.diff(COS) * SIN)
+
+
+@cache
+def by_inverses(of: Callable[[Geometry], Any], geometry: Geometry) -> Any:
+    """`meeting` or `bending` over one over the lengths, so that nothing is divided where a mass is met."""
+    return of(geometry).subs({L: 1 / U, K: 1 / V}, simultaneous=True)
 
 
 def _on_circle(f: Any) -> Any:

@@ -17,15 +17,16 @@ from symgen.methods.fixman.partition import Block, Partition, Pivot, product, tu
 def gradient(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> list[Scalar]:
     """∂ ln det H^bb/∂q_k = Σ tr(Z_ji ∂H^bb_ij/∂q_k); a block beside the diagonal counts twice, of one on it the half is given."""
     inverse = selected_inverse(linkage, pivots)
-    found = []
+    found = [linkage.zero] * len(linkage.dofs)
     for k in range(len(linkage)):
         linkage.step(k, "slope of ln det M, LC (8)")
         half = linkage.zero
         for place, bend in partition.bend.get(k, {}).items():
             for row, other in zip(inverse[place], bend, strict=True):
                 half = half + linkage.dot(row, other)
-        found.append(half + half)
-        linkage.name("slope", k, found[-1])
+        (own,) = partition.dofs[k]
+        found[own] = half + half
+        linkage.name("slope", k, found[own])
     return found
 
 

@@ -10,7 +10,7 @@ from symgen.errors import MethodRefusal
 from symgen.methods._factor import Factor, Results
 from symgen.methods.fixman.gradient import gradient
 from symgen.methods.fixman.partition import Partition, eliminate, soft_inverse, soft_rates
-from symgen.methods.fixman.planar import absolute_forces, joint_rates, planar
+from symgen.methods.fixman.planar import absolute_forces, joint_rates, planar, rates_in_turn
 from symgen.methods.fixman.reach import in_a_plane
 from symgen.methods.fixman.spatial import spatial
 
@@ -52,6 +52,9 @@ class HeldInAPlane(Held):
     """
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """T⁻¹ [H^φφ − H^φL (H^LL)⁻¹ (H^φL)ᵀ] T⁻ᵀ b, LC (12)."""
+        if self.linkage.in_turn and all(len(pivot.delta) == 1 for pivot in self.hard):
+            return rates_in_turn(self.linkage, self.partition, self.hard, absolute_forces(self.linkage, b))
         return joint_rates(self.linkage, super().solve(absolute_forces(self.linkage, b)))
 
 
@@ -83,7 +86,7 @@ def _refuse_what_changes(linkage: Linkage) -> None:
 
 def as_it_suits(linkage: Linkage) -> Held:
     """In the plane where that suits the robot."""
-    return in_plane(linkage) if in_a_plane(linkage.model) else in_space(linkage)
+    return in_plane(linkage) if linkage.told(in_a_plane) else in_space(linkage)
 
 
 def mass_matrix_log_determinant_gradient(linkage: Linkage) -> Results:

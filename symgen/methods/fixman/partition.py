@@ -41,6 +41,8 @@ class Partition:
     j ≤ i; `metric`: by link the factors of det G, which no angle enters; `bend[k][i, j]` = ∂H^bb_ij/∂q_k for j < i, of a diagonal
     block the half S with ∂H^bb_ii/∂q_k = S + Sᵀ. A missing block is zero."""
 
+    dofs: list[list[int]]
+    """By link the numbers of its soft coordinates."""
     soft: dict[tuple[int, int], Block] = field(default_factory=dict)
     coupling: dict[tuple[int, int], Block] = field(default_factory=dict)
     hard: dict[tuple[int, int], Block] = field(default_factory=dict)
@@ -150,7 +152,7 @@ def hard_forces(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) ->
 
 def soft_rates(linkage: Linkage, partition: Partition, pivots: list[Pivot], b: Sequence[Scalar]) -> list[Scalar]:
     """[H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ] b, LC (12)."""
-    dofs = [[dof.index for dof in link.dofs] for link in linkage.links]
+    dofs = partition.dofs
     x = [linkage.zero] * len(b)
     d = [[linkage.zero] * len(partition.hard[i, i]) for i in range(len(linkage))]
     both: dict[tuple[int, int], Block] = {}

@@ -15,25 +15,78 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Vector
 from symgen.errors import MethodRefusal
-from symgen.methods.fixman.geometry import COS, PLANAR, SIN, Geometry, K, L, W, bending, meeting, metric
-from symgen.methods.fixman.partition import Partition
+from symgen.methods.fixman.geometry import COS, PLANAR, SIN, Geometry, L, U, V, W, bending, by_inverses, meeting, metric
+from symgen.methods.fixman.partition import Partition, Pivot
 from symgen.methods.fixman.reach import all_points, same_way
 
 
 def absolute_forces(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
     """T⁻ᵀ b: the moments on the directions φ_i."""
     found = list(b)
-    for i in range(len(b) - 1):
-        found[i] = b[i] - _signed(b[i + 1], same_way(linkage.model, i + 1))
+    for i in reversed(range(len(linkage) - 1)):
+        linkage.step(i, "the moment on its direction")
+        own, outer = _turn(linkage, i), _turn(linkage, i + 1)
+        found[own] = b[own] - _signed(b[outer], linkage.like(same_way, i + 1))
+        linkage.name("b", i, found[own])
     return found
 
 
 def joint_rates(linkage: Linkage, rates: Sequence[Scalar]) -> list[Scalar]:
     """T⁻¹ φ̈."""
     found = list(rates)
-    for i in range(1, len(rates)):
-        found[i] = rates[i] - _signed(rates[i - 1], same_way(linkage.model, i))
+    for i in range(len(linkage)):
+        linkage.name("phi", i, rates[_turn(linkage, i)])
+    for i in range(1, len(linkage)):
+        linkage.step(i, "the rate of its joint")
+        own, inner = _turn(linkage, i), _turn(linkage, i - 1)
+        found[own] = rates[own] - _signed(rates[inner], linkage.like(same_way, i))
     return found
+
+
+def rates_in_turn(linkage: Linkage, partition: Partition, pivots: Sequence[Pivot], b: Sequence[Scalar]) -> list[Scalar]:
+    """T⁻¹ times LC (12) of point masses, from moments on directions, in fewer ways along the chain than (13) takes in its order:
+    inward the forces of hard coordinates as far as known without the link before, outward those forces and the rates, each but
+    for what the next link adds, and inward what that is.
+    """
+    n, one = len(linkage), partition.dofs
+    moment = [b[own] for (own,) in one]
+    inner = [partition.coupling[i - 1, i][0][0] if i else linkage.zero for i in range(n)]   # of L_i and the direction before
+    outer = [partition.coupling[i, i - 1][0][0] if i else linkage.zero for i in range(n)]   # of L before and this direction
+    beside = [partition.soft[i, i - 1][0][0] if i else linkage.zero for i in range(n)]
+    gain = [pivots[i].gain[i - 1][0][0] if i else linkage.zero for i in range(n)]
+    known = [linkage.zero] * n
+    for i in reversed(range(n - 1)):
+        linkage.step(i + 1, "forces of the hard coordinates but for the moment before, LC (13)")
+        by_moment, asked = gain[i + 1] * inner[i + 1], outer[i + 1] * moment[i + 1] - gain[i + 1] * known[i + 1]
+        linkage.step(i, "forces of the hard coordinates but for the moment before, LC (13)")
+        known[i] = asked - by_moment * moment[i]                                            # (13) L_h z = d
+    found = [linkage.zero] * len(b)
+    rates: list[Scalar] = []
+    added, before, force = [linkage.zero] * (n + 1), [linkage.zero] * n, linkage.zero
+    for i in range(n):
+        linkage.step(i, "forces of the hard coordinates, and the rate of its direction, LC (13)")
+        rate = partition.soft[i, i][0][0] * moment[i]                                       # (13) c = H^aa b
+        whole = known[i]
+        if i:
+            whole = whole + inner[i] * moment[i - 1]
+            rate = rate + beside[i] * moment[i - 1] - outer[i] * force                      # (13) f = H^ab e
+        force = whole * pivots[i].inverse[0] - (gain[i] * force if i else linkage.zero)     # (13) U_h e = z
+        linkage.name("e", i, force)
+        linkage.name("phi", i, rate)
+        if i:
+            added[i] = beside[i] * moment[i] - inner[i] * force
+            before[i] = rates[i - 1] + added[i]
+        rates.append(rate)
+    for i in reversed(range(n)):
+        linkage.step(i, "the rate of its joint")
+        rate = rates[i] + added[i + 1]
+        found[one[i][0]] = rate - _signed(before[i], linkage.like(same_way, i)) if i else rate
+    return found
+
+
+def _turn(linkage: Linkage, i: int) -> int:
+    """The degree of freedom that turns link i in the plane."""
+    return linkage.links[i].dofs[-1].index
 
 
 def _signed(x: Scalar, plus: bool) -> Scalar:
@@ -45,7 +98,7 @@ def planar(linkage: Linkage) -> Partition:
     if any(not one.armature.is_zero for one in linkage.drives):   # one that comes at run time, which no refusal sees
         raise MethodRefusal(f"fixman:planar knows the directions of links and no joints, and a joint of '{linkage.model.name}' "
                             "has an armature; take another method, such as riccati")
-    if not all_points(linkage.model):
+    if not linkage.told(all_points):
         return rigid_links(linkage)
     if linkage.payload is not None and linkage.payload.link >= 0:
         raise MethodRefusal(f"fixman takes '{linkage.model.name}' as a chain of point masses, and a payload on "
@@ -57,36 +110,37 @@ def planar(linkage: Linkage) -> Partition:
 
 def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
     """H^φφ, H^φL, H^LL by (23), mass by mass: mass i is the head of link i and the tail of link i + 1. det G = Π m² L²."""
-    n, home, form, bend = len(linkage), linkage.home, meeting(geometry), bending(geometry)
+    home, form, bend = linkage.home, by_inverses(meeting, geometry), by_inverses(bending, geometry)
     half = home.constant(k.rational(1) / 2)
-    ends = [_in_plane(linkage, linkage.links[i].shift) for i in range(1, n)] + [_in_plane(linkage, linkage.center(n - 1))]
-    lengths = [_length(linkage, end) for end in ends]
-    found = Partition()
-    for i in range(n):
+    found = Partition([[_turn(linkage, i)] for i in range(len(linkage))])
+    inner: dict[Any, Scalar] = {}
+    before = linkage.zeros
+    for i, link in enumerate(linkage.links):
         linkage.step(i, "its mass in the blocks of H, LC (23)")
-        mass = linkage.inertia[i].m
-        bindings: dict[Any, Scalar] = {L: lengths[i], W: linkage.one / mass}
-        _gather(found, i, i, [[_entry(form[r, c], bindings, home) for c in (0, 1)] for r in (0, 1)])
-        found.metric[i] = [mass * mass * lower(metric(geometry), {L: lengths[i]}, home)]     # below (3), used in (8)
-        if i + 1 == n:
-            break
-        direction = linkage.links[i + 1].rotation.outward(ends[i + 1])
-        scale = linkage.one / (lengths[i] * lengths[i + 1])
-        cosine, sine = ends[i].dot(direction) * scale, ends[i].cross(direction)[2] * scale
-        linkage.name("cos", i + 1, cosine)
-        linkage.name("sin", i + 1, sine)
-        bindings |= {K: lengths[i + 1], COS: cosine, SIN: sine}
-        flip = linkage.one if same_way(linkage.model, i + 1) else -linkage.one
-        sense = (linkage.one, linkage.one, flip, linkage.one)
-        whole = [[_entry(form[r, c], bindings, home) * sense[r] * sense[c] for c in range(4)] for r in range(4)]
-        _gather(found, i + 1, i + 1, [row[2:] for row in whole[2:]])
-        _gather(found, i + 1, i, [row[:2] for row in whole[2:]])
-        found.coupling[i, i + 1] = [[whole[0][3]]]                                          # H^φL above the diagonal
-        found.bend[i + 1] = {}
-        for (r, c), share in (((0, 0), half), ((1, 0), linkage.one), ((1, 1), half)):
-            slope = _entry(bend[r, c], bindings, home) * flip * share
-            if not slope.is_zero:
-                found.bend[i + 1][i + r, i + c] = [[slope]]
+        mass, (length, ahead) = linkage.inertia[i].m, _end(linkage, i)
+        own = {U: linkage.one / length, W: linkage.one / mass}
+        linkage.name("u", i, own[U])
+        linkage.name("w", i, own[W])
+        found.metric[i] = [mass * mass * lower(metric(geometry), {L: length}, home)]        # below (3), used in (8)
+        if i:
+            direction = link.rotation.outward(ahead)
+            cosine, sine = before.dot(direction), before.cross(direction)[2]
+            linkage.name("cos", i, cosine)
+            linkage.name("sin", i, sine)
+            bindings = inner | {V: own[U], COS: cosine, SIN: sine}
+            flip = linkage.one if linkage.like(same_way, i) else -linkage.one
+            sense = (linkage.one, linkage.one, flip, linkage.one)
+            whole = [[_entry(form[r, c], bindings, home) * sense[r] * sense[c] for c in range(4)] for r in range(4)]
+            _gather(found, i, i, [row[2:] for row in whole[2:]])
+            _gather(found, i, i - 1, [row[:2] for row in whole[2:]])
+            found.coupling[i - 1, i] = [[whole[0][3]]]                                      # H^φL above the diagonal
+            found.bend[i] = {}
+            for (r, c), share in (((0, 0), half), ((1, 0), linkage.one), ((1, 1), half)):
+                slope = _entry(bend[r, c], bindings, home) * flip * share
+                if not slope.is_zero:
+                    found.bend[i][i - 1 + r, i - 1 + c] = [[slope]]
+        _gather(found, i, i, [[_entry(form[r, c], own, home) for c in (0, 1)] for r in (0, 1)])
+        inner, before = own, ahead
     return found
 
 
@@ -105,20 +159,19 @@ def _entry(expression: Any, bindings: dict[Any, Scalar], home: Derivation) -> Sc
     return lower(constant, bindings, home) * lower(moving, bindings, home)
 
 
-def _in_plane(linkage: Linkage, end: Vector) -> Vector:
-    return Vector((end[0], end[1], linkage.zero))
-
-
-def _length(linkage: Linkage, end: Vector) -> Scalar:
-    """|end|; of one that is kept as a symbol its component along an axis, the sign of which the direction takes up."""
-    if all(x.is_constant for x in end):
-        x, y, _ = (x.value for x in end)
-        return linkage.scalar(k.square_root(k.settle(x * x + y * y)))
-    along = [x for x in end if not x.is_zero]
+def _end(linkage: Linkage, i: int) -> tuple[Scalar, Vector]:
+    """How long link i is, and which way its end lies in its axes. Of an end that is kept as a symbol, or stands in a table, it is
+    the component along an axis, the sign of which the direction takes up.
+    """
+    x, y, _ = linkage.end(i)
+    if x.is_constant and y.is_constant:
+        length = k.square_root(k.settle(x.value * x.value + y.value * y.value))
+        return linkage.scalar(length), Vector((*(linkage.scalar(k.settle(one.value / length)) for one in (x, y)), linkage.zero))
+    along = [one for one in (x, y) if not one.is_zero]
     if len(along) > 1:
         raise MethodRefusal(f"fixman needs a root of what is kept as symbols of '{linkage.model.name}'; keep centres and "
                             "lengths as numbers, or take another method, such as riccati")
-    return along[0]
+    return along[0], Vector([linkage.zero if one.is_zero else linkage.one for one in (x, y)] + [linkage.zero])
 
 
 # -- rigid links --------------------------------------------------------------------------------------------------------
@@ -131,7 +184,7 @@ def rigid_links(linkage: Linkage) -> Partition:
     diagonal, H^φb has two rows of 1/I z × r a link and H^bb is block tridiagonal. det G = Π I m², as |∂ξ/∂(φ, b)| = 1.
     """
     n = len(linkage)
-    found = Partition()
+    found = Partition([[_turn(linkage, i)] for i in range(n)])
     outer: list[list[Scalar]] = []
     for i in range(n):
         linkage.step(i, "its inertia in the blocks of H, LC (7) with WC (19)")

@@ -80,7 +80,7 @@ def carried(linkage: Linkage, i: int, columns: Block) -> Block:
 
 def spatial(linkage: Linkage) -> Partition:
     """H^aa = H 𝓐 Hᵀ, H^ab = H 𝓐 𝓦, H^bb = 𝓦ᵀ 𝓐 𝓦 with 𝓐 = [∂V/∂ξ] 𝓜⁻¹ [∂V/∂ξ]ᵀ, (19); det G = Π det(H_iᵀH_i) det I_i."""
-    found = Partition()
+    found = Partition([[dof.index for dof in link.dofs] for link in linkage.links])
     own: list[ArticulatedInertia] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "its inverse inertia in the blocks of H, WC (18)-(19)")
