@@ -287,6 +287,19 @@ def test_what_weighs_nothing_is_no_reason_against_loops(moving: bool) -> None:
         assert off(run(found, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-45
 
 
+def test_planar_chains_stay_within_their_bounds() -> None:
+    """Operations a link of forty, which go down only; the first link is not like the others, and they are alike all the same."""
+    bounds = {"mass_matrix_solve": 31, "mass_matrix_log_determinant": 9, "mass_matrix_log_determinant_gradient": 13,
+              "forward_dynamics": 69}
+    polymer = symgen.load("planar_point_mass:40")
+    for function, most in bounds.items():
+        one = recursion(polymer, function, "fixman:planar")
+        assert one.cost // 40 <= most, function
+        assert one.work <= 16, function
+        assert len(one.sweeps) <= 5, function
+    assert recursion(polymer, "mass_matrix_solve", "riccati").cost // 40 <= 81
+
+
 def test_axes_that_point_both_ways_are_no_one_step() -> None:
     with pytest.raises(OutOfReach, match="how a link stands on its parent, which is not one step for all"):
         recursion(robot("rods"), "mass_matrix_solve", "fixman:planar")

@@ -34,12 +34,6 @@ FORCES = ("inverse_dynamics", "bias_force", "gravity_force")
 """Functions in which inertia is moved to the parents. It piles up on the inner links. Sums of forces lose no digit by that: along
 2048 links they are off by the same few units of round-off. An elimination loses two.
 """
-APART = (), ("m",), GEOMETRY + TEN
-"""What is not taken for common to all links though it is: more and more, as long as what they have in common is nothing to the
-base or to a neighbour, so that the first links are not like the others.
-"""
-
-
 def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "") -> Recursion:
     """The function by one method, as sweeps; of the `frame` of that name where it is about one. Raises OutOfReach, in one
     sentence, where its links do not come out the same.
@@ -66,8 +60,10 @@ def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> 
                          "joint behind the base's; take --form unrolled")
     by_class = [[row for row, own in zip(numbers, of, strict=True) if own == c] for c in range(len(kinds))]
     why = ""
-    for apart in APART:
-        columns = [Columns.of(rows, apart) for rows in by_class]
+    # What is taken for common to all links: less and less, as long as it is zero, or one, to some of them for what stands beside.
+    felt = [[name for name in TEN if any(not k.is_zero(row[name]) for row in rows)] for rows in by_class]
+    for apart in ([()] * len(kinds), [("m",)] * len(kinds), felt, [GEOMETRY + TEN] * len(kinds)):
+        columns = [Columns.of(rows, own) for rows, own in zip(by_class, apart, strict=True)]
         try:
             trunk = [link for link in model.links if link.kind == GHOST]
             roots = sum(link.parent == BASE for link in model.links)
@@ -87,7 +83,7 @@ def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> 
             sampled(made, model, frame)
             return made
         except (Unlike, MethodRefusal, DivisionByZero) as unlike:
-            why = str(unlike)   # what some links have in common is zero for neighbours: now as if it were not
+            why = str(unlike)
     raise OutOfReach(f"{function} by {method} has no looped form for '{mechanism.name}': {why}")
 
 
