@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from symgen.looping import recursion
 from symgen.machine import kernels
 from symgen.machine.solver import Solver
 from symgen.options import TextOptions
+from symgen.readback.looped_lanes import compare
 from symgen.recursion import KEPT, Recursion
 from symgen.verification.blocks import check_blocks
 from symgen.verification.compiled import compiled_runners, texts
@@ -213,3 +215,18 @@ def test_an_array_that_is_too_small_is_refused(tmp_path: Path) -> None:
     done = subprocess.run([out / "caller"], capture_output=True, text=True, check=True)
     no_work = int((out / "ur5.h").read_text().split("ur5_NO_WORK")[1].split()[0])
     assert done.stdout == f"11 {no_work} 1 5;11 0 0"
+
+
+@pytest.mark.parametrize("robot", [CHAIN, "scara"])
+def test_each_step_is_read_back(robot: str) -> None:
+    """Of every class: where the same slip stands in what would be printed, only the rows tell it."""
+    form, target = loops(robot, "inverse_dynamics"), Target("arm", symgen.load(robot).sizes, WAYS["auto"])
+    text = printer().batches({"inverse_dynamics": form}, target)[target.file_of_many("inverse_dynamics")]
+    assert compare(form, text, text, "arm", False, False) == []
+    steps = [found.start() for found in re.finditer(r"static void arm_inverse_dynamics_lanes_\w+\(", text)]
+    assert len(steps) >= 2*len(form.kinds)
+    for begin in steps:
+        store = re.compile(r"\b(?!work\b)(\w+)\[\d+\]\[lane\] = ").search(text, begin)
+        assert store is not None
+        slipped = f"{text[:store.end()]}2.0*{text[store.end():]}"
+        assert compare(form, slipped, slipped, "arm", False, False), text[begin:begin + 60]

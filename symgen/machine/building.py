@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from symgen.backends import printer, render
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
-from symgen.errors import ArgumentError, BuildError, RequestError
+from symgen.errors import ArgumentError, BuildError
 from symgen.functions import ASSEMBLE
 from symgen.ir import Bound, Outline, Program
 from symgen.machine import library
@@ -133,15 +133,12 @@ def load_many(program: Form, target: Target, build: Build, floors: Mapping[int, 
     return _built(files, calls, declarations, build, _in_parts(programs, target))
 
 
-def load_ffi(program: Form, target: Target, build: Build, header: str) -> ModuleType:
+def load_ffi(program: Program, target: Target, build: Build, header: str) -> ModuleType:
     """One compiled function as XLA calls it, as a module with `lib` and `ffi`; `header` is the text of XLA's own c_api.h.
 
     `lib.handler` is an XLA_FFI_Handler: arguments and results are buffers, in order, their leading axes those of states. Of
-    each of these an argument has one entry or as many as the results. Raises as `load`, and RequestError for a loop over links.
+    each of these an argument has one entry or as many as the results. Raises as `load`.
     """
-    if not isinstance(program, Program):
-        raise RequestError(f"{program.function} by {program.method} is a loop over links, which JAX does not call; take "
-                           "a shorter robot, or symgen.compile")
     backend = printer()
     programs = {program.function: program}
     files = {"xla_ffi_c_api.h": header, **backend.headers(programs, target), **backend.batches(programs, target)}

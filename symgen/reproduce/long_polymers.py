@@ -72,10 +72,9 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
               f"{max(row[7] for row in rows):.0e} (ln det M) and {max(row[8] for row in rows):.0e} (its gradient), of the "
               "largest entry.",
         differs="What is timed are loops over links by the paper's partition, of which (12) is tridiagonal here, and in segments "
-                "by the Riccati recursion, which has no smaller system for a chain in a plane and takes ten times the "
-                "operations. The exact answers are continuants in 200 bits (`symgen/reference/planar_chain.py`), which share "
-                "nothing with the C. Of so many links what they keep leaves the cache between the sweeps, and segments keep "
-                "most.",
+                "by the Riccati recursion, which has no smaller system for a chain in a plane. The exact answers are continuants "
+                "in 200 bits (`symgen/reference/planar_chain.py`), which share nothing with the C. Of so many links what they "
+                "keep leaves the cache between the sweeps, and segments keep most.",
         columns=("links", "solve_ns", "segments_ns", "value_ns", "gradient_ns", "solve_error", "segments_error", "value_error",
                  "gradient_error"),
         rows=tuple(rows),
