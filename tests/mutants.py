@@ -59,7 +59,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "functions": ("tests/test_golden.py", f"{FORTY}'"),
     "inspection": ("tests/test_inspection.py", "tests/test_inspection_requests.py", "tests/test_inspection_parameters.py -k arm",
                    "tests/test_inspection_structure.py -k 'scara or tree or arm'", "tests/test_inspection_multiangle.py -k arm",
-                   "tests/test_inspection_forms.py -k arm"),
+                   "tests/test_inspection_forms.py -k arm", "tests/test_inspection_loops.py"),
     **dict.fromkeys(("backends/lanes", "machine/arrays", "machine/many", "readback/lanes", "verification/blocks"),
                     ("tests/test_many_states.py",)),
     **dict.fromkeys(("backends/looped_lanes", "readback/looped_lanes"), ("tests/test_looped_batch.py -k 'not folder'",)),

@@ -73,7 +73,7 @@ ROOMS: dict[str, str] = {
     "proof": "backends certificate derivation derivatives description errors functions ir machine mechanism options programs "
              "reals reference tables verification",
     "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "
-                  "programs reference tables",
+                  "programs recursion reference tables",
     "measuring": "backends derivatives description errors functions ir joints machine mechanism methods names options programs "
                  "reals recursion reference tables verification version",
     "pictures": "disk errors inspection measuring",

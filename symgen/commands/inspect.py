@@ -19,7 +19,7 @@ Indices count from 0; a joint's name does as well: 'M[panda_joint2,panda_joint3]
 'M[base.vx,base.wz]'. No index is the whole matrix; behind a block a further [row,column] is one entry: 'P[2][0,5]'. Named
 equations count links, rows and columns from 0 too; the C from 1. Results are those of the generated C; a method's letters stand
 in the declared link frames. Notes go to stderr."""
-FORMATS, FORMS = ("text", "latex", "python", "c"), ("recursive", "closed", "multiangle")
+FORMATS, FORMS = ("text", "latex", "python", "c"), ("recursive", "closed", "multiangle", "looped")
 
 
 def arguments(parser: Parser) -> None:
@@ -29,8 +29,9 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--method", metavar="METHOD", help="the method whose formula it is")
     parser.add_argument("--format", default="text", metavar="|".join(FORMATS), help="how it is written (default text)")
     parser.add_argument("--form", metavar="|".join(FORMS),
-                        help="named equations down to the inputs, one formula, or the sum over cosines and sines of multiple "
-                             "angles that is unique for an entry of M, c, g or tau (default by size, and says so)")
+                        help="named equations down to the inputs, one formula, the sum over cosines and sines of multiple "
+                             "angles that is unique for an entry of M, c, g or tau, or of a whole result the equations of one "
+                             "link, as of loops over links (default by size, and says so)")
     parser.add_argument("--full", action="store_true", help="every term of a multi-angle form, not the twenty largest and "
                         "+ … the others; python and c are refused without it")
     parser.add_argument("--symbols", default="none", metavar="all|none|m,c,I,l",

@@ -95,6 +95,14 @@ class Columns:
                 column[name] = known.setdefault(told, len(known))
         return cls(common, column, len(known))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of each column all its names, joined by " = "."""
+        several: list[list[str]] = [[] for _ in range(self.width)]
+        for name, place in self.column.items():
+            several[place].append(name)
+        return tuple(map(" = ".join, several))
+
     def row(self, link: Mapping[str, Constant]) -> list[Constant]:
         """Of one link, in the order of the columns."""
         found: dict[int, Constant] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,7 +11,7 @@ import sympy as sp
 
 from symgen.inspection.at import Values
 from symgen.inspection.names import shown
-from symgen.ir import Program
+from symgen.ir import Program, Row
 from symgen.poses import Angle
 
 LONGEST_DENOMINATOR = 30
@@ -77,24 +77,29 @@ def equations(derived: Program, targets: Sequence[int], at: Values | None = None
     for r in needed(derived, targets):
         row = derived.rows[r]
         if row.op == "const":
-            value = _number(row.value, WORKING_DIGITS if given else SHOWN_DIGITS)
+            value = number(row.value, WORKING_DIGITS if given else SHOWN_DIGITS)
         elif row.op == "input":
             place = _place(derived, row)
             value = _angle(given[place]) if place in given else sp.Symbol(called.get(place, f"{place[0]}{place[1]}"), real=True)
         else:
-            value = _ACT[row.op](*(values[a] for a in row.args))
+            value = applied(row, values)
             if r in aims or not _is_angle(value):
                 value = _settled(value)
             if named and row.name and r not in aims:
-                name, sign = _unsigned(row.name, taken)
-                found.append((sp.Symbol(shown(name), real=True), _shown(sign * value)))
+                name, sign = unsigned(row.name, taken)
+                found.append((sp.Symbol(shown(name), real=True), shown_number(sign * value)))
                 in_c.append(name)
                 value = value if value.is_number else sign * found[-1][0]
         values[r] = value
-    return Equations(tuple(found), tuple(_shown(values[r]) for r in targets), tuple(in_c))
+    return Equations(tuple(found), tuple(shown_number(values[r]) for r in targets), tuple(in_c))
 
 
-def _unsigned(name: str, taken: set[str]) -> tuple[str, int]:
+def applied(row: Row, values: Mapping[int, Any]) -> Any:
+    """An operation of formulas."""
+    return _ACT[row.op](*(values[a] for a in row.args))
+
+
+def unsigned(name: str, taken: Collection[str]) -> tuple[str, int]:
     """A row that holds −x is named neg_x in the C; to a reader it is x. (name, sign)"""
     plain = name.removeprefix("neg_")
     return (plain, -1) if plain != name and plain not in taken else (name, 1)
@@ -105,7 +110,7 @@ def _place(derived: Program, row: Any) -> tuple[str, int]:
     return derived.inputs[port].name, element
 
 
-def _number(value: Fraction, digits: int) -> Any:
+def number(value: Fraction, digits: int = SHOWN_DIGITS) -> Any:
     """A rational of the description stays one; a 64-digit value behind a root or a sine becomes a Float."""
     if len(str(value.denominator)) <= LONGEST_DENOMINATOR:
         return exact(value)
@@ -131,7 +136,8 @@ def _settled(value: Any) -> Any:
     return value.evalf(WORKING_DIGITS) if value.is_number and not value.is_Rational and not value.is_Float else value
 
 
-def _shown(value: Any) -> Any:
+def shown_number(value: Any) -> Any:
+    """The same with no more than SHOWN_DIGITS digits of a number."""
     longer = [x for x in value.atoms(sp.Float) if x._prec > _BITS]
     return value.xreplace({x: sp.Float(x, SHOWN_DIGITS) for x in longer}) if longer else value
 

@@ -7,19 +7,22 @@ from typing import Any
 
 import sympy as sp
 
-from symgen.errors import RequestError
+from symgen.errors import MechanismError, RequestError
 from symgen.inspection.at import Values
-from symgen.inspection.catalogue import Choice, Result, choose
+from symgen.inspection.catalogue import Choice, Result, choose, results
 from symgen.inspection.entries import CHOSEN, Answer, answer, symbol_note
 from symgen.inspection.equations import Equations, equations, size
 from symgen.inspection.multiangle import ENTRIES, MOST, MultiAngle, multiangle
 from symgen.inspection.printing import FORMATS, called, imports, listed, printed
 from symgen.inspection.request import counted, joint, refuse_several, several
+from symgen.inspection.sweeps import Loops, loops
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
-from symgen.options import Links, Rows
+from symgen.options import LOOPED, Links, ProgramOptions, Rows
+from symgen.programs.forms import looped
+from symgen.recursion import Recursion
 
-FORMS = ("closed", "recursive", "multiangle")
+FORMS = ("closed", "recursive", "multiangle", "looped")
 UNASKED = ("M", "c", "g")
 """Entries whose multi-angle form is the default. That of tau has too many terms to be read."""
 CLOSED_UP_TO = 600
@@ -53,7 +56,7 @@ class Recursive:
 
 @dataclass(frozen=True)
 class Reading:
-    """`value`: an expression, a Matrix, Recursive or a MultiAngle; `notes`: one sentence each."""
+    """`value`: an expression, a Matrix, Recursive, Loops or a MultiAngle; `notes`: one sentence each."""
 
     value: Any
     notes: tuple[str, ...]
@@ -61,7 +64,7 @@ class Reading:
     def written(self, format: str, full: bool = False) -> str:
         if isinstance(self.value, MultiAngle):
             return self.value.text(format, full)
-        return self.value.written(format) if isinstance(self.value, Recursive) else printed(self.value, format)
+        return self.value.written(format) if isinstance(self.value, Recursive | Loops) else printed(self.value, format)
 
 
 def read(mechanism: Mechanism, what: str, method: str | None = None, form: str | None = None, at: Values | None = None,
@@ -72,6 +75,49 @@ def read(mechanism: Mechanism, what: str, method: str | None = None, form: str |
     choice = choose(mechanism, what, method, task_rows)
     if form == "multiangle":
         return _multiangle(mechanism, choice, at, keep)
+    if form == "looped":
+        return _looped(mechanism, choice, at, frame, keep, method is not None)
+    if form is None and not at and not keep and isinstance(choice.found, Result) and choice.words.indices is None:
+        try:
+            return _in_rows(mechanism, choice, form, at, frame, keep, task_rows)
+        except (RequestError, MechanismError) as error:   # too many rows, or joints
+            try:
+                found = _looped(mechanism, choice, at, frame, keep, method is not None)
+            except RequestError:
+                raise error from None
+            return Reading(found.value, (*found.notes, f"these are loops over links, since rows are refused: {error}"))
+    return _in_rows(mechanism, choice, form, at, frame, keep, task_rows)
+
+
+def _looped(mechanism: Mechanism, choice: Choice, at: Values | None, frame: Links, keep: tuple[str, ...],
+            asked: bool) -> Reading:
+    """A whole result as loops over links; a method's letter is none, `asked` for by that method."""
+    words = choice.words
+    found, method = choice.found, choice.method
+    if not isinstance(found, Result):
+        if asked or words.letter not in results():
+            raise RequestError(f"loops over links compute results, and {words.letter} is a letter of {method}; name a result, "
+                               "such as tau")
+        found, method = results()[words.letter], None   # the result of that name
+    if words.indices is not None:
+        raise RequestError(f"loops over links compute the whole of {words.letter}, so leave out [...]")
+    for option, given in (("at", at), ("symbols", keep)):
+        if given:
+            raise RequestError(f"loops over links are the same at every pose and for all links, so --{option} does not apply; "
+                               "take --form recursive")
+    form = looped(mechanism, found.function, method, ProgramOptions(frame=frame, form=LOOPED))
+    if not isinstance(form, Recursion):
+        raise RequestError(f"{form.method} goes along no links one by one; take --method {form.method.split(':')[0]}")
+    notes = (f"{form.function} by {form.method}, for each of the {len(form)} links; F_p is its parent's F, F_c the sum of its "
+             "children's; names are the C's of one link, places in a block count from 1",
+             "a link's frame is its parent's, shifted by x, y, z and turned about z by gamma, x by alpha, z by beta (or offset) "
+             "and q; m, hx, Sxx … are its mass and the first and second moments about the origin")
+    return Reading(loops(form, found.array.name), notes)
+
+
+def _in_rows(mechanism: Mechanism, choice: Choice, form: str | None, at: Values | None, frame: Links, keep: tuple[str, ...],
+             task_rows: Rows) -> Reading:
+    """Of the rows of a Program."""
     found = answer(mechanism, choice, frame, keep, task_rows)
     many, notes = size(found.program, found.rows, at), list(found.notes)
     if form == "closed" and many > CLOSED_AT_MOST:

@@ -75,7 +75,7 @@ def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> 
             names = [*kinds, *[GHOST] * bool(trunks)]
             made = Recursion(
                 function, method, inputs, outputs,
-                tuple(Kind(name, joint_type(name).nq, joint_type(name).nv, own.width)
+                tuple(Kind(name, joint_type(name).nq, joint_type(name).nv, own.width, own.names)
                       for name, own in zip(names, found.columns, strict=False)),
                 tuple(link.parent for link in model.links), of, tables, found.sweeps, found.work, found.ends,
                 quaternions=mechanism.quaternions, last=found.last, each=tuple(widths.items()))
@@ -133,18 +133,19 @@ def _widths(function: str) -> dict[str, int]:
 
 def pruned(recursion: Recursion) -> Recursion:
     """The same with tables that hold no constant which no step reads."""
-    widths, rows_of, steps_of_class = [], [], []
+    rows_of, steps_of_class = [], []
     for own, _ in enumerate(recursion.kinds):
         steps = [sweep.steps[own] for sweep in recursion.sweeps]
         used = sorted({row.value[1] for step in steps for row in step.rows
                        if row.op == "input" and step.inputs[row.value[0]].name == TABLE})
-        widths.append(len(used))
         rows_of.append(used)
         steps_of_class.append([with_table(step, used) for step in steps])
     rows = zip(recursion.tables, recursion.of, strict=True)
     sweeps = zip(recursion.sweeps, zip(*steps_of_class, strict=True), strict=True)
     return replace(
-        recursion, kinds=tuple(kind._replace(width=width) for kind, width in zip(recursion.kinds, widths, strict=True)),
+        recursion, kinds=tuple(
+            kind._replace(width=len(used), columns=tuple(kind.columns[place] for place in used if kind.columns))
+            for kind, used in zip(recursion.kinds, rows_of, strict=True)),
         tables=tuple(tuple(row[place] for place in rows_of[own]) for row, own in rows),
         sweeps=tuple(replace(sweep, steps=steps) for sweep, steps in sweeps))
 

@@ -42,12 +42,15 @@ JOINS = ("add", "mul")
 
 
 class Kind(NamedTuple):
-    """A class of links: what it is called, and how many elements of positions, of velocities and of the table a link has."""
+    """A class of links: what it is called, how many elements of positions, of velocities and of the table a link has, and what
+    those of the table are: several names of one are joined by " = ".
+    """
 
     name: str
     nq: int
     nv: int
     width: int
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,288 @@
+"""A result as loops over links: the sweeps of a `Recursion` as named equations of one link, to be read.
+
+What the C keeps in its work array and hands on by place has its name here. `F_p` is the parent's F, `F_c` the sum of the
+children's. The names are the C's, of one link; places in a block count from 1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import sympy as sp
+
+from symgen.errors import RequestError
+from symgen.inspection.equations import applied, number, shown_number, unsigned
+from symgen.inspection.names import latex
+from symgen.inspection.printing import aligned, printed
+from symgen.ir import Program
+from symgen.recursion import CARRIED, ENDED, KEPT, TABLE, Recursion
+
+FORMATS = ("text", "latex")
+PARENT, CHILDREN = "p", "c"
+"""What stands behind the name of that which the link before hands on."""
+Named = tuple[tuple[str, Any], ...]
+
+
+class Step(NamedTuple):
+    """What a sweep does at a link of one kind: equations in order, and which of these names are results."""
+
+    kind: str
+    named: Named
+
+
+class Way(NamedTuple):
+    """One sweep. `handed`: what goes from link to link; `start`: of each what stands for it where there is no link before;
+    `joins`: inward, how that of several children becomes one.
+    """
+
+    inward: bool
+    steps: tuple[Step, ...]
+    handed: tuple[str, ...]
+    start: tuple[Any, ...]
+    joins: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Loops:
+    """A result as loops over links. `ends`: what is made at the end, where the result is none of a link, of what link `on` or,
+    where that is -1, the base is handed.
+
+    Of link i `parents[i]` is its parent (-1: the base), `kinds[of[i]]` its kind of joint, and `tables[i]` its constants, called
+    `columns[of[i]]`; names of one that are equal in all links are joined by " = ", and the first stands in equations.
+    """
+
+    label: str
+    ways: tuple[Way, ...]
+    ends: Named
+    on: int
+    kinds: tuple[str, ...]
+    columns: tuple[tuple[str, ...], ...]
+    parents: tuple[int, ...] = field(repr=False)
+    of: tuple[int, ...] = field(repr=False)
+    tables: tuple[tuple[Any, ...], ...] = field(repr=False)
+
+    def written(self, format: str) -> str:
+        """Text, or LaTeX of one formula."""
+        if format not in FORMATS:
+            raise RequestError(f"loops over links are written as {' or '.join(FORMATS)}; their C is what 'symgen generate "
+                               "--form looped' writes")
+        return "\n".join(_text(self)) if format == "text" else aligned([*_latex(self)])
+
+    def __str__(self) -> str:
+        return self.written("text")
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.written('latex')}$"
+
+
+def loops(recursion: Recursion, label: str) -> Loops:
+    """The sweeps of a recursion in names."""
+    return _Naming(recursion).read(label)
+
+
+class _Naming:
+    """Names for what goes by place: of the work array, and of what is handed on."""
+
+    def __init__(self, recursion: Recursion) -> None:
+        self.recursion = recursion
+        ports = {port.name for port in (*recursion.inputs, *recursion.outputs)}
+        self.told = [tuple(f"table_{name}" if name.split(" = ")[0] in ports else name for name in kind.columns)
+                     for kind in recursion.kinds]
+        self.columns = [[name.split(" = ")[0] for name in told] for told in self.told]
+        self.sizes = [{port.name: port.size for sweep in recursion.sweeps for port in (*sweep.steps[c].inputs,
+                       *sweep.steps[c].outputs)} for c, _ in enumerate(recursion.kinds)]
+        self.taken = [{*ports, *own} for own in self.columns]
+        self.kept: list[dict[int, Any]] = [{} for _ in recursion.kinds]
+        self.twice = [0 for _ in recursion.kinds]
+        self.handed: list[tuple[str, ...]] = []
+
+    def read(self, label: str) -> Loops:
+        recursion = self.recursion
+        ways = tuple(self._way(s) for s, _ in enumerate(recursion.sweeps))
+        on = max((end.link for end in recursion.ends), default=-1)
+        return Loops(label, ways, tuple(self._ends()), on, tuple(kind.name for kind in recursion.kinds),
+                     tuple(self.told), recursion.parents, recursion.of, recursion.tables)
+
+    def _way(self, s: int) -> Way:
+        sweep = self.recursion.sweeps[s]
+        self.handed.append(self._handed(s))
+        used = [c for c, _ in enumerate(self.recursion.kinds) if c in self.recursion.of]
+        steps = tuple(Step(self.recursion.kinds[c].name, tuple(self._step(s, c))) for c in used)
+        return Way(sweep.inward, steps, self.handed[s], tuple(shown_number(number(x)) for x in sweep.start), sweep.joins)
+
+    def _handed(self, s: int) -> tuple[str, ...]:
+        """What each element is called: as the first kind of link calls it, where that is a name of its own."""
+        found: list[str] = []
+        step = self.recursion.sweeps[s].steps[0]
+        rows = next((port.rows for port in step.outputs if port.name == CARRIED), ())
+        for e in range(len(self.recursion.sweeps[s].start)):
+            name = step.rows[rows[e]].name if e < len(rows) else ""
+            free = name and not name.startswith("neg_") and name not in found and not any(name in own for own in self.taken)
+            found.append(name if free else self._free(f"h{s + 1}_{e + 1}", found))
+        return tuple(found)
+
+    def _free(self, name: str, others: Sequence[str] = (), own: int | None = None) -> str:
+        """The name, or one like it that nothing has."""
+        taken = {*others, *(n for c, names in enumerate(self.taken) for n in names if own in (None, c))}
+        while name in taken:
+            name += "_"
+        return name
+
+    def _step(self, s: int, c: int) -> Iterator[tuple[str, Any]]:
+        """The equations of a step, in order: what has a name, what is kept, what is handed on, what is a result."""
+        sweep, own = self.recursion.sweeps[s], self.taken[c]
+        step, first = sweep.steps[c], sweep.first[c]
+        rows = {port.name: port.rows for port in step.outputs}
+        if self._unheard(s, c):
+            rows[CARRIED] = ()
+        handed = {r: self.handed[s][e] for e, r in reversed([*enumerate(rows.get(CARRIED, ()))])}
+        kept, own_names = {r: k for k, r in reversed([*enumerate(rows.get(KEPT, ()))])}, set(self.handed[s])
+        values: dict[int, Any] = {}
+        uses = Counter(a for row in step.rows for a in row.args)
+        for r, row in enumerate(step.rows):
+            if row.op in ("input", "const"):
+                values[r] = number(row.value) if row.op == "const" else self._given(s, c, step, *row.value)
+                continue
+            value = applied(row, values)
+            name, sign = (handed[r], 1) if r in handed else unsigned(row.name, set())
+            if not name and r in kept:
+                name = f"k{s + 1}_{kept[r] + 1}"
+            elif not name and uses[r] > 1 and row.op != "neg":
+                self.twice[c] += 1
+                name = f"t{self.twice[c]}"
+            if name:
+                if r not in handed:
+                    name = self._free(name, [*own_names], c)
+                    own_names.add(name)
+                yield name, shown_number(sign*value)
+                value = sign*sp.Symbol(name, real=True)
+            values[r] = value
+        for e, r in enumerate(rows.get(CARRIED, ())):
+            if handed[r] != self.handed[s][e] or step.rows[r].op in ("input", "const"):
+                yield self.handed[s][e], shown_number(values[r])
+        for k, r in enumerate(rows.get(KEPT, ())):
+            self.kept[c][first + k] = values[r]
+        own |= own_names
+        for port in step.outputs:
+            if port.name not in (CARRIED, KEPT):
+                yield from ((self._element(c, port.name, k), shown_number(values[r])) for k, r in enumerate(port.rows))
+
+    def _unheard(self, s: int, c: int) -> bool:
+        """Whether links of a kind all stand on the base, which does not ask what they hand on."""
+        recursion = self.recursion
+        roots = all(parent < 0 for parent, own in zip(recursion.parents, recursion.of, strict=True) if own == c)
+        return recursion.sweeps[s].inward and roots and not any(end.sweep == s for end in recursion.ends)
+
+    def _element(self, c: int, port: str, k: int) -> str:
+        return port if self.sizes[c].get(port, 1) == 1 else f"{port}{k}"
+
+    def _given(self, s: int, c: int, step: Program, port: int, k: int) -> Any:
+        """What an argument of a step is."""
+        name = step.inputs[port].name
+        if name == KEPT:
+            return self.kept[c][k]
+        if name == TABLE:
+            return sp.Symbol(self.columns[c][k], real=True)
+        if name == CARRIED:
+            return self._before(s, k)
+        return sp.Symbol(self._element(c, name, k), real=True)
+
+    def _before(self, s: int, e: int) -> Any:
+        side = CHILDREN if self.recursion.sweeps[s].inward else PARENT
+        return sp.Symbol(f"{self.handed[s][e]}_{side}", real=True)
+
+    def _ends(self) -> Iterator[tuple[str, Any]]:
+        """Results that come to an end, and what is made of what does."""
+        ended: list[Any] = []
+        for end in self.recursion.ends:
+            inward = self.recursion.sweeps[end.sweep].inward
+            values = [self._before(end.sweep, e) if end.link < 0 and inward else
+                      sp.Symbol(self.handed[end.sweep][e], real=True) for e in end.elements]
+            if end.name == ENDED:
+                ended += values
+            else:
+                yield from (((end.name if len(values) == 1 else f"{end.name}{k}"), x) for k, x in enumerate(values))
+        if self.recursion.last is not None:
+            yield from _last(self.recursion.last, ended)
+
+
+def _last(step: Program, ended: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    values: dict[int, Any] = {}
+    taken: set[str] = set()
+    for r, row in enumerate(step.rows):
+        if row.op in ("input", "const"):
+            values[r] = number(row.value) if row.op == "const" else ended[row.value[1]]
+            continue
+        values[r] = applied(row, values)
+        name, sign = unsigned(row.name, set())
+        if name and name not in taken:
+            taken.add(name)
+            yield name, shown_number(sign*values[r])
+            values[r] = sign*sp.Symbol(name, real=True)
+    for port in step.outputs:
+        for k, r in enumerate(port.rows):
+            yield (port.name if port.size == 1 else f"{port.name}{k}"), shown_number(values[r])
+
+
+# -- written ---------------------------------------------------------------------------------------------------------------------
+
+def _text(found: Loops) -> Iterator[str]:
+    for kind, columns in zip(found.kinds, found.columns, strict=True):
+        if columns:
+            yield f"table of a link{f', {kind}' * (len(found.kinds) > 1)}: {', '.join(columns)}"
+    for way in found.ways:
+        yield _head(way)
+        for step in way.steps:
+            indent = "  "
+            if len(way.steps) > 1:
+                yield f"  {step.kind}:" if step.named else f"  {step.kind}: nothing"
+                indent = "    "
+            yield from (f"{indent}{name} = {printed(value, 'text')}" for name, value in step.named)
+        if way.handed:
+            yield f"  handed on: {', '.join(way.handed)}"
+            products = [name for name, join in zip(way.handed, way.joins, strict=False) if join == "mul"]
+            if products:
+                yield f"  of several children the product: {', '.join(products)}"
+    if found.ends:
+        yield f"{_end(found)}:"
+        yield from (f"  {name} = {printed(value, 'text')}" for name, value in found.ends)
+
+
+def _end(found: Loops) -> str:
+    return f"at the end, of link {found.on}" if found.on >= 0 else "at the end, of the base"
+
+
+def _head(way: Way) -> str:
+    return f"{'inward, from the tips' if way.inward else 'outward, from the base'}{_before(way)}:"
+
+
+def _before(way: Way) -> str:
+    """What stands for what the link before hands on where there is none."""
+    if not way.handed:
+        return ""
+    side = CHILDREN if way.inward else PARENT
+    values = [printed(x, "text") for x in way.start]
+    where = "at a tip" if way.inward else "at the base"
+    others = {value for value in values if value != "0"}
+    if not others:
+        return f"; {where} all that ends with _{side} = 0"
+    given = ", ".join(f"{name}_{side} = {value}" for name, value in zip(way.handed, values, strict=True) if value != "0")
+    return f"; {where} {given}" + (f", all else that ends with _{side} = 0" if "0" in values else "")
+
+
+def _latex(found: Loops) -> Iterator[str]:
+    def equations(named: Named) -> Iterator[str]:
+        return (f"{latex(name)} &= {printed(value, 'latex')}" for name, value in named)
+
+    for way in found.ways:
+        yield rf"&\text{{{_head(way).replace('_', chr(92) + '_')}}}"
+        for step in way.steps:
+            if len(way.steps) > 1:
+                yield rf"&\quad\text{{{step.kind}}}"
+            yield from equations(step.named)
+    if found.ends:
+        yield rf"&\text{{{_end(found)}:}}"
+        yield from equations(found.ends)
