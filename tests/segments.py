@@ -48,27 +48,27 @@ def aimed(form: Looped, trig: str) -> Target:
     return Target("arm", Sizes(*(n if name in ("NQ", "NV", "NB") else 1 for name in Sizes._fields)), TextOptions(trig))
 
 
-def built(file: Path, *flags: str) -> Any:
+def built(file: Path, *flags: str, function: str = "forward_dynamics") -> Any:
     """The function, compiled."""
     library = file.with_name(f"function_{abs(hash(flags))}.so")
     command = ["gcc", "-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     done = subprocess.run([*command, *flags, str(file), "-o", str(library), "-lm"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return ctypes.CDLL(str(library)).arm_forward_dynamics
+    return getattr(ctypes.CDLL(str(library)), f"arm_{function}")
 
 
 def call(function: Any, form: Looped, state: dict[str, list[float]]) -> list[float]:
-    """Accelerations; the work array begins at a line of the cache."""
+    """What it gives; the work array begins at a line of the cache."""
     arrays = _arrays(form, state)
     function(*arrays)
-    return list(arrays[3])
+    return list(arrays[-2])
 
 
 def _arrays(form: Looped, state: dict[str, list[float]]) -> list[Any]:
     n, size = len(form), c99.work(form)
     whole = (ctypes.c_double * (size + 8))()
     off = (-ctypes.addressof(whole) % 64)
-    return [*((ctypes.c_double * n)(*state[name]) for name in ("q", "v", "tau")), (ctypes.c_double * n)(),
+    return [*((ctypes.c_double * n)(*state[port.name]) for port in form.inputs), (ctypes.c_double * n)(),
             (ctypes.c_double * size).from_buffer(whole, off)]
 
 

@@ -40,7 +40,8 @@ def run(text, found, arguments):
             for name, formula in kinds[found.kinds[found.of[i]] if len(kinds) > 1 else ""]:
                 own[i][name] = _value(formula, own[i])
         if inward:
-            last |= _before(handed, start, products, [own[j] for j in links if found.parents[j] < 0], side)
+            roots = [own[j] for j in links if found.parents[j] < 0]
+            last |= _before([name for name in handed if name in roots[0]], start, products, roots, side)
     for name, formula in end:
         last[name] = _value(formula, (own[found.on] if found.on >= 0 else {}) | last)
     return own, {name: last[name] for name, _ in end}
@@ -49,7 +50,7 @@ def run(text, found, arguments):
 def _before(handed, start, products, links, side):
     joined = {}
     for name in handed:
-        values = [one[name] for one in links if name in one]
+        values = [one[name] for one in links]
         joined[name + side] = (mpmath.fprod(values) if name in products else mpmath.fsum(values)) if values else _value(
             start.get(name + side, "0"), {})
     return joined
@@ -138,6 +139,15 @@ def test_named_equations_are_formulas_and_latex():
     assert named["omega_3"] == c*along - s*across + v
     assert r"\text{inward, from the tips; at a tip all that ends with \_c = 0:}" in found._repr_latex_()
     assert r"\omega_{3,p}" in found.written("latex")
+
+
+def test_kinds_stand_apart_and_a_trunk_hands_nothing_on():
+    text = read(load("quadruped"), "logdet", form="looped").written("text")
+    trunk = text[text.rindex("  free:"):]
+    assert "= 0\n" not in trunk
+    assert "h2_1 = " not in trunk
+    assert "    h2_1 = " in text
+    assert r"&\quad\text{revolute}" in read(load("scara"), "tau", form="looped").written("latex")
 
 
 def test_a_result_that_is_too_long_for_rows_is_shown_as_loops():

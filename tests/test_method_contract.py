@@ -44,7 +44,7 @@ def faults(name: str, method: Method, made: Iterable[Mechanism]) -> list[str]:
         found.append("its source names no year or no equation")
     if any(function not in FUNCTIONS for function in method.functions):
         found.append("it computes what is no function")
-    if any(f in method.functions for f in FOLLOWS[:4]) and not set(FOLLOWS) <= set(method.functions):
+    if any(f in method.functions for f in FOLLOWS[:4]) and not set(FOLLOWS) <= set(method.functions) and not method.looped:
         found.append("it solves with M and is not completed")
     if "mass_matrix" in method.functions and "mass_matrix_and_bias" not in method.functions:
         found.append("it has M without the bias force beside it")

@@ -57,7 +57,7 @@ def test_a_method_that_stands_for_a_variant_gives_that_variants_programs(name: s
 def test_its_variants_compute_all_that_the_method_does(method: str) -> None:
     for function in ("mass_matrix_solve", "inverse_mass_matrix", "mass_matrix_determinant", "forward_dynamics",
                      "operational_inertia_inverse"):
-        every = {method, *(f"{method}:{variant}" for variant in methods.find(method).variants)}
+        every = {method, *(f"{method}:{name}" for name, variant in methods.find(method).variants.items() if not variant.looped)}
         assert every <= set(methods.providers(function))
 
 

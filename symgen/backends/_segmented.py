@@ -109,6 +109,7 @@ def _swept(one: Segmented, s: int, sweep: Sweep, target: Target, steps: list[dic
     called = ", ".join(given.get(port.name, f"own_{port.name}") for port in (*step.inputs, *step.outputs))
     started = any(isinstance(stage, Across) and stage.gives == s for stage in one.stages)
     return {"way": False, "number": s + 1, "inward": sweep.inward, "size": len(sweep.start), "loads": loaded, "stores": stored,
+            "reads": any(port.name == TABLE for port in step.inputs),
             "start": [] if started else _literals(one, sweep.start), "call": f"{target.symbol(step.function)}({called});"}
 
 

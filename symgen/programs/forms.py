@@ -10,7 +10,7 @@ from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.levelled import Levelled
-from symgen.looping import levelling, recursion, segmenting
+from symgen.looping import levelling, pointwise, recursion, segmenting
 from symgen.mechanism import Mechanism
 from symgen.options import AUTO, LOOPED, UNROLLED, ProgramOptions
 from symgen.programs.deriving import ROW_BUDGET, felt, frames
@@ -18,6 +18,8 @@ from symgen.reals import REALS
 from symgen.recursion import Form, Recursion
 from symgen.segmented import Segmented
 
+CUTTING = {segmenting.METHOD: segmenting, pointwise.METHOD: pointwise}
+"""What cuts one chain into segments, by method: each computes one function."""
 GROUP, MOST = 1024, 8
 """Links of a group of segments, and how many groups there are at most. What a group keeps of so many stays near the processor."""
 SHARE = 256
@@ -31,8 +33,8 @@ def formed(mechanism: Mechanism, function: str, method: str | None, options: Pro
     """The function in the form that `options` ask for; `unrolled` makes the Program. Raises what that does, and OutOfReach where
     a looped form is asked for and there is none.
     """
-    if method == segmenting.METHOD:
-        return segments(mechanism, function, options)
+    if method in CUTTING:
+        return segments(mechanism, function, method, options)
     if options.form == UNROLLED or (options.form == AUTO and len(mechanism.joints) <= SHORT):
         return unrolled()
     try:
@@ -67,20 +69,19 @@ def looped(mechanism: Mechanism, function: str, method: str | None, options: Pro
     return found.in_real(options.real)
 
 
-def segments(mechanism: Mechanism, function: str, options: ProgramOptions) -> Segmented:
-    """Forward dynamics of one chain in segments, which are as many as lanes of a vector, or some times as many: then groups of
-    them are swept at the same time. Raises OutOfReach where the robot is no such chain.
+def segments(mechanism: Mechanism, function: str, name: str, options: ProgramOptions) -> Segmented:
+    """A function of one chain in segments, which are as many as lanes of a vector, or some times as many: then groups of them are
+    swept at the same time. Raises OutOfReach where the robot is no such chain.
     """
-    name = segmenting.METHOD
-    if function != segmenting.FUNCTION:
-        raise ArgumentError(f"method '{name}' does not compute {function}; it computes {segmenting.FUNCTION}")
+    if function != CUTTING[name].FUNCTION:
+        raise ArgumentError(f"method '{name}' does not compute {function}; it computes {CUTTING[name].FUNCTION}")
     if options.form == UNROLLED:
-        raise OutOfReach(f"{function} by {name} is loops over links, and rows are asked for; take riccati, or leave out --form "
-                         "unrolled")
+        raise OutOfReach(f"{function} by {name} is loops over links, and rows are asked for; take {name.split(':')[0]}, or leave "
+                         "out --form unrolled")
     why = _not_looped(mechanism, function, options)
     if why is not None:
         raise OutOfReach(f"{function} of '{mechanism.name}' is not cut into segments {why}")
-    found = _segmented(mechanism, _segments(mechanism, options))
+    found = _segmented(mechanism, name, _segments(mechanism, options))
     if isinstance(found, str):
         raise OutOfReach(found)
     return found.in_real(options.real)
@@ -109,10 +110,11 @@ def _levelled(mechanism: Mechanism, count: int) -> Levelled | str:
 
 
 @lru_cache(maxsize=16)
-def _segmented(mechanism: Mechanism, count: int) -> Segmented | str:
+def _segmented(mechanism: Mechanism, name: str, count: int) -> Segmented | str:
     """The Segmented, or why there is none."""
     try:
-        return segmenting.segmented(mechanism, count)
+        found: Segmented = CUTTING[name].segmented(mechanism, count)
+        return found
     except OutOfReach as error:
         return str(error)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from symgen.description.loading import load
 from symgen.machine.solver import Solver
 from symgen.measuring.bench import STATES, Timing, busy, machine_facts, race
 from symgen.options import LOOPED, ProgramOptions
-from symgen.poses import ZERO3
 from symgen.programs import making
 from symgen.reference.planar_chain import gradient, log_determinant, solution
 from symgen.reference.precision import Array
@@ -22,16 +20,15 @@ from symgen.reproduce._planar import BUILD
 
 TITLE = "Time a link of the planar solve and of Fixman's correction, up to a hundred thousand links"
 LINKS = (100, 1000, 10_000, 100_000)
-SOLVE, VALUE, GRADIENT, FORWARD = ("mass_matrix_solve", "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient",
-                                   "forward_dynamics")
-SERIAL, SEGMENTS = "fixman:planar", "riccati:segments"
+SOLVE, VALUE, GRADIENT = "mass_matrix_solve", "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient"
+SERIAL, SEGMENTS = "fixman:planar", "fixman:segments"
 
 
 def compiled(n: int) -> tuple[Solver, Solver]:
-    """The chain of n links without gravity: what is swept in turn, and forward dynamics in segments, each with its own arrays."""
-    made = replace(load(f"planar_point_mass:{n}"), gravity=ZERO3)
+    """The chain of n links: what is swept in turn, and the solve in segments, each with its own arrays."""
+    made = load(f"planar_point_mass:{n}")
     options = ProgramOptions(form=LOOPED)
-    methods = (dict.fromkeys((SOLVE, VALUE, GRADIENT), SERIAL), {FORWARD: SEGMENTS})
+    methods = (dict.fromkeys((SOLVE, VALUE, GRADIENT), SERIAL), {SOLVE: SEGMENTS})
     several = ({f: making.shaped(made, f, method, options) for f, method in own.items()} for own in methods)
     first, second = (Solver.from_programs(made.name, programs, made.sizes, optimize=BUILD.optimize) for programs in several)
     return first, second
@@ -45,11 +42,10 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     for done, n in enumerate(links):
         tell(f"{n} links", done, len(links))
         q, b = random.uniform(-np.pi, np.pi, (1, n)), random.uniform(-1, 1, (1, n))
-        still = np.zeros((1, n))
         whole, parted = compiled(n)
         x, a, value, force = (np.empty(shape) for shape in ((1, n), (1, n), (1,), (1, n)))
         calls: dict[str, Callable[[], None]] = {
-            "solve": whole.bind(SOLVE, q, b, x), "segments": parted.bind(FORWARD, q, still, b, a),
+            "solve": whole.bind(SOLVE, q, b, x), "segments": parted.bind(SOLVE, q, b, a),
             "value": whole.bind(VALUE, q, value), "gradient": whole.bind(GRADIENT, q, force)}
         timings = race(calls)   # nanoseconds, as if a call were for so many states
         timed += timings.values()
@@ -66,20 +62,18 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         says="The advantage of the O(n) way grows significantly as N does. (Our copy of the paper has Fig. 2's caption, not its "
              "curves.) No figures of Fixman's potential are given.",
         found=f"At {last[0]} links the solve takes {last[1]:.0f} ns a link, {ratio(1)} times what it takes at {first[0]}; in "
-              f"segments (forward dynamics at rest, without gravity: the same x) {last[2]:.0f} ns, {ratio(2)} times. ln det M "
-              f"takes {last[3]:.0f} and its gradient {last[4]:.0f} ns a link, {ratio(3)} and {ratio(4)} times. Of all sizes the "
+              f"segments {last[2]:.1f} ns, {ratio(2)} times. ln det M takes {last[3]:.0f} and its gradient {last[4]:.0f} ns a link, {ratio(3)} and {ratio(4)} times. Of all sizes the "
               f"errors are at most {max(row[5] for row in rows):.0e} (solve), {max(row[6] for row in rows):.0e} (in segments), "
               f"{max(row[7] for row in rows):.0e} (ln det M) and {max(row[8] for row in rows):.0e} (its gradient), of the "
               "largest entry.",
-        differs="What is timed are loops over links by the paper's partition, of which (12) is tridiagonal here, and in segments "
-                "by the Riccati recursion, which has no smaller system for a chain in a plane. The exact answers are continuants "
-                "in 200 bits (`symgen/reference/planar_chain.py`), which share nothing with the C. Of so many links what they "
-                "keep leaves the cache between the sweeps, and segments keep most.",
+        differs="What is timed are loops over links by the paper's partition, of which (12) is tridiagonal here, link after link and "
+                "in segments of the chain, each in a lane of a vector (`fixman:segments`). The exact answers are continuants in 200 "
+                "bits (`symgen/reference/planar_chain.py`), which share nothing with the C.",
         columns=("links", "solve_ns", "segments_ns", "value_ns", "gradient_ns", "solve_error", "segments_error", "value_error",
                  "gradient_error"),
         rows=tuple(rows),
         notes={"links": "n", "solve_ns": "nanoseconds a link of M x = b by loops, compiled C, sines and cosines included",
-               "segments_ns": "of forward dynamics by `riccati:segments`, one thread, v = 0 and no gravity",
+               "segments_ns": "of the same by `fixman:segments`, one thread",
                "value_ns": "of ln det M", "gradient_ns": "of its gradient, Fixman's force",
                "solve_error": "largest error of x, of its largest entry", "segments_error": "likewise, in segments",
                "value_error": "error of ln det M, of its value",

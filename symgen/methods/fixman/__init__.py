@@ -12,7 +12,8 @@ from symgen.mechanism import Mechanism
 from symgen.methods._method import Method, Variant
 from symgen.methods.fixman.held import as_it_suits, in_plane, in_space, mass_matrix_log_determinant_gradient
 from symgen.methods.fixman.quantities import QUANTITIES
-from symgen.methods.fixman.reach import only_points, planar_refusal, refusal, spatial_refusal
+from symgen.methods.fixman.reach import only_points, planar_refusal, refusal, segments_refusal, spatial_refusal
+from symgen.methods.fixman.segments import mass_matrix_solve
 
 
 def stands_for(mechanism: Mechanism) -> str:
@@ -44,6 +45,12 @@ METHOD = Method(
             functions={"mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient},      # LC (8)
             refusal=planar_refusal,
             differs=differs_in_a_plane,
+        ),
+        "segments": Variant(
+            functions={"mass_matrix_solve": mass_matrix_solve},                             # LC (12)-(25)
+            refusal=segments_refusal,
+            differs=differs_in_a_plane,
+            looped=True,
         ),
         "spatial": Variant(
             factor=in_space,                                                                # WC (11)-(19)

@@ -7,7 +7,7 @@ point masses H^φφ and H^LL are tridiagonal and the diagonal of H^φL is empty.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from symgen.derivation import constants as k
@@ -130,16 +130,16 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
             bindings = inner | {V: own[U], COS: cosine, SIN: sine}
             flip = linkage.one if linkage.like(same_way, i) else -linkage.one
             sense = (linkage.one, linkage.one, flip, linkage.one)
-            whole = [[_entry(form[r, c], bindings, home) * sense[r] * sense[c] for c in range(4)] for r in range(4)]
+            whole = [[entry(form[r, c], bindings, home) * sense[r] * sense[c] for c in range(4)] for r in range(4)]
             _gather(found, i, i, [row[2:] for row in whole[2:]])
             _gather(found, i, i - 1, [row[:2] for row in whole[2:]])
             found.coupling[i - 1, i] = [[whole[0][3]]]                                      # H^φL above the diagonal
             found.bend[i] = {}
             for (r, c), share in (((0, 0), half), ((1, 0), linkage.one), ((1, 1), half)):
-                slope = _entry(bend[r, c], bindings, home) * flip * share
+                slope = entry(bend[r, c], bindings, home) * flip * share
                 if not slope.is_zero:
                     found.bend[i][i - 1 + r, i - 1 + c] = [[slope]]
-        _gather(found, i, i, [[_entry(form[r, c], own, home) for c in (0, 1)] for r in (0, 1)])
+        _gather(found, i, i, [[entry(form[r, c], own, home) for c in (0, 1)] for r in (0, 1)])
         inner, before = own, ahead
     return found
 
@@ -153,7 +153,7 @@ def _gather(found: Partition, i: int, j: int, entries: list[list[Scalar]]) -> No
     found.soft[i, j], found.coupling[i, j], found.hard[i, j] = [[soft]], [[coupling]], [[hard]]
 
 
-def _entry(expression: Any, bindings: dict[Any, Scalar], home: Derivation) -> Scalar:
+def entry(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> Scalar:
     """Lowered with its constants multiplied out first."""
     constant, moving = expression.as_independent(COS, SIN, as_Add=False)
     return lower(constant, bindings, home) * lower(moving, bindings, home)

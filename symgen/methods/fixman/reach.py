@@ -101,6 +101,22 @@ def planar_refusal(mechanism: Mechanism) -> str | None:
     return _rotor("fixman:planar", mechanism) if why is None else _sentence("fixman:planar", mechanism, why)
 
 
+def segments_refusal(mechanism: Mechanism) -> str | None:
+    """Why segments of a planar chain do not suit a robot."""
+    why = planar_refusal(mechanism)
+    if why is not None:
+        return why.replace("fixman:planar", "fixman:segments", 1)
+    model = _model(mechanism)
+    with k.precision():
+        if not all_points(model):
+            return (f"fixman:segments takes chains of point masses, and links of '{model.name}' are rigid bodies; take "
+                    "fixman:planar")
+        against = next((link for i, link in enumerate(model.links) if i and not same_way(model, i)), None)
+    return None if against is None else (
+        f"fixman:segments takes chains whose axes all point the same way, and that of joint '{against.joint}' of '{model.name}' "
+        "points against the one before; take fixman:planar")
+
+
 def spatial_refusal(mechanism: Mechanism) -> str | None:
     """Why the spatial form does not suit a robot."""
     why = spatial_fault(mechanism)
