@@ -210,8 +210,8 @@ def test_the_continuants_are_what_is_dense() -> None:
 
 
 def test_long_polymers_keep_their_digits_and_take_what_they_take_a_link() -> None:
-    """A link of a hundred thousand takes at most 1.3 times a link of a thousand, in segments little more than half of the time; and
-    no answer has lost more than a digit.
+    """A link of a hundred thousand takes at most 1.3 times a link of a thousand, in segments little more than half of the time;
+    and no answer has lost more than a digit.
     """
     columns, rows = read((PAGES / "long-polymers.csv").read_text(encoding="utf-8"))
     seen = {name: [float(row[k]) for row in rows] for k, name in enumerate(columns)}

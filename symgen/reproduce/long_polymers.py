@@ -62,13 +62,14 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         says="The advantage of the O(n) way grows significantly as N does. (Our copy of the paper has Fig. 2's caption, not its "
              "curves.) No figures of Fixman's potential are given.",
         found=f"At {last[0]} links the solve takes {last[1]:.0f} ns a link, {ratio(1)} times what it takes at {first[0]}; in "
-              f"segments {last[2]:.1f} ns, {ratio(2)} times. ln det M takes {last[3]:.0f} and its gradient {last[4]:.0f} ns a link, {ratio(3)} and {ratio(4)} times. Of all sizes the "
+              f"segments {last[2]:.1f} ns, {ratio(2)} times. ln det M takes {last[3]:.0f} and its gradient {last[4]:.0f} ns a "
+              f"link, {ratio(3)} and {ratio(4)} times. Of all sizes the "
               f"errors are at most {max(row[5] for row in rows):.0e} (solve), {max(row[6] for row in rows):.0e} (in segments), "
               f"{max(row[7] for row in rows):.0e} (ln det M) and {max(row[8] for row in rows):.0e} (its gradient), of the "
               "largest entry.",
-        differs="What is timed are loops over links by the paper's partition, of which (12) is tridiagonal here, link after link and "
-                "in segments of the chain, each in a lane of a vector (`fixman:segments`). The exact answers are continuants in 200 "
-                "bits (`symgen/reference/planar_chain.py`), which share nothing with the C.",
+        differs="What is timed are loops over links by the paper's partition, of which (12) is tridiagonal here, link after link "
+                "and in segments of the chain, each in a lane of a vector (`fixman:segments`). The exact answers are continuants "
+                "in 200 bits (`symgen/reference/planar_chain.py`), which share nothing with the C.",
         columns=("links", "solve_ns", "segments_ns", "value_ns", "gradient_ns", "solve_error", "segments_error", "value_error",
                  "gradient_error"),
         rows=tuple(rows),
