@@ -73,6 +73,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
                      "methods/riccati/segments"), ("tests/test_segments.py -k 'not generate'", "tests/test_levels.py -k text")),
     "jax": ("tests/test_jax.py",),
     "joints": (f"{FORTY}'", "tests/test_reference.py"),
+    **dict.fromkeys(("reference/articulated", "reference/long", "verification/long"), ("tests/test_forms.py -k 'not folder'",)),
     **dict.fromkeys(("looping/pointwise", "methods/fixman/segments"), ("tests/test_pointwise.py",)),
     "looping": ("tests/test_looping.py",),
     "recursion": ("tests/test_looping.py",),

@@ -26,7 +26,7 @@ from symgen.verification import running_error
 from symgen.verification.adjusted import given
 from symgen.verification.evaluating import flat, over
 from symgen.verification.floating import allowance, differs
-from symgen.verification.long import FORCES, LONG, SOLVES, WHOLES, LongTruth
+from symgen.verification.long import LONG, LongTruth
 from symgen.verification.residuals import RESIDUALS, SOLVED, natural, right, solves
 from symgen.verification.truth import Truth
 
@@ -60,14 +60,8 @@ def _near(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOp
 
 
 def _of_loops(form: Looped, truth: LongTruth, text: TextOptions) -> Iterable[SelfTestCase]:
-    """Of loops over the links of a long robot: nothing where nothing here bounds the errors, or no digit is sure."""
-    if form.function not in FORCES + SOLVES + WHOLES:
-        return
-    exact = truth.all_of(form)
-    if form.function in WHOLES:
-        bounds = truth.bounds_of_wholes(form, text, ROUNDING)
-    else:
-        bounds = [[bound] for bound in truth.bounds(form, text, ROUNDING)]
+    """Of loops over the links of a long robot: nothing where no digit is sure."""
+    exact, bounds = truth.all_of(form), truth.bounds(form, text, ROUNDING)
     for state in range(truth.count):
         results = [flat(exact[port.name][state]) for port in form.outputs]
         judged = [*zip(bounds[state], results, strict=True)]

@@ -2,14 +2,17 @@
 
 The reference of `symgen.verification.truth` takes the mass matrix apart, which a robot of a thousand joints has no time for. Here
 the algebra is judged by inverse dynamics that sum the parts' wrenches (`symgen.reference.long`): what gives forces directly, and
-what gives accelerations by the forces that these ask for. The C is compared with the same loops over numbers of many digits; a
-sum of terms may be off by as many units of round-off as it has operations one after another, each of the size of the terms.
+what gives accelerations by the forces that these ask for; det M and what else comes of it by inertias about the origin of the
+base (`symgen.reference.articulated`). The C is compared with the same loops over numbers of many digits; a sum of terms may be
+off by as many units of round-off as it has operations one after another, each of the size of the terms, and what is no such sum
+by SEEN times as much as the same operations are off by in NumPy's numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +21,8 @@ from symgen.mechanism import Mechanism
 from symgen.options import TextOptions
 from symgen.reals import REALS
 from symgen.recursion import Looped
-from symgen.reference.long import inverse_dynamics
+from symgen.reference.articulated import Articulated
+from symgen.reference.long import caused, inverse_dynamics
 from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Motion
 from symgen.reference.points import points
@@ -35,12 +39,13 @@ DIGITS = 100
 STATES = 2
 """States of a robot that is longer, at most: each takes some seconds for ten thousand links."""
 SEEN = 1000
-"""Times that the error of accelerations may be what it is in NumPy's numbers: three digits."""
+"""Times that the error of what is solved for may be what it is in NumPy's numbers: three digits."""
 FORCES = ("inverse_dynamics", "bias_force", "gravity_force")
 SOLVES = ("forward_dynamics", "mass_matrix_solve")
 WHOLES = ("forward_kinematics", "link_poses", "center_of_mass", "kinetic_energy", "potential_energy", "centroidal_momentum",
           "centroidal_momentum_rate", "integrate", "difference")
-WHY = "nothing here gives it of so long a robot but the loops themselves; symgen verify judges it on a shorter one"
+PIVOTS = ("mass_matrix_determinant", "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient")
+CAUSED = ("link_accelerations", "interbody_forces")
 
 
 class LongTruth:
@@ -82,9 +87,25 @@ class LongTruth:
             self.results[form.function] = in_decimals(DIGITS, form)(self.arguments(form))
         return self.results[form.function]
 
-    def told(self, form: Looped) -> dict[str, Array]:
-        """What the reference gives of one of WHOLES."""
+    @cached_property
+    def articulated(self) -> Articulated:
+        """Of the robot at the states."""
         with self.scalars.working():
+            return Articulated(self.motion, self.states["q"])
+
+    @cached_property
+    def caused(self) -> dict[str, Array]:
+        """What the states' forces cause."""
+        return caused(self.motion, self.articulated, *(self.states[name] for name in ("q", "v", "tau")))
+
+    def told(self, form: Looped) -> dict[str, Array]:
+        """What the reference gives of one of WHOLES, PIVOTS or CAUSED."""
+        if form.function in CAUSED:
+            return {port.name: self.caused[port.name] for port in form.outputs}
+        with self.scalars.working():
+            if form.function in PIVOTS:
+                of = (self.articulated.determinant, self.articulated.log_determinant, self.articulated.gradient)
+                return {form.outputs[0].name: of[PIVOTS.index(form.function)]()}
             return self.motion.evaluate(form.function, self.arguments(form))
 
     @cached_property
@@ -108,23 +129,29 @@ class LongTruth:
         given = a if a is not None else self.floats["a"] if form.function == "inverse_dynamics" else still
         return sizes(self.rough, self.floats["q"], v, given)
 
-    def bounds(self, form: Looped, text: TextOptions, more: int) -> list[float]:
-        """How far any entry of the C's answer may be off, at each state: of forces what round-off takes of their terms; of
-        accelerations SEEN times as far as the same operations are off there in NumPy's numbers. What bounds these grows with the
+    def bounds(self, form: Looped, text: TextOptions, more: int) -> list[list[float]]:
+        """How far any entry of each of the C's results may be off, at each state: what round-off takes of their terms; of what is
+        solved for SEEN times as far as the same operations are off there in NumPy's numbers. What bounds these grows with the
         chain, and soon says nothing, while their errors do not.
         """
         eps = REALS[form.real].eps
         if form.function in FORCES:
-            return [float(row.max()) for row in self.terms(form, None) * (eps * (_allowed(form, text) + more))]
-        exact = self.exact(form).astype(float)
-        found = in_machine_reals(form)(self.arguments(form, self.floats))[form.outputs[0].name].astype(float)
-        return [SEEN * float(np.nan_to_num(np.maximum(np.abs(one - wanted), eps * np.abs(wanted)), nan=np.inf).max())
-                for one, wanted in zip(found, exact, strict=True)]
+            return [[float(row.max())] for row in self.terms(form, None) * (eps * (_allowed(form, text) + more))]
+        if form.function in WHOLES:
+            of = eps * (_allowed(form, text) + more)
+            return [[float(of * self.wholes[port.name][state]) for port in form.outputs] for state in range(self.count)]
+        return [[SEEN * one for one in row] for row in self.rounded(form)]
 
-    def bounds_of_wholes(self, form: Looped, text: TextOptions, more: int) -> list[list[float]]:
-        """Likewise of each result of one of WHOLES, at each state."""
-        eps = REALS[form.real].eps * (_allowed(form, text) + more)
-        return [[float(eps * self.wholes[port.name][state]) for port in form.outputs] for state in range(self.count)]
+    def rounded(self, form: Looped) -> list[list[float]]:
+        """How far the same operations are off in NumPy's numbers, of each result at each state; at least a unit of round-off."""
+        eps, found = REALS[form.real].eps, in_machine_reals(form)(self.arguments(form, self.floats))
+        exact = {name: values.astype(float) for name, values in self.all_of(form).items()}
+
+        def off(name: str, state: int) -> float:
+            one, wanted = found[name][state].astype(float), exact[name][state]
+            return float(np.nan_to_num(np.maximum(np.abs(one - wanted), eps * np.abs(wanted)), nan=np.inf).max())
+
+        return [[off(port.name, state) for port in form.outputs] for state in range(self.count)]
 
     def wanted(self, function: str, answer: Array) -> tuple[Array, Array]:
         """(what is to be, what is): of forces these, of accelerations the forces that they are an answer to."""
@@ -142,17 +169,16 @@ class LongTruth:
 
 def check_long_algebra(form: Looped, truth: LongTruth, label: str) -> Check:
     """The largest error of a component, against the largest of what is to be."""
-    if form.function in WHOLES:
+    if form.function in FORCES + SOLVES:
+        wanted, found = truth.wanted(form.function, truth.exact(form))
+        pairs = [(found, wanted)]
+    else:
         told = truth.told(form)
-        with truth.scalars.working():
-            error = max(_largest(x - told[name]) / max(_largest(told[name]), float(np.finfo(float).tiny))
-                        for name, x in truth.all_of(form).items())
-        return Check("algebra", label, error, TOLERANCE, detail=f"{DIGITS} digits, {truth.count} states")
-    if form.function not in FORCES + SOLVES:
-        return Check("algebra", label, 0.0, TOLERANCE, unjudged=WHY)
-    wanted, found = truth.wanted(form.function, truth.exact(form))
+        pairs = [(x, told[name]) for name, x in truth.all_of(form).items()]
     with truth.scalars.working():
-        error = _largest(found - wanted) / max(_largest(wanted), float(np.finfo(float).tiny))
+        if form.function in CAUSED:   # what is to be is believed where it asks for these forces
+            pairs.append((truth.caused["left"] + truth.states["tau"], truth.states["tau"]))
+        error = max(_largest((found - wanted) / _scale(wanted)) for found, wanted in pairs)
     return Check("algebra", label, error, TOLERANCE, detail=f"{DIGITS} digits, {truth.count} states")
 
 
@@ -161,35 +187,60 @@ def check_long_floating(form: Looped, run: Runner, truth: LongTruth, label: str,
     eps = REALS[form.real].eps
     allowed = _allowed(form, text)
     answers = run(truth.arguments(form, truth.floats))
+    if (why := _out_of_range(form, truth)) is not None:
+        return Check("floating", label, 0.0, allowed, " eps", unjudged=why)
+    for name, values in answers.items():
+        if not np.isfinite(values).all():
+            return Check("floating", label, np.inf, allowed, " eps", f"{name} is not finite")
     if form.function in WHOLES:
         return _floating_wholes(form, answers, truth, label, allowed)
+    if form.function in PIVOTS + CAUSED:
+        return _floating_as_numpy(form, answers, truth, label)
     answer = next(iter(answers.values()))
-    if not np.isfinite(answer).all():
-        return Check("floating", label, np.inf, allowed, " eps", f"{form.outputs[0].name} is not finite")
     with truth.scalars.working():
         if form.function in FORCES:
             found, wanted, terms = truth.scalars.array(answer.astype(float)), truth.exact(form), truth.terms(form, None)
-        elif form.function in SOLVES:
+        else:
             wanted, found = truth.wanted(form.function, truth.scalars.array(answer.astype(float)))
             terms = truth.terms(form, answer.astype(float))
-        else:
-            wanted = truth.exact(form)
-            error = _largest(truth.scalars.array(answer.astype(float)) - wanted) / (_largest(wanted) * eps)
-            return Check("floating", label, error, allowed, " eps", "of the largest", WHY)
         units = np.abs((found - wanted).astype(float)) / (terms * eps)
     return Check("floating", label, float(units.max()), allowed, " eps", f"{truth.count} states")
+
+
+def _out_of_range(form: Looped, truth: LongTruth) -> str | None:
+    """Why a determinant is no number of the type."""
+    real = np.finfo(REALS[form.real].numpy)
+    if form.function != PIVOTS[0] or all(real.tiny < abs(float(x)) < real.max for x in truth.exact(form)):
+        return None
+    return f"det M of so long a robot is no {form.real}; take mass_matrix_log_determinant"
 
 
 def _floating_wholes(form: Looped, answers: Mapping[str, Array], truth: LongTruth, label: str, allowed: float) -> Check:
     """Of results of links, of a frame or of all, against the largest that their terms may be."""
     worst = 0.0
-    for name, answer in answers.items():
-        with truth.scalars.working():
-            error = np.abs((truth.scalars.array(answer.astype(float)) - truth.all_of(form)[name]).astype(float))
-        if not np.isfinite(error).all():
-            return Check("floating", label, np.inf, allowed, " eps", f"{name} is not finite")
-        worst = max(worst, float((error.reshape(truth.count, -1).max(axis=1) / truth.wholes[name]).max()))
+    for name, error in _errors(answers, truth.all_of(form), truth).items():
+        worst = max(worst, float((error / truth.wholes[name]).max()))
     return Check("floating", label, worst / REALS[form.real].eps, allowed, " eps", f"{truth.count} states")
+
+
+def _floating_as_numpy(form: Looped, answers: Mapping[str, Array], truth: LongTruth, label: str) -> Check:
+    """Units of round-off of the largest entry of each result, against SEEN times those of the same operations in NumPy's numbers;
+    of the result that is nearest to that.
+    """
+    errors, eps, worst = _errors(answers, truth.all_of(form), truth), REALS[form.real].eps, (0.0, 1.0)
+    for state, own in enumerate(truth.rounded(form)):
+        for port, rounded in zip(form.outputs, own, strict=True):
+            unit = eps * _largest(truth.all_of(form)[port.name][state])
+            one = float(errors[port.name][state]) / unit, SEEN * rounded / unit
+            worst = max(worst, one, key=lambda pair: pair[0] / pair[1])
+    return Check("floating", label, *worst, " eps", f"{truth.count} states")
+
+
+def _errors(answers: Mapping[str, Array], exact: Mapping[str, Array], truth: LongTruth) -> dict[str, Array]:
+    """Of each result the largest error (count,)."""
+    with truth.scalars.working():
+        return {name: np.abs((truth.scalars.array(answer.astype(float)) - exact[name]).astype(float)).reshape(truth.count, -1)
+                .max(axis=1) for name, answer in answers.items()}
 
 
 def _allowed(form: Looped, text: TextOptions) -> float:
@@ -197,5 +248,15 @@ def _allowed(form: Looped, text: TextOptions) -> float:
     return float(form.depth + 1 + printer().ulps[text.trig])
 
 
+def _scale(values: Array) -> Any:
+    """The largest entry, whatever its exponent, or 1 where all are zero."""
+    found = max(np.abs(values).ravel(), key=_ball)
+    return found if _ball(found) else found + 1
+
+
+def _ball(x: Any) -> Any:
+    return x.ball
+
+
 def _largest(values: Array) -> float:
-    return float(np.abs(values.astype(float)).max())
+    return float(np.abs(np.asarray(values).astype(float)).max())
