@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -68,12 +70,19 @@ def flat(values: Any) -> Array:
     return np.ravel(np.asarray(values, dtype=object))
 
 
+FLOATS = Numbers(float, math.sin, math.cos, math.sqrt, math.log, math.atan2)
+"""Of a single state."""
+
+
 def in_machine_reals(program: Form) -> Runner:
     """The Program in NumPy's float64 or float32: the same operations, in the same order, as its C."""
     real = np.dtype(REALS[program.real].numpy).type
 
     def run(arguments: Mapping[str, Array]) -> Results:
         rounded = {name: np.asarray(values, dtype=real) for name, values in arguments.items()}
+        if real is np.float64 and all(len(values) == 1 for values in rounded.values()):
+            with suppress(ArithmeticError, ValueError):   # Python's floats are as good and quicker, but divide by nothing
+                return _gather(program, rounded, FLOATS)
         with np.errstate(all="ignore"):
             return _gather(program, rounded, Numbers(lambda x: real(float(x)), np.sin, np.cos, np.sqrt, np.log, atan2))
 
@@ -84,6 +93,8 @@ def _gather(program: Form, arguments: Mapping[str, Array], numbers: Numbers) -> 
     """`evaluate` with element arrays of all states at once, reshaped into (count, …) results."""
     count = len(next(iter(arguments.values())))
     elements = {port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs}
+    if numbers is FLOATS:
+        elements = {name: [float(x[0]) for x in values] for name, values in elements.items()}
     found = evaluate_form(program, elements, numbers)
     dtype = next(iter(arguments.values())).dtype
     results = {}
