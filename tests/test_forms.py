@@ -35,7 +35,7 @@ from symgen.reference.points import points
 from symgen.reference.precision import FLOAT, arb
 from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
-from symgen.verification.long import CAUSED, LONG, PIVOTS, LongTruth, check_long_algebra, check_long_floating, sizes
+from symgen.verification.long import CAUSED, FRAMED, LONG, PIVOTS, LongTruth, check_long_algebra, check_long_floating, sizes
 from symgen.verification.verify import verify_programs
 from tests.robots_for_tests import ROBOTS, point_mass_arm, random_mechanism, robot
 from tests.test_folder import selftest
@@ -238,11 +238,11 @@ def test_a_determinant_that_is_no_double_is_said() -> None:
 
 BY = {"inverse_dynamics": "newton_euler", "link_poses": "kinematics", "forward_kinematics": "kinematics",
       "kinetic_energy": "newton_euler", "center_of_mass": "composite_body", "centroidal_momentum_rate": "newton_euler",
-      "potential_energy": "composite_body", "integrate": "kinematics"}
+      "potential_energy": "composite_body", "integrate": "kinematics", "bias_acceleration": "newton_euler"}
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "mass_matrix_solve", "link_poses", "kinetic_energy",
-                                      "potential_energy", "centroidal_momentum_rate", *PIVOTS, *CAUSED])
+                                      "potential_energy", "centroidal_momentum_rate", *PIVOTS, *CAUSED, *FRAMED])
 def test_a_slip_in_one_row_of_a_long_table_is_seen(function: str) -> None:
     n = LONG + 10
     one = made(n, function, BY.get(function, "riccati"))
@@ -256,7 +256,7 @@ def test_a_slip_in_one_row_of_a_long_table_is_seen(function: str) -> None:
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "forward_kinematics", "center_of_mass",
-                                      "integrate", *PIVOTS, *CAUSED])
+                                      "integrate", *PIVOTS, *CAUSED, *FRAMED])
 def test_numbers_that_are_off_are_more_than_round_off(function: str) -> None:
     n = LONG + 10
     one = made(n, function, BY.get(function, "riccati"))

@@ -51,7 +51,7 @@ PAIRS = [(function, method) for function, several in METHODS.items() for method 
 BY = {"link_poses": "kinematics", "forward_kinematics": "kinematics", "integrate": "kinematics", "difference": "kinematics",
       "link_accelerations": "riccati", "interbody_forces": "riccati", "kinetic_energy": "newton_euler",
       "potential_energy": "composite_body", "center_of_mass": "composite_body", "centroidal_momentum": "newton_euler",
-      "centroidal_momentum_rate": "newton_euler"}
+      "centroidal_momentum_rate": "newton_euler", "bias_acceleration": "newton_euler", "operational_inertia_inverse": "riccati"}
 """Functions whose results are those of bodies, of a frame or of all, or that take a time."""
 CUT = ("forward_dynamics", "mass_matrix_solve", "mass_matrix_determinant", "mass_matrix_log_determinant")
 """Functions by methods that cut every joint, of chains alone."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from symgen.mechanism import BASE
-from symgen.reference.arrays import cross, stacked
+from symgen.reference.arrays import cross, stacked, times
 from symgen.reference.articulated import Articulated
 from symgen.reference.drives import with_forces
 from symgen.reference.forces import acceleration, d_alembert
+from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Motion, Placement
 from symgen.reference.precision import Array
 
@@ -63,3 +64,10 @@ def caused(motion: Motion, at_rest: Articulated, q: Array, v: Array, tau: Array)
         if motion.frame is not None:
             found["alpha_tip"] = np.broadcast_to(acceleration(motion.frame_series(placed, q)), shape)
         return found
+
+
+def operational_inertia_inverse(motion: Reference, at_rest: Articulated, q: Array) -> Array:
+    """J M⁻¹ Jᵀ (count, 6, 6) of the frame, as `symgen.functions` has it; `at_rest` is the robot at q (count, NQ)."""
+    with motion.scalars.working():
+        J = np.broadcast_to(motion.jacobian(q), (len(q), 6, motion.mechanism.nv))
+        return np.stack([times(J, at_rest.solve(J[:, row])) for row in range(6)], axis=-1)

@@ -92,7 +92,7 @@ def in_machine_reals(program: Form) -> Runner:
 def _gather(program: Form, arguments: Mapping[str, Array], numbers: Numbers) -> Results:
     """`evaluate` with element arrays of all states at once, reshaped into (count, …) results."""
     count = len(next(iter(arguments.values())))
-    elements = {port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs}
+    elements: dict[str, list[Any]] = {port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs}
     if numbers is FLOATS:
         elements = {name: [float(x[0]) for x in values] for name, values in elements.items()}
     found = evaluate_form(program, elements, numbers)

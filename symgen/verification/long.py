@@ -22,7 +22,7 @@ from symgen.options import TextOptions
 from symgen.reals import REALS
 from symgen.recursion import Looped
 from symgen.reference.articulated import Articulated
-from symgen.reference.long import caused, inverse_dynamics
+from symgen.reference.long import caused, inverse_dynamics, operational_inertia_inverse
 from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Motion
 from symgen.reference.points import points
@@ -46,6 +46,7 @@ WHOLES = ("forward_kinematics", "link_poses", "center_of_mass", "kinetic_energy"
           "centroidal_momentum_rate", "integrate", "difference")
 PIVOTS = ("mass_matrix_determinant", "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient")
 CAUSED = ("link_accelerations", "interbody_forces")
+FRAMED = ("bias_acceleration", "operational_inertia_inverse")
 
 
 class LongTruth:
@@ -99,13 +100,15 @@ class LongTruth:
         return caused(self.motion, self.articulated, *(self.states[name] for name in ("q", "v", "tau")))
 
     def told(self, form: Looped) -> dict[str, Array]:
-        """What the reference gives of one of WHOLES, PIVOTS or CAUSED."""
+        """What the reference gives of one of WHOLES, PIVOTS, CAUSED or FRAMED."""
         if form.function in CAUSED:
             return {port.name: self.caused[port.name] for port in form.outputs}
         with self.scalars.working():
             if form.function in PIVOTS:
                 of = (self.articulated.determinant, self.articulated.log_determinant, self.articulated.gradient)
                 return {form.outputs[0].name: of[PIVOTS.index(form.function)]()}
+            if form.function == FRAMED[1]:
+                return {form.outputs[0].name: operational_inertia_inverse(self.motion, self.articulated, self.states["q"])}
             return self.motion.evaluate(form.function, self.arguments(form))
 
     @cached_property
@@ -194,7 +197,7 @@ def check_long_floating(form: Looped, run: Runner, truth: LongTruth, label: str,
             return Check("floating", label, np.inf, allowed, " eps", f"{name} is not finite")
     if form.function in WHOLES:
         return _floating_wholes(form, answers, truth, label, allowed)
-    if form.function in PIVOTS + CAUSED:
+    if form.function in PIVOTS + CAUSED + FRAMED:
         return _floating_as_numpy(form, answers, truth, label)
     answer = next(iter(answers.values()))
     with truth.scalars.working():

@@ -18,7 +18,8 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import SplitShift, twist_inward, wrench_outward
+from symgen.derivation.spatial import Rotation, SplitShift, Vector, twist_inward, wrench_outward
+from symgen.methods._poses import base_axes
 
 
 def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -27,6 +28,8 @@ def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
     assert frame is not None
     if linkage.jacobian_frame != "aligned":
         return _of_the_twist(linkage, frame)
+    if linkage.in_turn:
+        return _outward(linkage, frame)
     rates, i = linkage.inputs["v"], frame.link
     place, w, u, b, s = linkage.mounted(frame)[1], *[linkage.zeros] * 4
     while i >= 0:
@@ -48,10 +51,27 @@ def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return ([*b, *s],)
 
 
-def _of_the_twist(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
-    """J̇ v where J is stated in the frame's own axes ("local") or at the base's origin ("world")."""
+def _outward(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
+    """J̇ v from the base outward, where each link hands on what it has: the change of the twist at the frame, with w × u, which
+    axes that stand still see."""
+    way = _way(linkage, frame)
+    (w, u), (b, s) = _twist(linkage, way)
+    rotations = base_axes(linkage)
+    linkage.home.step(f"motion of {frame.name} in the axes of the base, RK (2.2)-(2.7)")
+    place = linkage.mounted(frame)[1]
+    s, u = s + b.cross(place), u + w.cross(place)
+    own = rotations[frame.link] if way else Rotation([])
+    return ([*own.outward(b), *own.outward(s + w.cross(u))],)
+
+
+def _way(linkage: Linkage, frame: Frame) -> list[int]:
+    """The links from the base to the frame's."""
+    return [] if frame.link < 0 else [*reversed(linkage.model.ancestors(frame.link)), frame.link]
+
+
+def _twist(linkage: Linkage, way: list[int]) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
+    """(w, u) of the last of these links in its own axes, and how that changes while no rate does."""
     rates, (w, u, b, s) = linkage.inputs["v"], [linkage.zeros] * 4
-    way = [] if frame.link < 0 else [*reversed(linkage.model.ancestors(frame.link)), frame.link]
     for i in way:
         link = linkage.links[i]
         linkage.step(i, "its twist, and how that changes while no rate does, RK (2.2)-(2.7)")
@@ -61,6 +81,13 @@ def _of_the_twist(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
         w, u = w + turn, u + slide
         for name, one in zip("wubs", (w, u, b, s), strict=True):
             linkage.name(name, i, one)
+    return (w, u), (b, s)
+
+
+def _of_the_twist(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
+    """J̇ v where J is stated in the frame's own axes ("local") or at the base's origin ("world")."""
+    way = _way(linkage, frame)
+    _, (b, s) = _twist(linkage, way)
     if linkage.jacobian_frame == "local":
         linkage.home.step(f"in the axes of {frame.name}")
         b, s = twist_inward(*linkage.mounted(frame), b, s)

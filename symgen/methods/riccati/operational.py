@@ -15,6 +15,7 @@ from symgen.derivation.closed_forms import mobility_form
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Mobility, Symmetric, Vector
+from symgen.methods._poses import base_axes
 from symgen.methods.riccati.filter import UPPER, Filter, riccati_sweep
 
 
@@ -57,8 +58,12 @@ def operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
         linkage.name("Omega", i, Omega.A)
         linkage.name("OmegaB", i, Omega.B)
         linkage.name("OmegaC", i, Omega.C)
+    rotations = base_axes(linkage) if linkage.in_turn else []
     linkage.home.step(f"frame {frame.name}, in the axes of the base")
     Omega = Omega.shifted(linkage.mounted(frame)[1])                                      # Bᵀ Ω B
+    if rotations:
+        Omega = Omega.turned(rotations[frame.link])
+        return ([Omega.entry(r, c) for r in range(6) for c in range(6)],)
     for i in reversed(way):
         Omega = Omega.turned(linkage.links[i].rotation)
     if way:
