@@ -135,6 +135,49 @@ def test_the_bits_are_those_of_the_c(scara: Path, standard: str) -> None:
     assert (compared, spans) == ((2 * results, results) if standard == "-std=c++20" else (results, 0))
 
 
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("standard", STANDARDS)
+def test_loops_take_the_callers_work(standard: str, checked: bool, tmp_path: Path) -> None:
+    """The bits of the C, of a chain that no rows are asked for, one state and many."""
+    folder = tmp_path / "scara"
+    symgen.generate("scara", folder, ["forward_dynamics", "mass_matrix_determinant"], form="looped", wrap=["cpp17"], batch=True,
+                    checked=checked)
+    c = [path for path in sorted(folder.glob("*.c")) if not path.name.endswith("_selftest.c")]
+    assert run("gcc", "-std=c99", "-O1", "-c", *c, cwd=tmp_path).returncode == 0
+    assert run("ar", "rcs", "libscara.a", *sorted(tmp_path.glob("*.o")), cwd=tmp_path).returncode == 0
+    size, told, value, ok = (", scara_WORK", ", scara_BATCH_WORK", ".value", ", status") if checked else ("", "", "", "")
+    done = build(f"""
+#include "scara.hpp"
+#include <cstdio>
+#include <cstring>
+using scara::real;
+int main()
+{{
+    const std::array<real, scara::NQ> q{{0.3, -1.1, 0.2, 0.9}};
+    const std::array<real, scara::NV> v{{1.0, -2.0, 0.5, 0.1}}, tau{{3.0, -1.0, 0.2, 5.0}};
+    std::array<real, scara::WORK> work{{}};
+    real a[scara_NV], det, own[scara_WORK], all[scara_BATCH_WORK], many[scara_NV];
+    int status[1] = {{0}};
+    (void)status;
+    scara_forward_dynamics(q.data(), v.data(), tau.data(), a, own{size});
+    scara_mass_matrix_determinant(q.data(), &det, own{size});
+    const auto got = scara::forward_dynamics(q, v, tau, work);
+    const auto whole = scara::mass_matrix_determinant(q, work);
+    bool same = std::memcmp(got{value}.data(), a, sizeof a) == 0 && std::memcmp(&whole{value}, &det, sizeof det) == 0;
+    scara::forward_dynamics(1, q.data(), v.data(), tau.data(), many, all{told}{ok});
+    same = same && std::memcmp(many, a, sizeof a) == 0;
+#ifdef __cpp_lib_span
+    std::array<real, scara::NV> there{{}};
+    (void)scara::forward_dynamics(std::span<const real, 4>(q), std::span<const real, 4>(v), std::span<const real, 4>(tau),
+                                  std::span<real, 4>(there), std::span<real, scara::WORK>(work));
+    same = same && std::memcmp(there.data(), a, sizeof a) == 0;
+#endif
+    std::printf(same ? "same\\n" : "other\\n");
+}}
+""", folder, standard, "-O1")
+    assert done.stdout == "same\n"
+
+
 @pytest.mark.parametrize("standard", STANDARDS)
 def test_nothing_is_called_but_the_c(scara: Path, standard: str) -> None:
     """Built without exceptions and run-time types, an object that uses all of it asks for the C functions alone."""

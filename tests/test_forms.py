@@ -88,9 +88,9 @@ def test_other_forms_are_no_forms() -> None:
         ProgramOptions(form="loop")
 
 
-def test_loops_have_no_wrappers(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="leave out --wrap"):
-        symgen.generate("scara", tmp_path / "c", ["inverse_dynamics"], form="looped", wrap=["cpp17"])
+def test_loops_are_wrapped_in_no_other_language_than_cpp(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="leave out other wrappers"):
+        symgen.generate("scara", tmp_path / "c", ["inverse_dynamics"], form="looped", wrap=["cpp17", "casadi"])
     assert not (tmp_path / "c").exists()
 
 

@@ -19,8 +19,8 @@ def unrolled(programs: Mapping[str, Form]) -> dict[str, Program]:
     """The same, for texts that hold the rows of all links. RequestError where one is a loop over links."""
     found = {function: form for function, form in programs.items() if isinstance(form, Program)}
     if others := sorted(programs.keys() - found.keys()):
-        raise RequestError(f"{others[0]} is a loop over links, which there is in C alone; leave out --wrap, or take the "
-                           "unrolled form")
+        raise RequestError(f"{others[0]} is a loop over links, which there is in C and by --wrap cpp17 alone; leave out other "
+                           "wrappers, or take the unrolled form")
     return found
 
 
@@ -40,13 +40,6 @@ class Batches(Protocol):
     """The files of functions for many states, by name; `floors` are those of `Source`, by function."""
 
     def __call__(self, programs: Mapping[str, Form], target: Target,
-                 floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]: ...
-
-
-class Files(Protocol):
-    """Files that hold several functions, or one each, by name; `floors` are those of `Source`, by function."""
-
-    def __call__(self, programs: Mapping[str, Program], target: Target,
                  floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]: ...
 
 
@@ -109,9 +102,11 @@ class Printer:
 @dataclass(frozen=True)
 class Wrapper:
     """What stands beside the files of a printer, and adds no rows to theirs: a language whose functions call the printer's, or
-    another one in which its statements mean the same. `files` gives the texts by name: headers to be installed beside the
-    printer's, C files, which make a shared library of their own, and `.cu` files, for CUDA's compiler.
+    another one in which its statements mean the same. `files` gives the texts by name, of functions by name, for a target, with
+    the floors of `Batches`: headers to be installed beside the printer's, C files, which make a shared library of their own, and
+    `.cu` files, for CUDA's compiler. Functions that are loops over links are among them where it takes `loops`.
     """
 
     name: str
-    files: Files
+    files: Callable[..., dict[str, str]]
+    loops: bool = False

@@ -12,27 +12,28 @@ from typing import Any
 from symgen import derivatives
 from symgen.backends import _checks, printer, render
 from symgen.backends._backend import Wrapper
-from symgen.backends._c_text import comment
+from symgen.backends._c_text import C, comment
 from symgen.backends._ports import counted, counts_bodies, describe, meaning, several, single_real, symbolic
 from symgen.backends._target import Target
 from symgen.functions import FUNCTIONS, Array
-from symgen.ir import Bound, Port, Program
+from symgen.ir import Bound, Port
+from symgen.recursion import Form, Looped
 
 NAME = "cpp17"
 
 
-def header(programs: Mapping[str, Program], target: Target) -> str:
+def header(programs: Mapping[str, Form], target: Target) -> str:
     """The text of NAME.hpp: one namespace, one function (and one over spans) for every one of `programs`."""
     real = single_real(programs.values())
     returned = _outcome if target.checked else _returned
     functions = [_function(program, target, returned) for program in programs.values()]
     return render(NAME, "header.hpp.j2", **target.context, real=real, functions=functions,
                   bodies=counts_bodies(programs.values()), counted=counted(programs.values()),
-                  **several(programs.values()),
+                  loops=any(isinstance(program, Looped) for program in programs.values()), **several(programs.values()),
                   statuses=_checks.statuses(programs.values(), target))
 
 
-def _function(program: Program, target: Target, returned: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+def _function(program: Form, target: Target, returned: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     names = printer().parameters(program, target)
     arguments, results = describe(program)
     declared = FUNCTIONS.get(program.function)
@@ -49,10 +50,18 @@ def _function(program: Program, target: Target, returned: Callable[..., dict[str
         "arguments": given,
         "results": found,
         "ports": [*given, *found],
-    } | returned(program, found)
+    } | _worked(program, target, {port["name"] for port in (*given, *found)}) | returned(program, found)
 
 
-def _returned(program: Program, results: list[dict[str, str]]) -> dict[str, Any]:
+def _worked(program: Form, target: Target, taken: set[str]) -> dict[str, str]:
+    """The array that the caller of a loop over links provides, how the C is told its size, and what many states call that."""
+    if not isinstance(program, Looped):
+        return {"work": "", "size": "", "count": ""}
+    work = C.local("work", taken)
+    return {"work": work, "size": ", static_cast<int>(WORK)" if target.checked else "", "count": C.local("size", taken | {work})}
+
+
+def _returned(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
     """How the answer is held and given back: a number, one array, or a struct of arrays."""
     first, status = results[0], {"status": ""}
     if len(results) > 1:
@@ -66,7 +75,7 @@ def _returned(program: Program, results: list[dict[str, str]]) -> dict[str, Any]
     return held | {"returned": kind, "answer": name}
 
 
-def _outcome(program: Program, results: list[dict[str, str]]) -> dict[str, Any]:
+def _outcome(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
     """The same for a checked function: a status beside the answer, which is zero where the status is not OK."""
     plain = _returned(program, results)
     kind = f"outcome<{plain['returned']}>"
@@ -84,10 +93,10 @@ def _size(array: Array, port: Port, target: Target) -> str:
     return str(port.size) if shape is None else " * ".join(map(str, shape))
 
 
-def files(programs: Mapping[str, Program], target: Target,
+def files(programs: Mapping[str, Form], target: Target,
           floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]:
     """NAME.hpp."""
     return {f"{target.name}.hpp": header(programs, target)}
 
 
-BACKEND = Wrapper(name=NAME, files=files)
+BACKEND = Wrapper(name=NAME, files=files, loops=True)

@@ -112,7 +112,8 @@ def texts(
     driver = backend.assembling(programs, target)   # among the backend's texts
     headers += [file for file in (*adjustable, *driver) if file.endswith(".h")]
     for wrap in text.wrap:
-        around = wrapper(wrap).files(unrolled(programs), target, floors)
+        beside = wrapper(wrap)
+        around = beside.files(programs if beside.loops else unrolled(programs), target, floors)
         headers += [file for file in around if not file.endswith((".c", ".cu"))]
         kernels += [file for file in around if file.endswith(".cu")]
         shared += [{"name": f"{target.name}_{wrap}", "file": file} for file in around if file.endswith(".c")]
