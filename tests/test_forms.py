@@ -39,6 +39,7 @@ from symgen.verification.long import CAUSED, FRAMED, LONG, PIVOTS, LongTruth, ch
 from symgen.verification.verify import verify_programs
 from tests.robots_for_tests import ROBOTS, point_mass_arm, random_mechanism, robot
 from tests.test_folder import selftest
+from tests.test_looping import robot as linked
 
 TEXT = TextOptions("libm")
 
@@ -199,10 +200,10 @@ def test_loops_of_a_long_robot_that_moves_freely_are_verified() -> None:
     assert not report.unjudged
 
 
-@pytest.mark.parametrize("name", [name for name in ROBOTS if not robot(name).loops and not robot(name).coupled])
+@pytest.mark.parametrize("name", [*(name for name in ROBOTS if not robot(name).loops and not robot(name).coupled), "driven"])
 def test_inertias_through_joints_that_give_way_are_what_the_mass_matrix_says(name: str) -> None:
-    """det M, ln det M, its gradient, M⁻¹ b, and what forces cause, of every kind of joint."""
-    mechanism, scalars, balls = robot(name), points(60), arb(60)
+    """det M, ln det M, its gradient, M⁻¹ b, and what forces cause, of every kind of joint; with rotors as well."""
+    mechanism, scalars, balls = linked(name) if name == "driven" else robot(name), points(60), arb(60)
     drawn, frame = draw_states(mechanism, 2), tip(mechanism)
     near = Reference(mechanism, balls, frame=frame)
     with balls.working():

@@ -16,7 +16,7 @@ from symgen.ir import Numbers, evaluate
 from tests.robots_for_tests import draw
 
 MP = Numbers(lambda x: mpmath.mpf(x.numerator) / x.denominator, mpmath.sin, mpmath.cos, mpmath.sqrt, mpmath.log, mpmath.atan2)
-RESULTS = {"ur5": ("tau", "a", "det", "grad", "alpha", "R", "h"), "scara": ("x", "grad"), "quadruped": ("tau", "logdet", "F"),
+RESULTS = {"ur5": ("tau", "a", "det", "grad", "alpha", "R", "h", "q_next"), "scara": ("x", "grad"), "quadruped": ("tau", "logdet", "F"),
            "planar_point_mass:9": ("a", "x", "logdet")}
 NONE = {("scara", "grad")}
 _HEAD = re.compile(r"(inward|outward), from the (?:tips|base)(?:; at (?:a tip|the base) (.*))?:")
@@ -95,8 +95,8 @@ def of_links(robot, program, state):
         own = {}
         for port in program.inputs:
             at, size = (q, joint.type.nq) if port.name == "q" else (v, joint.type.nv)
-            values = state[port.name][at:at + size]
-            own |= {port.name: values[0]} if size == 1 else {f"{port.name}{k}": x for k, x in enumerate(values)}
+            values = state[port.name][at:at + size] if port.shape else state[port.name]   # one number for all
+            own |= {port.name: values[0]} if len(values) == 1 else {f"{port.name}{k}": x for k, x in enumerate(values)}
         found.append(own)
         q, v = q + joint.type.nq, v + joint.type.nv
     return found

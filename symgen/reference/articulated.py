@@ -37,7 +37,7 @@ class Articulated:
         self.motion, self.count = motion, len(q)
         self.parents = [joint.parent for joint in motion.mechanism.joints]
         placed = motion.placements(q)
-        rotors = {one.of: motion.scalars.constant(one.drive.armature * one.rate**2) for one in driven(motion.mechanism)}
+        rotors = {one.of: motion.scalars.constant(one.drive.armature) for one in driven(motion.mechanism)}
         inertias = self._inertias(placed)
         self.ways: list[list[_Way]] = []
         self.handed: list[Array] = []
