@@ -16,8 +16,8 @@ from symgen.ir import Numbers, evaluate
 from tests.robots_for_tests import draw
 
 MP = Numbers(lambda x: mpmath.mpf(x.numerator) / x.denominator, mpmath.sin, mpmath.cos, mpmath.sqrt, mpmath.log, mpmath.atan2)
-RESULTS = {"ur5": ("tau", "a", "det", "grad", "alpha", "R", "h", "q_next"), "scara": ("x", "grad"), "quadruped": ("tau", "logdet", "F"),
-           "planar_point_mass:9": ("a", "x", "logdet")}
+RESULTS = {"ur5": ("tau", "a", "det", "grad", "alpha", "R", "h", "q_next"), "scara": ("x", "grad"),
+           "quadruped": ("tau", "logdet", "F"), "planar_point_mass:9": ("a", "x", "logdet")}
 NONE = {("scara", "grad")}
 _HEAD = re.compile(r"(inward|outward), from the (?:tips|base)(?:; at (?:a tip|the base) (.*))?:")
 
