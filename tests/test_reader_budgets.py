@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
+import symgen
 from symgen.description import assembly, tree
 from symgen.description.assembly import assemble
 from symgen.description.canonical import to_toml
@@ -26,6 +27,8 @@ from symgen.description.snapping import Snapper
 from symgen.description.tip import choose
 from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.errors import SymgenError
+from symgen.inspection import parameters
+from symgen.measuring.compare import compare
 from symgen.mechanism import Mechanism, Mimic
 from symgen.options import ProgramOptions
 from symgen.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, compose, joined
@@ -167,10 +170,17 @@ def test_steps_of_poses_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_moving_joints_are_counted_where_their_rows_would_be_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = load(chain(4))
     monkeypatch.setattr(sys.modules["symgen.derivation.model.reframe"], "MOST_JOINTS", 4)
-    says = "r: 5 joints move, and symgen writes rows for at most 4; take --form looped"
-    with pytest.raises(SymgenError, match=says):
-        program(mechanism, "inverse_dynamics")
+    says = "r: 5 joints move, and symgen writes rows for at most 4; generate, verify, cost and inspect take --form looped"
+    for call in (lambda: program(mechanism, "inverse_dynamics"), lambda: compare(mechanism, ["inverse_dynamics"])):
+        with pytest.raises(SymgenError, match=says):
+            call()
     assert isinstance(shaped(mechanism, "inverse_dynamics", None, ProgramOptions(form="looped")), Recursion)
+
+
+def test_what_is_derived_to_be_read_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameters, "MOST_ROWS", 5)
+    with pytest.raises(SymgenError, match=r"mass_matrix of .* by .* has more than 5 rows before passes make them fewer"):
+        symgen.inspect(load(chain(9)), "M[0,1]", form="multiangle")
 
 
 def test_what_is_not_applied_is_counted() -> None:

@@ -19,7 +19,7 @@ from symgen.derivation.constants import Constant
 from symgen.derivation.coupling import APART, Coupling
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Inertia, Link, Model
-from symgen.derivation.scalars import Derivation, Scalar
+from symgen.derivation.scalars import Derivation, Scalar, TooManyRows
 from symgen.derivation.spatial import RigidInertia, Symmetric, Vector
 from symgen.errors import RequestError, UnknownName
 from symgen.functions import FUNCTIONS, Array, Function, Q, Sizes
@@ -30,7 +30,7 @@ from symgen.options import Links, ProgramOptions, Rows
 from symgen.programs import task
 from symgen.programs.base import base_parameters
 from symgen.programs.choosing import methods_for
-from symgen.programs.deriving import frames, models
+from symgen.programs.deriving import ROW_BUDGET, frames, models
 from symgen.programs.making import refusal
 
 KINDS = {"m": "mass", "c": "mass centre", "I": "moments of inertia about the mass centre", "l": "lengths"}
@@ -141,6 +141,10 @@ def parameters(model: Model, keep: Iterable[str]) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
+MOST_ROWS = 4 * ROW_BUDGET
+"""Of what is derived to be read."""
+
+
 def linkage(mechanism: Mechanism, arguments: Mapping[str, int], keep: str | Iterable[str] = "none",
             frame: str | None = None) -> tuple[SymbolicLinkage, tuple[Parameter, ...]]:
     """The robot laid out for any callable(Linkage), with the kinds in `keep` as inputs, and what those inputs are.
@@ -151,7 +155,7 @@ def linkage(mechanism: Mechanism, arguments: Mapping[str, int], keep: str | Iter
     model, _ = models(mechanism)
     found = parameters(model, keep)
     with k.precision():
-        home = Derivation({**arguments, **({PORT: len(found)} if found else {})})
+        home = Derivation({**arguments, **({PORT: len(found)} if found else {})}, MOST_ROWS)
         named = model.frame(mechanism, frame) if frame else None
         return SymbolicLinkage(model, home, found, named, Coupling.of(mechanism)), found
 
@@ -169,14 +173,18 @@ def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "no
         raise RequestError(why)
     shapes = {a.name: a.sizes(mechanism.sizes) for a in (*what.arguments, *(() if Q in what.arguments else (Q,)))}
     names = frames(mechanism, what, options)
-    laid, found = linkage(mechanism, {name: prod(shape) for name, shape in shapes.items()}, keep,
-                          names[0] if names else None)
-    laid.task_rows, laid.base = options.rows, base_parameters(mechanism) if what.counts("NR") else None
-    sizes = mechanism.sizes._replace(NF=len(names), NR=0 if laid.base is None else len(laid.base), NK=len(options.rows))
-    with k.precision():
-        results = methods.of_each(build, laid, [laid.model.frame(mechanism, name) for name in names])
-        results_named = _named(what, sizes, results)
-        program = laid.home.freeze(function, method, results_named, {**shapes, PORT: (len(found),)})
+    try:
+        laid, found = linkage(mechanism, {name: prod(shape) for name, shape in shapes.items()}, keep,
+                              names[0] if names else None)
+        laid.task_rows, laid.base = options.rows, base_parameters(mechanism) if what.counts("NR") else None
+        sizes = mechanism.sizes._replace(NF=len(names), NR=0 if laid.base is None else len(laid.base), NK=len(options.rows))
+        with k.precision():
+            results = methods.of_each(build, laid, [laid.model.frame(mechanism, name) for name in names])
+            results_named = _named(what, sizes, results)
+            program = laid.home.freeze(function, method, results_named, {**shapes, PORT: (len(found),)})
+    except TooManyRows:
+        raise RequestError(f"{function} of '{mechanism.name}' by {method} has more than {MOST_ROWS} rows before passes make "
+                           "them fewer; lock joints that do not matter with --lock") from None
     return program, found
 
 

@@ -213,6 +213,7 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
     Raises RequestError for unknown names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
+    making.in_rows(mechanism)
     wanted, refused = asked(mechanism, functions, task_rows, contact)
     options = ProgramOptions(task_rows=task_rows, contact=contact, baumgarte=baumgarte)
     build = Build(optimize=2)

@@ -109,6 +109,11 @@ def _asked_for(function: str) -> None:
         raise RequestError(f"{function} is what derivatives are made of, and no function; name the one that is to be called")
 
 
+def in_rows(mechanism: Mechanism) -> None:
+    """MechanismError where a robot has more joints than rows are written for."""
+    refuse_many_joints(mechanism)
+
+
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
     """`program` of a mechanism, with all that changes it in one piece."""
     refuse_many_joints(mechanism)

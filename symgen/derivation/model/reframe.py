@@ -32,7 +32,8 @@ def refuse_many_joints(mechanism: Mechanism) -> None:
     """MechanismError for more than `MOST_JOINTS`."""
     if len(mechanism.joints) > MOST_JOINTS:
         raise MechanismError(f"{mechanism.name}: {len(mechanism.joints)} joints move, and symgen writes rows for at most "
-                             f"{MOST_JOINTS}; take --form looped, or lock joints that do not matter with --lock")
+                             f"{MOST_JOINTS}; generate, verify, cost and inspect take --form looped, or lock joints that do not "
+                             "matter with --lock")
 
 
 class Line(NamedTuple):
