@@ -255,6 +255,21 @@ def test_what_the_head_says_of_memory() -> None:
         assert said in c99.source(TOYS[toy](), target(TOYS[toy]()))
 
 
+def test_the_head_names_the_numbers_of_a_row() -> None:
+    """As many as there are, of each kind of link; m is where masses stand."""
+    one = recursing.recursion(symgen.load("scara"), "forward_dynamics", "riccati")
+    head = " ".join(c99.source(one, target(one)).split("*/")[0].replace("\n *", " ").split())
+    for kind in one.kinds:
+        names = re.search(rf"A row of the table of links that are {kind.name}: ([^.]*)\.", head)
+        assert names is not None
+        assert names[1].split(", ") == list(kind.columns)
+        assert len(kind.columns) == kind.width == len(set(kind.columns))
+    mass = one.kinds[0].columns.index("m")
+    assert [float(row[mass]) for row, own in zip(one.tables, one.of, strict=True) if own == 0] == [
+        float(sum(part.mass for part in body.parts)) for body, own in zip(symgen.load("scara").bodies, one.of, strict=True)
+        if own == 0]
+
+
 def test_results_may_lie_over_arguments_where_no_sweep_reads_behind() -> None:
     """An end is stored behind its own sweep, the rest link by link."""
     alone = {name: replace(TOYS[name](), ends=(), outputs=(Port("tau", (6 if name == "chain" else 10,)),))

@@ -46,6 +46,8 @@ from symgen.recursion import (
 
 SIZE, STATUS, NONE = "size", "status", "none"
 """What the C calls how many numbers the caller's array has, what is returned, and what is zero where all arguments are finite."""
+FRAMES = ("A link's frame is its parent's, shifted by x, y, z and turned about z by gamma, x by alpha, z by beta (or offset) and "
+          "q; m, hx, Sxx ... are its mass and its first and second moments about the origin.")
 SMALL = 2**15
 """What a table of short numbers does not hold in C."""
 
@@ -166,7 +168,7 @@ class Text:
         handed = not recursion.serial and widest(recursion) > 0
         return render("c99", "looped.c.j2", **self.target.context, **self.said | {
             "real": recursion.real, "count": self.count, "turns": _definition.turns(recursion, self.target), "angles": lanes,
-            "told": self._told(), "ended": self._ended(),
+            "told": self._told(), "numbers": self._numbers_told(), "ended": self._ended(),
             "arrays": self.arrays.values(), "bytes": sum(a.bytes for a in self.arrays.values()),
             "doubles": work(recursion, self.target.checked), "functions": functions, "sweeps": sweeps,
             "unread": [*unread, *([] if uses or handed else [self.work])], "link": self.link, "place": self.place,
@@ -198,6 +200,14 @@ class Text:
         if self.last:
             found.append(f"{self.target.symbol(self.last.function)}, once: {operations_text(self.last)}")
         return found
+
+    def _numbers_told(self) -> list[str]:
+        """Lines of the head that say what the numbers of a link's row of the table are."""
+        kinds = [kind for kind in self.recursion.kinds if kind.columns]
+        several = len(self.recursion.kinds) > 1
+        rows = [f"A row of the table{f' of links that are {kind.name}' * several}: {', '.join(kind.columns)}." for kind in kinds]
+        return [line for row in [*rows, *[FRAMES] * bool(rows)]
+                for line in textwrap.wrap(C.comment(row), WIDTH - 3, break_long_words=False)]
 
     def _element(self, port: str, index: str) -> str:
         """An element of an argument or a result, or where that is held."""
