@@ -13,11 +13,12 @@ from symgen.description.loading import load
 from symgen.errors import RequestError
 from symgen.inspection.reading import read, render
 from symgen.ir import Numbers, evaluate
-from tests.robots_for_tests import draw
+from tests.robots_for_tests import draw, random_mechanism
 
 MP = Numbers(lambda x: mpmath.mpf(x.numerator) / x.denominator, mpmath.sin, mpmath.cos, mpmath.sqrt, mpmath.log, mpmath.atan2)
 RESULTS = {"ur5": ("tau", "a", "det", "grad", "alpha", "R", "h", "q_next"), "scara": ("x", "grad"),
-           "quadruped": ("tau", "logdet", "F"), "planar_point_mass:9": ("a", "x", "logdet")}
+           "quadruped": ("tau", "logdet", "F"), "planar_point_mass:9": ("a", "x", "logdet"), "kinds": ("tau", "delta")}
+KINDS = ("revolute", "prismatic", "helical", "cylindrical", "spherical")
 NONE = {("scara", "grad")}
 _HEAD = re.compile(r"(inward|outward), from the (?:tips|base)(?:; at (?:a tip|the base) (.*))?:")
 
@@ -41,7 +42,7 @@ def run(text, found, arguments):
                 own[i][name] = _value(formula, own[i])
         if inward:
             roots = [own[j] for j in links if found.parents[j] < 0]
-            last |= _before([name for name in handed if name in roots[0]], start, products, roots, side)
+            last |= _before([name for name in handed if all(name in root for root in roots)], start, products, roots, side)
     for name, formula in end:
         last[name] = _value(formula, (own[found.on] if found.on >= 0 else {}) | last)
     return own, {name: last[name] for name, _ in end}
@@ -94,7 +95,7 @@ def of_links(robot, program, state):
     for joint in robot.joints:
         own = {}
         for port in program.inputs:
-            at, size = (q, joint.type.nq) if port.name == "q" else (v, joint.type.nv)
+            at, size = (q, joint.type.nq) if port.name in ("q", "q_next") else (v, joint.type.nv)
             values = state[port.name][at:at + size] if port.shape else state[port.name]   # one number for all
             own |= {port.name: values[0]} if len(values) == 1 else {f"{port.name}{k}": x for k, x in enumerate(values)}
         found.append(own)
@@ -110,7 +111,7 @@ def of_result(port, links):
 
 @pytest.mark.parametrize("robot", RESULTS)
 def test_what_is_printed_computes_what_rows_do(robot):
-    mechanism = load(robot)
+    mechanism = random_mechanism(6, 1, "tree", joints=KINDS) if robot == "kinds" else load(robot)
     states = draw(mechanism, 1)
     for what in RESULTS[robot]:
         if (robot, what) in NONE:
