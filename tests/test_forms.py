@@ -42,6 +42,7 @@ from tests.test_folder import selftest
 from tests.test_looping import robot as linked
 
 TEXT = TextOptions("libm")
+SEVERAL = ("cylindrical", "planar", "spherical", "helical", "prismatic")
 
 
 @cache
@@ -200,10 +201,13 @@ def test_loops_of_a_long_robot_that_moves_freely_are_verified() -> None:
     assert not report.unjudged
 
 
-@pytest.mark.parametrize("name", [*(name for name in ROBOTS if not robot(name).loops and not robot(name).coupled), "driven"])
+@pytest.mark.parametrize("name", [*(name for name in ROBOTS if not robot(name).loops and not robot(name).coupled), "driven",
+                                  "several"])
 def test_inertias_through_joints_that_give_way_are_what_the_mass_matrix_says(name: str) -> None:
     """det M, ln det M, its gradient, M⁻¹ b, and what forces cause, of every kind of joint; with rotors as well."""
-    mechanism, scalars, balls = linked(name) if name == "driven" else robot(name), points(60), arb(60)
+    scalars, balls = points(60), arb(60)
+    made = {"driven": lambda: linked(name), "several": lambda: random_mechanism(7, 1, "tree", joints=SEVERAL)}
+    mechanism = made.get(name, lambda: robot(name))()
     drawn, frame = draw_states(mechanism, 2), tip(mechanism)
     near = Reference(mechanism, balls, frame=frame)
     with balls.working():

@@ -13,7 +13,7 @@ from symgen.description.loading import load
 from symgen.errors import RequestError
 from symgen.inspection.reading import read, render
 from symgen.ir import Numbers, evaluate
-from tests.robots_for_tests import draw, random_mechanism
+from tests.robots_for_tests import draw, point_mass_arm, random_mechanism
 
 MP = Numbers(lambda x: mpmath.mpf(x.numerator) / x.denominator, mpmath.sin, mpmath.cos, mpmath.sqrt, mpmath.log, mpmath.atan2)
 RESULTS = {"ur5": ("tau", "a", "det", "grad", "alpha", "R", "h", "q_next"), "scara": ("x", "grad"),
@@ -140,6 +140,13 @@ def test_named_equations_are_formulas_and_latex():
     assert named["omega_3"] == c*along - s*across + v
     assert r"\text{inward, from the tips; at a tip all that ends with \_c = 0:}" in found._repr_latex_()
     assert r"\omega_{3,p}" in found.written("latex")
+
+
+def test_of_what_does_not_exist_no_loops_are_shown():
+    """A chain whose last link weighs nothing has no accelerations, in rows or not."""
+    for form in (None, "looped"):
+        with pytest.raises(RequestError, match="divides by"):
+            read(point_mass_arm(1, 1, 0), "a", form=form)
 
 
 def test_kinds_stand_apart_and_a_trunk_hands_nothing_on():

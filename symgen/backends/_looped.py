@@ -31,6 +31,7 @@ from symgen.recursion import (
     ANGLE,
     CARRIED,
     ENDED,
+    FRAMES,
     GUARD,
     KEPT,
     LAST,
@@ -46,8 +47,6 @@ from symgen.recursion import (
 
 SIZE, STATUS, NONE = "size", "status", "none"
 """What the C calls how many numbers the caller's array has, what is returned, and what is zero where all arguments are finite."""
-FRAMES = ("A link's frame is its parent's, shifted by x, y, z and turned about z by gamma, x by alpha, z by beta (or offset) and "
-          "q; m, hx, Sxx ... are its mass and its first and second moments about the origin.")
 SMALL = 2**15
 """What a table of short numbers does not hold in C."""
 
@@ -206,7 +205,7 @@ class Text:
         kinds = [kind for kind in self.recursion.kinds if kind.columns]
         several = len(self.recursion.kinds) > 1
         rows = [f"A row of the table{f' of links that are {kind.name}' * several}: {', '.join(kind.columns)}." for kind in kinds]
-        return [line for row in [*rows, *[FRAMES] * bool(rows)]
+        return [line for row in [*rows, *[f"{FRAMES[0].upper()}{FRAMES[1:]}."] * bool(rows)]
                 for line in textwrap.wrap(C.comment(row), WIDTH - 3, break_long_words=False)]
 
     def _element(self, port: str, index: str) -> str:

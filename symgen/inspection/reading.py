@@ -19,8 +19,8 @@ from symgen.inspection.sweeps import Loops, loops
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
 from symgen.options import LOOPED, Links, ProgramOptions, Rows
-from symgen.programs.forms import looped
-from symgen.recursion import Recursion
+from symgen.programs.making import shaped
+from symgen.recursion import FRAMES, Recursion
 
 FORMS = ("closed", "recursive", "multiangle", "looped")
 UNASKED = ("M", "c", "g")
@@ -105,13 +105,12 @@ def _looped(mechanism: Mechanism, choice: Choice, at: Values | None, frame: Link
         if given:
             raise RequestError(f"loops over links are the same at every pose and for all links, so --{option} does not apply; "
                                "take --form recursive")
-    form = looped(mechanism, found.function, method, ProgramOptions(frame=frame, form=LOOPED))
+    form = shaped(mechanism, found.function, method, ProgramOptions(frame=frame, form=LOOPED))
     if not isinstance(form, Recursion):
         raise RequestError(f"{form.method} goes along no links one by one; take --method {form.method.split(':')[0]}")
     notes = (f"{form.function} by {form.method}, for each of the {len(form)} links; F_p is its parent's F, F_c the sum of its "
              "children's; names are the C's of one link, places in a block count from 1",
-             "a link's frame is its parent's, shifted by x, y, z and turned about z by gamma, x by alpha, z by beta (or offset) "
-             "and q; m, hx, Sxx … are its mass and the first and second moments about the origin")
+             FRAMES)
     return Reading(loops(form, found.array.name), notes)
 
 

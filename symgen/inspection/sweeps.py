@@ -7,7 +7,7 @@ children's. The names are the C's, of one link; places in a block count from 1.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from symgen.errors import RequestError
 from symgen.inspection.equations import applied, number, shown_number, unsigned
 from symgen.inspection.names import latex
 from symgen.inspection.printing import aligned, printed
-from symgen.ir import Program
+from symgen.ir import Program, Row
 from symgen.recursion import CARRIED, ENDED, KEPT, TABLE, Recursion
 
 FORMATS = ("text", "latex")
@@ -27,7 +27,7 @@ Named = tuple[tuple[str, Any], ...]
 
 
 class Step(NamedTuple):
-    """What a sweep does at a link of one kind: equations in order, and which of these names are results."""
+    """What a sweep does at a link of one kind: equations in order, results last."""
 
     kind: str
     named: Named
@@ -140,26 +140,24 @@ class _Naming:
             rows[CARRIED] = ()
         handed = {r: self.handed[s][e] for e, r in reversed([*enumerate(rows.get(CARRIED, ()))])}
         kept, own_names = {r: k for k, r in reversed([*enumerate(rows.get(KEPT, ()))])}, set(self.handed[s])
-        values: dict[int, Any] = {}
-        uses = Counter(a for row in step.rows for a in row.args)
-        for r, row in enumerate(step.rows):
-            if row.op in ("input", "const"):
-                values[r] = number(row.value) if row.op == "const" else self._given(s, c, step, *row.value)
-                continue
-            value = applied(row, values)
-            name, sign = (handed[r], 1) if r in handed else unsigned(row.name, set())
+        uses = _uses(step)
+
+        def called(r: int, row: Row) -> tuple[str, int]:
+            if r in handed:
+                return handed[r], 1
+            name, sign = unsigned(row.name, set())
             if not name and r in kept:
                 name = f"k{s + 1}_{kept[r] + 1}"
-            elif not name and uses[r] > 1 and row.op != "neg":
+            elif not name and uses[r] > 1:
                 self.twice[c] += 1
                 name = f"t{self.twice[c]}"
             if name:
-                if r not in handed:
-                    name = self._free(name, [*own_names], c)
-                    own_names.add(name)
-                yield name, shown_number(sign*value)
-                value = sign*sp.Symbol(name, real=True)
-            values[r] = value
+                name = self._free(name, [*own_names], c)
+                own_names.add(name)
+            return name, sign
+
+        named, values = _equations(step, lambda port, k: self._given(s, c, step, port, k), called)
+        yield from named
         for e, r in enumerate(rows.get(CARRIED, ())):
             if handed[r] != self.handed[s][e] or step.rows[r].op in ("input", "const"):
                 yield self.handed[s][e], shown_number(values[r])
@@ -210,21 +208,42 @@ class _Naming:
 
 
 def _last(step: Program, ended: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    values: dict[int, Any] = {}
-    taken: set[str] = set()
-    for r, row in enumerate(step.rows):
-        if row.op in ("input", "const"):
-            values[r] = number(row.value) if row.op == "const" else ended[row.value[1]]
-            continue
-        values[r] = applied(row, values)
-        name, sign = unsigned(row.name, set())
-        if name and name not in taken:
-            taken.add(name)
-            yield name, shown_number(sign*values[r])
-            values[r] = sign*sp.Symbol(name, real=True)
+    """What is made at the end of what the sweeps carry there."""
+    uses, taken = _uses(step), Counter[str]()
+
+    def called(r: int, row: Row) -> tuple[str, int]:
+        name, sign = unsigned(row.name or "t" * (uses[r] > 1), set())
+        taken[name] += 1
+        return (f"{name}{taken[name]}" if name and (not row.name or taken[name] > 1) else name), sign
+
+    named, values = _equations(step, lambda _, k: ended[k], called)
+    yield from named
     for port in step.outputs:
         for k, r in enumerate(port.rows):
             yield (port.name if port.size == 1 else f"{port.name}{k}"), shown_number(values[r])
+
+
+def _uses(step: Program) -> Counter[int]:
+    """How often each row is taken, but for those that change a sign."""
+    return Counter(a for row in step.rows for a in row.args if step.rows[a].op != "neg")
+
+
+def _equations(step: Program, given: Callable[[int, int], Any], called: Callable[[int, Row], tuple[str, int]]
+               ) -> tuple[list[tuple[str, Any]], dict[int, Any]]:
+    """The equations of the rows that have a name and a sign, and the values of all; `given` is an argument's element."""
+    named: list[tuple[str, Any]] = []
+    values: dict[int, Any] = {}
+    for r, row in enumerate(step.rows):
+        if row.op in ("input", "const"):
+            values[r] = number(row.value) if row.op == "const" else given(*row.value)
+            continue
+        value = applied(row, values)
+        name, sign = called(r, row)
+        if name:
+            named.append((name, shown_number(sign*value)))
+            value = sign*sp.Symbol(name, real=True)
+        values[r] = value
+    return named, values
 
 
 # -- written ---------------------------------------------------------------------------------------------------------------------
@@ -241,11 +260,7 @@ def _text(found: Loops) -> Iterator[str]:
                 yield f"  {step.kind}:" if step.named else f"  {step.kind}: nothing"
                 indent = "    "
             yield from (f"{indent}{name} = {printed(value, 'text')}" for name, value in step.named)
-        if way.handed:
-            yield f"  handed on: {', '.join(way.handed)}"
-            products = [name for name, join in zip(way.handed, way.joins, strict=False) if join == "mul"]
-            if products:
-                yield f"  of several children the product: {', '.join(products)}"
+        yield from (f"  {line}" for line in _behind(way))
     if found.ends:
         yield f"{_end(found)}:"
         yield from (f"  {name} = {printed(value, 'text')}" for name, value in found.ends)
@@ -257,6 +272,15 @@ def _end(found: Loops) -> str:
 
 def _head(way: Way) -> str:
     return f"{'inward, from the tips' if way.inward else 'outward, from the base'}{_before(way)}:"
+
+
+def _behind(way: Way) -> Iterator[str]:
+    """What is handed on, and how that of several children becomes one where it is no sum."""
+    if way.handed:
+        yield f"handed on: {', '.join(way.handed)}"
+    products = [name for name, join in zip(way.handed, way.joins, strict=False) if join == "mul"]
+    if products:
+        yield f"of several children the product: {', '.join(products)}"
 
 
 def _before(way: Way) -> str:
@@ -277,12 +301,16 @@ def _latex(found: Loops) -> Iterator[str]:
     def equations(named: Named) -> Iterator[str]:
         return (f"{latex(name)} &= {printed(value, 'latex')}" for name, value in named)
 
+    def said(text: str) -> str:
+        return text.replace("_", r"\_")
+
     for way in found.ways:
-        yield rf"&\text{{{_head(way).replace('_', chr(92) + '_')}}}"
+        yield rf"&\text{{{said(_head(way))}}}"
         for step in way.steps:
             if len(way.steps) > 1:
                 yield rf"&\quad\text{{{step.kind}}}"
             yield from equations(step.named)
+        yield from (rf"&\quad\text{{{said(line)}}}" for line in _behind(way))
     if found.ends:
         yield rf"&\text{{{_end(found)}:}}"
         yield from equations(found.ends)

@@ -5,6 +5,7 @@ from symgen.recursion.form import (
     ANGLE,
     CARRIED,
     ENDED,
+    FRAMES,
     GUARD,
     KEPT,
     LAST,
@@ -27,6 +28,6 @@ from symgen.recursion.form import (
 from symgen.recursion.guarding import guarded, too_early, unseen
 from symgen.recursion.looped import Looped, Parted
 
-__all__ = ["ANGLE", "CARRIED", "ENDED", "GUARD", "KEPT", "LAST", "LEFT", "TABLE", "WORK", "Angle", "End", "Form", "Kind",
-           "Looped", "Parted", "Recursion", "Sweep", "angle_of", "as_function", "check", "deepest", "evaluate", "evaluate_form",
-           "guarded", "steps_of", "too_early", "unseen"]
+__all__ = ["ANGLE", "CARRIED", "ENDED", "FRAMES", "GUARD", "KEPT", "LAST", "LEFT", "TABLE", "WORK", "Angle", "End", "Form",
+           "Kind", "Looped", "Parted", "Recursion", "Sweep", "angle_of", "as_function", "check", "deepest", "evaluate",
+           "evaluate_form", "guarded", "steps_of", "too_early", "unseen"]

@@ -41,6 +41,11 @@ JOINS = ("add", "mul")
 """How what several children hand on becomes one."""
 
 
+FRAMES = ("a link's frame is its parent's, shifted by x, y, z and turned about z by gamma, x by alpha, z by beta (or offset) and "
+          "q; m, hx, Sxx ... are its mass and its first and second moments about the origin")
+"""What names of a table's columns stand for."""
+
+
 class Kind(NamedTuple):
     """A class of links: what it is called, how many elements of positions, of velocities and of the table a link has, and what
     those of the table are: several names of one are joined by " = ".

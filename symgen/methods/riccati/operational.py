@@ -58,7 +58,7 @@ def operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
         linkage.name("Omega", i, Omega.A)
         linkage.name("OmegaB", i, Omega.B)
         linkage.name("OmegaC", i, Omega.C)
-    rotations = base_axes(linkage) if linkage.in_turn else []
+    rotations = base_axes(linkage) if linkage.in_turn and way else []
     linkage.home.step(f"frame {frame.name}, in the axes of the base")
     Omega = Omega.shifted(linkage.mounted(frame)[1])                                      # Bᵀ Ω B
     if rotations:
