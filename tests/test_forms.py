@@ -271,6 +271,17 @@ def test_numbers_that_are_off_are_more_than_round_off(function: str) -> None:
     assert not check_long_floating(one, lambda _: off, truth, "off", TEXT).passed
 
 
+def test_a_long_result_that_is_zero_is_judged() -> None:
+    """J̇ v of slides: there is no largest entry to count round-offs of."""
+    slides = random_mechanism(LONG + 10, 1, joints=("prismatic",))
+    one = recursion(slides, "bias_acceleration", "newton_euler", tip(slides))
+    report = verify_programs(slides, {"bias_acceleration": one}, ProgramOptions(), TEXT, states=1)
+    assert report.passed, str(report)
+    truth = LongTruth(slides, 1, 0, tip(slides))
+    off = {"Jdot_v": np.full((1, 6), 1e-9)}
+    assert not check_long_floating(one, lambda _: off, truth, "off", TEXT).passed
+
+
 def test_text_does_not_grow_with_the_robot() -> None:
     """But for the tables."""
     def length(one: Recursion) -> int:

@@ -230,11 +230,11 @@ def _floating_as_numpy(form: Looped, answers: Mapping[str, Array], truth: LongTr
     """Units of round-off of the largest entry of each result, against SEEN times those of the same operations in NumPy's numbers;
     of the result that is nearest to that.
     """
-    errors, eps, worst = _errors(answers, truth.all_of(form), truth), REALS[form.real].eps, (0.0, 1.0)
+    errors, eps, worst = _errors(answers, truth.all_of(form), truth), REALS[form.real].eps, (0.0, float(SEEN))
     for state, own in enumerate(truth.rounded(form)):
         for port, rounded in zip(form.outputs, own, strict=True):
-            unit = eps * _largest(truth.all_of(form)[port.name][state])
-            one = float(errors[port.name][state]) / unit, SEEN * rounded / unit
+            unit = eps * (_largest(truth.all_of(form)[port.name][state]) or 1.0)   # what is zero has no largest entry
+            one = float(errors[port.name][state]) / unit, SEEN * max(rounded / unit, 1.0)
             worst = max(worst, one, key=lambda pair: pair[0] / pair[1])
     return Check("floating", label, *worst, " eps", f"{truth.count} states")
 
@@ -254,7 +254,7 @@ def _allowed(form: Looped, text: TextOptions) -> float:
 def _scale(values: Array) -> Any:
     """The largest entry, whatever its exponent, or 1 where all are zero."""
     found = max(np.abs(values).ravel(), key=_ball)
-    return found if _ball(found) else found + 1
+    return found if _ball(found) != 0 else found + 1
 
 
 def _ball(x: Any) -> Any:
