@@ -68,6 +68,21 @@ def mixed(parents: Sequence[int], of: Sequence[int], real: str = "double", end: 
                            tables, sweeps, WORK, tuple(ends), real=real))
 
 
+def framed(parents: Sequence[int], of: Sequence[int], tip: int, real: str = "double") -> Recursion:
+    """A matrix with two rows and a column a degree of freedom, of a link: places outward to it, columns inward from it."""
+    used = sorted(set(of))
+    kinds = tuple(KINDS[one]._replace(nv=KINDS[one].nq) for one in used)
+    of = tuple(used.index(one) for one in of)
+    tables = tuple(tuple(Fraction(2*i + k + 1, 7) for k in range(kinds[one].width)) for i, one in enumerate(of))
+    nq, count = sum(kinds[one].nq for one in of), len(kinds)
+    sweeps = (
+        Sweep(False, tuple(_positions(kind, real) for kind in kinds), (Fraction(1, 3), Fraction(0), Fraction(-1)), (),
+              (0,) * count, tip),
+        Sweep(True, tuple(_columns(kind, real) for kind in kinds), (Fraction(1, 5),), (), (0,) * count, tip))
+    return check(Recursion("toy", "by_hand", (Port("q", (nq,)),), (Port("J", (2, nq)),), kinds, tuple(parents), of, tables,
+                           sweeps, WORK, columns=(("J", 2),), real=real))
+
+
 def sizes(recursion: Recursion) -> Sizes:
     places = {port.name: port.size for port in (*recursion.inputs, *recursion.outputs)}
     return Sizes(places["q"], places.get("v", places["q"]), len(recursion))
@@ -99,6 +114,13 @@ def _forces(kind: Kind, real: str) -> Program:
     return b.program([Port(CARRIED, (3,), (f, g, product)), Port(KEPT, (2,), (g, b.op("neg", f)))])
 
 
+def _columns(kind: Kind, real: str) -> Program:
+    b = Builder("toy", [Port(KEPT, (WORK,)), Port(TABLE, (kind.width,)), Port(CARRIED, (1,))], real)
+    lever = b.op("add", b.input(2, 0), b.op("mul", b.input(1, 0), b.input(0, 1)), name="lever")
+    first = [b.op("mul", lever, b.input(0, k)) for k in range(kind.nv)]
+    return b.program([Port(CARRIED, (1,), (lever,)), Port("J", (2 * kind.nv,), (*first, *[b.op("neg", x) for x in first]))])
+
+
 def _motion(kind: Kind, real: str) -> Program:
     b = Builder("toy", [Port(KEPT, (WORK,)), Port("v", (1,)), Port(CARRIED, (1,))], real)
     kept = [b.input(0, k) for k in range(WORK)]
@@ -117,5 +139,7 @@ TOYS = {
     "three classes": lambda real="double": mixed(range(-1, 6), (0, 2, 1, 0, 2, 2, 1), real, 6),
     "tree": lambda real="double": mixed(BRANCHED, (0,) * 10, real, 5),
     "tree of three classes": lambda real="double": mixed(BRANCHED, (0, 2, 1, 0, 2, 2, 1, 0, 1, 2), real),
+    "chain, from its middle": lambda real="double": framed(range(-1, 5), (0,) * 6, 2, real),
+    "tree, on a way": lambda real="double": framed(BRANCHED, (0, 2, 1, 0, 2, 2, 1, 0, 1, 2), 4, real),
 }
 """Each of the kinds of text."""

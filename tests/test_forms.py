@@ -188,7 +188,7 @@ def test_loops_of_long_robots_are_verified(kind: str) -> None:
     report = verify_programs(mechanism, forms, ProgramOptions(), TEXT, states=1)
     assert report.passed, str(report)
     assert {check.kind for check in report.checks} == {"algebra", "text", "floating"}
-    assert "judged at 1 states, by forces that are summed part by part" in str(report)
+    assert "judged at 1 state, by forces that are summed part by part" in str(report)
 
 
 def test_loops_of_a_long_robot_that_moves_freely_are_verified() -> None:
@@ -243,7 +243,8 @@ def test_a_determinant_that_is_no_double_is_said() -> None:
 
 BY = {"inverse_dynamics": "newton_euler", "link_poses": "kinematics", "forward_kinematics": "kinematics",
       "kinetic_energy": "newton_euler", "center_of_mass": "composite_body", "centroidal_momentum_rate": "newton_euler",
-      "potential_energy": "composite_body", "integrate": "kinematics", "bias_acceleration": "newton_euler"}
+      "potential_energy": "composite_body", "integrate": "kinematics", "bias_acceleration": "newton_euler",
+      "jacobian": "kinematics"}
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "mass_matrix_solve", "link_poses", "kinetic_energy",

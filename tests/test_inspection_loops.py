@@ -16,11 +16,12 @@ from symgen.ir import Numbers, evaluate
 from tests.robots_for_tests import draw, point_mass_arm, random_mechanism
 
 MP = Numbers(lambda x: mpmath.mpf(x.numerator) / x.denominator, mpmath.sin, mpmath.cos, mpmath.sqrt, mpmath.log, mpmath.atan2)
-RESULTS = {"ur5": ("tau", "a", "det", "grad", "alpha", "R", "h", "q_next"), "scara": ("x", "grad"),
-           "quadruped": ("tau", "logdet", "F"), "planar_point_mass:9": ("a", "x", "logdet"), "kinds": ("tau", "delta")}
+RESULTS = {"ur5": ("tau", "a", "det", "grad", "alpha", "R", "h", "q_next", "J"), "scara": ("x", "grad"),
+           "quadruped": ("tau", "logdet", "F", "J"), "planar_point_mass:9": ("a", "x", "logdet"), "kinds": ("tau", "delta")}
 KINDS = ("revolute", "prismatic", "helical", "cylindrical", "spherical")
 NONE = {("scara", "grad")}
-_HEAD = re.compile(r"(inward|outward), from the (?:tips|base)(?:; at (?:a tip|the base) (.*))?:")
+_HEAD = re.compile(r"(inward|outward), from (?:the tips|the base|the base to link (\d+)|link (\d+) to the base)"
+                   r"(?:; (?:at a tip|at the base|behind it) (.*))?:")
 
 
 def run(text, found, arguments):
@@ -31,9 +32,9 @@ def run(text, found, arguments):
         values.update(given)
     ways, end = _ways(text)
     last = {}
-    for inward, start, kinds, handed, products in ways:
+    for inward, tip, start, kinds, handed, products in ways:
         side = "_c" if inward else "_p"
-        links = range(len(own))
+        links = range(len(own)) if tip is None else _way(found, tip)
         for i in reversed(links) if inward else links:
             children = [j for j in links if found.parents[j] == i]
             before = [own[j] for j in children] if inward else [own[found.parents[i]]] if found.parents[i] >= 0 else []
@@ -46,6 +47,10 @@ def run(text, found, arguments):
     for name, formula in end:
         last[name] = _value(formula, (own[found.on] if found.on >= 0 else {}) | last)
     return own, {name: last[name] for name, _ in end}
+
+
+def _way(found, tip):
+    return [*(_way(found, found.parents[tip]) if found.parents[tip] >= 0 else []), tip]
 
 
 def _before(handed, start, products, links, side):
@@ -67,8 +72,9 @@ def _ways(text):
     ways, end, kind = [], [], ""
     for line in text.splitlines():
         if (head := _HEAD.fullmatch(line)) is not None:
-            start = dict(one.split(" = ") for one in (head[2] or "").split(", ") if one and not one.startswith("all"))
-            ways.append((head[1] == "inward", start, {}, [], []))
+            start = dict(one.split(" = ") for one in (head[4] or "").split(", ") if one and not one.startswith("all"))
+            tip = head[2] or head[3]
+            ways.append((head[1] == "inward", tip and int(tip), start, {}, [], []))
             kind = ""
         elif line.startswith("at the end"):
             ways.append(None)
@@ -77,14 +83,14 @@ def _ways(text):
         elif ways[-1] is None:
             end.append(line.strip().split(" = "))
         elif line.startswith("  handed on: "):
-            ways[-1][3].extend(line.removeprefix("  handed on: ").split(", "))
+            ways[-1][4].extend(line.removeprefix("  handed on: ").split(", "))
         elif line.startswith("  of several children the product: "):
-            ways[-1][4].extend(line.removeprefix("  of several children the product: ").split(", "))
+            ways[-1][5].extend(line.removeprefix("  of several children the product: ").split(", "))
         elif (of := re.fullmatch(r"  (\w+):( nothing)?", line)) is not None:
             kind = of[1]
-            ways[-1][2][kind] = []
+            ways[-1][3][kind] = []
         else:
-            ways[-1][2].setdefault(kind, []).append(line.strip().split(" = "))
+            ways[-1][3].setdefault(kind, []).append(line.strip().split(" = "))
     return [one for one in ways if one], end
 
 
@@ -103,9 +109,14 @@ def of_links(robot, program, state):
     return found
 
 
-def of_result(port, links):
+def of_result(port, links, widths=()):
     """The result's elements, of all links or of the end that give it."""
     names = [port.name, *(f"{port.name}{k}" for k in range(port.size))]
+    if widths:   # by links, each the columns of its joint, row by row; beside the way there are none
+        rows = port.shape[0]
+        found = [[one[name] for name in names if name in one] for one in links]
+        return [x for row in range(rows) for own, wide in zip(found, widths, strict=True)
+                for x in (own[row*wide:(row + 1)*wide] or [mpmath.mpf(0)]*wide)]
     return [one[name] for one in links for name in names if name in one]
 
 
@@ -126,7 +137,8 @@ def test_what_is_printed_computes_what_rows_do(robot):
             own, end = run(found.written("text"), found.value, of_links(mechanism, program, state))
             wanted = evaluate(program, state, MP)
             port = next(port for port in program.outputs if port.name == what)
-            got = of_result(port, [*own, end])
+            widths = [joint.type.nv for joint in mechanism.joints]
+            got = of_result(port, own, widths) if what == "J" else of_result(port, [*own, end])
             assert len(got) == port.size, (what, len(got), port.size)
             scale = 1 + max(map(abs, wanted[what]))
             assert max(abs(x - y) for x, y in zip(got, wanted[what], strict=True)) < 1e-13 * scale, what

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import symgen
-from symgen.backends import _looped, c99
+from symgen.backends import _loop_work, c99
 from symgen.description.tip import tip
 from symgen.ir import Port
 from symgen.looping import recursing
@@ -123,6 +123,13 @@ PLANTED = {
     "a class": ("0, 2, 1, 0, 2, 2, 1, 0, 1, 2", "0, 2, 1, 0, 2, 2, 1, 0, 2, 2", "tree of three classes"),
     "an element's number": ("0, 1, 3, 4, 5, 7", "0, 1, 2, 4, 5, 7", "tree of three classes"),
     "a row's number": ("0, 0, 0, 1, 1, 2, 1", "0, 0, 0, 1, 1, 1, 1", "tree of three classes"),
+    "a column's place": ("J[i + 6] =", "J[i + 5] =", "chain, from its middle"),
+    "a column's number": ("J[i + 6] = column[1]", "J[i + 6] = column[0]", "chain, from its middle"),
+    "no zeros": ("        J[i] = 0.0;\n", "", "chain, from its middle"),
+    "zeros too late": ("    for (i = 0; i <= 11; ++i) {\n        J[i] = 0.0;\n    }\n    for (i = 2; i >= 0; --i) {",
+                       "    for (i = 2; i >= 0; --i) {\n        J[i] = 0.0;", "chain, from its middle"),
+    "a loop beyond its tip": ("for (i = 2; i >= 0", "for (i = 3; i >= 0", "chain, from its middle"),
+    "a link beside the way": ("0, 1, 4", "0, 1, 3", "tree, on a way"),
     "another type": ("double carried_1[3]", "float carried_1[3]", "chain"),
     "an array that stays": ("    double carried_1[3]", "    static double carried_1[3]", "chain"),
     "a table that changes": ("static const double arm_toy_table", "static double arm_toy_table", "chain"),
@@ -274,20 +281,20 @@ def test_results_may_lie_over_arguments_where_no_sweep_reads_behind() -> None:
     """An end is stored behind its own sweep, the rest link by link."""
     alone = {name: replace(TOYS[name](), ends=(), outputs=(Port("tau", (6 if name == "chain" else 10,)),))
              for name in ("chain", "tree of three classes")}
-    assert all(map(_looped.may_alias, alone.values()))
-    assert not _looped.may_alias(TOYS["chain"]())   # det is stored before the last v is read
+    assert all(map(_loop_work.may_alias, alone.values()))
+    assert not _loop_work.may_alias(TOYS["chain"]())   # det is stored before the last v is read
     late = replace(alone["chain"], ends=(End("det", 2, (0,)),), outputs=TOYS["chain"]().outputs)
-    assert _looped.may_alias(late)
+    assert _loop_work.may_alias(late)
     first, second, third = alone["chain"].sweeps
-    assert not _looped.may_alias(replace(alone["chain"], sweeps=(third, first, second)))
-    assert not _looped.may_alias(TOYS["idle"]())
+    assert not _loop_work.may_alias(replace(alone["chain"], sweeps=(third, first, second)))
+    assert not _loop_work.may_alias(TOYS["idle"]())
     for robot, alias in (("panda", True), ("quadruped", False)):   # whose positions are more than its velocities
-        assert _looped.may_alias(recursing.recursion(symgen.load(robot), "inverse_dynamics", "newton_euler")) == alias
+        assert _loop_work.may_alias(recursing.recursion(symgen.load(robot), "inverse_dynamics", "newton_euler")) == alias
 
 
 def test_results_may_lie_over_arguments_where_it_is_said(tmp_path: Path) -> None:
     recursion = TOYS["sums"]()
-    assert _looped.may_alias(recursion)
+    assert _loop_work.may_alias(recursion)
     library = shared(written(tmp_path, recursion), "-O2")
     (state,) = states(recursion, 1)
     q, work = (ctypes.c_double * 9)(*state["q"]), (ctypes.c_double * 1)()
@@ -348,4 +355,4 @@ def test_slips_in_results_of_links_and_frames_are_reported(function: str, old: s
 
 def test_what_all_links_take_may_not_be_stored_over() -> None:
     """q_next goes out link by link, and every link reads dt."""
-    assert not _looped.may_alias(recursing.recursion(symgen.load("panda"), "integrate", "kinematics"))
+    assert not _loop_work.may_alias(recursing.recursion(symgen.load("panda"), "integrate", "kinematics"))

@@ -54,7 +54,8 @@ ALIKE = (("bias_force", "newton_euler"), ("gravity_force", "newton_euler"), ("fo
 BY = {"link_poses": "kinematics", "forward_kinematics": "kinematics", "integrate": "kinematics", "difference": "kinematics",
       "link_accelerations": "riccati", "interbody_forces": "riccati", "kinetic_energy": "newton_euler",
       "potential_energy": "composite_body", "center_of_mass": "composite_body", "centroidal_momentum": "newton_euler",
-      "centroidal_momentum_rate": "newton_euler", "bias_acceleration": "newton_euler", "operational_inertia_inverse": "riccati"}
+      "centroidal_momentum_rate": "newton_euler", "bias_acceleration": "newton_euler", "operational_inertia_inverse": "riccati",
+      "jacobian": "kinematics"}
 """Functions whose results are those of bodies, of a frame or of all, or that take a time."""
 CUT = ("forward_dynamics", "mass_matrix_solve", "mass_matrix_determinant", "mass_matrix_log_determinant")
 """Functions by methods that cut every joint, of chains alone."""
@@ -212,14 +213,48 @@ def test_rules_of_a_recursion(change: dict[str, Any], words: str) -> None:
         check(replace(looped("chain", "forward_dynamics", "riccati"), **change))
 
 
+@pytest.mark.parametrize(("change", "words"), [
+    ({"tip": 6}, "no link"), ({"joins": ("add",) * 3}, "does not carry inward"), ({"inward": False}, ""),
+])
+def test_rules_of_a_sweep_with_a_tip(change: dict[str, Any], words: str) -> None:
+    one = looped("chain", "jacobian", "kinematics")
+    *others, last = one.sweeps
+    wrong = replace(one, sweeps=(*others, replace(last, **change)))
+    if words:
+        with pytest.raises(ProgramError, match=words):
+            check(wrong)
+    else:   # it is another function
+        arguments, wanted = answers("chain", "jacobian", "kinematics")
+        with flint.ctx.workdps(DIGITS):
+            assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
+
+
 @pytest.mark.parametrize(("name", "function", "method"), [
     ("chain", "mass_matrix", "composite_body"), ("chain", "mass_matrix_solve", "composite_body"),
     ("tree", "mass_matrix_solve", "constraint_force"), ("quadruped", "mass_matrix_solve", "fixman"),
-    ("chain", "jacobian", "kinematics"),
+    ("chain", "center_of_mass_jacobian", "composite_body"),
     *((name, function, METHODS[function][0]) for name, function in UNLIKE)])
 def test_what_does_not_fold_is_told(name: str, function: str, method: str) -> None:
     with pytest.raises(OutOfReach, match="has no looped form"):
         recursion(robot(name), function, method)
+
+
+@pytest.mark.parametrize("function", ["jacobian", "forward_kinematics", "bias_acceleration"])
+@pytest.mark.parametrize("name", ["tree", "mixed", "quadruped", "spherical_pendulum"])
+def test_of_a_frame_no_other_links_are_asked(name: str, function: str) -> None:
+    """Of one in the middle what is beside the way to the base costs nothing, and has no column."""
+    mechanism = robot(name)
+    inner = min(set(mechanism.parents) - {-1, 0}, default=0)
+    frame = next(frame.name for frame in mechanism.frames if frame.body == inner)
+    one = recursion(mechanism, function, BY[function], frame)
+    unrolled = derive(mechanism, function, BY[function], ProgramOptions(frame=frame))
+    (way,) = {tuple(one.visited(sweep)[::-1 if sweep.inward else 1]) for sweep in one.sweeps}
+    assert len(way) < len(one) or name == "spherical_pendulum"
+    assert one.cost == sum(one.sweeps[s].steps[one.of[i]].cost for s, _ in enumerate(one.sweeps) for i in way) + (
+        one.last.cost if one.last else 0)
+    with flint.ctx.workdps(DIGITS):
+        arguments = drawn(one, mechanism)
+        assert off(run(one, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-60
 
 
 @pytest.mark.parametrize("name", ["chain", "tree"])
@@ -262,7 +297,8 @@ def test_slips_in_what_is_made_in_the_end_are_seen(slip: str) -> None:
     elif slip == "end":
         wrong = replace(one, ends=(end._replace(elements=(end.elements[1], end.elements[0], *end.elements[2:])),))
     else:
-        wrong = replace(one, ends=(end._replace(link=(end.link + 1) % len(one)),))
+        other = (end.link + 1) % len(one)
+        wrong = replace(one, ends=(end._replace(link=other),), sweeps=tuple(replace(s, tip=other) for s in one.sweeps))
     arguments, wanted = answers(name, function, method)
     with flint.ctx.workdps(DIGITS):
         assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from symgen.backends import _definition, _lanes, _looped, render
+from symgen.backends import _definition, _lanes, _loop_work, render
 from symgen.backends._c_text import C
 from symgen.backends._definition import calls
 from symgen.backends._lane_steps import braced, lane_step, refuse, row_of, wrapped
@@ -105,7 +105,7 @@ def may_alias(one: Levelled) -> bool:
 
 def prototype(one: Levelled, target: Target) -> dict[str, Any]:
     """What the header says of the function."""
-    return _looped.with_work(one, target) | {"apart": not may_alias(one)}
+    return _loop_work.with_work(one, target) | {"apart": not may_alias(one)}
 
 
 def source(one: Levelled, target: Target) -> str:

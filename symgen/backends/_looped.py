@@ -21,7 +21,8 @@ from symgen.backends import _definition, _sincos, render
 from symgen.backends._blocks import Blocks, blocks
 from symgen.backends._c_text import WIDTH, C
 from symgen.backends._indices import listed, numbered, plus, times
-from symgen.backends._loop_checks import condition, guarded, held, held_at, looked_at
+from symgen.backends._loop_checks import condition, guarded, held_at, looked_at
+from symgen.backends._loop_work import may_alias, prototype, widest, work
 from symgen.backends._ports import operations_text
 from symgen.backends._target import Target
 from symgen.backends._writer import Turn
@@ -37,68 +38,22 @@ from symgen.recursion import (
     LAST,
     LEFT,
     TABLE,
-    WORK,
     End,
-    Looped,
     Recursion,
     Sweep,
     as_function,
 )
 
-SIZE, STATUS, NONE = "size", "status", "none"
-"""What the C calls how many numbers the caller's array has, what is returned, and what is zero where all arguments are finite."""
+__all__ = ["Text", "may_alias", "prototype", "source", "work"]
+STATUS, NONE = "status", "none"
+"""What the C calls what is returned, and what is zero where all arguments are finite."""
 SMALL = 2**15
 """What a table of short numbers does not hold in C."""
-
-
-def work(recursion: Recursion, checked: bool = False) -> int:
-    """Numbers of the array that the caller provides: what is kept, in a tree what the base and each link hand on, and results
-    that are not to be stored yet where it is `checked`.
-    """
-    handed = 0 if recursion.serial else (len(recursion) + 1) * widest(recursion)
-    return max(1, recursion.work * len(recursion) + handed) + sum(port.size for port in held(recursion) if checked)
-
-
-def may_alias(recursion: Recursion) -> bool:
-    """Whether a result may lie over an argument, both of them from their first element on.
-
-    No sweep reads an argument behind one that stores. One that does both reads and stores the same elements.
-    """
-    places = enumerate(recursion.sweeps)
-    given, stored = {port.name for port in recursion.inputs}, {port.name for port in recursion.outputs}
-    reads = [(s, port.name) for s, sweep in places for step in sweep.steps for port in step.inputs if port.name in given]
-    stores = [(s, port.name) for s, sweep in enumerate(recursion.sweeps) for step in sweep.steps for port in step.outputs
-              if port.name in stored]
-    alike, other = all(kind.nq == kind.nv for kind in recursion.kinds), {name for name, _ in recursion.each}
-    return all(r < s or (r == s and not {read, store} & other and (alike or (read in POSITIONS) == (store in POSITIONS)))
-               for r, read in reads for s, store in stores) and all(r <= end.sweep for r, _ in reads for end in recursion.ends)
-
-
-def prototype(recursion: Recursion, target: Target) -> dict[str, Any]:
-    """What the header says of the function."""
-    return with_work(recursion, target) | {"apart": not may_alias(recursion)}
-
-
-def with_work(form: Looped, target: Target) -> dict[str, Any]:
-    """What is said of a function whose caller provides an array for its work."""
-    found = _definition.prototype(form, target)
-    name = C.local(WORK, _definition.macros(target) | {p["name"] for p in found["parameters"]})
-    given = [{"qualifier": "", "real": form.real, "name": name, "size": f"{target.name}_{WORK.upper()}",
-              "what": "numbers for the function's own use, apart from all others; what stands there before does not matter"}]
-    if target.checked:
-        taken = _definition.macros(target) | {name, *(p["name"] for p in found["parameters"])}
-        given.append({"qualifier": "", "real": "int", "name": C.local(SIZE, taken), "size": "",
-                      "what": f"how many numbers {name} has"})
-    return found | {"parameters": [*found["parameters"], *given]}
 
 
 def source(recursion: Recursion, target: Target) -> str:
     """The text of NAME_<function>.c. RequestError where it cannot be checked."""
     return Text(guarded(recursion, target) if target.checked else recursion, target).text()
-
-
-def widest(recursion: Recursion) -> int:
-    return max((len(sweep.start) for sweep in recursion.sweeps), default=0)
 
 
 class _Array(NamedTuple):
@@ -131,6 +86,7 @@ class Text:
         self.names = dict(zip((p.name for p in (*recursion.inputs, *recursion.outputs)), names, strict=False))
         self.taken = {*names, *_definition.macros(target)}
         self.link, self.place, self.own, self.before, self.rows = map(self._local, ("i", "k", "own", "before", "rows"))
+        self.column = self._local("column") if recursion.columns else ""
         self.count = len(recursion)
         self.status, self.guard = map(self._local, (STATUS, GUARD))
         local = {"status": self.status, "none": self._local(NONE), "guard": self.guard, "size": names[-1], "work": self.work}
@@ -143,7 +99,7 @@ class Text:
             self.block, self.angle, self.turn = map(self._local, ("block", ANGLE, "turn"))
         for s, sweep in enumerate(recursion.sweeps):
             for c, step in enumerate(sweep.steps):
-                if step.outputs and c in recursion.of:
+                if step.outputs and c in recursion.classes(sweep):
                     number = f"{s + 1}" if len(recursion.kinds) == 1 else f"{s + 1}_{c + 1}"
                     printed = self.blocks[s].angles[c].program if s in self.blocks else step
                     self.steps[s, c] = as_function(printed, f"{recursion.function}{of}_{number}")
@@ -164,7 +120,7 @@ class Text:
         unread = [self.names[port.name] for port in recursion.inputs if port.name not in read and not self.target.checked]
         uses = bool(self.blocks) or any(KEPT in (port.name, *(name for name, left in LEFT.items() if left == port.name))
                    for step in self.steps.values() for port in (*step.inputs, *step.outputs))
-        handed = not recursion.serial and widest(recursion) > 0
+        handed = widest(recursion) > 0
         return render("c99", "looped.c.j2", **self.target.context, **self.said | {
             "real": recursion.real, "count": self.count, "turns": _definition.turns(recursion, self.target), "angles": lanes,
             "told": self._told(), "numbers": self._numbers_told(), "ended": self._ended(),
@@ -274,15 +230,16 @@ class Text:
         size = len(sweep.start)
         start = [C.literal(x, self.real) for x in sweep.start]
         own: dict[str, Any] = {
-            "inward": sweep.inward, "serial": recursion.serial, "size": size, "last": self.count - 1, "carried": "", "start": [],
+            "inward": sweep.inward, "size": size, "last": len(recursion.visited(sweep)) - 1, "carried": "", "start": [],
+            "framed": sweep.tip >= 0, "zeros": self._zeros(s),
             "branches": self._branches(s), "own": "", "middle": [],
             "several": len(recursion.kinds) > 1,
             "links": self.blocks[s].links if s in self.blocks else 0}
         ends = [end for end in recursion.ends if end.sweep == s]
-        if recursion.serial and size:
+        if recursion.straight(sweep) and size:
             carried = self._carried(s)
             own |= {"carried": carried, "start": [f"{C.at(carried, k)} = {value};" for k, value in enumerate(start)]}
-            last = 0 if sweep.inward else self.count - 1
+            last = recursion.visited(sweep)[-1]
             links = [self._link(end, sweep) for end in ends]
             own["middle"] = [{"link": link, "stores": self._stores(end, self._carried(s), 0)}
                              for end, link in zip(ends, links, strict=True) if link != last]
@@ -320,9 +277,7 @@ class Text:
 
     def _link(self, end: End, sweep: Sweep) -> int:
         """The link at which a result is there; -1 for the base of a tree, where what its roots hand on is joined."""
-        if end.link >= 0 or (sweep.inward and not self.recursion.serial):
-            return end.link
-        return 0
+        return 0 if end.link < 0 and self.recursion.straight(sweep) else end.link
 
     def _stores(self, end: End, array: str, first: int) -> list[str]:
         if end.name != ENDED:
@@ -339,17 +294,46 @@ class Text:
         found: list[dict[str, Any]] = []
         for c in classes:
             before, own = "} else " if found else "", self.recursion.sweeps[s].steps[c]
-            last = c == classes[-1] and len(classes) == len({*self.recursion.of})
-            test = "" if last else f"if ({self._numbers('kinds', self.recursion.of)}[{self.link}] == {c}) "
+            last = c == classes[-1] and len(classes) == len(self.recursion.classes(self.recursion.sweeps[s]))
+            test = "" if last else f"if ({self._numbers('kinds', self.recursion.of)}[{self._at(s)}] == {c}) "
             found.append({"test": before + test, "call": self._call(s, c), "stores": self._kept(s, c),
-                          "check": self._condition(own, own)})
+                          "check": self._condition(own, own), "columns": self._columns(s, c)})
         return found
+
+    def _at(self, s: int) -> str:
+        """The link that a sweep is at."""
+        sweep = self.recursion.sweeps[s]
+        if sweep.tip < 0 or self.recursion.serial:
+            return self.link
+        return f"{self._numbers('way', self.recursion.way(sweep.tip))}[{self.link}]"
+
+    def _columns(self, s: int, c: int) -> dict[str, Any] | None:
+        """Of a step that gives columns of a matrix the array that they come in, and where each number goes."""
+        for name, rows in self.recursion.columns:
+            for port in self.steps[s, c].outputs:
+                if port.name == name:
+                    wide = port.size // rows
+                    across = self.recursion.outputs[[own.name for own in self.recursion.outputs].index(name)].size // rows
+                    first = self._first(s, c, name)
+                    return {"name": self.column, "size": port.size, "stores": [
+                        f"{self._element(name, plus(first, row*across + k))}{self.lane} = "
+                        f"{self.column}[{row*wide + k}]{self.lane};" for row in range(rows) for k in range(wide)]}
+        return None
+
+    def _zeros(self, s: int) -> list[dict[str, Any]]:
+        """The matrices of which a sweep gives some columns: all others are zero."""
+        sweep = self.recursion.sweeps[s]
+        given = {port.name for step in sweep.steps for port in step.outputs} & {name for name, _ in self.recursion.columns}
+        if len(self.recursion.visited(sweep)) == self.count:
+            return []
+        return [{"last": port.size - 1, "at": f"{self._element(port.name, self.link)}{self.lane}",
+                 "value": C.literal(Fraction(0), self.real)} for port in self.recursion.outputs if port.name in given]
 
     def _kept(self, s: int, c: int) -> list[str]:
         """Where the sine and the cosine of a link go, of a sweep in blocks."""
         if s not in self.blocks:
             return []
-        row, first = times(self.recursion.work, self.link), self.recursion.sweeps[s].first[c]
+        row, first = times(self.recursion.work, self._at(s)), self.recursion.sweeps[s].first[c]
         return [f"{self.work}[{plus(row, first + k)}] = {self.turn}.{'sine' if op == 'sin' else 'cosine'}[{self._lane}];"
                 for k, op in enumerate(self.blocks[s].angles[c].kept)]
 
@@ -374,7 +358,7 @@ class Text:
 
     def _given(self, s: int, c: int, sweep: Sweep, port: str) -> str:
         """What a step is given for one of its ports."""
-        several, i = len(self.recursion.kinds) > 1, self.link
+        several, i = len(self.recursion.kinds) > 1, self._at(s)
         if port == TABLE:
             row = f"{self._numbers('rows', numbered(self.recursion.of))}[{i}]" if several else i
             return f"{self._table(c)}[{row}]"
@@ -385,15 +369,21 @@ class Text:
         if port in (ANGLE, GUARD):
             return self.guard if port == GUARD else f"&{self.angle}[{self._lane}]"
         if port in (CARRIED, LEFT[CARRIED]):
-            if self.recursion.serial:
+            if self.recursion.straight(sweep):
                 return self._carried(s)
             return self.before if port == CARRIED and not sweep.inward else self.own
-        kind, places = self.recursion.kinds[c], port in POSITIONS
+        if port in dict(self.recursion.columns):
+            return self.column
         if port in dict(self.recursion.each):
             width = dict(self.recursion.each)[port]
             whole = f"&{self._element(port, '0')}" if port in self.held else self.names[port]
             return f"&{self._element(port, times(width, i))}" if width else whole
+        return f"&{self._element(port, self._first(s, c, port))}"
+
+    def _first(self, s: int, c: int, port: str) -> str:
+        """The first of a link's elements of what joints have, or of its columns."""
+        kind, places, i = self.recursion.kinds[c], port in POSITIONS, self._at(s)
         if self.uniform:
-            return f"&{self._element(port, times(kind.nq if places else kind.nv, i))}"
+            return times(kind.nq if places else kind.nv, i)
         firsts = [place[0] if places else place[1] for place in self.recursion.places]
-        return f"&{self._element(port, self._numbers('q' if places else 'v', firsts) + f'[{i}]')}"
+        return f"{self._numbers('q' if places else 'v', firsts)}[{i}]"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from symgen.backends import _lanes, _looped
+from symgen.backends import _lanes, _loop_work, _looped
 from symgen.backends._blocks import Blocks
 from symgen.backends._c_text import C
 from symgen.backends._definition import calls, parameters
@@ -32,7 +32,7 @@ OF_MANY = "_lanes"
 def work(recursion: Recursion) -> int:
     """Numbers of the array that the caller provides: those of a block of states, and what the function of one keeps, of each."""
     ports = (*recursion.inputs, *recursion.outputs)
-    return _lanes.lanes(recursion.real)*(sum(port.size for port in ports) + _looped.work(recursion))
+    return _lanes.lanes(recursion.real)*(sum(port.size for port in ports) + _loop_work.work(recursion))
 
 
 def function(recursion: Recursion, target: Target) -> dict[str, Any]:
@@ -59,11 +59,11 @@ class _Many(_looped.Text):
             self._constants(c)
         sweeps = [self._sweep(s, sweep) for s, sweep in enumerate(recursion.sweeps)]
         arrays, driven = _lanes.driver(recursion, parameters(recursion, target))
-        at = lanes*_looped.work(recursion)
+        at = lanes*_loop_work.work(recursion)
         for array in arrays:
             array["at"] = at
             at += lanes*int(array["count"])
-        handed = not recursion.serial and _looped.widest(recursion) > 0
+        handed = _loop_work.widest(recursion) > 0
         read = {port.name for step in self._all() for port in step.inputs} | {port.name for port in recursion.outputs}
         for array, port in zip(arrays, (*recursion.inputs, *recursion.outputs), strict=True):
             array["unread"] = port.name not in read and not target.checked
@@ -95,12 +95,13 @@ class _Many(_looped.Text):
         """One of the loops over links."""
         recursion, size = self.recursion, len(sweep.start)
         ends = [end for end in recursion.ends if end.sweep == s]
-        found: dict[str, Any] = {"inward": sweep.inward, "last": self.count - 1, "size": size, "branches": self._branches(s),
+        found: dict[str, Any] = {"inward": sweep.inward, "last": len(recursion.visited(sweep)) - 1, "size": size,
+                                 "branches": self._branches(s),
                                  "several": len(recursion.kinds) > 1, "carried": "", "start": [], "middle": [], "ends": [],
-                                 "row": "", "keeps": False}
+                                 "row": "", "keeps": False, "framed": sweep.tip >= 0, "zeros": self._zeros(s)}
         start = [C.literal(x, self.real) for x in sweep.start]
-        if size and recursion.serial:
-            last = 0 if sweep.inward else self.count - 1
+        if size and recursion.straight(sweep):
+            last = recursion.visited(sweep)[-1]
             told = [(self._link(end, sweep), self._stores(end, self.before, 0)) for end in ends]
             found |= {"carried": self._carried(s), "start": [f"{LANES.at(self.before, k)} = {x};" for k, x in enumerate(start)],
                       "middle": [{"link": link, "stores": stores} for link, stores in told if link != last],
@@ -117,7 +118,7 @@ class _Many(_looped.Text):
     def _given(self, s: int, c: int, sweep: Sweep, port: str) -> str:
         """What a step is given for one of its ports."""
         if port in (CARRIED, LEFT[CARRIED]):
-            if self.recursion.serial:
+            if self.recursion.straight(sweep):
                 return self.before if port == CARRIED else self.behind
             if not sweep.inward:
                 return self.before if port == CARRIED else self.own

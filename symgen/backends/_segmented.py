@@ -13,7 +13,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from symgen.backends import _definition, _lanes, _looped, render
+from symgen.backends import _definition, _lanes, _loop_work, render
 from symgen.backends._c_text import C
 from symgen.backends._definition import calls
 from symgen.backends._lane_steps import braced, lane_step, refuse, row_of, wrapped
@@ -42,7 +42,7 @@ def may_alias(one: Segmented) -> bool:
 
 def prototype(one: Segmented, target: Target) -> dict[str, Any]:
     """What the header says of the function."""
-    return _looped.with_work(one, target) | {"apart": not may_alias(one)}
+    return _loop_work.with_work(one, target) | {"apart": not may_alias(one)}
 
 
 def source(one: Segmented, target: Target) -> str:

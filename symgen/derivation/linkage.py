@@ -233,6 +233,9 @@ class Linkage(Gathering):
         name would keep passes from what they find.
         """
 
+    def handed_by_frame(self, symbol: str, quantity: Vector) -> None:
+        """Say what the frame hands inward in place of a link behind its own, of which the parent takes `symbol` (`Tabled`)."""
+
     # -- geometry -------------------------------------------------------------------------------------------------
 
     def _geometry(self, i: int) -> LinkGeometry:

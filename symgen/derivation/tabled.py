@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from operator import add, mul
 from typing import Any
 
@@ -137,13 +138,14 @@ class Tabled(Linkage):
     """See the module docstring. Link i has the numbers of `columns[i]`, those in the table from `first[i]` of PREPARED on. What
     is asked about links is answered of the `robot`.
 
-    `link_of` is of every comment of a step the link that it is about.
+    `link_of` is of every comment of a step the link that it is about, `seeds` are what a frame hands inward, by name.
     """
 
     def __init__(self, model: Model, home: Derivation, columns: Sequence[Columns], first: Sequence[int],
                  frame: Frame | None = None, robot: Model | None = None) -> None:
         self.columns, self.first, self.robot = columns, first, robot
         self.link_of: dict[int, int] = {}
+        self.seeds: dict[str, Fraction] = {}
         drives = {(i, name): first[i] + own.column[name] for i, own in enumerate(columns) for name in NUMBERS
                   if name in own.column}
         self.behind = len(home.inputs[PREPARED]) - sum(OF_BASE.values())
@@ -156,6 +158,10 @@ class Tabled(Linkage):
     def mark(self, symbol: str, i: int, quantity: Scalar | Vector | Symmetric | Matrix) -> None:
         """Name it."""
         self.name(symbol, i, quantity)
+
+    def handed_by_frame(self, symbol: str, quantity: Vector) -> None:
+        """Keep it."""
+        self.seeds |= {f"{symbol}_{c}": k.to_fraction(entry.value) for c, entry in enumerate(quantity, 1)}
 
     def step(self, i: int, text: str) -> None:
         """Start the comment line of one step, and remember whose it is."""

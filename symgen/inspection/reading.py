@@ -108,9 +108,11 @@ def _looped(mechanism: Mechanism, choice: Choice, at: Values | None, frame: Link
     form = shaped(mechanism, found.function, method, ProgramOptions(frame=frame, form=LOOPED))
     if not isinstance(form, Recursion):
         raise RequestError(f"{form.method} goes along no links one by one; take --method {form.method.split(':')[0]}")
+    told = tuple(f"{name}0, {name}1, ... are the columns of a link's joint, row by row; what no sweep comes to is zero"
+                 for name, _ in form.columns)
     notes = (f"{form.function} by {form.method}, for each of the {len(form)} links; F_p is its parent's F, F_c the sum of its "
              "children's; names are the C's of one link, places in a block count from 1",
-             FRAMES)
+             *told, FRAMES)
     return Reading(loops(form, found.array.name), notes)
 
 

@@ -35,7 +35,8 @@ class Step(NamedTuple):
 
 class Way(NamedTuple):
     """One sweep. `handed`: what goes from link to link; `start`: of each what stands for it where there is no link before;
-    `joins`: inward, how that of several children becomes one.
+    `joins`: inward, how that of several children becomes one; `tip`: the link that it begins or ends at, and comes to no others
+    than those between that and the base, -1 where it comes to all.
     """
 
     inward: bool
@@ -43,6 +44,7 @@ class Way(NamedTuple):
     handed: tuple[str, ...]
     start: tuple[Any, ...]
     joins: tuple[str, ...]
+    tip: int = -1
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ class _Naming:
         self.handed.append(self._handed(s))
         used = [c for c, _ in enumerate(self.recursion.kinds) if c in self.recursion.of]
         steps = tuple(Step(self.recursion.kinds[c].name, tuple(self._step(s, c))) for c in used)
-        return Way(sweep.inward, steps, self.handed[s], tuple(shown_number(number(x)) for x in sweep.start), sweep.joins)
+        return Way(sweep.inward, steps, self.handed[s], tuple(shown_number(number(x)) for x in sweep.start), sweep.joins,
+                   sweep.tip)
 
     def _handed(self, s: int) -> tuple[str, ...]:
         """What each element is called: as the first kind of link calls it, where that is a name of its own."""
@@ -271,7 +274,11 @@ def _end(found: Loops) -> str:
 
 
 def _head(way: Way) -> str:
-    return f"{'inward, from the tips' if way.inward else 'outward, from the base'}{_before(way)}:"
+    if way.tip >= 0:
+        where = f"inward, from link {way.tip} to the base" if way.inward else f"outward, from the base to link {way.tip}"
+    else:
+        where = "inward, from the tips" if way.inward else "outward, from the base"
+    return f"{where}{_before(way)}:"
 
 
 def _behind(way: Way) -> Iterator[str]:
@@ -289,7 +296,7 @@ def _before(way: Way) -> str:
         return ""
     side = CHILDREN if way.inward else PARENT
     values = [printed(x, "text") for x in way.start]
-    where = "at a tip" if way.inward else "at the base"
+    where = "at the base" if not way.inward else "at a tip" if way.tip < 0 else "behind it"
     others = {value for value in values if value != "0"}
     if not others:
         return f"; {where} all that ends with _{side} = 0"

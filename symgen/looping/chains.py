@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from symgen import methods
 from symgen.derivation import constants as k
@@ -20,7 +20,7 @@ from symgen.derivation.scalars import Scalar
 from symgen.derivation.tabled import CENTRE, OF_BASE, PREPARED, SHARED, TEN, Columns, Naming, Tabled, constants_of
 from symgen.drives import NO_DRIVE
 from symgen.functions import FUNCTIONS, Q
-from symgen.ir import POSITIONS, Program
+from symgen.ir import POSITIONS, Port, Program
 from symgen.joints import joint_type
 from symgen.looping.grouping import Unlike
 from symgen.mechanism import BASE
@@ -84,6 +84,8 @@ class Chain:
     """The robot's own links."""
     base: Mapping[str, Sequence[k.Constant]] = field(default_factory=dict)
     """What there is to know of the base (`symgen.derivation.tabled.OF_BASE`)."""
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Results with a column a degree of freedom, and how many rows each has."""
 
     @property
     def ghost(self) -> int:
@@ -131,7 +133,12 @@ class Chain:
         """Those that are a link's own, in their order: the name of the port, and the row."""
         own = self.model.links[link]
         return [(port.name, r) for port in program.outputs if self.widths.get(port.name, 1) or (self.rooted and not link)
-                for r in port.rows[self.own(port.name, own)]]
+                for rows in self._by_row(port) for r in rows[self.own(port.name, own)]]
+
+    def _by_row(self, port: Port) -> list[tuple[int, ...]]:
+        """The rows of the chain that a result is made of, in as many parts as it has rows of columns."""
+        across = len(port.rows) // self.rows.get(port.name, 1)
+        return [port.rows[first:first + across] for first in range(0, len(port.rows), across)]
 
     def of_the_base(self, element: int) -> Fraction:
         """A number of PREPARED that stands behind those of all links."""
@@ -202,15 +209,24 @@ Called = Mapping[int, Sequence[str]]
 """Names of rows."""
 
 
+class Run(NamedTuple):
+    """The rows of a method on a chain, the links of its steps, all that it called its rows, and what the frame hands inward, by
+    name.
+    """
+
+    program: Program
+    link_of: Mapping[int, int]
+    called: Called
+    seeds: Mapping[str, Fraction]
+
+
 Build = Callable[[Linkage], tuple[list[Scalar], ...]]
 """What makes the results of a function out of a linkage."""
 
 
 def run(chain: Chain, function: str, method: str, build: Build | None = None,
-        names: Sequence[str] = ()) -> tuple[Program, Mapping[int, int], Called]:
-    """The rows of a method on the chain, the links of its steps, and all that it called its rows. `build` stands in for the
-    method's function; `names` are those of its results.
-    """
+        names: Sequence[str] = ()) -> Run:
+    """A method on the chain. `build` stands in for the method's function; `names` are those of its results."""
     what, links = FUNCTIONS[function], chain.model.links
     nq, nv = links[-1].q.stop, links[-1].v.stop
     arguments = [*what.arguments] + ([] if Q in what.arguments else [Q])
@@ -224,4 +240,4 @@ def run(chain: Chain, function: str, method: str, build: Build | None = None,
     given = (build or methods.derivation(method, function))(linkage)
     called = names or [array.name for array in what.results]
     results = [(name, (len(atoms),), atoms) for name, atoms in zip(called, given, strict=True)]
-    return home.freeze(function, method, results, shapes), linkage.link_of, home.called
+    return Run(home.freeze(function, method, results, shapes), linkage.link_of, home.called, linkage.seeds)

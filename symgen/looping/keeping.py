@@ -26,8 +26,10 @@ class Plan:
 
 
 def planned(chain: Program, group: Group, levels: int, handed: Mapping[int, Sequence[int | None]],
-            results: Iterable[int]) -> Plan:
-    """What each level's step has to know and what it leaves: as few numbers as can be."""
+            results: Iterable[tuple[int, int]]) -> Plan:
+    """What each level's step has to know and what it leaves: as few numbers as can be. `results` are rows and the levels that
+    give them.
+    """
     dear = [chain.rows[r].op in DEAR for r in group.rows]
     around = [any(isinstance(ref, Ref) and ref.side for ref in takes) for takes in group.takes]
     own = own_of(group)
@@ -35,7 +37,7 @@ def planned(chain: Program, group: Group, levels: int, handed: Mapping[int, Sequ
     for level in range(levels):
         wanted = [k for k in range(len(own)) if around[k] and group.level[k] == level]
         wanted += [row for row in handed.get(level, ()) if row is not None]
-        wanted += [row for row in results if group.level[row] == level]
+        wanted += [row for row, due in results if due == level]
         ends.append(list(dict.fromkeys(wanted)))
     kept: list[list[int]] = [[] for _ in range(levels + 1)]
     for level in range(levels - 1, 0, -1):

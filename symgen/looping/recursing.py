@@ -19,14 +19,14 @@ from symgen.errors import MethodRefusal, OutOfReach
 from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Port, Program
 from symgen.joints import joint_type
-from symgen.looping.chains import BEFORE, BEHIND, GHOST, Called, Chain, chained, run
+from symgen.looping.chains import BEFORE, BEHIND, GHOST, Chain, Run, chained, run
 from symgen.looping.finishing import finished
 from symgen.looping.grouping import Group, Ref, Unlike, grouped
 from symgen.looping.handing import Interface
 from symgen.looping.keeping import Plan, planned, slotted
 from symgen.looping.likeness import Folded, folded
 from symgen.looping.sampling import sampled
-from symgen.looping.steps import Step
+from symgen.looping.steps import Step, results_of
 from symgen.mechanism import BASE, Mechanism
 from symgen.recursion import ENDED, TABLE, End, Kind, Recursion, Sweep, check
 
@@ -67,9 +67,9 @@ def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> 
         try:
             trunk = [link for link in model.links if link.kind == GHOST]
             roots = sum(link.parent == BASE for link in model.links)
-            chain = replace(chained(model, kinds, columns, trunk, widths, frame),
+            chain = replace(chained(model, kinds, columns, trunk, widths, frame), rows=_rows(function),
                             rooted=len(trunk) == roots == 1 and frame is None, on=frame.link if frame else -1)
-            found = swept(chain, bool(trunk), *run(chain, function, method))
+            found = swept(chain, bool(trunk), run(chain, function, method))
             tables = tuple(tuple(k.to_fraction(x) for x in found.columns[own].row(row))
                            for row, own in zip(numbers, of, strict=True))
             names = [*kinds, *[GHOST] * bool(trunks)]
@@ -78,8 +78,9 @@ def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> 
                 tuple(Kind(name, joint_type(name).nq, joint_type(name).nv, own.width, own.names)
                       for name, own in zip(names, found.columns, strict=False)),
                 tuple(link.parent for link in model.links), of, tables, found.sweeps, found.work, found.ends,
-                quaternions=mechanism.quaternions, last=found.last, each=tuple(widths.items()))
-            made = check(pruned(made.by(passes.run)))
+                quaternions=mechanism.quaternions, last=found.last, each=tuple(widths.items()),
+                columns=tuple(chain.rows.items()))
+            made = check(pruned(made.by(passes.run) if frame is None else made.by(passes.run).on_the_way(frame.link)))
             sampled(made, model, frame)
             return made
         except (Unlike, MethodRefusal, DivisionByZero) as unlike:
@@ -107,7 +108,7 @@ def laid(mechanism: Mechanism, regrouped: bool) -> Model:
 def _ports(mechanism: Mechanism, function: str, results: bool) -> tuple[Port, ...]:
     what = FUNCTIONS[function]
     arrays = what.results if results else what.arguments
-    if any(_width(array) is None for array in arrays):
+    if any(_width(array) is None for array in arrays if array.name not in _rows(function)):
         raise OutOfReach(f"{function} has no looped form, since not all of its arguments and results are numbers of joints or of "
                          "links; take --form unrolled")
     return tuple(Port(array.name, array.sizes(mechanism.sizes)) for array in arrays)
@@ -129,6 +130,12 @@ def _widths(function: str) -> dict[str, int]:
     what = FUNCTIONS[function]
     found = {array.name: _width(array) for array in (*what.arguments, *what.results)}
     return {name: width for name, width in found.items() if width is not None and width >= 0}
+
+
+def _rows(function: str) -> dict[str, int]:
+    """Of results with a column a degree of freedom, how many rows they have."""
+    return {array.name: rows for array in FUNCTIONS[function].results
+            for rows, across in [array.shape if len(array.shape) == 2 else (0, "")] if isinstance(rows, int) and across == "NV"}
 
 
 def pruned(recursion: Recursion) -> Recursion:
@@ -171,8 +178,9 @@ class Swept(NamedTuple):
     heads: tuple[tuple[tuple[str, ...], ...], ...]
 
 
-def swept(chain: Chain, trunks: bool, program: Program, link_of: Mapping[int, int], called: Called) -> Swept:
+def swept(chain: Chain, trunks: bool, of: Run) -> Swept:
     """The rows of a chain, folded. Where there are `trunks` the ghost is a class of the robot's."""
+    program, link_of, called, seeds = of
     groups = grouped(program, chain.parents, link_of, chain.link_of_input(program))
     fold, middle = _folded(chain, program, groups)
     interface = Interface(program, called, fold, chain.classes, middle, not trunks)
@@ -198,7 +206,7 @@ def swept(chain: Chain, trunks: bool, program: Program, link_of: Mapping[int, in
     for own, i in standing.items():
         handed = {level: handed_by(level, own) for level in range(fold.levels)}
         at = {r: row for row, r in enumerate(groups[i].rows)}
-        results = [at[r] for _, r in chain.results(program, i) if r in at]
+        results = [(at[r], due) for rows, due in results_of(chain, program, groups[i]).values() for r in rows if r in at]
         plans[own] = planned(program, groups[i], fold.levels, handed, results)
     slots = {own: slotted(plan) for own, plan in plans.items()}
     work = max(1 + max(own.values(), default=-1) for own in slots.values())
@@ -211,10 +219,12 @@ def swept(chain: Chain, trunks: bool, program: Program, link_of: Mapping[int, in
         if not any(step.program.rows for step in steps):
             continue
         inward, of_level[level] = level % 2 == 1, len(sweeps)
-        joins = _joins(interface, groups, fold.standing, chain, program, level) if inward else []
-        start = [Fraction(int(join == "mul")) for join in joins] if inward else _start(chain, program, fold, interface, level)
+        seeded = _seeded(interface, fold, level, seeds) if inward else []
+        joins = _joins(interface, groups, fold.standing, chain, program, level) if inward and not seeded else []
+        start = seeded or [Fraction(int(join == "mul")) for join in joins] if inward else _start(chain, program, fold, interface,
+                                                                                                 level)
         sweeps.append(Sweep(inward, tuple(step.program for step in steps), tuple(start), tuple(joins),
-                            tuple(step.first for step in steps)))
+                            tuple(step.first for step in steps), chain.on if seeded else -1))
     ends = tuple(End(name, of_level[several[0][0]], tuple(element for _, element in several)) for name, several in ending.items())
     if finish is not None:
         ends = tuple(End(ENDED, of_level[level], elements, chain.on) for level, elements in finish.elements.items())
@@ -250,6 +260,20 @@ def _folded(chain: Chain, program: Program, groups: list[Group]) -> tuple[Folded
             why = unlike
     assert why is not None
     raise why
+
+
+def _seeded(interface: Interface, fold: Folded, level: int, seeds: Mapping[str, Fraction]) -> list[Fraction]:
+    """What the frame hands inward in place of a link behind its own; nothing where links of all branches do. Raises Unlike where
+    some of it comes from there and some from all.
+    """
+    (own, link), *_ = fold.standing.items()
+    rows = interface.rows(level, own)
+    found = [next((seeds[name] for name in interface.names(link, row) if name in seeds), None) if row is not None else None
+             for row in rows]
+    values = [value for value in found if value is not None]
+    if values and len(values) < len(found):
+        raise Unlike("what comes from the frame and what comes from all links goes in one sweep")
+    return values
 
 
 def _start(chain: Chain, program: Program, fold: Folded, interface: Interface, level: int) -> list[Fraction]:

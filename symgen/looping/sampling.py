@@ -51,7 +51,8 @@ def sampled(recursion: Recursion, model: Model, frame: Frame | None) -> None:
         tables=tuple(recursion.tables[i] for i in chosen),
         inputs=tuple(port._replace(shape=(sizes[port.name],)) for port in recursion.inputs),
         outputs=tuple(port._replace(shape=(sizes[port.name],)) for port in recursion.outputs),
-        ends=tuple(end._replace(link=chosen.index(end.link) if end.link >= 0 else -1) for end in recursion.ends))
+        ends=tuple(end._replace(link=chosen.index(end.link) if end.link >= 0 else -1) for end in recursion.ends),
+        sweeps=tuple(replace(sweep, tip=chosen.index(sweep.tip) if sweep.tip >= 0 else -1) for sweep in recursion.sweeps))
     other = _made(recursion, few, None if frame is None else replace(frame, link=chosen.index(frame.link)), {"q": q} | sizes)
     state = {name: [Fraction((7*i + 3*len(name)) % 19 - 9, 11) for i in range(size)] for name, size in ({"q": q} | sizes).items()}
     for link in links:

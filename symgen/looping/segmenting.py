@@ -82,7 +82,7 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
 
 
 def _folded(chain: Chain, build: Build, names: Sequence[str]) -> Swept:
-    return swept(chain, False, *run(chain, FUNCTION, METHOD, build, names))
+    return swept(chain, False, run(chain, FUNCTION, METHOD, build, names))
 
 
 def _place(heads: Sequence[Sequence[str]], name: str) -> int:

@@ -15,6 +15,17 @@ from symgen.looping.keeping import Plan, own_of
 from symgen.recursion import CARRIED, KEPT, TABLE
 
 
+def results_of(chain: Chain, program: Program, group: Group) -> dict[str, tuple[list[int], int]]:
+    """Of each result that is a link's own the rows of the chain, and the level that gives them, which is that of the last of
+    them; -1 where none is the link's.
+    """
+    level = dict(zip(group.rows, group.level, strict=True))
+    found: dict[str, list[int]] = {}
+    for name, r in chain.results(program, group.link):
+        found.setdefault(name, []).append(r)
+    return {name: (rows, max((level[r] for r in rows if r in level), default=-1)) for name, rows in found.items()}
+
+
 class Step:
     """What a link of a class does in one sweep, as a Program, and the first place that it keeps something in."""
 
@@ -30,12 +41,9 @@ class Step:
         self.slots = {row: slots[row] for row in before}
         self.elements = interface.elements.get(level, [])
         at = {r: row for row, r in enumerate(group.rows)}
-        given = {name: [r for other, r in chain.results(program, group.link) if other == name]
-                 for name, _ in chain.results(program, group.link)}
         # What is the same in all states comes with the last.
-        due = {name: max((group.level[at[r]] for r in rows if r in at), default=level if last else -1)
-               for name, rows in given.items()}
-        given = {name: rows for name, rows in given.items() if due[name] == level}
+        given = {name: rows for name, (rows, due) in results_of(chain, program, group).items()
+                 if level == due or (last and due < 0)}
         results = [at[r] for rows in given.values() for r in rows if r in at]
         self.rows: list[Row] = []
         self.ports: dict[str, int] = {}

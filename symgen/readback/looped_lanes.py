@@ -31,6 +31,6 @@ def _steps(recursion: Recursion) -> list[Program]:
     """The functions of arrays of lanes."""
     several = len(recursion.kinds) > 1
     named = [(f"{s}_{c}" if several else f"{s}", one) for s, sweep in enumerate(recursion.sweeps, 1)
-             for c, one in enumerate(sweep.steps, 1) if one.outputs and c - 1 in recursion.of]
+             for c, one in enumerate(sweep.steps, 1) if one.outputs and c - 1 in recursion.classes(sweep)]
     named += [(number, one) for number, one in ((LAST, recursion.last), (f"{LAST}_{GUARD}", recursion.looked)) if one]
     return [as_function(one, f"{recursion.function}_lanes_{number}") for number, one in named]

@@ -1,6 +1,7 @@
 """A function of a robot as sweeps along its links: `form` says what that is, `checking` which rules hold."""
 
 from symgen.recursion.checking import check
+from symgen.recursion.depth import deepest
 from symgen.recursion.form import (
     ANGLE,
     CARRIED,
@@ -20,7 +21,6 @@ from symgen.recursion.form import (
     Sweep,
     angle_of,
     as_function,
-    deepest,
     evaluate,
     evaluate_form,
     steps_of,

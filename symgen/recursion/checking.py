@@ -35,15 +35,19 @@ def check(recursion: Recursion) -> Recursion:
     for s, sweep in enumerate(recursion.sweeps):
         if not len(sweep.steps) == len(sweep.first) == len(recursion.kinds):
             fail(f"sweep {s} has not one step a class")
-        if (sweep.joins and not sweep.inward) or (sweep.inward and len(sweep.joins) != len(sweep.start)):
+        gathers = sweep.inward and sweep.tip < 0
+        if (sweep.joins and not gathers) or (gathers and len(sweep.joins) != len(sweep.start)):
             fail(f"sweep {s} joins what it does not carry inward")
+        if sweep.tip >= n:
+            fail(f"sweep {s} goes to no link")
         if not set(sweep.joins) <= set(JOINS):
             fail(f"sweep {s} joins by none of {', '.join(JOINS)}")
         for kind, step, first in zip(recursion.kinds, sweep.steps, sweep.first, strict=True):
             _check_step(recursion, s, sweep, kind, check_program(step), first, known, fail)
     for end in recursion.ends:
         sweep = recursion.sweeps[end.sweep]
-        if not all(0 <= e < len(sweep.start) for e in end.elements) or not -sweep.inward <= end.link < n:
+        if not all(0 <= e < len(sweep.start) for e in end.elements) or not -sweep.inward <= end.link < n \
+                or (sweep.tip >= 0 and end.link != recursion.visited(sweep)[-1]):
             fail(f"result '{end.name}' ends nowhere")
     if recursion.last is not None:
         check_program(recursion.last)

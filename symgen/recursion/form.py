@@ -14,15 +14,16 @@ stands in for it is the sweep's `start`: a base at rest, and children of which t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import repeat
 from typing import Any, NamedTuple
 
-from symgen.ir import COUNTED, POSITIONS, SELDOM, Numbers, Port, Program, Row
+from symgen.ir import COUNTED, POSITIONS, SELDOM, Numbers, Port, Program
 from symgen.ir import evaluate as evaluate_program
+from symgen.recursion.depth import deepest
 from symgen.recursion.looped import Looped
 
 TABLE, KEPT, CARRIED, ENDED = "table", "kept", "carried", "ended"
@@ -64,7 +65,8 @@ class Sweep:
 
     `steps` are those of each class of links. `start` stands in for a link that is not there; `joins` say by which of JOINS what
     several children hand on becomes one, and are empty of an outward sweep. What a step keeps goes into the places of the link's
-    row of work from `first` of its class on.
+    row of work from `first` of its class on. A sweep with a `tip` comes to that link and those between it and the base alone, and
+    nothing is joined: inward `start` is what the tip is handed.
     """
 
     inward: bool
@@ -72,6 +74,7 @@ class Sweep:
     start: tuple[Fraction, ...]
     joins: tuple[str, ...]
     first: tuple[int, ...]
+    tip: int = -1
 
 
 class End(NamedTuple):
@@ -106,6 +109,10 @@ class Recursion(Looped):
     """What gives GUARD of ENDED before that, in a function that is checked."""
     each: tuple[tuple[str, int], ...] = ()
     """Of ports that are no numbers of joints, how many elements a link has; 0 of what is one for all of them."""
+    columns: tuple[tuple[str, int], ...] = ()
+    """Of results that have a column a degree of freedom, row by row, how many rows: of a link the columns of its joint. What no
+    sweep comes to is zero.
+    """
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -133,9 +140,40 @@ class Recursion(Looped):
             q, v = q + self.kinds[own].nq, v + self.kinds[own].nv
         return tuple(found)
 
-    def elements(self, port: str, link: int) -> range:
+    def straight(self, sweep: Sweep) -> bool:
+        """Whether each link that a sweep comes to is handed what the one before it hands on."""
+        return self.serial or sweep.tip >= 0
+
+    def visited(self, sweep: Sweep) -> Sequence[int]:
+        """The links that a sweep comes to, in its order."""
+        outward = self.way(sweep.tip) if sweep.tip >= 0 else range(len(self))
+        return outward[::-1 if sweep.inward else 1]
+
+    def way(self, tip: int) -> tuple[int, ...]:
+        """The links from the base to that one."""
+        found = [tip]
+        while self.parents[found[-1]] >= 0:
+            found.append(self.parents[found[-1]])
+        return tuple(reversed(found))
+
+    def classes(self, sweep: Sweep) -> set[int]:
+        """Those of the links that a sweep comes to."""
+        return {self.of[i] for i in self.visited(sweep)}
+
+    def on_the_way(self, tip: int) -> Recursion:
+        """The same where each sweep comes to the links between the base and that one alone, if nothing asks for others."""
+        given = {port.name for sweep in self.sweeps for step in sweep.steps for port in step.outputs}
+        alone = {port.name for port in self.outputs} - {name for name, _ in self.columns}
+        if given & alone or any(sweep.inward and sweep.tip != tip for sweep in self.sweeps):
+            return self
+        return replace(self, sweeps=tuple(replace(sweep, tip=tip) for sweep in self.sweeps))
+
+    def elements(self, port: str, link: int) -> Sequence[int]:
         """Those of a function's port that belong to a link, or to all."""
         kind, (q, v) = self.kinds[self.of[link]], self.places[link]
+        if rows := dict(self.columns).get(port):
+            across = sum(self.kinds[own].nv for own in self.of)
+            return [row * across + column for row in range(rows) for column in range(v, v + kind.nv)]
         width = self.width(port, kind)
         if port in self._each:
             return range(width * link, width * (link + 1)) if self._each[port] else range(width)
@@ -147,6 +185,8 @@ class Recursion(Looped):
 
     def width(self, port: str, kind: Kind) -> int:
         """How many elements of a function's port a link of that kind has, or takes."""
+        if rows := dict(self.columns).get(port):
+            return rows * kind.nv
         if port in self._each:
             return self._each[port] or next(one.size for one in (*self.inputs, *self.outputs) if one.name == port)
         return kind.nq if port in POSITIONS else kind.nv
@@ -155,9 +195,10 @@ class Recursion(Looped):
     def operations(self) -> dict[str, int]:
         """How many of each of `symgen.ir.COUNTED` a call takes, sums over children included."""
         count = dict.fromkeys(COUNTED, 0)
-        of_kind = [self.of.count(kind) for kind in range(len(self.kinds))]
         for sweep in self.sweeps:
-            for times, step in zip(of_kind, sweep.steps, strict=True):
+            of = Counter(self.of[i] for i in self.visited(sweep))
+            for kind, step in enumerate(sweep.steps):
+                times = of[kind]
                 for op, number in step.operations.items():
                     if number or op in COUNTED:
                         count[op] = count.get(op, 0) + times * number
@@ -199,7 +240,7 @@ class Recursion(Looped):
     @property
     def rows_in_all(self) -> int:
         """Rows that a call goes through."""
-        return sum(len(sweep.steps[own].rows) for sweep in self.sweeps for own in self.of)
+        return sum(len(sweep.steps[self.of[i]].rows) for sweep in self.sweeps for i in self.visited(sweep))
 
     def __repr__(self) -> str:
         return (f"<symgen.Recursion {self.function} by {self.method}: {len(self)} links of {len(self.kinds)} "
@@ -264,12 +305,17 @@ def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbe
     work: list[list[Any]] = [[None] * recursion.work for _ in recursion.parents]
     results: dict[str, list[Any]] = {port.name: [None] * port.size for port in recursion.outputs}
     tables = [[numbers.constant(x) for x in row] for row in recursion.tables]
+    for name, _ in recursion.columns:
+        results[name] = [numbers.constant(Fraction(0))] * len(results[name])
     ended: list[Any] = []
     for s, sweep in enumerate(recursion.sweeps):
         start = [numbers.constant(x) for x in sweep.start]
         handed: list[list[Any]] = [start] * len(recursion)
-        for i in reversed(range(len(recursion))) if sweep.inward else range(len(recursion)):
-            if sweep.inward:
+        behind = start
+        for i in recursion.visited(sweep):
+            if sweep.tip >= 0:
+                before = behind
+            elif sweep.inward:
                 before = _joined(start, [handed[c] for c in recursion.children[i]], sweep.joins)
             else:
                 before = handed[recursion.parents[i]] if recursion.parents[i] >= 0 else start
@@ -277,16 +323,15 @@ def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbe
             own = {TABLE: tables[i], KEPT: work[i], CARRIED: before}
             for port in step.inputs:
                 if port.name not in own:
-                    places = recursion.elements(port.name, i)
-                    own[port.name] = list(arguments[port.name][places.start:places.stop])
+                    own[port.name] = [arguments[port.name][place] for place in recursion.elements(port.name, i)]
             for name, values in run(step, own, numbers).items():
                 if name == CARRIED:
-                    handed[i] = [*values]
+                    behind = handed[i] = [*values]
                 elif name == KEPT:
                     work[i][first:first + len(values)] = values
                 elif name != GUARD:
-                    places = recursion.elements(name, i)
-                    results[name][places.start:places.stop] = values
+                    for place, value in zip(recursion.elements(name, i), values, strict=True):
+                        results[name][place] = value
         for end in recursion.ends:
             if end.sweep == s:
                 last = handed[end.link] if end.link >= 0 else _joined(start, [handed[i] for i in recursion._roots], sweep.joins)
@@ -315,66 +360,3 @@ def _joined(start: list[Any], handed: Sequence[list[Any]], joins: Sequence[str])
 def evaluate_form(form: Form, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
     """`evaluate` of either."""
     return form.run(arguments, numbers) if isinstance(form, Looped) else evaluate_program(form, arguments, numbers)
-
-
-def _none(*_: Any) -> Any:
-    """No step is run in any other way."""
-    raise NotImplementedError
-
-
-class _Depth:
-    """Operations on the longest way to a value."""
-
-    __slots__ = ("ops",)
-
-    def __init__(self, ops: int) -> None:
-        self.ops = ops
-
-    def _with(self, other: _Depth) -> _Depth:
-        return _Depth(1 + max(self.ops, other.ops))
-
-    __add__ = __mul__ = _with   # where several children meet
-
-    def __lt__(self, other: _Depth) -> bool:
-        return self.ops < other.ops
-
-    def __gt__(self, other: _Depth) -> bool:
-        return self.ops > other.ops
-
-
-_DEPTHS = Numbers(lambda _: _Depth(0), *[_none] * 5)
-
-
-class _Deepening:
-    """Steps over whole numbers. What each does is found out once: of every row its port and element, or the rows it takes, and
-    what that adds.
-    """
-
-    def __init__(self) -> None:
-        self.known: dict[int, tuple[Program, list[tuple[str, int, int, int]]]] = {}
-
-    def __call__(self, step: Program, own: Mapping[str, Sequence[_Depth]], _: Numbers) -> dict[str, list[_Depth]]:
-        if id(step) not in self.known:
-            self.known[id(step)] = (step, [*map(_taken, step.rows, repeat([port.name for port in step.inputs]))])
-        ops: list[int] = []
-        for name, first, second, more in self.known[id(step)][1]:
-            if name:
-                ops.append(own[name][first].ops)
-            elif first < 0:
-                ops.append(0)
-            else:
-                a, b = ops[first], ops[second]
-                ops.append(more + (a if a > b else b))
-        return {port.name: [_Depth(ops[r]) for r in port.rows] for port in step.outputs}
-
-
-def _taken(row: Row, names: Sequence[str]) -> tuple[str, int, int, int]:
-    if row.op == "input":
-        return names[row.value[0]], row.value[1], 0, 0
-    return ("", row.args[0], row.args[-1], int(row.op != "neg")) if row.args else ("", -1, -1, 0)
-
-
-def deepest(inputs: Sequence[Port], evaluated: Callable[..., Mapping[str, Sequence[_Depth]]]) -> int:
-    """Operations on the longest way to a result; `evaluated` runs all steps as it is told, over the numbers that it is given."""
-    found = evaluated({port.name: [_Depth(0)] * port.size for port in inputs}, _DEPTHS, _Deepening())
-    return max((max(one) for one in found.values() if one), default=_Depth(0)).ops

@@ -46,7 +46,11 @@ WHOLES = ("forward_kinematics", "link_poses", "center_of_mass", "kinetic_energy"
           "centroidal_momentum_rate", "integrate", "difference")
 PIVOTS = ("mass_matrix_determinant", "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient")
 CAUSED = ("link_accelerations", "interbody_forces")
-FRAMED = ("bias_acceleration", "operational_inertia_inverse")
+FRAMED = ("bias_acceleration", "operational_inertia_inverse", "jacobian")
+ROADS = {"forces that are summed part by part": (*FORCES, *SOLVES, *CAUSED),
+         "inertias through joints that give way": (*PIVOTS, *CAUSED, FRAMED[1]),
+         "motions that are carried from link to link": (*WHOLES, *FRAMED)}
+"""What judges them, in words."""
 
 
 class LongTruth:

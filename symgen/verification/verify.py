@@ -39,7 +39,7 @@ from symgen.verification.evaluating import Runner, in_machine_reals, over
 from symgen.verification.floating import check_floating
 from symgen.verification.folder import Folder
 from symgen.verification.identities import check_identities, companions
-from symgen.verification.long import CAUSED, DIGITS, FRAMED, LONG, PIVOTS, LongTruth, check_long_algebra, check_long_floating
+from symgen.verification.long import DIGITS, LONG, ROADS, LongTruth, check_long_algebra, check_long_floating
 from symgen.verification.report import Check, Report
 from symgen.verification.text import check_text
 from symgen.verification.truth import Truth
@@ -160,9 +160,8 @@ def verify_programs(
         what = "1 number that may change at run time was" if count == 1 else f"{count} numbers that may change at run time were"
         notes.append(f"{what} drawn once, and the robot described with {'it' if count == 1 else 'them'}")
     if far is not None:
-        more = " and inertias through joints that give way" if {*PIVOTS, *CAUSED, FRAMED[1]} & {*loops} else ""
-        notes.append(f"so long a robot: {', '.join(loops)} judged at {far.count} states, by forces that are summed part by part"
-                     + more)
+        by = " and ".join(road for road, names in ROADS.items() if {*names} & {*loops})
+        notes.append(f"so long a robot: {', '.join(loops)} judged at {far.count} state{'s' * (far.count > 1)}, by {by}")
     if truth is not None and truth.indefinite:
         notes.append(f"the declared inertias give an M that is not positive at {truth.indefinite} of {states} states; "
                      "its functions are compared all the same")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, SplitShift, Vector, times, transposed
+from symgen.methods._poses import base_axes
 
 
 def _chain(linkage: Linkage) -> list[int]:
@@ -80,6 +81,8 @@ def jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """
     if linkage.jacobian_frame != "aligned":
         return (spatial if linkage.jacobian_frame == "world" else local)(linkage)
+    if linkage.in_turn:
+        return _in_turn(linkage)
     poses, (_, lever) = _poses(linkage)
     columns = [[linkage.zero] * 6 for _ in linkage.dofs]
     for i, (rotation, step) in reversed(poses.items()):
@@ -107,11 +110,34 @@ def local(linkage: Linkage) -> tuple[list[Scalar], ...]:
             moved = dof.H_linear + dof.H_angular.cross(lever)
             columns[dof.index] = [*(axis.dot(dof.H_angular) for axis in axes), *(axis.dot(moved) for axis in axes)]
         axes = [link.rotation.outward(axis) for axis in axes]
-        inner, outer = (link.shift.inner, link.shift.outer) if isinstance(link.shift, SplitShift) else (linkage.zeros, link.shift)
-        lever = link.rotation.outward(lever + inner) + outer
+        lever = _from_parent(linkage, i, lever)
         linkage.name("E", i, (axes[0], axes[1], axes[2]))
         linkage.name("l", i, lever)
     return (_by_rows(columns),)
+
+
+def _in_turn(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """`jacobian` where the next link tells each one where the frame is, in that one's axes."""
+    frame, axes = linkage.frame, base_axes(linkage)
+    assert frame is not None
+    columns = [[linkage.zero] * 6 for _ in linkage.dofs]
+    lever = linkage.mounted(frame)[1]
+    linkage.handed_by_frame("l", lever)
+    for i in reversed(_chain(linkage)):
+        linkage.step(i, "column of the Jacobian, RK (3.13)")
+        for dof in linkage.links[i].dofs:
+            moved = dof.H_linear + dof.H_angular.cross(lever)
+            columns[dof.index] = [*axes[i].outward(dof.H_angular), *axes[i].outward(moved)]
+        lever = _from_parent(linkage, i, lever)
+        linkage.name("l", i, lever)
+    return (_by_rows(columns),)
+
+
+def _from_parent(linkage: Linkage, i: int, lever: Vector) -> Vector:
+    """What is so far from link i, in its axes, from its parent in that one's."""
+    link = linkage.links[i]
+    inner, outer = (link.shift.inner, link.shift.outer) if isinstance(link.shift, SplitShift) else (linkage.zeros, link.shift)
+    return link.rotation.outward(lever + inner) + outer
 
 
 def spatial(linkage: Linkage) -> tuple[list[Scalar], ...]:
