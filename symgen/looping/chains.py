@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from symgen import methods
 from symgen.derivation import constants as k
+from symgen.derivation.closed_forms import feels
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.links import NOTHING
@@ -175,11 +176,13 @@ def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trun
     """The chain of these classes of a robot, with `widths` and a `frame` as a Chain has them. The ghost is one of its `trunks`,
     which stand on the base and move freely; where there are none it is at home in the axes of the base.
     """
-    walk = [0] * LIKE
-    for a in range(len(kinds)):
-        for b in range(len(kinds)):
+    # Links that turn stand at both ends: before and behind links that slide some things are zero, and others nobody asks for.
+    order = sorted(range(len(kinds)), key=lambda c: feels(kinds[c]) == "slide")
+    walk = order[:1] * LIKE
+    for a in order:
+        for b in order:
             walk += [a, b, b]
-    classes = (len(kinds), *walk, *[walk[-1]] * (BEHIND if frame is None else 2*BEHIND))
+    classes = (len(kinds), *walk, *order[:1] * (BEHIND if frame is None else 2*BEHIND))
     links: list[Link] = []
     q = v = 0
     for i, own in enumerate(classes):

@@ -63,7 +63,9 @@ def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> 
     # What is taken for common to all links: less and less, as long as it is zero, or one, to some of them for what stands beside.
     felt = [[name for name in TEN if any(not k.is_zero(row[name]) for row in rows)] for rows in by_class]
     for apart in ([()] * len(kinds), [("m",)] * len(kinds), felt, [GEOMETRY + TEN] * len(kinds)):
-        columns = [Columns.of(rows, own) for rows, own in zip(by_class, apart, strict=True)]
+        # A pitch is in the table even where all have the same one: a constant times what a child hands on would be the child's.
+        columns = [Columns.of(rows, (*own, *[parameter.name for parameter in joint_type(kind).parameters]))
+                   for rows, own, kind in zip(by_class, apart, kinds, strict=True)]
         try:
             trunk = [link for link in model.links if link.kind == GHOST]
             roots = sum(link.parent == BASE for link in model.links)

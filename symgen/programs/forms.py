@@ -160,10 +160,13 @@ def _looped(mechanism: Mechanism, function: str, method: str | None, frame: str)
 
 def _candidates(mechanism: Mechanism, function: str) -> tuple[list[str], list[str]]:
     """The methods that go along the links and suit the robot, each derivation once; apart from them those whose answer is a
-    difference of larger terms, which loses digits and takes more operations than others.
+    difference of larger terms, which loses digits and takes more operations than others. Those that take M apart entry by entry
+    do not.
     """
+    apart = FUNCTIONS[function].needs_inverse or FUNCTIONS[function].by_pivots
     several = [name for name in methods.offered(function, mechanism)
                if methods.composition(name, function) is None and not methods.find(name).asked
+               and not (apart and methods.find(name).couples)
                and methods.find(name).refusal(mechanism) is None]
     once = [name for name in several if name == methods.alike(name, function, mechanism)
             or methods.alike(name, function, mechanism) not in several]

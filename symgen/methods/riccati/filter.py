@@ -64,7 +64,11 @@ def riccati_sweep(linkage: Linkage) -> list[Filter]:
         P = linkage.inertia[i].articulated()
         for c in link.children:
             child = linkage.links[c]
-            P = P + filters[child.dofs[0].index].after.outward(child.rotation, child.shift)     # (4.5)
+            seen = filters[child.dofs[0].index].after.outward(child.rotation, child.shift)
+            linkage.mark("seen", c, seen.A)
+            linkage.mark("seenB", c, seen.B)
+            linkage.mark("seenC", c, seen.C)
+            P = P + seen                                                                    # (4.5)
         linkage.name("P", i, P.A)
         linkage.name("PB", i, P.B)
         linkage.name("PC", i, P.C)
