@@ -62,13 +62,14 @@ CUT = ("forward_dynamics", "mass_matrix_solve", "mass_matrix_determinant", "mass
 OTHERS = [
     *((name, *pair) for name in ("tree", "mixed", "quadruped") for pair in BY.items()),
     *(("screws", function, BY[function]) for function in ("link_accelerations", "bias_acceleration")),
+    *(("screws", *pair) for pair in PAIRS if pair not in ALIKE), ("planes", "mass_matrix_log_determinant_gradient", "riccati"),
     *(("spherical_pendulum", function, BY[function]) for function in ("center_of_mass", "forward_kinematics", "difference")),
     ("driven", "kinetic_energy", "newton_euler"), ("chain", "interbody_forces", "constraint_force"),
     *((name, function, method) for name in ("chain", "driven") for function in CUT for method in ("constraint_force", "fixman")),
     *((name, function, "fixman:planar") for name in ("points", "turned", "planar_point_mass")
       for function in (*CUT, "mass_matrix_log_determinant_gradient")),
     *(("rods", function, "fixman:planar") for function in (*CUT[2:], "mass_matrix_log_determinant_gradient"))]
-ROBOTS = ("chain", "tree", "mixed", "screws", "flat", "driven", "quadruped", "panda", "planar_point_mass", "spherical_pendulum")
+ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "panda", "planar_point_mass", "spherical_pendulum")
 
 
 @cache
@@ -79,8 +80,10 @@ def robot(name: str) -> Mechanism:
         return random_mechanism(9, 3, "tree")
     if name == "mixed":
         return random_mechanism(7, 2, "tree", joints=("revolute", "prismatic"))
+    if name == "planes":
+        return random_mechanism(5, 3, joints=("planar", "revolute"))
     if name == "screws":   # all of one pitch; what slides comes first
-        made = random_mechanism(7, 5, "tree", joints=("prismatic", "helical", "planar", "revolute"))
+        made = random_mechanism(5, 3, joints=("prismatic", "helical"))
         return replace(made, joints=tuple(replace(joint, parameters=tuple((key, Fraction(1, 50)) for key, _ in joint.parameters))
                                           for joint in made.joints))
     if name == "flat":
