@@ -5,7 +5,7 @@ Both are the keys of whatever is kept: a Program knows nothing of `TextOptions`,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
 from symgen.contacts import settled
@@ -156,8 +156,12 @@ def _rows(asked: Rows) -> tuple[int, ...]:
 
 
 def names_of(links: Links) -> tuple[str, ...]:
-    """One name, or several, as a tuple."""
-    return () if not links else (links,) if isinstance(links, str) else tuple(links)
+    """One name, or several, as a tuple. ArgumentError for what is neither."""
+    found = () if not links else (links,) if isinstance(links, str) or not isinstance(links, Iterable) else tuple(links)
+    for one in found:
+        if not isinstance(one, str):
+            raise ArgumentError(f"a link is given by its name, several by a list of names, and {one!r} is no text")
+    return found
 
 
 @dataclass(frozen=True)

@@ -329,3 +329,12 @@ def test_a_text_that_is_wrong_is_one_sentence_about_the_text_and_a_path_about_th
     assert isinstance(caught.value, ValueError)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("option", ["form", "trig", "real", "frame", "payload", "wrench", "jacobian_order"])
+@pytest.mark.parametrize("value", [3, [3]])
+def test_what_is_no_name_is_one_sentence(option: str, value: Any, tmp_path: Path) -> None:
+    """Of Python, which takes anything for an argument."""
+    with pytest.raises(SymgenError, match="no text"):
+        symgen.generate("scara", tmp_path / "out", ["gravity_force"], **{option: value})
+    assert not (tmp_path / "out").exists()

@@ -32,6 +32,7 @@ from symgen.recursion import Recursion, check
 from symgen.recursion import evaluate as run
 from symgen.reference.points import Point, points
 from tests.c_programs import DOUBLES
+from tests.recursions import sums
 from tests.robots_for_tests import flat_chain, planar_rods, point_mass_arm, random_mechanism
 
 DIGITS = 80
@@ -225,6 +226,12 @@ def test_rules_of_a_recursion(change: dict[str, Any], words: str) -> None:
 def test_rules_of_a_sweep_with_a_tip(change: dict[str, Any], words: str) -> None:
     one = looped("chain", "jacobian", "kinematics")
     *others, last = one.sweeps
+    with pytest.raises(ProgramError, match="does not carry inward"):
+        check(replace(one, sweeps=(*others, replace(last, tip=-1))))
+    pose = looped("chain", "forward_kinematics", "kinematics")
+    with pytest.raises(ProgramError, match="ends nowhere"):
+        check(replace(pose, ends=tuple(end._replace(link=0) for end in pose.ends)))
+    assert sums(5).on_the_way(3) == sums(5)   # whose results are those of links
     wrong = replace(one, sweeps=(*others, replace(last, **change)))
     if words:
         with pytest.raises(ProgramError, match=words):
@@ -245,11 +252,11 @@ def test_what_does_not_fold_is_told(name: str, function: str, method: str) -> No
 
 
 @pytest.mark.parametrize("function", ["jacobian", "forward_kinematics", "bias_acceleration"])
-@pytest.mark.parametrize("name", ["tree", "mixed", "quadruped", "spherical_pendulum"])
+@pytest.mark.parametrize("name", ["tree", "mixed", "quadruped", "spherical_pendulum", "chain"])
 def test_of_a_frame_no_other_links_are_asked(name: str, function: str) -> None:
-    """Of one in the middle what is beside the way to the base costs nothing, and has no column."""
+    """Of one in the middle, or on the first link, what is beside the way to the base costs nothing, and has no column."""
     mechanism = robot(name)
-    inner = min(set(mechanism.parents) - {-1, 0}, default=0)
+    inner = min(set(mechanism.parents) - {-1, 0}, default=0) if name != "chain" else 0
     frame = next(frame.name for frame in mechanism.frames if frame.body == inner)
     one = recursion(mechanism, function, BY[function], frame)
     unrolled = derive(mechanism, function, BY[function], ProgramOptions(frame=frame))
