@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from symgen.machine import kernels
 from symgen.machine.solver import Solver
 from symgen.options import TextOptions
 from symgen.readback.looped_lanes import compare
-from symgen.recursion import KEPT, Recursion
+from symgen.recursion import KEPT, Form, Recursion
 from symgen.verification.blocks import check_blocks
 from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.truth import Truth
@@ -43,8 +44,8 @@ def loops(robot: str, function: str, real: str = "double") -> Recursion:
 
 
 def wrong(robot: str, functions: tuple[str, ...], text: TextOptions, slip: tuple[str, str] | None = None,
-          real: str = "double") -> list[str]:
-    """What `verify` finds wrong of functions for many states; the first one's text with a slip."""
+          real: str = "double", more: Mapping[str, Any] | None = None) -> list[str]:
+    """What `verify` finds wrong of functions for many states; the first one's text with a slip, and with `more` arguments."""
     mechanism = symgen.load(robot)
     target, forms = Target("arm", mechanism.sizes, text), {function: loops(robot, function, real) for function in functions}
     truth = Truth(mechanism, 3, 1)
@@ -55,7 +56,11 @@ def wrong(robot: str, functions: tuple[str, ...], text: TextOptions, slip: tuple
         name = target.file_of_many(functions[0])
         assert slip[0] in own[name]
         given[name] = own[name].replace(*slip, 1)
-    found = check_blocks(forms, given, own, headers, target, lambda form: truth.arguments(form.function, truth.floats), runners)
+
+    def arguments(form: Form) -> dict[str, Any]:
+        return truth.arguments(form.function, truth.floats) | dict(more or {})
+
+    found = check_blocks(forms, given, own, headers, target, arguments, runners)
     return [f"{check.subject}: {check.detail}" for check in found if not check.passed]
 
 
@@ -70,6 +75,14 @@ FEW = ("mass_matrix_log_determinant", "link_poses", "integrate")
 def test_many_states_have_the_bits_of_one(robot: str, functions: tuple[str, ...], way: str, real: str) -> None:
     """Of a chain, of a tree on a base that moves freely, of links of two kinds; of what sweeps carry to their ends, too."""
     assert wrong(robot, functions, WAYS[way], real=real) == []
+
+
+def test_a_sine_of_its_own_is_taken_where_one_state_takes_it() -> None:
+    """A turn of a free base is one angle, which <math.h> serves where the step is checked for more."""
+    drawn = Truth(symgen.load("quadruped"), 21, 1).floats
+    more = {name: drawn[name] for name in ("q", "v")} | {"dt": np.linspace(1, 4, 21)}
+    for way in ("auto", "auto, checked"):
+        assert wrong("quadruped", ("integrate",), WAYS[way], more=more) == []
 
 
 @pytest.mark.parametrize("toy", TOYS)
@@ -129,6 +142,7 @@ def test_a_folder_of_many_states(tmp_path: Path) -> None:
     report = symgen.verify(out)
     assert report.passed
     assert len(report.of("blocks")) == 2
+    assert symgen.verify(out, functions=["center_of_mass"], states=1).passed   # though the other one needs a larger array
     assert "bit for bit" in str(report)
     sources = [path.name for path in sorted(out.glob("*.c"))]
     words = ["gcc", "-std=c99", "-O1", "-ffp-contract=off", *WARNINGS, "-Dquadruped_NO_CLONES", "-fsanitize=address,undefined",
@@ -137,6 +151,9 @@ def test_a_folder_of_many_states(tmp_path: Path) -> None:
     done = subprocess.run([tmp_path / "selftest"], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("2 passed, 0 failed\n")
     assert "quadruped_BATCH_WORK" in (out / "README.md").read_text()
+    header = out / "quadruped_batch.h"
+    header.write_text(re.sub(r"(BATCH_WORK) \d+", r"\1 100", header.read_text()))
+    assert not symgen.verify(out, functions=["center_of_mass"], states=1).passed
 
 
 def test_a_long_chain_is_judged_too(tmp_path: Path) -> None:

@@ -16,8 +16,10 @@ from symgen.ir import Program
 from symgen.recursion import TABLE, Looped
 
 
-def lane_step(step: Program, target: Target, told: str, alike: Collection[str] = ()) -> dict[str, Any]:
-    """What the template says of it; `told` says of what kind it is. All lanes share the ports that are `alike`."""
+def lane_step(step: Program, target: Target, told: str, alike: Collection[str] = (), own: bool = True) -> dict[str, Any]:
+    """What the template says of it; `told` says of what kind it is. All lanes share the ports that are `alike`. By `--trig auto`
+    its sines are the text's own, or those of <math.h> where it is not `own`.
+    """
     names = parameters(step, target)
     alone = target.text.trig == "inline"
     turn = _definition.turn_of(step, target) if alone else None
@@ -25,8 +27,8 @@ def lane_step(step: Program, target: Target, told: str, alike: Collection[str] =
     early = [] if alone else _definition.early(step)
     found = _lanes.function(step, target, names, calls(step.real, target), early, turn, taken, {}, None,
                              [names[port] for port in alike if port in names])
-    found |= {"symbol": target.symbol(step.function), "own_loop": target.text.trig == "auto" and len(early) > 0,
-              "own_sines": turn is not None or (target.text.trig == "auto" and len(early) > 0),
+    loop = own and target.text.trig == "auto" and len(early) > 0
+    found |= {"symbol": target.symbol(step.function), "own_loop": loop, "own_sines": turn is not None or loop,
               "told": f"{told}: {operations_text(step)}"}
     for array, port in zip(found["parameters"], (*step.inputs, *step.outputs), strict=True):
         array["qualifier"] = "const " if port.name == TABLE else ""

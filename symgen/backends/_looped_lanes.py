@@ -13,10 +13,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from symgen.backends import _lanes, _loop_work, _looped
+from symgen.backends import _blocks, _lanes, _loop_work, _looped
 from symgen.backends._blocks import Blocks
 from symgen.backends._c_text import C
-from symgen.backends._definition import calls, parameters
+from symgen.backends._definition import calls, parameters, together
 from symgen.backends._lane_steps import lane_step
 from symgen.backends._lanes import LANES
 from symgen.backends._loop_checks import condition, guarded, units
@@ -54,7 +54,7 @@ class _Many(_looped.Text):
     def said_of_many(self) -> dict[str, Any]:
         """All of it."""
         recursion, target, lanes = self.recursion, self.target, _lanes.lanes(self.recursion.real)
-        steps = [lane_step(step, self.plain, "", (TABLE,)) for step in self._all()]
+        steps = [lane_step(step, self.plain, "", (TABLE,), own) for step, own in zip(self._all(), self._own_sines(), strict=True)]
         for c, _ in enumerate(recursion.kinds):
             self._constants(c)
         sweeps = [self._sweep(s, sweep) for s, sweep in enumerate(recursion.sweeps)]
@@ -84,6 +84,12 @@ class _Many(_looped.Text):
 
     def _all(self) -> tuple[Program, ...]:
         return (*self.steps.values(), *(one for one in (self.looked, self.last) if one))
+
+    def _own_sines(self) -> list[bool]:
+        """Of each function whether that of one state takes the text's own sines: of many angles at once."""
+        cut = {(s, c) for s, c in self.steps if _blocks.blocks(self.recursion, s, self.target)}
+        more = [one for one in (self.looked, self.last) if one]
+        return [*((at in cut or bool(together(step))) for at, step in self.steps.items()), *(bool(together(one)) for one in more)]
 
     def _in_blocks(self) -> dict[int, Blocks]:
         """Sines are taken of the lanes of one link."""

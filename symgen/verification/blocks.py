@@ -34,6 +34,7 @@ FLAGS = ("-std=c99", "-ffp-contract=off", "-fPIC", "-O2")
 MORE = 5
 """States beyond whole blocks: those that were drawn are gone through again."""
 _TIMEOUT = 600
+_ARRAY = re.compile(r"(#define \w+_BATCH_WORK )(\d+)")
 _PROTOTYPE = r"(void|int|ptrdiff_t) \w+_(batch|strided)\([\w *,]*\);"
 
 
@@ -74,7 +75,7 @@ def _read_back(program: Form, texts: Mapping[str, str], printed: Mapping[str, st
     if file not in texts:
         return [f"{file} is not there"]
     for header in (target.batch, target.lanes):
-        if other_lines(texts.get(header, ""), printed[header], _PROTOTYPE):
+        if other_lines(_as_much(texts.get(header, ""), printed[header]), printed[header], _PROTOTYPE):
             return [f"{header} is not what symgen prints"]
     if isinstance(program, Recursion):
         return looped_lanes.compare(program, texts[file], printed[file], target.name, target.checked,
@@ -86,6 +87,14 @@ def _read_back(program: Form, texts: Mapping[str, str], printed: Mapping[str, st
         return [str(error)]
     found = compare(program, own.text) + disguises(texts[file])
     return found if own.frame == now.frame else [*found, f"{file} is not what symgen prints around the lanes"]
+
+
+def _as_much(given: str, printed: str) -> str:
+    """The header as if its caller's array were as large as is printed now, where it is larger: other functions may need more."""
+    has, needs = _ARRAY.search(given), _ARRAY.search(printed)
+    if has is None or needs is None or int(has[2]) < int(needs[2]):
+        return given
+    return given[:has.start()] + needs[0] + given[has.end():]
 
 
 def other_lines(given: str, printed: str, more: str) -> bool:
