@@ -69,15 +69,17 @@ def mixed(parents: Sequence[int], of: Sequence[int], real: str = "double", end: 
 
 
 def framed(parents: Sequence[int], of: Sequence[int], tip: int, real: str = "double") -> Recursion:
-    """A matrix with two rows and a column a degree of freedom, of a link: places outward to it, columns inward from it."""
+    """A matrix with two rows and a column a degree of freedom, of a link: places outward to it, columns inward from it, those of
+    sliding links outward already.
+    """
     used = sorted(set(of))
     kinds = tuple(KINDS[one]._replace(nv=KINDS[one].nq) for one in used)
     of = tuple(used.index(one) for one in of)
     tables = tuple(tuple(Fraction(2*i + k + 1, 7) for k in range(kinds[one].width)) for i, one in enumerate(of))
     nq, count = sum(kinds[one].nq for one in of), len(kinds)
     sweeps = (
-        Sweep(False, tuple(_positions(kind, real) for kind in kinds), (Fraction(1, 3), Fraction(0), Fraction(-1)), (),
-              (0,) * count, tip),
+        Sweep(False, tuple(_positions(kind, real, kind.name == "sliding") for kind in kinds),
+              (Fraction(1, 3), Fraction(0), Fraction(-1)), (), (0,) * count, tip),
         Sweep(True, tuple(_columns(kind, real) for kind in kinds), (Fraction(1, 5),), (), (0,) * count, tip))
     return check(Recursion("toy", "by_hand", (Port("q", (nq,)),), (Port("J", (2, nq)),), kinds, tuple(parents), of, tables,
                            sweeps, WORK, columns=(("J", 2),), real=real))
@@ -88,8 +90,8 @@ def sizes(recursion: Recursion) -> Sizes:
     return Sizes(places["q"], places.get("v", places["q"]), len(recursion))
 
 
-def _positions(kind: Kind, real: str) -> Program:
-    """Hands on an angle and a place; keeps a sine and a cosine, or what stands for them."""
+def _positions(kind: Kind, real: str, column: bool = False) -> Program:
+    """Hands on an angle and a place; keeps a sine and a cosine, or what stands for them. Those are its `column` as well."""
     b = Builder("toy", [Port(TABLE, (kind.width,)), Port("q", (kind.nq,)), Port(CARRIED, (3,))], real)
     b.step("place of the link")
     angle = b.input(2, 0)
@@ -101,7 +103,7 @@ def _positions(kind: Kind, real: str) -> Program:
         length = b.op("sin", length)
     x = b.op("add", b.input(2, 1), b.op("mul", length, c))
     y = b.op("add", b.input(2, 2), b.op("mul", b.input(0, 0), s))
-    return b.program([Port(CARRIED, (3,), (angle, x, y)), Port(KEPT, (2,), (s, c))])
+    return b.program([Port(CARRIED, (3,), (angle, x, y)), Port(KEPT, (2,), (s, c)), *[Port("J", (2,), (c, s))] * column])
 
 
 def _forces(kind: Kind, real: str) -> Program:
@@ -117,6 +119,8 @@ def _forces(kind: Kind, real: str) -> Program:
 def _columns(kind: Kind, real: str) -> Program:
     b = Builder("toy", [Port(KEPT, (WORK,)), Port(TABLE, (kind.width,)), Port(CARRIED, (1,))], real)
     lever = b.op("add", b.input(2, 0), b.op("mul", b.input(1, 0), b.input(0, 1)), name="lever")
+    if kind.name == "sliding":
+        return b.program([Port(CARRIED, (1,), (lever,))])
     first = [b.op("mul", lever, b.input(0, k)) for k in range(kind.nv)]
     return b.program([Port(CARRIED, (1,), (lever,)), Port("J", (2 * kind.nv,), (*first, *[b.op("neg", x) for x in first]))])
 
@@ -140,6 +144,6 @@ TOYS = {
     "tree": lambda real="double": mixed(BRANCHED, (0,) * 10, real, 5),
     "tree of three classes": lambda real="double": mixed(BRANCHED, (0, 2, 1, 0, 2, 2, 1, 0, 1, 2), real),
     "chain, from its middle": lambda real="double": framed(range(-1, 5), (0,) * 6, 2, real),
-    "tree, on a way": lambda real="double": framed(BRANCHED, (0, 2, 1, 0, 2, 2, 1, 0, 1, 2), 4, real),
+    "tree, on a way": lambda real="double": framed(BRANCHED, (0, 1, 1, 0, 2, 2, 1, 0, 1, 2), 4, real),
 }
 """Each of the kinds of text."""

@@ -321,10 +321,14 @@ class Text:
         return None
 
     def _zeros(self, s: int) -> list[dict[str, Any]]:
-        """The matrices of which a sweep gives some columns: all others are zero."""
-        sweep = self.recursion.sweeps[s]
-        given = {port.name for step in sweep.steps for port in step.outputs} & {name for name, _ in self.recursion.columns}
-        if len(self.recursion.visited(sweep)) == self.count:
+        """The matrices of which a sweep is the first to give some columns: those that none gives are zero."""
+        def given_by(sweep: Sweep) -> set[str]:
+            return {port.name for c in self.recursion.classes(sweep) for port in sweep.steps[c].outputs}
+
+        sweeps = self.recursion.sweeps
+        given = given_by(sweeps[s]) & {name for name, _ in self.recursion.columns}
+        given -= {name for sweep in sweeps[:s] for name in given_by(sweep)}
+        if len(self.recursion.visited(sweeps[s])) == self.count:
             return []
         return [{"last": port.size - 1, "at": f"{self._element(port.name, self.link)}{self.lane}",
                  "value": C.literal(Fraction(0), self.real)} for port in self.recursion.outputs if port.name in given]
