@@ -28,7 +28,7 @@ from tests.adversary import Failure, _drives, _newton_euler, _robots, conversion
 from tests.adversary import __main__ as runner
 from tests.robots_for_tests import OF_ANY_ROBOT, random_mechanism
 
-FIRST = {"certificates": 4, "compilers": 2, "conversions": 30, "crashes": 3, "folders": 4, "mechanisms": 4,
+FIRST = {"certificates": 4, "compilers": 2, "conversions": 30, "crashes": 3, "folders": 4, "loops": 1, "mechanisms": 4,
          "metamorphic": 1, "readers": 1, "selftests": 4, "sines": 4}
 """Tries of each, by a seed whose first robots are small."""
 SEED = 1

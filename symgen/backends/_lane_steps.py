@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Sequence
+from fractions import Fraction
 from typing import Any
 
 from symgen.backends import _definition, _lanes
-from symgen.backends._c_text import WIDTH
+from symgen.backends._c_text import WIDTH, C
 from symgen.backends._definition import calls, parameters
 from symgen.backends._ports import operations_text
 from symgen.backends._target import Target
 from symgen.errors import RequestError
 from symgen.ir import Program
+from symgen.reals import REALS
 from symgen.recursion import TABLE, Looped
 
 
@@ -33,6 +35,19 @@ def lane_step(step: Program, target: Target, told: str, alike: Collection[str] =
     for array, port in zip(found["parameters"], (*step.inputs, *step.outputs), strict=True):
         array["qualifier"] = "const " if port.name == TABLE else ""
     return found
+
+
+def angles(steps: Sequence[dict[str, Any]], lanes: int, real: str) -> int:
+    """How many angles the file's own loop over them takes, which is as many as a step has at most. One that has fewer gives zeros
+    besides.
+    """
+    count = max((step["angles"] for step in steps if step["own_loop"]), default=lanes)
+    for step in steps:
+        idle = count - step["angles"] if step["own_loop"] else 0
+        step["nothing"] = C.literal(Fraction(0), REALS[real]) if idle else ""
+        step["all_angles"] = step["angles"] + idle
+        step["bytes"] += 3 * idle * REALS[real].size
+    return int(count)
 
 
 def refuse(form: Looped, segments: int, lanes: int, target: Target) -> None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from symgen.backends import _definition, _lanes, _loop_work, render
 from symgen.backends._c_text import C
 from symgen.backends._definition import calls
-from symgen.backends._lane_steps import braced, lane_step, refuse, row_of, wrapped
+from symgen.backends._lane_steps import angles, braced, lane_step, refuse, row_of, wrapped
 from symgen.backends._target import Target
 from symgen.levelled import BEFORE, BEHIND, FRONT, KNOWN, RUN, Levelled, Tree
 from symgen.reals import REALS
@@ -138,7 +138,7 @@ def source(one: Levelled, target: Target) -> str:
                               *(f"{one.real} {name}[{len(one)}]" for name in outputs), f"{one.real} numbers[{room.whole}]"],
                   nothing=C.literal(Fraction(0), real),
                   own_sines=any(step["own_sines"] for step in steps), own_loop=any(step["own_loop"] for step in steps),
-                  angles=lanes, sin=known["sin"], cos=known["cos"])
+                  angles=angles(steps, lanes, one.real), sin=known["sin"], cos=known["cos"])
 
 
 def _of_places(one: Levelled, s: int, target: Target, room: _Room, steps: list[dict[str, Any]]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from symgen.backends import _blocks, _lanes, _loop_work, _looped
 from symgen.backends._blocks import Blocks
 from symgen.backends._c_text import C
 from symgen.backends._definition import calls, parameters, together
-from symgen.backends._lane_steps import lane_step
+from symgen.backends._lane_steps import angles, lane_step
 from symgen.backends._lanes import LANES
 from symgen.backends._loop_checks import condition, guarded, units
 from symgen.backends._target import Target
@@ -55,6 +55,7 @@ class _Many(_looped.Text):
         """All of it."""
         recursion, target, lanes = self.recursion, self.target, _lanes.lanes(self.recursion.real)
         steps = [lane_step(step, self.plain, "", (TABLE,), own) for step, own in zip(self._all(), self._own_sines(), strict=True)]
+        of_all = angles(steps, lanes, recursion.real)
         for c, _ in enumerate(recursion.kinds):
             self._constants(c)
         sweeps = [self._sweep(s, sweep) for s, sweep in enumerate(recursion.sweeps)]
@@ -80,7 +81,7 @@ class _Many(_looped.Text):
             "works": kept or handed, "counts": target.checked or any(s["size"] for s in sweeps),
             "status": self.status, "guard": self.guard, "checks": self._checks(),
             "own_sines": any(step["own_sines"] for step in steps), "own_loop": any(step["own_loop"] for step in steps),
-            "angles": lanes, "sin": known["sin"], "cos": known["cos"]}
+            "angles": of_all, "sin": known["sin"], "cos": known["cos"]}
 
     def _all(self) -> tuple[Program, ...]:
         return (*self.steps.values(), *(one for one in (self.looked, self.last) if one))

@@ -16,7 +16,7 @@ from typing import Any
 from symgen.backends import _definition, _lanes, _loop_work, render
 from symgen.backends._c_text import C
 from symgen.backends._definition import calls
-from symgen.backends._lane_steps import braced, lane_step, refuse, row_of, wrapped
+from symgen.backends._lane_steps import angles, braced, lane_step, refuse, row_of, wrapped
 from symgen.backends._target import Target
 from symgen.ir import Program
 from symgen.reals import REALS
@@ -75,7 +75,8 @@ def source(one: Segmented, target: Target) -> str:
                   parameters=[*(f"const {one.real} {name}[{len(one)}]" for name in inputs),
                               *(f"{one.real} {name}[{len(one)}]" for name in outputs), f"{one.real} numbers[{work(one)}]"],
                   cost=one.of_a_link, own_sines=any(step["own_sines"] for step in steps),
-                  own_loop=any(step["own_loop"] for step in steps), angles=lanes, sin=known["sin"], cos=known["cos"])
+                  own_loop=any(step["own_loop"] for step in steps),
+                  angles=angles(steps, lanes, one.real), sin=known["sin"], cos=known["cos"])
 
 
 def _placed(one: Segmented, stages: list[dict[str, Any]], lanes: int) -> None:
