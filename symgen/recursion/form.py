@@ -171,9 +171,8 @@ class Recursion(Looped):
     def elements(self, port: str, link: int) -> Sequence[int]:
         """Those of a function's port that belong to a link, or to all."""
         kind, (q, v) = self.kinds[self.of[link]], self.places[link]
-        if rows := dict(self.columns).get(port):
-            across = sum(self.kinds[own].nv for own in self.of)
-            return [row * across + column for row in range(rows) for column in range(v, v + kind.nv)]
+        if rows := self._columns.get(port):
+            return [row * self._across + column for row in range(rows) for column in range(v, v + kind.nv)]
         width = self.width(port, kind)
         if port in self._each:
             return range(width * link, width * (link + 1)) if self._each[port] else range(width)
@@ -183,9 +182,18 @@ class Recursion(Looped):
     def _each(self) -> dict[str, int]:
         return dict(self.each)
 
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return dict(self.columns)
+
+    @cached_property
+    def _across(self) -> int:
+        """Degrees of freedom of all links."""
+        return sum(self.kinds[own].nv for own in self.of)
+
     def width(self, port: str, kind: Kind) -> int:
         """How many elements of a function's port a link of that kind has, or takes."""
-        if rows := dict(self.columns).get(port):
+        if rows := self._columns.get(port):
             return rows * kind.nv
         if port in self._each:
             return self._each[port] or next(one.size for one in (*self.inputs, *self.outputs) if one.name == port)
