@@ -1,4 +1,4 @@
-"""The axes of every link in those of the base."""
+"""The axes of every link in those of the base, and the links that lead to a frame."""
 
 from __future__ import annotations
 
@@ -19,6 +19,13 @@ def base_axes(linkage: Linkage) -> list[Rotation]:
         linkage.name("R", i, (rows[0], rows[1], rows[2]))
         found.append(Rotation([(rows[0], rows[1], rows[2])]))
     return found
+
+
+def way_to_frame(linkage: Linkage) -> list[int]:
+    """The links from the root to the frame's own."""
+    frame = linkage.frame
+    assert frame is not None
+    return [] if frame.link < 0 else [*reversed(linkage.model.ancestors(frame.link)), frame.link]
 
 
 def few_turns(linkage: Linkage) -> list[Rotation]:

@@ -7,14 +7,7 @@ from collections.abc import Iterable, Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, SplitShift, Vector, times, transposed
-from symgen.methods._poses import base_axes
-
-
-def _chain(linkage: Linkage) -> list[int]:
-    """The links from the root to the frame's own."""
-    frame = linkage.frame
-    assert frame is not None
-    return [] if frame.link < 0 else [*reversed(linkage.model.ancestors(frame.link)), frame.link]
+from symgen.methods._poses import base_axes, way_to_frame
 
 
 def placed(linkage: Linkage, which: Iterable[int]) -> dict[int, tuple[Rotation, Vector]]:
@@ -40,7 +33,7 @@ def _poses(linkage: Linkage) -> tuple[dict[int, tuple[Rotation, Vector]], tuple[
     """`placed` of the links on the way, then likewise of the frame."""
     frame = linkage.frame
     assert frame is not None
-    poses = placed(linkage, _chain(linkage))
+    poses = placed(linkage, way_to_frame(linkage))
     rotation = poses[frame.link][0] if poses else Rotation([])
     linkage.home.step(f"frame {frame.name}")
     own, shift = linkage.mounted(frame)
@@ -103,7 +96,7 @@ def local(linkage: Linkage) -> tuple[list[Scalar], ...]:
     columns = [[linkage.zero] * 6 for _ in linkage.dofs]
     own, lever = linkage.mounted(frame)
     axes: Sequence[Vector] = transposed(own.matrix(linkage.one, linkage.zero))
-    for i in reversed(_chain(linkage)):
+    for i in reversed(way_to_frame(linkage)):
         link = linkage.links[i]
         linkage.step(i, f"column of the Jacobian in the axes of {frame.name}, RK (3.13)")
         for dof in link.dofs:
@@ -123,7 +116,7 @@ def _in_turn(linkage: Linkage) -> tuple[list[Scalar], ...]:
     columns = [[linkage.zero] * 6 for _ in linkage.dofs]
     lever = linkage.mounted(frame)[1]
     linkage.handed_by_frame("l", lever)
-    for i in reversed(_chain(linkage)):
+    for i in reversed(way_to_frame(linkage)):
         linkage.step(i, "column of the Jacobian, RK (3.13)")
         for dof in linkage.links[i].dofs:
             moved = dof.H_linear + dof.H_angular.cross(lever)
@@ -142,7 +135,7 @@ def _from_parent(linkage: Linkage, i: int, lever: Vector) -> Vector:
 
 def spatial(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """J in the axes of the base, at its origin: of the link that the frame is fixed to, wherever on it the frame is."""
-    poses = placed(linkage, _chain(linkage))
+    poses = placed(linkage, way_to_frame(linkage))
     columns = [[linkage.zero] * 6 for _ in linkage.dofs]
     origin = linkage.zeros
     for i, (rotation, step) in poses.items():

@@ -19,7 +19,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, SplitShift, Vector, twist_inward, wrench_outward
-from symgen.methods._poses import base_axes
+from symgen.methods._poses import base_axes, way_to_frame
 
 
 def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -54,7 +54,7 @@ def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
 def _outward(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
     """J̇ v from the base outward, where each link hands on what it has: the change of the twist at the frame, with w × u, which
     axes that stand still see."""
-    way = _way(linkage, frame)
+    way = way_to_frame(linkage)
     (w, u), (b, s) = _twist(linkage, way)
     rotations = base_axes(linkage)
     linkage.home.step(f"motion of {frame.name} in the axes of the base, RK (2.2)-(2.7)")
@@ -62,11 +62,6 @@ def _outward(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
     s, u = s + b.cross(place), u + w.cross(place)
     own = rotations[frame.link] if way else Rotation([])
     return ([*own.outward(b), *own.outward(s + w.cross(u))],)
-
-
-def _way(linkage: Linkage, frame: Frame) -> list[int]:
-    """The links from the base to the frame's."""
-    return [] if frame.link < 0 else [*reversed(linkage.model.ancestors(frame.link)), frame.link]
 
 
 def _twist(linkage: Linkage, way: list[int]) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
@@ -86,7 +81,7 @@ def _twist(linkage: Linkage, way: list[int]) -> tuple[tuple[Vector, Vector], tup
 
 def _of_the_twist(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
     """J̇ v where J is stated in the frame's own axes ("local") or at the base's origin ("world")."""
-    way = _way(linkage, frame)
+    way = way_to_frame(linkage)
     _, (b, s) = _twist(linkage, way)
     if linkage.jacobian_frame == "local":
         linkage.home.step(f"in the axes of {frame.name}")

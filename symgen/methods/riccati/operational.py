@@ -15,7 +15,7 @@ from symgen.derivation.closed_forms import mobility_form
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Mobility, Symmetric, Vector
-from symgen.methods._poses import base_axes
+from symgen.methods._poses import base_axes, way_to_frame
 from symgen.methods.riccati.filter import UPPER, Filter, riccati_sweep
 
 
@@ -49,7 +49,7 @@ def operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
     filters = riccati_sweep(linkage)
     still = Symmetric(zero, zero, zero, zero, zero, zero)
     Omega = Mobility(still, (zeros, zeros, zeros), still)
-    way = [] if frame.link < 0 else [*reversed(linkage.model.ancestors(frame.link)), frame.link]
+    way = way_to_frame(linkage)
     for i in way:
         link = linkage.links[i]
         linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
