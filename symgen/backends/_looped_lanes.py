@@ -71,7 +71,8 @@ class _Many(_looped.Text):
         kept = any(KEPT in (port.name, *(name for name, left in LEFT.items() if left == port.name))
                    for step in self._all() for port in (*step.inputs, *step.outputs))
         known = calls(recursion.real, target)
-        carried = sum(2*len(sweep.start) for sweep in recursion.sweeps)
+        carried = sum(2*len(sweep.start) for sweep in recursion.sweeps) + max(
+            (rows*kind.nv for _, rows in recursion.columns for kind in recursion.kinds), default=0)
         return self.said | {
             "parameters": arrays, "driver": driven, "needs": work(recursion), "count": self.count,
             "stack": REALS[recursion.real].size*lanes*carried + max(step["bytes"] for step in steps),
