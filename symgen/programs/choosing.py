@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symgen import methods, shelf
-from symgen.derivation.constants import LostDigits, as_float
+from symgen.derivation.constants import LostDigits
 from symgen.derivation.scalars import TooManyRows
 from symgen.description.tip import tip
 from symgen.errors import MethodRefusal, OutOfReach
@@ -123,8 +123,7 @@ def terms(mechanism: Mechanism, function: str, method: str, options: ProgramOpti
     if reading.differs(mechanism):
         from symgen.reference.free_bodies import freedom  # NumPy, which a cached Program does without
 
-        points = tuple(tuple(map(as_float, link.placement[1])) for link in deriving.models(mechanism)[0].links)
-        found = max(found, freedom(mechanism, payload, points))
+        found = max(found, freedom(mechanism, payload, deriving.starts(mechanism)))
     if reading.centred:
         from symgen.reference.leverage import leverage
 

@@ -53,6 +53,12 @@ def _models(mechanism: Mechanism, digits: int) -> tuple[Model, Model]:
         return plain, regroup(plain)
 
 
+def starts(mechanism: Mechanism) -> tuple[tuple[float, float, float], ...]:
+    """Where the frame of each link starts that was chosen, in the declared frame of the link (m)."""
+    return tuple((constants.as_float(x), constants.as_float(y), constants.as_float(z))
+                 for x, y, z in (link.placement[1] for link in models(mechanism)[0].links))
+
+
 def laid(mechanism: Mechanism, where: Layout) -> Model:
     """In the chosen frames, placed by a layout; or where the description has the links."""
     with constants.precision():

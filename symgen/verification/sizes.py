@@ -22,6 +22,7 @@ import numpy as np
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE, Frame
+from symgen.programs.deriving import starts
 from symgen.reference.base import base
 from symgen.reference.precision import Array
 from symgen.verification import (
@@ -241,7 +242,8 @@ class Sizes:
     @property
     def whole(self) -> Whole:
         """All parts, as those answers see them that are about all links at once."""
-        return Whole(self.truth, self.placed, self.parts, self.arms, np.array(self.rates).T, self.length(), self.lever())
+        return Whole(self.truth, self.placed, self.parts, self.arms, np.array(self.rates).T, self.length(), self.lever(),
+                     starts(self.truth.mechanism))
 
     def determinant(self) -> Array:
         """Size of det M per state (count,): it changes relatively by tr(M⁻¹ δM). Hadamard's bound where M is singular."""

@@ -2,6 +2,7 @@
 
 A place is as large as its root's distance from the base and the way on from there. A momentum is not: about the mass centre it
 is the same wherever the robot stands. Its lever leads from the part to its root as a force's does, and from there to the centre.
+Both go by where a joint's link is declared, or by where along the joint's axis its frame starts, whichever is farther.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Whole:
     """Of the longest way along the bodies (count,)."""
     lever: Array
     """Of a lever of the frame's twist (count,)."""
+    starts: Sequence[tuple[float, ...]]
+    """Where each link's frame starts, in the declared one (m)."""
 
     @cached_property
     def total(self) -> Array:
@@ -51,10 +54,28 @@ class Whole:
     def _head(self, body: int) -> Array:
         return np.broadcast_to(self.placed[self.truth.rough.ways[body][0]].shift[0], (self.truth.count, 3))
 
+    def _start(self, body: int) -> Array:
+        at = self.placed[body]
+        return np.broadcast_to(at.shift[0] + at.turn[0] @ np.array(self.starts[body]), (self.truth.count, 3))
+
+    @cached_property
+    def ways(self) -> list[tuple[Array, Array]]:
+        """Of each part (count, 3) and (count,): where the first frame on its way starts, and how far it is from the farthest."""
+        reference, found = self.truth.rough, []
+        for part in reference.parts(self.truth.load):
+            at = self.placed[part.body]
+            centre, way = at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0], reference.ways[part.body]
+            far = [np.linalg.norm(centre - self._start(body), axis=-1) for body in way]
+            found.append((self._start(way[0]), np.max(far, axis=0)))
+        return found
+
     def _moment(self) -> Array:
         """Σ m times the distance of every part's centre from the base (count,)."""
-        reach = (np.linalg.norm(head, axis=-1) + arms[:, 0] for head, arms in zip(self.heads, self.arms, strict=True))
-        return sum((np.abs(part.mass) * far for part, far in zip(self.parts, reach, strict=True)), np.zeros(self.truth.count))
+        total = np.zeros(self.truth.count)
+        for part, head, arms, (start, far) in zip(self.parts, self.heads, self.arms, self.ways, strict=True):
+            total += np.abs(part.mass) * np.maximum(np.linalg.norm(head, axis=-1) + arms[:, 0],
+                                                    np.linalg.norm(start, axis=-1) + far)
+        return total
 
     def center(self) -> Array:
         """Of the mass centre (count, 3)."""
@@ -75,8 +96,9 @@ class Whole:
     def levers(self) -> list[Array]:
         """Of every part (count,): from its root to it, and from the root that is farthest from the mass centre to that."""
         centre = np.asarray(center_of_mass(self.truth.rough, self.truth.floats["q"], self.truth.load), dtype=float)
-        spread = np.max([np.linalg.norm(head - centre, axis=-1) for head in self.heads], axis=0)
-        return [arms[:, 0] + spread for arms in self.arms]
+        heads = [*self.heads, *(start for start, _ in self.ways)]
+        spread = np.max([np.linalg.norm(head - centre, axis=-1) for head in heads], axis=0)
+        return [np.maximum(arms[:, 0], far) + spread for arms, (_, far) in zip(self.arms, self.ways, strict=True)]
 
     def momentum_matrix(self) -> Array:
         """Of a column's moment and of its linear part (count, 6, NV)."""
