@@ -81,7 +81,7 @@ def numbers_of(model: Model) -> list[dict[str, k.Constant]]:
         own = {"offset": k.ZERO if k.settle(cosine) == k.ONE else k.angle_of(cosine, sine), "u": k.settle(1 / length),
                "w": k.settle(1 / link.inertia.m)}
         found.append(own | {"u_before": found[-1]["u"] if i else own["u"], "w_before": found[-1]["w"] if i else k.ZERO})
-    found[0]["offset"] = found[1]["offset"]
+    found[0]["offset"] = found[min(1, len(found) - 1)]["offset"]
     return [{name: own[name] for name in points.TABLE} for own in found]
 
 

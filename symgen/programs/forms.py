@@ -10,7 +10,7 @@ from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.levelled import Levelled
-from symgen.looping import levelling, pointwise, recursion, segmenting
+from symgen.looping import levelling, pointing, pointwise, recursion, segmenting
 from symgen.mechanism import Mechanism
 from symgen.options import AUTO, LOOPED, UNROLLED, ProgramOptions
 from symgen.programs.deriving import ROW_BUDGET, felt, frames
@@ -20,6 +20,10 @@ from symgen.segmented import Segmented
 
 CUTTING = {segmenting.METHOD: segmenting, pointwise.METHOD: pointwise}
 """What cuts one chain into segments, by method: each computes one function."""
+LEVELS = {levelling.METHOD: levelling, pointing.METHOD: pointing}
+"""What goes through one chain level by level, by method: each computes a few functions."""
+ALONE = {segmenting.METHOD: segmenting.FUNCTION, pointwise.METHOD: pointwise.FUNCTION, pointing.METHOD: pointing.FUNCTION}
+"""The methods that are loops alone, and have no rows: each computes one function."""
 GROUP, MOST = 1024, 8
 """Links of a group of segments, and how many groups there are at most. What a group keeps of so many stays near the processor."""
 SHARE = 256
@@ -33,8 +37,8 @@ def formed(mechanism: Mechanism, function: str, method: str | None, options: Pro
     """The function in the form that `options` ask for; `unrolled` makes the Program. Raises what that does, and OutOfReach where
     a looped form is asked for and there is none.
     """
-    if method in CUTTING:
-        return segments(mechanism, function, method, options)
+    if method in ALONE:
+        return apart(mechanism, function, method, options)
     if options.form == UNROLLED or (options.form == AUTO and len(mechanism.joints) <= SHORT):
         return unrolled()
     try:
@@ -50,7 +54,7 @@ def formed(mechanism: Mechanism, function: str, method: str | None, options: Pro
 
 def instead_of_rows(form: Form) -> bool:
     """Whether it is loops by a method that has rows too, unless they are too many."""
-    return isinstance(form, Recursion | Levelled)
+    return isinstance(form, Recursion | Levelled) and form.method not in ALONE
 
 
 def looped(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Recursion | Levelled:
@@ -60,8 +64,8 @@ def looped(mechanism: Mechanism, function: str, method: str | None, options: Pro
         raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form {why}; take --form unrolled")
     (frame,) = frames(mechanism, FUNCTIONS[function], options) or ("",)
     found: Recursion | Levelled | str
-    if (method, function) == (levelling.METHOD, levelling.FUNCTION):
-        found = _levelled(mechanism, _levels_of(mechanism, options))
+    if method == levelling.METHOD and function in levelling.FUNCTIONS:
+        found = _levelled(mechanism, method, function, _levels_of(mechanism, options))
     else:
         found = _looped(mechanism, function, method, frame)
     if isinstance(found, str):
@@ -69,19 +73,20 @@ def looped(mechanism: Mechanism, function: str, method: str | None, options: Pro
     return found.in_real(options.real)
 
 
-def segments(mechanism: Mechanism, function: str, name: str, options: ProgramOptions) -> Segmented:
-    """A function of one chain in segments, which are as many as lanes of a vector, or some times as many: then groups of them are
-    swept at the same time. Raises OutOfReach where the robot is no such chain.
+def apart(mechanism: Mechanism, function: str, name: str, options: ProgramOptions) -> Segmented | Levelled:
+    """A function of one chain by one of ALONE: in segments, which are as many as lanes of a vector, or some times as many, groups
+    of which are swept at the same time; or level by level in such segments. Raises OutOfReach where the robot is no such chain.
     """
-    if function != CUTTING[name].FUNCTION:
-        raise ArgumentError(f"method '{name}' does not compute {function}; it computes {CUTTING[name].FUNCTION}")
+    if function != ALONE[name]:
+        raise ArgumentError(f"method '{name}' does not compute {function}; it computes {ALONE[name]}")
     if options.form == UNROLLED:
         raise OutOfReach(f"{function} by {name} is loops over links, and rows are asked for; take {name.split(':')[0]}, or leave "
                          "out --form unrolled")
     why = _not_looped(mechanism, function, options)
     if why is not None:
         raise OutOfReach(f"{function} of '{mechanism.name}' is not cut into segments {why}")
-    found = _segmented(mechanism, name, _segments(mechanism, options))
+    found = (_levelled(mechanism, name, function, _levels_of(mechanism, options)) if name in LEVELS
+             else _segmented(mechanism, name, _segments(mechanism, options)))
     if isinstance(found, str):
         raise OutOfReach(found)
     return found.in_real(options.real)
@@ -99,12 +104,13 @@ def _levels_of(mechanism: Mechanism, options: ProgramOptions) -> int:
 
 
 @lru_cache(maxsize=16)
-def _levelled(mechanism: Mechanism, count: int) -> Levelled | str:
+def _levelled(mechanism: Mechanism, name: str, function: str, count: int) -> Levelled | str:
     """The Levelled, or why there is none."""
-    if (refused := methods.find(levelling.METHOD).refusal(mechanism)) is not None:
+    if (refused := methods.find(name).refusal(mechanism)) is not None:
         raise RequestError(refused)
     try:
-        return levelling.levelled(mechanism, count)
+        found: Levelled = LEVELS[name].levelled(mechanism, count, function)
+        return found
     except OutOfReach as error:
         return str(error)
 

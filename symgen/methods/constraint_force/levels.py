@@ -85,28 +85,56 @@ def halves(linkage: Linkage, given: Sequence[Scalar], omega: Sequence[Scalar]) -
     kept: of either joint q̈ but for the constraint forces, and its rows of H_ab, f of the first joint's before the other's.
     """
     link, rates = linkage.links[1], linkage.inputs["v"]
-    J, inverse_J = (Symmetric(*given[at:at + 6]) for at in (0, 9))
-    s, own_push, one = Vector(given[6:9]), Vector(given[16:19]), linkage.one
-    own, W, V = Body(J, s, inverse_J, given[15], one), basis(linkage, 0), basis(linkage, 1)
-    linkage.step(1, "what the link before it adds to the blocks of A")
-    there = link.shift - s
-    aa = seen(W, full(mobility(own, -s, -s, linkage.zero)), W, linkage.zero)
-    ac = seen(W, negated(full(inward_right(link.rotation, mobility(own, -s, there, linkage.zero)))), V, linkage.zero)
-    cc = yielding(linkage, 1, seen(V, full(inward(link.rotation, mobility(own, there, there, linkage.zero))), V, linkage.zero))
+    own, own_push = _link(linkage, given), Vector(given[16:19])
+    parts = _parts(linkage, own)
     linkage.step(1, "what velocities and gravity ask for, of the link before it")
     spin, slide = link.turning(rates), link.sliding(rates)
     omega_c = link.rotation.inward(Vector(omega)) + spin
-    gamma, U = free_field(J, inverse_J, Vector(omega), linkage.zeros)
-    near = [*-gamma, *(times(U, s) - own_push)]
+    gamma, U = free_field(own.J, own.inverse_J, Vector(omega), linkage.zeros)
+    there = times(U, link.shift - own.s) + own_push
+    near = [*-gamma, *(times(U, own.s) - own_push)]
     angular = omega_c.cross(spin) + link.rotation.inward(gamma)
-    linear = (omega_c - spin).cross(slide + slide) + spin.cross(slide) + link.rotation.inward(times(U, there) + own_push)
-    eta_a = [picked(column, near, linkage.zero) for column in W]
-    eta_c = [picked(column, [*angular, *linear], linkage.zero) for column in V]
+    linear = (omega_c - spin).cross(slide + slide) + spin.cross(slide) + link.rotation.inward(there)
+    eta = ([picked(column, near, linkage.zero) for column in basis(linkage, 0)],
+           [picked(column, [*angular, *linear], linkage.zero) for column in basis(linkage, 1)])
+    return _halves(linkage, parts, eta, linkage.inputs["tau"])
+
+
+def halves_of_solve(linkage: Linkage, given: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+    """The same of M⁻¹ b, where nothing but b moves the links."""
+    parts = _parts(linkage, _link(linkage, given))
+    nothing = [linkage.zero] * len(parts[0])
+    return _halves(linkage, parts, (nothing, nothing), linkage.inputs["b"])
+
+
+def _link(linkage: Linkage, given: Sequence[Scalar]) -> Body:
+    J, inverse_J = (Symmetric(*given[at:at + 6]) for at in (0, 9))
+    return Body(J, Vector(given[6:9]), inverse_J, given[15], linkage.one)
+
+
+Parts = tuple[Block, Block, Block]
+"""What a link adds to H at (a, a), (a, c) and (c, c), between all directions of its two joints."""
+
+
+def _parts(linkage: Linkage, own: Body) -> Parts:
+    link, W, V, zero = linkage.links[1], basis(linkage, 0), basis(linkage, 1), linkage.zero
+    linkage.step(1, "what the link before it adds to the blocks of A")
+    there = link.shift - own.s
+    aa = seen(W, full(mobility(own, -own.s, -own.s, zero)), W, zero)
+    ac = seen(W, negated(full(inward_right(link.rotation, mobility(own, -own.s, there, zero)))), V, zero)
+    cc = yielding(linkage, 1, seen(V, full(inward(link.rotation, mobility(own, there, there, zero))), V, zero))
+    return aa, ac, cc
+
+
+def _halves(linkage: Linkage, parts: Parts, eta: tuple[list[Scalar], list[Scalar]],
+            pushed: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+    """As `halves`, of what else moves the links and what the joints are pushed with."""
     linkage.step(1, "right-hand sides W^T eta - H_ab^T tau, and H_aa tau - W_a^T eta, LC (12)")
+    aa, ac, cc = parts
     ca = turned_over(ac)
-    tau_a, tau_c = (linkage.inputs["tau"][dof.index] for link in linkage.links for dof in link.dofs)
-    right_a = [x - (p * tau_a + q * tau_c) for x, p, q in zip(eta_a, aa[0], ca[0], strict=True)]
-    right_c = [x - (p * tau_a + q * tau_c) for x, p, q in zip(eta_c, ac[0], cc[0], strict=True)]
+    near, far = (pushed[dof.index] for link in linkage.links for dof in link.dofs)
+    right_a = [x - (p * near + q * far) for x, p, q in zip(eta[0], aa[0], ca[0], strict=True)]
+    right_c = [x - (p * near + q * far) for x, p, q in zip(eta[1], ac[0], cc[0], strict=True)]
     run = [*_upper(_within(aa)), *right_a[1:], *(x for row in _within(ac) for x in row), *_upper(_within(cc)), *right_c[1:]]
     return run, [-right_a[0], *aa[0][1:], *ac[0][1:], -right_c[0], *ca[0][1:], *cc[0][1:]]
 

@@ -10,10 +10,17 @@ from __future__ import annotations
 
 from symgen.mechanism import Mechanism
 from symgen.methods._method import Method, Variant
+from symgen.methods.fixman import levels, segments
 from symgen.methods.fixman.held import as_it_suits, in_plane, in_space, mass_matrix_log_determinant_gradient
 from symgen.methods.fixman.quantities import QUANTITIES
-from symgen.methods.fixman.reach import only_points, planar_refusal, refusal, segments_refusal, spatial_refusal
-from symgen.methods.fixman.segments import mass_matrix_solve
+from symgen.methods.fixman.reach import (
+    only_points,
+    parallel_refusal,
+    planar_refusal,
+    refusal,
+    segments_refusal,
+    spatial_refusal,
+)
 
 
 def stands_for(mechanism: Mechanism) -> str:
@@ -46,8 +53,14 @@ METHOD = Method(
             refusal=planar_refusal,
             differs=differs_in_a_plane,
         ),
+        "parallel": Variant(
+            functions={"mass_matrix_solve": levels.mass_matrix_solve},                      # LC (12)-(25)
+            refusal=parallel_refusal,
+            differs=differs_in_a_plane,
+            looped=True,
+        ),
         "segments": Variant(
-            functions={"mass_matrix_solve": mass_matrix_solve},                             # LC (12)-(25)
+            functions={"mass_matrix_solve": segments.mass_matrix_solve},                    # LC (12)-(25)
             refusal=segments_refusal,
             differs=differs_in_a_plane,
             looped=True,

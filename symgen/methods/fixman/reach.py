@@ -103,17 +103,25 @@ def planar_refusal(mechanism: Mechanism) -> str | None:
 
 def segments_refusal(mechanism: Mechanism) -> str | None:
     """Why segments of a planar chain do not suit a robot."""
+    return _points_refusal("fixman:segments", mechanism)
+
+
+def parallel_refusal(mechanism: Mechanism) -> str | None:
+    """Why levels of a planar chain do not."""
+    return _points_refusal("fixman:parallel", mechanism)
+
+
+def _points_refusal(method: str, mechanism: Mechanism) -> str | None:
     why = planar_refusal(mechanism)
     if why is not None:
-        return why.replace("fixman:planar", "fixman:segments", 1)
+        return why.replace("fixman:planar", method, 1)
     model = _model(mechanism)
     with k.precision():
         if not all_points(model):
-            return (f"fixman:segments takes chains of point masses, and links of '{model.name}' are rigid bodies; take "
-                    "fixman:planar")
+            return f"{method} takes chains of point masses, and links of '{model.name}' are rigid bodies; take fixman:planar"
         against = next((link for i, link in enumerate(model.links) if i and not same_way(model, i)), None)
     return None if against is None else (
-        f"fixman:segments takes chains whose axes all point the same way, and that of joint '{against.joint}' of '{model.name}' "
+        f"{method} takes chains whose axes all point the same way, and that of joint '{against.joint}' of '{model.name}' "
         "points against the one before; take fixman:planar")
 
 
