@@ -123,6 +123,11 @@ def _size(ports: Sequence[Any], name: str) -> int:
     return next((port.size for port in ports if port.name == name), 0)
 
 
+def _elements(step: Program, name: str) -> set[int]:
+    """Of an argument those that are read."""
+    return {row.value[1] for row in step.rows if row.op == "input" and step.inputs[row.value[0]].name == name}
+
+
 def check(one: Levelled) -> Levelled:
     """Check its rules and those of its steps. Returns it unchanged, or raises ProgramError naming the first place that breaks
     one.
@@ -147,6 +152,8 @@ def check(one: Levelled) -> Levelled:
         gives = [port.name for port in step.outputs if port.name != KEPT]
         if first + _size(step.outputs, KEPT) > one.work:
             fail(f"step {s} keeps more than there is room for")
+        if (read := _elements(step, KEPT)) and {*range(first, first + _size(step.outputs, KEPT))} & read:
+            fail(f"step {s} keeps over what it takes")
         if sorted(gives) != (sorted(results) if last else [RUN]):
             fail(f"step {s} gives {', '.join(gives)}")
         if not last and _size(step.outputs, RUN) != one.trees[s].run:

@@ -76,6 +76,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "joints": (f"{FORTY}'", "tests/test_reference.py"),
     **dict.fromkeys(("reference/articulated", "reference/long", "verification/long"), ("tests/test_forms.py -k 'not folder'",)),
     **dict.fromkeys(("looping/pointwise", "methods/fixman/segments"), ("tests/test_pointwise.py",)),
+    **dict.fromkeys(("looping/pointing", "methods/fixman/levels"), ("tests/test_point_levels.py",)),
     "looping": ("tests/test_looping.py",),
     "recursion": ("tests/test_looping.py",),
     "machine": ("tests/test_image.py tests/test_cost.py", "tests/test_solver.py -k 'not ctrl'",

@@ -172,7 +172,7 @@ def test_what_is_of_the_plane_alone_names_the_joint_that_is_not() -> None:
     made = tree(["cylindrical", "revolute"], "two")
     refusing = [name for name in methods.names() if methods.find(name).refusal(made)
                 and not (methods.find(name).followers or methods.find(name).asked)]
-    assert refusing == ["fixman:planar", "fixman:segments"]
+    assert refusing == ["fixman:parallel", "fixman:planar", "fixman:segments"]
     assert methods.find("fixman:planar").refusal(made) == (
         "fixman:planar takes serial chains that turn about parallel axes, and of 'two' joint 'joint0' is cylindrical; take "
         "fixman:spatial, or another method, such as riccati")

@@ -84,6 +84,7 @@ def test_steps_do_not_know_how_many_links_there_are() -> None:
     one, other = (levelled(random_mechanism(n, 1), segments) for n, segments in ((20, 8), (40, 2)))
     assert (one.steps_of_places, one.trees) == (other.steps_of_places, other.trees)
     assert [step.cost for step in one.programs] == [5, 63, 18, 529, 970, 125, 40]
+    assert [step.cost for step in levelled(random_mechanism(20, 1), 8, "mass_matrix_solve").programs] == [391, 970, 125, 40]
 
 
 def grown(n: int) -> Levelled:
@@ -91,6 +92,18 @@ def grown(n: int) -> Levelled:
     one = levels("chain", 1)
     return replace(one, tables=one.tables[:1] + one.tables[1:2] * n, **{
         ports: tuple(port._replace(shape=(n,)) for port in getattr(one, ports)) for ports in ("inputs", "outputs")})
+
+
+@pytest.mark.parametrize(("name", "segments"), [("chain", 2), ("flat", 8), ("rotors", 8), ("slides", 1), ("one", 8)])
+def test_a_solve_is_that_of_the_rows(name: str, segments: int) -> None:
+    """M⁻¹ b by the same tree, without velocities."""
+    one, given = levelled(ROBOTS[name], segments, "mass_matrix_solve"), exactly(ROBOTS[name].nv)
+    given = {"q": given["q"], "b": given["tau"]}
+    assert [(tree.up.rows, tree.down.rows) for tree in one.trees] == [(tree.up.rows, tree.down.rows)
+                                                                      for tree in levels(name, 1).trees[1:]]
+    with flint.ctx.workdps(100 + 3*len(one)):
+        x = symgen.ir.evaluate(symgen.program(ROBOTS[name], "mass_matrix_solve", "riccati"), given, NUMBERS)["x"]
+        assert max(float(abs(a - b).upper()) for a, b in zip(evaluate(one, given, NUMBERS)["x"], x, strict=True)) < 1e-50
 
 
 def test_depth_grows_by_a_step_a_doubling() -> None:
@@ -136,7 +149,8 @@ def test_what_breaks_a_rule_is_refused() -> None:
     turn, tree = one.trees
     first, second, third = one.steps_of_places
     for broken in (replace(one, segments=6), replace(one, tables=((), *one.tables[1:])), replace(one, trees=(turn,)),
-                   replace(one, work=1), replace(one, first=(0, 2)), replace(one, steps_of_places=(first, third, second)),
+                   replace(one, work=1), replace(one, first=(0, 2)), replace(one, first=(0, 1, 0)),
+                   replace(one, steps_of_places=(first, third, second)),
                    replace(one, trees=(tree, turn)), replace(one, trees=(turn, tree._replace(start=tree.start[1:]))),
                    replace(one, trees=(turn, tree._replace(cut=tree.run + 1))), replace(one, trees=(turn, tree._replace(told=0))),
                    replace(one, trees=(turn, tree._replace(told=len(tree.start)))),
@@ -268,7 +282,7 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
     wanted_by = ["forward_dynamics=constraint_force:parallel"]
     for mechanism, functions, more, error, said in (
             (random_mechanism(9, 1, "tree"), wanted_by, {}, OutOfReach, "its links are not one chain; take --form unrolled"),
-            (chain, ["mass_matrix_solve=constraint_force:parallel"], {}, OutOfReach, "has no looped form"),
+            (chain, ["mass_matrix_log_determinant=constraint_force:parallel"], {}, OutOfReach, "has no looped form"),
             (symgen.load("planar_point_mass:9"), wanted_by, {}, RequestError, "is a point mass"),
             (chain, wanted_by, {"checked": True}, RequestError, "leave out --checked"),
             (chain, wanted_by, {"batch": True}, RequestError, "leave out --batch")):

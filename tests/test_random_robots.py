@@ -62,6 +62,6 @@ IN_A_PLANE = {method for method in methods.names() if not methods.find(method).f
 
 
 def test_one_method_is_of_the_plane_alone_and_half_the_robots_branch() -> None:
-    assert {"fixman:planar", "fixman:segments"} == IN_A_PLANE
+    assert {"fixman:planar", "fixman:parallel", "fixman:segments"} == IN_A_PLANE
     assert sum(branches(spatial(seed)) for seed in SEEDS) == len(SEEDS) / 2
     assert len({spatial(seed).joints for seed in SEEDS}) == len({flat(seed).joints for seed in SEEDS}) == len(SEEDS)

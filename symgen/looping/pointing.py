@@ -24,8 +24,8 @@ from symgen.recursion import KEPT, TABLE, Kind
 FUNCTION, METHOD = "mass_matrix_solve", "fixman:parallel"
 FUNCTIONS = (FUNCTION,)
 ARGUMENTS, RESULT = ("q", "b"), "x"
-OF_HALVES = 4
-"""Numbers that `levels.halves` keeps, and `levels.rates` takes. Behind them a place keeps one for the last step."""
+OF_HALVES, OF_RATES = 4, 2
+"""Numbers that `levels.halves` and `levels.rates` keep."""
 Made = Mapping[str, Sequence[Scalar]]
 """What a step gives, by port."""
 
@@ -55,13 +55,13 @@ def _levelled(mechanism: Mechanism, segments: int, function: str) -> Levelled:
         function, METHOD, tuple(ports[name] for name in ARGUMENTS), (ports[RESULT],),
         Kind(model.links[0].kind, 1, 1, columns.width, columns.names),
         tuple(tuple(k.to_fraction(x) for x in columns.row(row)) for row in numbers),
-        steps.of_places, (0, 0, 0, 0), trees, steps.work, segments=segments)))
+        steps.of_places, (0, 0, OF_HALVES, 0), trees, steps.work, segments=segments)))
 
 
 class _Steps:
     """Steps of a place whose constants have these columns. `work` are the numbers that it keeps."""
 
-    work = OF_HALVES
+    work = OF_HALVES + OF_RATES
 
     def __init__(self, columns: Columns, function: str) -> None:
         self.columns, self.function = columns, function
@@ -76,11 +76,11 @@ class _Steps:
         return {RUN: run, KEPT: kept}
 
     def _rates(self, home: Derivation) -> Made:
-        near, far = levels.rates(home, home.inputs[KEPT], home.inputs[KNOWN])
+        near, far = levels.rates(home, home.inputs[KEPT][:OF_HALVES], home.inputs[KNOWN])
         return {RUN: [far], KEPT: [near, far]}
 
     def _joints(self, home: Derivation) -> Made:
-        near, far, *_ = home.inputs[KEPT]
+        near, far = home.inputs[KEPT][OF_HALVES:]
         before, own = levels.joints(home, near, far, home.inputs[KNOWN][0])
         return {RESULT + BEFORE: [before], RESULT: [own]}
 

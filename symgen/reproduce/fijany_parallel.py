@@ -4,8 +4,6 @@ memory and digits. That is what the O(log N) of Fijany & Featherstone's abstract
 
 from __future__ import annotations
 
-import ctypes
-import os
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import log2
@@ -16,7 +14,7 @@ import numpy as np
 from symgen.backends import printer
 from symgen.ir import Numbers
 from symgen.machine.solver import Solver
-from symgen.measuring.bench import STATES, Timing, busy, machine_facts, race
+from symgen.measuring.bench import STATES, Timing, busy, machine_facts
 from symgen.options import LOOPED, ProgramOptions
 from symgen.programs import making
 from symgen.reals import REALS
@@ -27,6 +25,7 @@ from symgen.reproduce import Progress
 from symgen.reproduce._chains import dh_chain
 from symgen.reproduce._page import Page, doubling_ticks, legend_below
 from symgen.reproduce._planar import BUILD
+from symgen.reproduce._threads import THREADS, raced, threads
 
 TITLE = "Forward dynamics of one long chain in parallel: time, memory and digits"
 LINKS = (16, 64, 256, 1024, 4096, 16384)
@@ -36,7 +35,6 @@ WHO = {SERIAL: "serial", CUT: "cut", LEVELS: "levels", SEGMENTS: "segments"}
 PARALLEL = (LEVELS, SEGMENTS)
 SHORTEST = {SEGMENTS: 32}
 """Links that a method needs at least."""
-THREADS = 2
 LONG = Numbers(lambda x: np.longdouble(x.numerator)/np.longdouble(x.denominator), np.sin, np.cos, np.sqrt, np.log, np.arctan2)
 """Numbers of 64 binary digits where the processor has them."""
 KNOWN = bool(np.finfo(np.longdouble).eps < 1e-18)
@@ -46,7 +44,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     """Nanoseconds a link of each method, with one thread and with two, the least of many rounds; bytes a link, depths, errors."""
     rows, timed = list[tuple[Any, ...]](), list[Timing]()
     random = np.random.default_rng(2013)
-    threads = _threads()
+    setter = threads()
     for done, n in enumerate(links):
         tell(f"{n} links", done, len(links))
         made = dh_chain(n)
@@ -56,9 +54,9 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         a, calls = {method: np.empty((1, n)) for method in forms}, dict[str, Callable[[], None]]()
         for method, form in forms.items():
             solver = Solver.from_programs(made.name, {FUNCTION: form}, made.sizes, optimize=BUILD.optimize,
-                                          threads=threads is not None)
+                                          threads=setter is not None)
             calls[method] = solver.bind(FUNCTION, *state, a[method])
-        alone, shared = _raced(calls, threads)
+        alone, shared = raced(calls, PARALLEL, setter)
         timed += [*alone.values(), *shared.values()]
         exact = evaluate(forms[SERIAL], dict(zip(("q", "v", "tau"), ([*map(np.longdouble, x[0])] for x in state), strict=True)),
                          LONG)["a"] if KNOWN else None
@@ -69,26 +67,6 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
             *(forms[m].depth if m in forms else None for m in (SERIAL, LEVELS)),
             *(_off(a[m][0], exact) if m in a and exact else None for m in WHO)))
     return _page(rows, timed)
-
-
-def _raced(calls: dict[str, Callable[[], None]], threads: Callable[[int], None] | None,
-           ) -> tuple[dict[str, Timing], dict[str, Timing]]:
-    """Times with one thread, and with THREADS of those that share."""
-    if threads is None:
-        return race(calls), {}
-    threads(1)
-    alone = race(calls)
-    threads(THREADS)
-    return alone, race({method: call for method, call in calls.items() if method in PARALLEL})
-
-
-def _threads() -> Callable[[int], None] | None:
-    """What sets how many threads OpenMP takes; None where there is none, or one processor."""
-    try:
-        library = ctypes.CDLL("libgomp.so.1")
-    except OSError:
-        return None
-    return library.omp_set_num_threads if (os.cpu_count() or 1) >= THREADS else None
 
 
 def _bytes(form: Form) -> int:
