@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from symgen.errors import ProgramError
@@ -37,18 +38,26 @@ class Across(NamedTuple):
     gives: int
 
 
+def even(links: int, segments: int) -> list[int]:
+    """The lengths of segments that are as long as each other; the first ones have a link more where they cannot be."""
+    short, more = divmod(links, segments)
+    return [short + (segment < more) for segment in range(segments)]
+
+
 @dataclass(frozen=True, repr=False)
 class Segmented(Parted):
     """See the module docstring; `check` states the rules.
 
     `stages` are run in their order; a sweep is told by its number among them. Link i has the constants `tables[i]`. `work` is how
-    many numbers each link keeps.
+    many numbers each link keeps. `lengths`: the links of each segment, of which none has more than the first; without, as many
+    as the others or one more.
     """
 
     kind: Kind
     tables: tuple[tuple[Fraction, ...], ...]
     stages: tuple[Sweep | Across, ...]
     work: int
+    lengths: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -56,18 +65,16 @@ class Segmented(Parted):
     @property
     def longest(self) -> int:
         """Links of the longest segment."""
-        return -(-len(self) // self.segments)
-
-    @property
-    def ragged(self) -> int:
-        """How many segments have a link more than the others: the first ones."""
-        return len(self) % self.segments
+        return len(self.links(0))
 
     def links(self, segment: int) -> range:
         """Those of a segment."""
-        short, more = divmod(len(self), self.segments)
-        first = segment*short + min(segment, more)
-        return range(first, first + short + (segment < more))
+        return self._links[segment]
+
+    @cached_property
+    def _links(self) -> list[range]:
+        ends = [0, *accumulate(self.lengths or even(len(self), self.segments))]
+        return [range(first, last) for first, last in pairwise(ends)]
 
     @property
     def of_a_link(self) -> int:
@@ -112,6 +119,9 @@ def check(one: Segmented) -> Segmented:
 
     if not 1 <= one.segments <= len(one):
         fail(f"{len(one)} links are not cut into {one.segments} segments")
+    if one.lengths and (len(one.lengths) != one.segments or sum(one.lengths) != len(one) or min(one.lengths) < 1
+                        or max(one.lengths) > one.lengths[0]):
+        fail(f"segments of {', '.join(map(str, one.lengths))} links are not those of {len(one)} links, the first of the longest")
     if any(len(row) != one.kind.width for row in one.tables):
         fail(f"a link has not {one.kind.width} constants")
     known = {port.name: port.size // len(one) for port in one.inputs}

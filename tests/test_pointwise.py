@@ -19,7 +19,7 @@ from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.looping import recursion
 from symgen.looping.pointwise import segmented
 from symgen.mechanism import Mechanism
-from symgen.programs import forms
+from symgen.programs import cutting
 from symgen.readback import segmented as segmented_text
 from symgen.recursion import Sweep
 from symgen.recursion import evaluate as run
@@ -152,7 +152,7 @@ def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: 
 
 def test_folder_and_solver_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In two groups, as longer chains have them; x is that of continuants."""
-    monkeypatch.setattr(forms, "GROUP", 32)
+    monkeypatch.setattr(cutting, "GROUP", 32)
     folder, n = tmp_path / "chain", 64
     manifest = symgen.generate(f"planar_point_mass:{n}", folder, [f"mass_matrix_solve={METHOD}"], name="chain")
     assert manifest["functions"]["mass_matrix_solve"]["method"] == METHOD

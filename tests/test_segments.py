@@ -21,10 +21,13 @@ from symgen.errors import ArgumentError, OutOfReach, ProgramError, RequestError
 from symgen.ir import Program
 from symgen.looping import recursion
 from symgen.looping.segmenting import segmented
-from symgen.programs import forms
+from symgen.mechanism import Mechanism
+from symgen.programs import cutting
 from symgen.readback import segmented as segmented_text
 from symgen.recursion import Recursion, Sweep
 from symgen.recursion import evaluate as run
+from symgen.reference.mechanics import Reference
+from symgen.reference.tails import STATES, Tails
 from symgen.segmented import Across, Segmented, check, evaluate
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import flat_chain, random_mechanism
@@ -153,6 +156,82 @@ def test_groups_have_the_same_bits_at_the_same_time_and_in_turn(tmp_path: Path, 
         assert call(built(file, *flags), one, state_of(n)) == found
 
 
+def test_segments_may_differ_in_length(tmp_path: Path) -> None:
+    """The same numbers, whatever the lengths are; and in C, where rows of some segments are idle."""
+    one = replace(parted(64, 16), lengths=(9, 1, 2, 7, 3, 4, 4, 4, 2, 3, 6, 3, 5, 1, 8, 2))
+    assert off(check(one)) < 1e-50
+    found = evaluate(one, state_of(64), DOUBLES)["a"]
+    file = written(tmp_path, one, "libm")
+    for flags in (("-O1", "-Darm_NO_CLONES"), ("-O1", "-Darm_NO_CLONES", "-fopenmp")):
+        assert call(built(file, *flags), one, state_of(64)) == found
+    for lengths in ((9, 1), (8, 2, *one.lengths[2:-1], 9), (10, *one.lengths[1:]), (9, 0, 3, *one.lengths[3:])):
+        with pytest.raises(ProgramError):
+            check(replace(one, lengths=lengths))
+
+
+# -- where a chain is cut --------------------------------------------------------------------------------------------------------
+
+def crossed(n: int, heavy: int) -> Mechanism:
+    """Every second joint crosses the one before it, and the link between them has no mass, as in universal joints."""
+    made = random_mechanism(n, 1)
+    bodies = tuple(body if i % 2 == heavy or i == n - 1 else replace(body, parts=()) for i, body in enumerate(made.bodies))
+    return replace(made, bodies=bodies, name="crossed")
+
+
+@pytest.mark.parametrize("heavy", [0, 1])
+def test_no_segment_ends_in_links_without_mass(heavy: int) -> None:
+    """Even ones would, of either robot; they are as long as each other but for one link or two."""
+    made = crossed(41 - heavy, heavy)
+    lengths, most = cutting.cut(made, 8)
+    ends = np.cumsum(lengths)
+    assert all(made.bodies[end - 1].parts for end in ends)
+    assert ends[-1] == len(made.joints)
+    assert max(lengths) - min(lengths) <= 3
+    assert most < cutting.LIGHT
+    report = symgen.verify(made, ["forward_dynamics=riccati:segments"], states=2)
+    assert report.passed
+    assert not report.lost
+
+
+def test_an_ordinary_chain_is_cut_evenly() -> None:
+    assert cutting.cut(ROBOTS[64], 8)[0] == ()
+    assert cutting.larger(ROBOTS[64], "double") == 1
+
+
+def test_a_chain_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
+    """Every sixth link has a mass, none within two of where the first segment would end."""
+    made = ROBOTS[64]
+    made = replace(made, bodies=tuple(replace(body, parts=body.parts if i % 6 == 4 or i > 59 else ())
+                                      for i, body in enumerate(made.bodies)))
+    with pytest.raises(OutOfReach, match="without what is behind link 'link31', or near it, a joint moves nothing that is heavy"):
+        symgen.generate(made, tmp_path / "out", ["forward_dynamics=riccati:segments"])
+    assert symgen.verify(made, ["forward_dynamics=riccati"], form="looped", states=1).passed
+
+
+@pytest.mark.parametrize("n", [40, 120])
+def test_digits_that_light_ends_cost_are_told(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By either road of `verify`."""
+    monkeypatch.setattr(cutting, "cut", lambda mechanism, count: ((), 1e16))
+    report = symgen.verify(random_mechanism(n, 1), ["forward_dynamics=riccati:segments"], states=1)
+    assert not report.failures
+    assert len(report.lost) == 1
+
+
+def test_tails_resist_as_chains_that_end_there() -> None:
+    """1/(M⁻¹)_kk of what joint k carries, of the whole chain and of what is left of it."""
+    made, end = random_mechanism(7, 3), 4
+    made = replace(made, joints=tuple(replace(joint, drive=Drive(armature=Fraction(1, 9))) for joint in made.joints))
+    left = replace(made, joints=made.joints[:end], bodies=made.bodies[:end], frames=made.frames[:end])
+    q = Tails(made).q
+    wanted = 1.0
+    for k in range(end):
+        own, whole = (1/np.linalg.inv(Reference(one).mass_matrix(q[:, :one.nv])[:, k:, k:])[:, 0, 0] for one in (left, made))
+        np.testing.assert_allclose(np.array(Tails(made).whole[k]), whole, rtol=1e-9)
+        wanted = max(wanted, float((whole/own).max()))
+    assert len(q) == STATES
+    assert Tails(made).freer(end) == pytest.approx(wanted, rel=0.05)
+
+
 SLIPS = {"a sign": (" + t", " - t"), "another link": ("places[lane] + row]", "places[lane] - row]"),
          "another constant": ("table[5][", "table[6]["), "a row too few": ("row < 13", "row < 12"),
          "another segment": ("segment % 8", "segment % 7"), "another result": ("a[0][lane] = ", "a[0][lane] = -"),
@@ -194,7 +273,7 @@ def test_a_slip_in_the_text_is_seen(slip: str) -> None:
 
 def test_generate_gives_it_and_verify_judges_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a chain in two groups, as longer ones have them; CMake's own way to OpenMP passes the self-test too."""
-    monkeypatch.setattr(forms, "GROUP", 32)
+    monkeypatch.setattr(cutting, "GROUP", 32)
     chain, folder = tmp_path / "chain.toml", tmp_path / "chain"
     symgen.convert(random_mechanism(64, 1), chain)
     manifest = symgen.generate(chain, folder, ["forward_dynamics=riccati:segments"], name="chain")

@@ -2,8 +2,8 @@
 
 What a sweep carries, what links keep and the table hold element k of lane l in x[k][l]. A sweep's step stands in a loop over the
 lanes, as a function of many states does (`_lanes`), and is called row by row: row r holds a link of every segment. Where some
-segments have a link more than the others, the first row is theirs alone: the others compute there what their neighbour's last
-link would, which nobody takes. The ways across the segments are straight-line functions, called once a segment.
+segments have more links than others, the first rows are theirs alone: the others compute there what their neighbour's last
+links would, which nobody takes. The ways across the segments are straight-line functions, called once a segment.
 
 As many segments as there are lanes are a group; groups are swept at the same time where the compiler knows OpenMP.
 """
@@ -59,7 +59,8 @@ def source(one: Segmented, target: Target) -> str:
     _placed(one, stages, lanes)
     regions = [[*together] for way, together in groupby(stages, lambda stage: bool(stage["way"]))]
     real = REALS[one.real]
-    firsts = [one.links(g)[0] - (0 < one.ragged <= g) for g in range(one.segments)]   # of the first row
+    idle = [one.longest - len(one.links(g)) for g in range(one.segments)]
+    firsts = [one.links(g)[0] - rows for g, rows in enumerate(idle)]   # of the first row
     groups = [firsts[at:at + lanes] for at in range(0, one.segments, lanes)]
     table = ["{" + ", ".join(braced([C.literal(one.tables[first + r][c], real) for first in group])
                              for c in range(one.kind.width)) + "}" for group in groups for r in range(one.longest)]
@@ -67,9 +68,9 @@ def source(one: Segmented, target: Target) -> str:
     inputs, outputs = ([port.name for port in ports] for ports in (one.inputs, one.outputs))
     return render("c99", "segmented.c.j2", **target.context, symbol=symbol, real=one.real, lanes=lanes,
                   method=C.comment(one.method), last_row=one.longest - 1, arrays=[*inputs, *outputs],
-                  count=len(one), longest=one.longest, ragged=one.ragged, width=one.kind.width, work=one.work, doubles=work(one),
-                  table=wrapped(table),
-                  places=braced(list(map(str, firsts))), steps=steps,
+                  count=len(one), longest=one.longest, most_idle=max(idle), width=one.kind.width, work=one.work,
+                  doubles=work(one), table=wrapped(table),
+                  places=braced(list(map(str, firsts))), idle=braced(list(map(str, idle))), steps=steps,
                   functions=functions, regions=regions, segments=one.segments, groups=len(groups),
                   last_segment=one.segments - 1, rows=len(groups)*one.longest, of_group=one.longest*one.work*lanes,
                   parameters=[*(f"const {one.real} {name}[{len(one)}]" for name in inputs),

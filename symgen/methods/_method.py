@@ -32,7 +32,7 @@ class Variant:
     """Another reading of the same method, asked for as "method:variant".
 
     Its functions and its factor are its own, none is taken from the method. A refusal and a `differs` that it does not
-    state are the method's, as is all else but `centred`, `shallow`, `followers`, `asked` and `looped`.
+    state are the method's, as is all else but `centred`, `shallow`, `followers`, `asked`, `looped` and `tails`.
     """
 
     functions: Functions = field(default_factory=dict)
@@ -44,6 +44,7 @@ class Variant:
     followers: bool = False
     asked: bool = False
     looped: bool = False
+    tails: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,7 +69,8 @@ class Method:
     where joints follow others across the tree: it takes M apart entry by entry, or not at all. `followers`: whether it is
     there for such robots alone. `asked`: whether it is taken only where it is asked for by its name, since it does not stand
     in every state in which others do. `looped`: whether it is there as loops over links alone, and so asked for by its name
-    too. `quantities`: the letters that it lets people look at.
+    too. `tails`: whether it sweeps segments of a chain as if nothing were behind their last links. `quantities`: the letters that
+    it lets people look at.
     """
 
     source: str
@@ -88,6 +90,7 @@ class Method:
     followers: bool = False
     asked: bool = False
     looped: bool = False
+    tails: bool = False
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -110,5 +113,5 @@ class Method:
         own = self.variants[name]
         return replace(self, functions=own.functions, factor=own.factor, compositions={}, variants={}, stands_for=None,
                        centred=own.centred, shallow=own.shallow, followers=own.followers, asked=own.asked, looped=own.looped,
-                       refusal=own.refusal or self.refusal, differs=own.differs or self.differs,
+                       tails=own.tails, refusal=own.refusal or self.refusal, differs=own.differs or self.differs,
                        quantities={letter: one for letter, one in self.quantities.items() if one.variant in ("", name)})

@@ -17,7 +17,7 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
 from symgen.options import ProgramOptions
-from symgen.programs import deriving
+from symgen.programs import cutting, deriving
 from symgen.programs.deriving import before_the_last, once
 from symgen.reals import loses
 from symgen.recursion import Form
@@ -128,6 +128,8 @@ def terms(mechanism: Mechanism, function: str, method: str, options: ProgramOpti
         from symgen.reference.leverage import leverage
 
         found = max(found, leverage(mechanism, payload))
+    if reading.tails:
+        found = max(found, cutting.larger(mechanism, options.real))
     if function in reading.outward:
         from symgen.reference.mobility import mobility
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 from symgen import methods
@@ -13,10 +14,11 @@ from symgen.levelled import Levelled
 from symgen.looping import levelling, pointing, pointwise, recursion, segmenting
 from symgen.mechanism import Mechanism
 from symgen.options import AUTO, LOOPED, UNROLLED, ProgramOptions
+from symgen.programs import cutting
 from symgen.programs.deriving import ROW_BUDGET, felt, frames
 from symgen.reals import REALS
 from symgen.recursion import Form, Recursion
-from symgen.segmented import Segmented
+from symgen.segmented import Segmented, check
 
 CUTTING = {segmenting.METHOD: segmenting, pointwise.METHOD: pointwise}
 """What cuts one chain into segments, by method: each computes one function."""
@@ -24,8 +26,6 @@ LEVELS = {levelling.METHOD: levelling, pointing.METHOD: pointing}
 """What goes through one chain level by level, by method: each computes a few functions."""
 ALONE = {segmenting.METHOD: segmenting.FUNCTION, pointwise.METHOD: pointwise.FUNCTION, pointing.METHOD: pointing.FUNCTION}
 """The methods that are loops alone, and have no rows: each computes one function."""
-GROUP, MOST = 1024, 8
-"""Links of a group of segments, and how many groups there are at most. What a group keeps of so many stays near the processor."""
 SHARE = 256
 """Links of a group of segments that have levels: a thread's share, at least."""
 SHORT = 60
@@ -86,20 +86,15 @@ def apart(mechanism: Mechanism, function: str, name: str, options: ProgramOption
     if why is not None:
         raise OutOfReach(f"{function} of '{mechanism.name}' is not cut into segments {why}")
     found = (_levelled(mechanism, name, function, _levels_of(mechanism, options)) if name in LEVELS
-             else _segmented(mechanism, name, _segments(mechanism, options)))
+             else _segmented(mechanism, name, cutting.segments(mechanism, options.real)))
     if isinstance(found, str):
         raise OutOfReach(found)
     return found.in_real(options.real)
 
 
-def _segments(mechanism: Mechanism, options: ProgramOptions) -> int:
-    """How many segments a chain is cut into."""
-    return REALS[options.real].lanes * max(1, min(MOST, mechanism.nv // GROUP))
-
-
 def _levels_of(mechanism: Mechanism, options: ProgramOptions) -> int:
     """How many segments have levels of their own: a power of two."""
-    groups = max(1, min(MOST, mechanism.nv // SHARE))
+    groups = max(1, min(cutting.MOST, mechanism.nv // SHARE))
     return REALS[options.real].lanes * (1 << groups.bit_length() - 1)
 
 
@@ -120,6 +115,8 @@ def _segmented(mechanism: Mechanism, name: str, count: int) -> Segmented | str:
     """The Segmented, or why there is none."""
     try:
         found: Segmented = CUTTING[name].segmented(mechanism, count)
+        if methods.find(name).tails:
+            found = check(replace(found, lengths=cutting.cut(mechanism, count)[0]))
         return found
     except OutOfReach as error:
         return str(error)

@@ -18,8 +18,10 @@ import numpy as np
 
 from symgen.backends import printer
 from symgen.mechanism import Mechanism
+from symgen.methods import find
 from symgen.options import TextOptions
-from symgen.reals import REALS
+from symgen.programs import cutting
+from symgen.reals import REALS, loses
 from symgen.recursion import Looped
 from symgen.reference.articulated import Articulated
 from symgen.reference.long import caused, inverse_dynamics, operational_inertia_inverse
@@ -31,7 +33,7 @@ from symgen.reference.states import draw_states
 from symgen.verification.algebra import TOLERANCE
 from symgen.verification.evaluating import Runner, in_decimals, in_machine_reals
 from symgen.verification.long_sizes import sizes, wholes
-from symgen.verification.report import Check
+from symgen.verification.report import Check, lost_digits
 
 LONG = 100
 """Joints beyond which loops over links are judged so."""
@@ -192,8 +194,10 @@ def check_long_algebra(form: Looped, truth: LongTruth, label: str) -> Check:
 def check_long_floating(form: Looped, run: Runner, truth: LongTruth, label: str, text: TextOptions) -> Check:
     """The compiled loops in units of round-off of their terms; of what solves, those of the forces that it is an answer to."""
     eps = REALS[form.real].eps
-    allowed = _allowed(form, text)
+    allowed = _allowed(form, text) * (cutting.larger(truth.mechanism, form.real) if find(form.method).tails else 1.0)
     answers = run(truth.arguments(form, truth.floats))
+    if loses(allowed, form.real):
+        return Check("floating", label, 0.0, allowed, " eps", "", lost_digits(allowed), True)
     if (why := _out_of_range(form, truth)) is not None:
         return Check("floating", label, 0.0, allowed, " eps", unjudged=why)
     for name, values in answers.items():

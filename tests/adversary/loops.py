@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,13 +13,14 @@ from typing import Any
 import symgen
 from symgen.description.canonical import to_toml
 from symgen.errors import SymgenError
-from symgen.mechanism import Mechanism
+from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.options import TRIG
+from symgen.poses import Z_AXIS, Pose, Shift
 from symgen.reals import REALS
 from tests.adversary import Failure, _robots
 
-WORD = ("What generate writes as loops over links, of one state and of many, checked or not, is the dynamics of the robot that "
-        "was declared, and verify passes it whole and in part")
+WORD = ("What generate writes as loops over links, of one state and of many, checked or not, in segments and level by level, is "
+        "the dynamics of the robot that was declared, and verify passes it whole and in part")
 
 FUNCTIONS = ("inverse_dynamics", "bias_force", "forward_dynamics", "mass_matrix_solve", "mass_matrix_log_determinant",
              "mass_matrix_log_determinant_gradient", "link_accelerations", "interbody_forces", "operational_inertia_inverse",
@@ -26,7 +28,10 @@ FUNCTIONS = ("inverse_dynamics", "bias_force", "forward_dynamics", "mass_matrix_
              "potential_energy", "centroidal_momentum_rate", "integrate", "difference")
 METHODS = {"mass_matrix_solve": ("riccati", "udut:links", "constraint_force", "fixman:spatial"),
            "forward_dynamics": ("riccati:fd1", "riccati:fd3", "constraint_force:parallel")}
-"""Others than the first choice. Segments take longer chains than are drawn here."""
+"""Others than the first choice."""
+CUT = {"forward_dynamics": ("riccati:segments", "constraint_force:parallel"),
+       "mass_matrix_solve": ("constraint_force:parallel", "fixman:parallel", "fixman:segments")}
+"""What goes through one chain in segments, or level by level."""
 STATES = 2
 
 
@@ -34,6 +39,13 @@ def tries(seed: int) -> Iterator[Failure | None]:
     """One folder a step."""
     for count in itertools.count():
         random = Random(f"loops/{seed}/{count}")
+        if random.random() < 0.25:
+            function = random.choice([*CUT])
+            method = random.choice(CUT[function])
+            made = chain(random, method.startswith("fixman"))
+            options = {"real": random.choice([*REALS]), "trig": random.choice(TRIG)}
+            yield _judged(made, [f"{function}={method}"], options)
+            continue
         made = _robots.mechanism(random, random.choice((2, 3, 3, 4, 6, 9)))
         yield _tried(random, _robots.driven(random, made) if random.random() < 0.3 else made)
 
@@ -43,6 +55,30 @@ def _tried(random: Random, made: Mechanism) -> Failure | None:
     asked = [f"{one}={random.choice(METHODS[one])}" if one in METHODS and random.random() < 0.3 else one for one in asked]
     options: dict[str, Any] = {"frame": random.choice(made.frames).name, "real": random.choice([*REALS]),
                                "trig": random.choice(TRIG), "checked": random.random() < 0.4, "batch": random.random() < 0.5}
+    return _judged(made, asked, options)
+
+
+def chain(random: Random, points: bool) -> Mechanism:
+    """Joints of one kind, one behind the other, few or enough for segments; of point masses in a plane, or anything."""
+    n = random.choice((1, 2, 3, 5, 9, 33, 40, 65))
+    parts = [_robots.mechanism(random, 1) for _ in range(n)]
+    kind = "revolute" if points else random.choice(("revolute", "revolute", "prismatic"))
+    joints, bodies = [], []
+    out: Pose = ()
+    for i, one in enumerate(parts):
+        at = one.joints[0].pose
+        if points:   # a step of any length, which the mass stands at the end of
+            at, out = out, (Shift((_robots.decimal(random, 2) + Fraction(1, 3), _robots.decimal(random, 2), Fraction(0))),)
+            body = Body(f"b{i}", (Part(f"b{i}", out, abs(_robots.decimal(random, 5)) + Fraction(1, 10)),))
+        else:
+            body = Body(f"b{i}", (_robots.part(random, f"b{i}", False, 0.5, False),))
+        joints.append(Joint(f"j{i}", kind, i - 1, at, Z_AXIS if points else _robots.axis(random, False)))
+        bodies.append(body)
+    frames = (*(Frame(body.name, i) for i, body in enumerate(bodies)), Frame("base", BASE))
+    return Mechanism("chain", tuple(joints), tuple(bodies), frames, parts[0].gravity)
+
+
+def _judged(made: Mechanism, asked: list[str], options: dict[str, Any]) -> Failure | None:
     said = f"{made.name}: {', '.join(asked)} as loops with {options}"
     with tempfile.TemporaryDirectory(prefix="symgen-loops-") as place:
         folder = Path(place) / "arm"

@@ -32,7 +32,7 @@ METHOD = Method(
         "fd2": Variant(functions={"forward_dynamics": fd1, "link_accelerations": link_accelerations}),     # (5.5)-(5.7)
         "fd3": Variant(functions={"forward_dynamics": fd3}),                                # (5.8)-(5.10)
         "fd4": Variant(functions={"forward_dynamics": fd4, "interbody_forces": interbody_forces}),         # (5.13)-(5.17)
-        "segments": Variant(functions={"forward_dynamics": forward_dynamics}, looped=True),        # (4.16), (5.4), (5.16), (5.17)
+        "segments": Variant(functions={"forward_dynamics": forward_dynamics}, looped=True, tails=True),   # (4.16), (5.4), (5.16)
         "grasps": Variant(functions={"constrained_forward_dynamics": constrained_forward_dynamics,             # (G1)-(G6)
                                      "loop_solution": constrained_forward_dynamics}, refusal=none_held, asked=True),
     },
