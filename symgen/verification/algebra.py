@@ -38,12 +38,17 @@ def check_algebra(program: Form, truth: Truth, label: str) -> Check:
             if here >= error:
                 error, where = here, f"largest in {name}, state {state}"
             centre = max(centre, worst(centres(difference), size)[0])
-            told = told or any(not x.contains(0) for x in difference.ravel() if isinstance(x, flint.arb))
+            told = told or differ(difference)
         blurred = not np.isfinite(centre) or centre <= TOLERANCE < error or not told
         if error <= TOLERANCE or not blurred or attempt == SHARPENINGS:
             break
         truth = truth.sharper
     return Check("algebra", label, error, TOLERANCE, detail=f"{where}, {truth.working} digits")
+
+
+def differ(balls: Array) -> bool:
+    """Whether a ball does not contain zero."""
+    return any(not x.contains(0) for x in balls.ravel() if isinstance(x, flint.arb))
 
 
 def centres(balls: Array) -> Array:
