@@ -282,6 +282,12 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         assert set(measured["peers"]) == set(measured["nanoseconds"]) - ours
     assert facts["machine"]["compiler"]
     assert not [reason for reason in facts["absent"].values() if "differs" in reason]
+    code, out, err = run("bench", "scara", "-f", "inverse_dynamics", "--form", "looped")
+    assert (code, err) == (0, "")
+    assert "newton_euler (loops)" in out
+    code, out, err = run("bench", "scara", "-f", "mass_matrix", "--form", "looped")
+    assert (code, out) == (2, "")
+    assert err.startswith("symgen: mass_matrix has no looped form")
 
 
 # -- what cannot be carried out is one sentence and a 2 ------------------------------------------------------------

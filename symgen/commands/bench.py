@@ -10,6 +10,7 @@ from symgen.commands._sharing import (
     as_json,
     baumgarte_argument,
     contact_argument,
+    form_argument,
     function_arguments,
     functions,
     name_frame,
@@ -22,11 +23,12 @@ SUMMARY = "times on this machine, against the peers that are installed (pinocchi
 
 
 def arguments(parser: Parser) -> None:
-    """The robot, and which functions."""
+    """The robot, which functions, and in what form."""
     robot_arguments(parser)
     function_arguments(parser)
     contact_argument(parser)
     baumgarte_argument(parser)
+    form_argument(parser)
     parser.add_argument("--native", action="store_true", help="compile for this processor (-march=native)")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
@@ -39,7 +41,7 @@ def run(options: Namespace) -> int:
     warn(mechanism, options.robot, ("warning",))
     with Progress() as progress:
         measured = bench(mechanism, functions(options.functions), native=options.native, progress=progress,
-                         contact=options.contact, baumgarte=options.baumgarte)
+                         contact=options.contact, baumgarte=options.baumgarte, form=options.form)
     name_frame(mechanism, options.functions)
     print(as_json(measured.facts()) if options.json else str(measured))
     return 0

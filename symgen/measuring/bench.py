@@ -28,8 +28,9 @@ from symgen.machine.compilers import find_compiler
 from symgen.machine.solver import Solver
 from symgen.measuring.peers import Call, Peer, found
 from symgen.mechanism import Mechanism
-from symgen.options import Links, ProgramOptions
+from symgen.options import AUTO, Links, ProgramOptions
 from symgen.programs import making
+from symgen.recursion import Looped
 from symgen.reference.states import draw_states
 from symgen.tables import table
 from symgen.version import __version__
@@ -43,6 +44,8 @@ SLICE = 0.004
 AGREEMENT = 1e-8
 """A peer whose answer is further from ours (relative to the largest entry) computes something else and is not timed."""
 
+LOOPS = " (loops)"
+"""Behind the name of a method whose function has loops over links."""
 Progress = Callable[[str, int, int], None]
 
 
@@ -134,18 +137,19 @@ class Bench:
 
 
 def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, native: bool = False,
-          progress: Progress | None = None, contact: Links = None, baumgarte: bool = False) -> Bench:
+          progress: Progress | None = None, contact: Links = None, baumgarte: bool = False, form: str = AUTO) -> Bench:
     """Time functions ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) of a mechanism.
 
-    `contact` and `baumgarte` are those of `symgen.program`. Raises RequestError for unknown names and BuildError without a
-    C compiler.
+    `contact` and `baumgarte` are those of `symgen.program`, `form` that of `symgen.generate`. Raises RequestError for unknown
+    names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
     functions = None if functions is None else list(functions)
     wanted = making.requested(mechanism, functions)
     left_out = [name for name in BY_DEFAULT if functions is None and name not in wanted]
     refused = {name: making.refusal(mechanism, name, None) or "on request only, with -f" for name in left_out}
-    made, beyond = making.programs_and_refusals(mechanism, functions, ProgramOptions(contact=contact, baumgarte=baumgarte), tell)
+    options = ProgramOptions(contact=contact, baumgarte=baumgarte, form=form)
+    made, beyond = making.programs_and_refusals(mechanism, functions, options, tell)
     programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
     refused |= beyond
     tell("compiling", 0, 1)
@@ -191,7 +195,8 @@ def _measure(solver: Solver, function: str, drawn: Mapping[str, Any], peers: Ite
             contestants[peer.name] = _looped(calls)
         else:
             absent[f"{peer.name}, {function}"] = f"its answer differs from ours by {far:.1e} of the largest entry"
-    return Measured(function, program.method, program.cost, race(contestants), labels, alike)
+    method = program.method + LOOPS * isinstance(program, Looped)
+    return Measured(function, method, program.cost, race(contestants), labels, alike)
 
 
 def _each(calls: list[Call]) -> None:

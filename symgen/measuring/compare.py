@@ -25,7 +25,7 @@ from symgen.machine.building import Build
 from symgen.machine.footprint import footprint
 from symgen.machine.solver import Solver
 from symgen.measuring.asking import asked
-from symgen.measuring.bench import ROUNDS, STATES, machine_facts, race
+from symgen.measuring.bench import LOOPS, ROUNDS, STATES, machine_facts, race
 from symgen.mechanism import Mechanism
 from symgen.options import HOST, LOOPED, UNROLLED, Links, ProgramOptions, Rows, TextOptions
 from symgen.programs import making
@@ -70,8 +70,6 @@ EXACT = ("mul", "add", "div", "depth", "temporaries")
 UNJUDGED = "?"
 MEASURED = tuple(key for key in COLUMNS if key not in EXACT)
 
-LOOPS = " (loops)"
-"""Behind the name of a method whose row is of its loops over links."""
 
 Progress = Callable[[str, int, int], None]
 
