@@ -68,6 +68,7 @@ OTHERS = [
     ("driven", "kinetic_energy", "newton_euler"), ("chain", "interbody_forces", "constraint_force"),
     *(("chain", function, method) for function in CUT for method in ("constraint_force", "fixman")),
     *(("driven", CUT[0], method) for method in ("constraint_force", "fixman")),
+    *(("threads", CUT[0], method) for method in ("constraint_force", "fixman")), ("threads", CUT[3], "constraint_force"),
     *((name, function, "fixman:planar") for name in ("points", "turned", "planar_point_mass")
       for function in (*CUT, "mass_matrix_log_determinant_gradient")),
     *(("rods", function, "fixman:planar") for function in (*CUT[2:], "mass_matrix_log_determinant_gradient"))]
@@ -88,6 +89,10 @@ def robot(name: str) -> Mechanism:
         made = random_mechanism(5, 3, joints=("prismatic", "helical"))
         return replace(made, joints=tuple(replace(joint, parameters=tuple((key, Fraction(1, 50)) for key, _ in joint.parameters))
                                           for joint in made.joints))
+    if name == "threads":   # each of a pitch of its own
+        made = random_mechanism(5, 3, joints=("helical",))
+        return replace(made, joints=tuple(replace(joint, parameters=(("pitch", Fraction(i + 1, 50)),))
+                                          for i, joint in enumerate(made.joints)))
     if name == "flat":
         return flat_chain(6)
     if name == "rods":

@@ -1514,13 +1514,13 @@ static int test_center_of_mass(void)
     };
     static const double center_of_mass_com_tolerance[3][3] = {
         {
-            9.93e-16, 9.93e-16, 9.93e-16
+            1.35e-15, 1.35e-15, 1.35e-15
         },
         {
-            1.04e-15, 1.04e-15, 1.04e-15
+            1.43e-15, 1.43e-15, 1.43e-15
         },
         {
-            9.84e-16, 9.84e-16, 9.84e-16
+            1.36e-15, 1.36e-15, 1.36e-15
         }
     };
     static double com[3];
@@ -1692,13 +1692,13 @@ static int test_potential_energy(void)
     };
     static const double potential_energy_U_tolerance[3][1] = {
         {
-            1.39e-13
+            1.88e-13
         },
         {
-            1.45e-13
+            1.99e-13
         },
         {
-            1.38e-13
+            1.9e-13
         }
     };
     static double U[1];

@@ -9,6 +9,7 @@ from typing import TypeVar
 from symgen.derivation.closed_forms import constraint_subspace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
+from symgen.derivation.spatial import Vector
 from symgen.methods._drives import rotors
 from symgen.methods.constraint_force.elimination import Block, Blocks, name_block, transposed
 from symgen.methods.constraint_force.operator import Body, bodies, operator
@@ -20,10 +21,12 @@ Part = TypeVar("Part")
 
 def basis(linkage: Linkage, i: int) -> Basis:
     """[W_a, W] of joint i, lowered from the closed form of its type, and behind them W_a of each rotor."""
+    linkage.step(i, "directions that the joint moves in, and forbids")
     columns: Basis = []
     for part in constraint_subspace(linkage.model.links[i].kind):
         for c in range(part.cols):
             entries = [lower(part[r, c], linkage.declared(i), linkage.home) for r in range(6)]
+            linkage.mark(f"W{len(columns) + 1}", i, Vector(entries))
             columns.append([(r, x) for r, x in enumerate(entries) if not x.is_zero])
     return [*columns, *(columns[dof.column] for dof in rotors(linkage, i))]
 
@@ -96,7 +99,10 @@ def partition(linkage: Linkage) -> Partition:
     links = bodies(linkage)
     A = operator(linkage, links)
     bases = [basis(linkage, i) for i in range(len(linkage))]
-    blocks = {(i, j): seen(bases[i], m, bases[j], linkage.zero) for (i, j), m in A.items()}
+    blocks = {}
+    for (i, j), m in A.items():
+        linkage.step(j, "its blocks of A, split into directions")
+        blocks[i, j] = seen(bases[i], m, bases[j], linkage.zero)
     for i in range(len(linkage)):
         blocks[i, i] = yielding(linkage, i, blocks[i, i])
     for (i, j), block in blocks.items():
