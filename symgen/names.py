@@ -88,7 +88,7 @@ _METHODS: dict[str, str] = {
 def nearest(name: str, known: Iterable[str], what: str) -> str:
     """`name` itself when it is known; else UnknownName that suggests the nearest."""
     if not isinstance(name, str):   # Python gives anything
-        raise UnknownName(f"a {what} is given by its name, and {name!r} is no text")
+        raise UnknownName(f"{'an' if what[0] in 'aeiou' else 'a'} {what} is given by its name, and {name!r} is no text")
     if isinstance(known, Mapping) and name in known:   # without a look at every other
         return name
     names = list(known)

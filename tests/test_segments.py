@@ -6,7 +6,10 @@ import subprocess
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import accumulate, pairwise
 from pathlib import Path
+from random import Random
+from types import SimpleNamespace
 
 import flint
 import numpy as np
@@ -28,7 +31,7 @@ from symgen.recursion import Recursion, Sweep
 from symgen.recursion import evaluate as run
 from symgen.reference.mechanics import Reference
 from symgen.reference.tails import STATES, Tails
-from symgen.segmented import Across, Segmented, check, evaluate
+from symgen.segmented import Across, Segmented, check, evaluate, even
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import flat_chain, random_mechanism
 from tests.segments import aimed, built, call, state_of, written
@@ -193,6 +196,37 @@ def test_no_segment_ends_in_links_without_mass(heavy: int) -> None:
     assert not report.lost
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_every_cut_is_one(seed: int) -> None:
+    """No segment is empty, or longer than the first, wherever it is good to cut; an end is moved where that is better."""
+    random = Random(seed)
+    plain = even(*random.choice(((33, 8), (40, 8), (64, 16), (100, 8), (257, 64))))
+    freer = {end: random.choice((1.0, 100.0, 101.0, 1e6, float("inf"))) for end in range(sum(plain) + 1)}
+    found = cutting.ends(plain, freer.__getitem__)
+    lengths = [b - a for a, b in pairwise((0, *found))]
+    assert (len(lengths), sum(lengths)) == (len(plain), sum(plain))
+    assert min(lengths) > 0
+    assert max(lengths) == lengths[0]
+    for g, (end, evenly) in enumerate(zip(found[:-1], accumulate(plain), strict=False)):
+        assert end == evenly or freer[evenly] > 100 or evenly - found[g - 1] > found[0]
+
+
+def test_a_cut_moves_to_the_nearest_place_that_will_do_or_to_the_best_one() -> None:
+    def cuts(**freer: float) -> list[int]:
+        return cutting.ends([9, 9, 9, 9], lambda end: freer.get(f"at{end}", 1.0))[:-1]
+
+    assert cuts(at9=100, at18=100) == [9, 18, 27]
+    assert cuts(at9=101, at18=101) == [10, 17, 27]
+    assert cuts(at18=1e6, at17=1e4, at19=1e5, at16=200, at20=99) == [9, 18, 27]   # which would be longer than the first
+    assert cuts(at9=101, at10=101, at11=101, at18=1e6, at17=1e4, at19=1e3, at16=1e3, at20=99) == [12, 20, 27]
+    assert cuts(at9=1e3, at10=300, at11=200, at12=201, at27=1e3, at26=500, at28=400) == [11, 18, 25]
+
+
+def test_long_chains_are_cut_into_groups() -> None:
+    counts = [cutting.segments(SimpleNamespace(nv=n), real) for real in ("double", "float") for n in (40, 2047, 2048, 10**5)]
+    assert counts == [8, 8, 16, 64, 16, 16, 32, 128]
+
+
 def test_an_ordinary_chain_is_cut_evenly() -> None:
     assert cutting.cut(ROBOTS[64], 8)[0] == ()
     assert cutting.larger(ROBOTS[64], "double") == 1
@@ -203,7 +237,7 @@ def test_a_chain_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
     made = ROBOTS[64]
     made = replace(made, bodies=tuple(replace(body, parts=body.parts if i % 6 == 4 or i > 59 else ())
                                       for i, body in enumerate(made.bodies)))
-    with pytest.raises(OutOfReach, match="without what is behind link 'link31', or near it, a joint moves nothing that is heavy"):
+    with pytest.raises(OutOfReach, match="without what is behind link 'link7', or near it, a joint moves nothing that is heavy"):
         symgen.generate(made, tmp_path / "out", ["forward_dynamics=riccati:segments"])
     assert symgen.verify(made, ["forward_dynamics=riccati"], form="looped", states=1).passed
 
@@ -229,6 +263,7 @@ def test_tails_resist_as_chains_that_end_there() -> None:
         np.testing.assert_allclose(np.array(Tails(made).whole[k]), whole, rtol=1e-9)
         wanted = max(wanted, float((whole/own).max()))
     assert len(q) == STATES
+    assert Tails(made).freer(len(made.joints)) == 1
     assert Tails(made).freer(end) == pytest.approx(wanted, rel=0.05)
 
 

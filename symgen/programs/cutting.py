@@ -1,10 +1,12 @@
-"""Where a chain is cut into segments: into as many as each other's links, unless a segment's last links would be light by
-themselves beside what stands behind them.
+"""Where a chain is cut into segments: evenly, unless a segment's last links would be light by themselves beside what stands
+behind them.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from itertools import accumulate, pairwise
 
 from symgen.errors import OutOfReach
 from symgen.mechanism import Mechanism
@@ -18,7 +20,7 @@ LIGHT = 100.0
 bound of `verify`, which counts the operations that follow each other.
 """
 ASIDE = 3
-"""Of a segment's links, that part to either side is looked through."""
+"""Of a segment's links, of which there are four or more, that part to either side is looked through: two cuts do not meet."""
 
 
 def segments(mechanism: Mechanism, real: str) -> int:
@@ -33,36 +35,34 @@ def cut(mechanism: Mechanism, count: int) -> tuple[tuple[int, ...], float]:
     """
     from symgen.reference.tails import tails  # NumPy, which a cached Program does without
 
+    freer = cache(tails(mechanism).freer)
     plain = even(len(mechanism.joints), count)
-    aside, chain = max(1, plain[-1] // ASIDE), tails(mechanism)
-    known: dict[int, float] = {}
-
-    def freer(end: int) -> float:
-        if end not in known:
-            known[end] = chain.freer(end)
-        return known[end]
-
-    def best(near: int, first: int, last: int) -> int:
-        """The end of a segment there, the nearest one that will do, or the one that does least harm."""
-        several = sorted(range(first, last + 1), key=lambda end: (abs(end - near), end))
-        return next((end for end in several if freer(end) <= LIGHT), min(several, key=freer))
-
-    ends, at = [], 0
-    for length in plain[:-1]:
-        at += length
-        ends.append(best(at, at - aside, at + aside))
-    if ends:   # no segment is longer than the first
-        longest = max(b - a for a, b in zip(ends, [*ends[1:], len(mechanism.joints)], strict=True))
-        if ends[0] < longest:
-            ends[0] = best(longest, longest, max(longest, ends[1] - 1 if len(ends) > 1 else longest))
-    most = max((freer(end) for end in ends), default=1.0)
+    found = ends(plain, freer)
+    most = max(map(freer, found[:-1]), default=1.0)
     if most == float("inf"):
-        worst = max(ends, key=freer)
+        last = mechanism.bodies[max(found[:-1], key=freer) - 1].name
         raise OutOfReach(f"forward_dynamics of '{mechanism.name}' is not cut into {count} segments, since without what is behind "
-                         f"link '{mechanism.bodies[worst - 1].name}', or near it, a joint moves nothing that is heavy; take "
-                         "--method riccati")
-    lengths = tuple(b - a for a, b in zip([0, *ends], [*ends, len(mechanism.joints)], strict=True))
-    return (() if list(lengths) == plain else lengths), most
+                         f"link '{last}', or near it, a joint moves nothing that is heavy; take --method riccati")
+    lengths = [b - a for a, b in pairwise((0, *found))]
+    return (() if lengths == plain else tuple(lengths)), most
+
+
+def ends(plain: Sequence[int], freer: Callable[[int], float]) -> list[int]:
+    """Behind how many links each segment ends, of which none is longer than the first: where `plain` lengths have it, or at the
+    nearest place that is as good as others need be, or that does least harm.
+    """
+    aside, whole, count = max(1, plain[-1] // ASIDE), sum(plain), len(plain)
+    found: list[int] = []
+    for g, near in enumerate([*accumulate(plain)][:-1]):
+        first, last = near - aside, near + aside
+        if found:   # no longer than the first one, and the rest has room
+            first = max(first, whole - (count - 1 - g) * found[0])
+            last = min(last, found[-1] + found[0])
+        else:
+            first = near
+        several = sorted(range(first, last + 1), key=lambda end, near=near: (abs(end - near), end))   # type: ignore[misc]
+        found.append(next((end for end in several if freer(end) <= LIGHT), min(several, key=freer)))
+    return [*found, whole]
 
 
 def larger(mechanism: Mechanism, real: str) -> float:
