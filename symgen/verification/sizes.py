@@ -335,7 +335,8 @@ def above(values: Array) -> Array:
     """Every magnitude, as floats rounded up: of floats, or of balls with their radii."""
     if values.dtype != object:
         return np.asarray(np.where(np.isfinite(values), np.abs(values), np.inf))
-    return np.asarray(np.frompyfunc(_above, 1, 1)(values), dtype=float)
+    with np.errstate(invalid="ignore"):   # of a ball round what is not finite
+        return np.asarray(np.frompyfunc(_above, 1, 1)(values), dtype=float)
 
 
 def largest(values: Array) -> Array:
