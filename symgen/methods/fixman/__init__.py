@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from symgen.mechanism import Mechanism
 from symgen.methods._method import Method, Variant
-from symgen.methods.fixman import levels, segments
 from symgen.methods.fixman.held import as_it_suits, in_plane, in_space, mass_matrix_log_determinant_gradient
+from symgen.methods.fixman.levels import mass_matrix_solve as level_by_level
 from symgen.methods.fixman.quantities import QUANTITIES
 from symgen.methods.fixman.reach import (
     only_points,
@@ -21,6 +21,7 @@ from symgen.methods.fixman.reach import (
     segments_refusal,
     spatial_refusal,
 )
+from symgen.methods.fixman.segments import mass_matrix_solve as in_segments
 
 
 def stands_for(mechanism: Mechanism) -> str:
@@ -54,13 +55,13 @@ METHOD = Method(
             differs=differs_in_a_plane,
         ),
         "parallel": Variant(
-            functions={"mass_matrix_solve": levels.mass_matrix_solve},                      # LC (12)-(25)
+            functions={"mass_matrix_solve": level_by_level},                                # LC (12)-(25)
             refusal=parallel_refusal,
             differs=differs_in_a_plane,
             looped=True,
         ),
         "segments": Variant(
-            functions={"mass_matrix_solve": segments.mass_matrix_solve},                    # LC (12)-(25)
+            functions={"mass_matrix_solve": in_segments},                                   # LC (12)-(25)
             refusal=segments_refusal,
             differs=differs_in_a_plane,
             looped=True,
