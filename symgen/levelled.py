@@ -152,7 +152,7 @@ def check(one: Levelled) -> Levelled:
         gives = [port.name for port in step.outputs if port.name != KEPT]
         if first + _size(step.outputs, KEPT) > one.work:
             fail(f"step {s} keeps more than there is room for")
-        if (read := _elements(step, KEPT)) and {*range(first, first + _size(step.outputs, KEPT))} & read:
+        if _elements(step, KEPT) & {*range(first, first + _size(step.outputs, KEPT))}:
             fail(f"step {s} keeps over what it takes")
         if sorted(gives) != (sorted(results) if last else [RUN]):
             fail(f"step {s} gives {', '.join(gives)}")

@@ -276,6 +276,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (code, err) == (0, "")
     facts = json.loads(out)
     assert set(facts["functions"]) == {"inverse_dynamics", "mass_matrix"}
+    assert {measured["form"] for measured in facts["functions"].values()} == {"unrolled"}
     for measured in facts["functions"].values():
         ours = {"c", "latency", "blocks", "bound", "python"}
         assert ours <= set(measured["nanoseconds"])

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 
 import flint
-import numpy as np
 import pytest
 
 import symgen
-from symgen import cli
 from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.ir import Program
 from symgen.levelled import Levelled, evaluate
@@ -22,13 +20,11 @@ from symgen.looping.pointing import levelled
 from symgen.programs import forms
 from symgen.readback import segmented as segmented_text
 from symgen.recursion import evaluate as run
-from symgen.reference import planar_chain
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import planar_rods, point_mass_arm, random_mechanism
 from tests.segments import built, call, written
-from tests.test_folder import selftest
 from tests.test_looping import NUMBERS
-from tests.test_pointwise import exactly, robot, state_of, wanted
+from tests.test_pointwise import exactly, in_two_groups, robot, state_of, wanted
 
 METHOD = "fixman:parallel"
 
@@ -86,10 +82,14 @@ def _slipped(step: Program) -> Program:
     return replace(step, rows=tuple(row._replace(op="add") if i == at else row for i, row in enumerate(step.rows)))
 
 
+def _slipped_if(this: Program, step: Program) -> Program:
+    return _slipped(step) if step == this else step
+
+
 def test_a_slip_is_seen() -> None:
     """In every step that takes a difference, in what a tree begins with and cuts off, and in the table."""
     one = levels("bent", 8)
-    slips = [one.by(lambda step, slipped=step: _slipped(step) if step == slipped else step) for step in one.programs  # type: ignore[misc]
+    slips = [one.by(partial(_slipped_if, step)) for step in one.programs
              if _slipped(step) != step]
     assert len(slips) == 5
     moments, tree, before = one.trees
@@ -119,18 +119,8 @@ def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: 
 
 
 def test_folder_and_solver_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In two groups, as longer chains have them; x is that of continuants."""
     monkeypatch.setattr(forms, "SHARE", 32)
-    folder, n = tmp_path / "chain", 64
-    manifest = symgen.generate(f"planar_point_mass:{n}", folder, [f"mass_matrix_solve={METHOD}"], name="chain")
-    assert manifest["functions"]["mass_matrix_solve"]["method"] == METHOD
-    assert "cuts the chain into 16 segments" in (folder / "README.md").read_text()
-    assert selftest(folder).stdout.endswith("1 passed, 0 failed\n")
-    assert cli.main(["verify", str(folder), "--states", "1"]) == 0
-    q, b = (np.array(state_of(n)[name]) for name in ("q", "b"))
-    x = symgen.compile(f"planar_point_mass:{n}", [f"mass_matrix_solve={METHOD}"]).mass_matrix_solve(q, b)
-    exact = planar_chain.solution(q, b)
-    assert max(abs(x - exact)) <= 1e-14 * max(abs(exact))
+    in_two_groups(tmp_path / "chain", METHOD)
 
 
 def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:

@@ -150,19 +150,23 @@ def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: 
     assert len(segmented_text.compare(one.by(_slipped), text, text, "arm")) >= len({*adding}) >= 5
 
 
-def test_folder_and_solver_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In two groups, as longer chains have them; x is that of continuants."""
-    monkeypatch.setattr(cutting, "GROUP", 32)
-    folder, n = tmp_path / "chain", 64
-    manifest = symgen.generate(f"planar_point_mass:{n}", folder, [f"mass_matrix_solve={METHOD}"], name="chain")
-    assert manifest["functions"]["mass_matrix_solve"]["method"] == METHOD
+def in_two_groups(folder: Path, method: str) -> None:
+    """What generate and the solver give of a chain of 64 in two groups, as longer ones have them; x is that of continuants."""
+    n = 64
+    manifest = symgen.generate(f"planar_point_mass:{n}", folder, [f"mass_matrix_solve={method}"], name="chain")
+    assert manifest["functions"]["mass_matrix_solve"]["method"] == method
     assert "cuts the chain into 16 segments" in (folder / "README.md").read_text()
     assert selftest(folder).stdout.endswith("1 passed, 0 failed\n")
     assert cli.main(["verify", str(folder), "--states", "1"]) == 0
     q, b = (np.array(state_of(n)[name]) for name in ("q", "b"))
-    x = symgen.compile(f"planar_point_mass:{n}", [f"mass_matrix_solve={METHOD}"]).mass_matrix_solve(q, b)
+    x = symgen.compile(f"planar_point_mass:{n}", [f"mass_matrix_solve={method}"]).mass_matrix_solve(q, b)
     exact = planar_chain.solution(q, b)
     assert max(abs(x - exact)) <= 1e-14 * max(abs(exact))
+
+
+def test_folder_and_solver_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cutting, "GROUP", 32)
+    in_two_groups(tmp_path / "chain", METHOD)
 
 
 def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:

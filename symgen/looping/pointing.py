@@ -2,57 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from fractions import Fraction
 
-from symgen import passes
 from symgen.derivation import constants as k
 from symgen.derivation.model import reframe
-from symgen.derivation.scalars import Derivation, Scalar
+from symgen.derivation.scalars import Derivation
 from symgen.derivation.tabled import Columns
 from symgen.errors import RequestError
 from symgen.ir import Port, Program
 from symgen.levelled import BEFORE, KNOWN, RUN, Levelled, Tree, check
 from symgen.looping.levelling import of_two, pruned
-from symgen.looping.pointwise import numbers_of
+from symgen.looping.pointwise import FUNCTION, Made, numbers_of, step_of
 from symgen.mechanism import Mechanism
 from symgen.methods import find
 from symgen.methods.fixman import levels
 from symgen.recursion import KEPT, TABLE, Kind
 
-FUNCTION, METHOD = "mass_matrix_solve", "fixman:parallel"
-FUNCTIONS = (FUNCTION,)
+METHOD = "fixman:parallel"
 ARGUMENTS, RESULT = ("q", "b"), "x"
 OF_HALVES, OF_RATES = 4, 2
 """Numbers that `levels.halves` and `levels.rates` keep."""
-Made = Mapping[str, Sequence[Scalar]]
-"""What a step gives, by port."""
 
 
 def levelled(mechanism: Mechanism, segments: int, function: str = FUNCTION) -> Levelled:
     """M⁻¹ b of a chain, level by level in so many segments. Raises RequestError where it is no chain of point masses."""
     if (refused := find(METHOD).refusal(mechanism)) is not None:
         raise RequestError(refused)
-    return k.sharpened(lambda: _levelled(mechanism, segments, function))
+    assert function == FUNCTION
+    return k.sharpened(lambda: _levelled(mechanism, segments))
 
 
-def _levelled(mechanism: Mechanism, segments: int, function: str) -> Levelled:
+def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
     model = reframe(mechanism)
     links = numbers_of(model)
     # Place i is joint i and the mass before it; of the last one the joint, of which nothing is felt, is as the one before it.
     last = links[-1] | {"u_before": links[-1]["u"], "w_before": links[-1]["w"]}
     numbers = [{name: own[name] for name in levels.TABLE} for own in (*links, last)]
     columns = Columns.of(numbers)
-    steps = _Steps(columns, function)
+    steps = _Steps(columns)
     nothing = Fraction(0)
-    trees = (Tree(*of_two(function, METHOD, levels.first_of_both, levels.next_of_each, 1, 1, 1), (nothing,), 1, 1),
-             Tree(*of_two(function, METHOD, levels.eliminated, levels.forced, levels.RUN, levels.KEPT, levels.ENDS),
+    trees = (Tree(*of_two(FUNCTION, METHOD, levels.first_of_both, levels.next_of_each, 1, 1, 1), (nothing,), 1, 1),
+             Tree(*of_two(FUNCTION, METHOD, levels.eliminated, levels.forced, levels.RUN, levels.KEPT, levels.ENDS),
                   (nothing,)*levels.ENDS, levels.CUT, levels.TOLD),
-             Tree(*of_two(function, METHOD, levels.last_of_both, levels.one_before_each, 1, 1, 1), (nothing,), 1, 1))
+             Tree(*of_two(FUNCTION, METHOD, levels.last_of_both, levels.one_before_each, 1, 1, 1), (nothing,), 1, 1))
     ports = {name: Port(name, (len(links),)) for name in (*ARGUMENTS, RESULT)}
     return check(pruned(Levelled(
-        function, METHOD, tuple(ports[name] for name in ARGUMENTS), (ports[RESULT],),
+        FUNCTION, METHOD, tuple(ports[name] for name in ARGUMENTS), (ports[RESULT],),
         Kind(model.links[0].kind, 1, 1, columns.width, columns.names),
         tuple(tuple(k.to_fraction(x) for x in columns.row(row)) for row in numbers),
         steps.of_places, (0, 0, OF_HALVES, 0), trees, steps.work, segments=segments)))
@@ -63,8 +59,8 @@ class _Steps:
 
     work = OF_HALVES + OF_RATES
 
-    def __init__(self, columns: Columns, function: str) -> None:
-        self.columns, self.function = columns, function
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
         self.of_places = (self._made(lambda home: {RUN: home.inputs["b"]}, 0), self._made(self._halves, 1),
                           self._made(self._rates, levels.ENDS), self._made(self._joints, 1))
 
@@ -88,10 +84,4 @@ class _Steps:
         """What `build` makes of what it reads, where so many numbers are known of a place."""
         sizes = {name + which: 1 for name in ARGUMENTS for which in ("", BEFORE)}
         sizes |= {TABLE: self.columns.width, KEPT: self.work, KNOWN: known}
-        home = Derivation({name: size for name, size in sizes.items() if size})
-        results = [(name, (len(atoms),), [*atoms]) for name, atoms in build(home).items()]
-        step = passes.run(home.freeze(self.function, METHOD, results, {name: (size,) for name, size in home.sizes.items()}))
-        used = sorted({row.value[0] for row in step.rows if row.op == "input"})
-        rows = tuple(row._replace(value=(used.index(row.value[0]), row.value[1])) if row.op == "input" else row
-                     for row in step.rows)
-        return replace(step, inputs=tuple(step.inputs[place] for place in used), rows=rows)
+        return step_of(build, sizes, METHOD)

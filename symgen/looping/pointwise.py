@@ -100,7 +100,7 @@ class _Sweeps:
     def sweep(self, inward: bool, ports: Sequence[str], carried: int, made: Callable[[Derivation], Made]) -> Sweep:
         """One way along the links; what it starts with is given by a way across the segments, or is zero."""
         first, self.names = self.work, []
-        step = _program(made, dict.fromkeys(ports, 1) | {TABLE: self.columns.width, KEPT: first, CARRIED: carried})
+        step = step_of(made, dict.fromkeys(ports, 1) | {TABLE: self.columns.width, KEPT: first, CARRIED: carried})
         return Sweep(inward, (self._once(step),), (Fraction(0),)*carried, (), (first,))
 
     def _once(self, step: Program) -> Program:
@@ -194,15 +194,15 @@ def _both(made: Callable[[Derivation, Sequence[Scalar] | None], Made], ended: in
           ) -> tuple[Program, Program]:
     """The step of the first segment on the way, and that of the others."""
     taken = {ENDED: ended} | ({KEPT: kept} if kept else {})
-    return (_program(lambda home: made(home, None), taken),
-            _program(lambda home: made(home, home.inputs[CARRIED]), taken | {CARRIED: carried}))
+    return (step_of(lambda home: made(home, None), taken),
+            step_of(lambda home: made(home, home.inputs[CARRIED]), taken | {CARRIED: carried}))
 
 
-def _program(made: Callable[[Derivation], Made], inputs: Mapping[str, int]) -> Program:
+def step_of(made: Callable[[Derivation], Made], inputs: Mapping[str, int], method: str = METHOD) -> Program:
     """A step of these arguments, without those that nothing is taken of."""
     home = Derivation({name: size for name, size in inputs.items() if size})
     results = [(name, (len(atoms),), [*atoms]) for name, atoms in made(home).items() if atoms]
-    step = passes.run(home.freeze(FUNCTION, METHOD, results, {name: (size,) for name, size in inputs.items() if size}))
+    step = passes.run(home.freeze(FUNCTION, method, results, {name: (size,) for name, size in inputs.items() if size}))
     used = sorted({row.value[0] for row in step.rows if row.op == "input"})
     rows = tuple(row._replace(value=(used.index(row.value[0]), row.value[1])) if row.op == "input" else row for row in step.rows)
     return replace(step, inputs=tuple(step.inputs[place] for place in used), rows=rows)

@@ -28,7 +28,7 @@ from symgen.machine.compilers import find_compiler
 from symgen.machine.solver import Solver
 from symgen.measuring.peers import Call, Peer, found
 from symgen.mechanism import Mechanism
-from symgen.options import AUTO, Links, ProgramOptions
+from symgen.options import AUTO, LOOPED, UNROLLED, Links, ProgramOptions
 from symgen.programs import making
 from symgen.recursion import Looped
 from symgen.reference.states import draw_states
@@ -78,6 +78,8 @@ class Measured:
 
     function: str
     method: str
+    form: str
+    """UNROLLED or LOOPED."""
     operations: int
     timings: dict[str, Timing]
     labels: dict[str, str] = field(default_factory=dict)
@@ -106,7 +108,7 @@ class Bench:
             "absent": self.absent, "refused": self.refused,
             "functions": {
                 m.function: {
-                    "method": m.method, "operations": m.operations,
+                    "method": m.method, "form": m.form, "operations": m.operations,
                     "nanoseconds": {who: round(t.median, 1) for who, t in m.timings.items()},
                     "peers": {who: {"algorithm": label, "alike": m.alike[who],
                                     "over_python": round(m.timings[who].ratio(m.timings["python"]), 3),
@@ -125,7 +127,7 @@ class Bench:
             peers = ((label, m.timings[who], m.timings[m.alike[who]]) for who, label in m.labels.items())
             beside = "; ".join(f"{label} {timing.median:.0f} ({timing.ratio(alike):.2f})" for label, timing, alike in peers)
             times = (f"{m.timings[who].median:.0f}" for who in ("c", "latency", "blocks", "bound", "python"))
-            rows.append((m.function, m.method, m.operations, *times, beside))
+            rows.append((m.function, m.method + LOOPS * (m.form == LOOPED), m.operations, *times, beside))
         lines += table(rows, texts=(0, 1, 8))
         lines += ["", "C: a loop over the states inside C (throughput); dependent: each call waits for the one before (latency)",
                   f"blocks: {TIMES*STATES} states in one call of solver.function(…), a state",
@@ -195,8 +197,8 @@ def _measure(solver: Solver, function: str, drawn: Mapping[str, Any], peers: Ite
             contestants[peer.name] = _looped(calls)
         else:
             absent[f"{peer.name}, {function}"] = f"its answer differs from ours by {far:.1e} of the largest entry"
-    method = program.method + LOOPS * isinstance(program, Looped)
-    return Measured(function, method, program.cost, race(contestants), labels, alike)
+    form = LOOPED if isinstance(program, Looped) else UNROLLED
+    return Measured(function, program.method, form, program.cost, race(contestants), labels, alike)
 
 
 def _each(calls: list[Call]) -> None:

@@ -70,7 +70,6 @@ EXACT = ("mul", "add", "div", "depth", "temporaries")
 UNJUDGED = "?"
 MEASURED = tuple(key for key in COLUMNS if key not in EXACT)
 
-
 Progress = Callable[[str, int, int], None]
 
 

@@ -60,7 +60,7 @@ def ends(plain: Sequence[int], freer: Callable[[int], float]) -> list[int]:
             last = min(last, found[-1] + found[0])
         else:
             first = near
-        several = sorted(range(first, last + 1), key=lambda end, near=near: (abs(end - near), end))   # type: ignore[misc]
+        several = [end for _, end in sorted((abs(end - near), end) for end in range(first, last + 1))]
         found.append(next((end for end in several if freer(end) <= LIGHT), min(several, key=freer)))
     return [*found, whole]
 

@@ -24,7 +24,7 @@ CUTTING = {segmenting.METHOD: segmenting, pointwise.METHOD: pointwise}
 """What cuts one chain into segments, by method: each computes one function."""
 LEVELS = {levelling.METHOD: levelling, pointing.METHOD: pointing}
 """What goes through one chain level by level, by method: each computes a few functions."""
-ALONE = {segmenting.METHOD: segmenting.FUNCTION, pointwise.METHOD: pointwise.FUNCTION, pointing.METHOD: pointing.FUNCTION}
+ALONE = {segmenting.METHOD: segmenting.FUNCTION, pointwise.METHOD: pointwise.FUNCTION, pointing.METHOD: pointwise.FUNCTION}
 """The methods that are loops alone, and have no rows: each computes one function."""
 SHARE = 256
 """Links of a group of segments that have levels: a thread's share, at least."""
