@@ -232,6 +232,30 @@ def test_a_letter_of_several_methods_says_whose_it_is(capsys: pytest.CaptureFixt
     assert (again.strip(), err) == ("1/12", "")
 
 
+MIMIC = """name = "mimic"
+[[body]]
+name = "a"
+parent = "base"
+mass = 1
+inertia = [1, 0, 0, 1, 0, 1]
+joint = {name = "ja", type = "revolute", axis = [0, 0, 1]}
+[[body]]
+name = "b"
+parent = "a"
+mass = 1
+inertia = [1, 0, 0, 1, 0, 1]
+joint = {name = "jb", type = "revolute", axis = [1, 0, 0], xyz = [0.3, 0, 0], mimic = {joint = "ja", multiplier = 2}}
+"""
+
+
+@pytest.mark.parametrize("letter", sorted(letter for letter in results() if letter in methods.find("udut").quantities))
+def test_a_letter_that_a_robot_lacks_is_refused_and_never_another_quantity(letter: str) -> None:
+    """U of U D Uᵀ does not exist for coupled mimic joints; the potential energy U must not stand in for it."""
+    coupled = symgen.load(MIMIC, mimic="couple")
+    with pytest.raises(RequestError, match=rf"^{letter} of udut: .*; {letter} of \w+ is another quantity, shown by --method"):
+        symgen.inspect(coupled, letter)
+
+
 def test_a_block_says_in_which_axes_it_stands() -> None:
     (note,) = read(robot("panda"), "P[2]", "riccati").notes[:1]
     assert "in the axes of link 'panda_link3' as declared" in note

@@ -32,7 +32,7 @@ FOLLOWS = ("mass_matrix_solve", "inverse_mass_matrix", "mass_matrix_determinant"
 MAY_IMPORT = ("symgen.derivation", "symgen.errors", "symgen.loops", "symgen.mechanism")
 """The last three say which robots a method suits."""
 FACTORED = [name for name in methods.names() if methods.find(name).factor is not None]
-SOURCE = "Saha 1997, (10)-(16)"
+SOURCE = "Saha, (10)-(16)"
 
 
 # -- what a method says --------------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_file_without_a_method_is_named(mine: Path) -> None:
-    (mine / "unsaid.py").write_text("SOURCE = 'Saha 1997, (1)'\nFUNCTIONS = {}\n")
+    (mine / "unsaid.py").write_text("SOURCE = 'Saha, (1)'\nFUNCTIONS = {}\n")
     with pytest.raises(ArgumentError, match="method 'unsaid' declares no METHOD; end its file with METHOD ="):
         methods.names()
 
@@ -102,7 +102,7 @@ def test_a_file_without_a_method_is_named(mine: Path) -> None:
 def test_a_method_elsewhere_is_found_by_its_presence(mine: Path) -> None:
     (mine / "another.py").write_text(
         "from symgen.methods._method import Method\n"
-        "METHOD = Method(source='Saha 1997, (16)', functions={'mass_matrix': lambda linkage: ([linkage.zero],)})\n")
+        "METHOD = Method(source='Saha, (16)', functions={'mass_matrix': lambda linkage: ([linkage.zero],)})\n")
     assert "another" in methods.names()
     assert set(methods.find("another").functions) == {"mass_matrix", "mass_matrix_and_bias", "reduced_mass_matrix"}
     assert "another" in methods.providers("mass_matrix_and_bias")
@@ -115,9 +115,9 @@ def test_a_method_without_source_is_caught() -> None:
 
 
 def test_a_method_that_computes_nothing_is_caught() -> None:
-    with pytest.raises(ArgumentError, match=r"the method after Saha 1997, .* computes nothing"):
+    with pytest.raises(ArgumentError, match=r"the method after Saha, .* computes nothing"):
         Method(source=SOURCE)
-    with pytest.raises(ArgumentError, match=r"variant 'links' of the method after Saha 1997, .* computes nothing"):
+    with pytest.raises(ArgumentError, match=r"variant 'links' of the method after Saha, .* computes nothing"):
         Method(source=SOURCE, functions={"mass_matrix": mass_matrix}, variants={"links": Variant()})
 
 

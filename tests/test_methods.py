@@ -401,3 +401,14 @@ def test_massless_links_inside_a_chain_are_no_obstacle() -> None:
         a = run(symgen.program(arm, "forward_dynamics", method), {**at, "tau": tau}, BALLS)["a"]
         with BALLS.working():
             assert largest(a - at["a"]) < 1e-40
+
+
+def test_rows_stand_under_the_heading_of_the_equations_that_make_them() -> None:
+    """Right-hand sides and inertias have headings of their own: a letter never stands under another paper's equation."""
+    made = program("ur5", "forward_dynamics", "udut")
+    headings = {row.name: made.steps[row.step] for row in made.rows if row.name and row.step >= 0}
+    for name, heading in headings.items():
+        if name.startswith(("tauhat_", "tautilde_", "thetaddot_")):
+            assert "RK" not in heading, f"{name} stands under '{heading}'"
+        if heading.endswith("sines and cosines"):
+            assert name.startswith(("s_", "c_")), f"{name} stands under '{heading}'"

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 
+from symgen.derivation.closed_forms import twist_transport
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import (
+    STILL,
     ArticulatedInertia,
     Matrix,
     RigidInertia,
@@ -292,3 +295,20 @@ def test_a_shift_in_two_moves_as_the_whole_does(what: str) -> None:
     body = RigidInertia.of(bench.scalar(Fraction(7, 3)), h, S)
     assert same(bench.six(body.outward(rotation, split).articulated()),
                 across @ bench.six(body.articulated()) @ across.T)
+
+
+def test_the_shift_of_a_twist_is_the_derived_transport() -> None:
+    """The shift that methods call is B_ij of SA (4) as SymPy derives it; its transpose shifts wrenches."""
+    B, c = twist_transport()
+    home = Derivation({"x": 9})
+    x = rationals(Random(3), 9)
+    shift, w, v = (Vector(home.inputs["x"][k:k + 3]) for k in (0, 3, 6))
+    moved = twist_inward(STILL, shift, w, v)
+    moment, force = wrench_outward(STILL, shift, w, v)
+    made = home.freeze("test", "test", [("y", (12,), [*moved[0], *moved[1], *moment, *force])], {"x": (9,)})
+    y = evaluate(made, {"x": x}, EXACT)["y"]
+    numbers = {symbol: -sp.Rational(s.numerator, s.denominator) for symbol, s in zip(c, x[:3], strict=True)}   # c = c_j − c_i
+    derived = B.subs(numbers)
+    sixes = sp.Matrix([sp.Rational(s.numerator, s.denominator) for s in x[3:]])
+    for shifted, matrix in ((y[:6], derived), (y[6:], derived.T)):
+        assert list(matrix * sixes) == [sp.Rational(s.numerator, s.denominator) for s in shifted]

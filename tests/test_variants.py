@@ -22,6 +22,7 @@ from tests.robots_for_tests import (
     planar_rods,
     point_mass_arm,
     program,
+    random_mechanism,
     robot,
     rows_of,
 )
@@ -134,3 +135,15 @@ def test_a_refusal_is_one_sentence_that_names_the_method_the_robot_and_a_way_out
             assert "take " in why.partition(";")[2]
             assert "\n" not in why
             assert not why.endswith(".")
+
+
+def test_fd4_is_the_shortest_of_long_chains_and_fd3_of_short_arms() -> None:
+    """Docs say so of UR5, Panda and a chain of general joints."""
+    def costs(made: Mechanism) -> dict[str, int]:
+        return {name: making.program(made, "forward_dynamics", f"riccati:{name}").cost for name in ("fd1", "fd3", "fd4")}
+
+    for arm in ("ur5", "panda"):
+        counts = costs(robot(arm))
+        assert counts["fd3"] < min(counts["fd1"], counts["fd4"])
+    counts = costs(random_mechanism(12, 1))
+    assert counts["fd4"] < counts["fd3"] < counts["fd1"]

@@ -20,7 +20,7 @@
 
 void panda_bias_acceleration(const double q[panda_NQ], const double v[panda_NV], double Jdot_v[6])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double angle[panda_ANGLES] = {q[0], q[1], q[2], q[3], q[4], q[5]};
     const panda_turns turn = panda_sincos(angle);
     const double c_1 = turn.cosine[0];

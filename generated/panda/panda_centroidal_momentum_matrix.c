@@ -19,7 +19,7 @@
 
 void panda_centroidal_momentum_matrix(const double q[panda_NQ], double A_G[6*panda_NV])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[6] + 0.6689225306301614;
     const double angle[panda_ANGLES] = {q[0], q[1], q[2], q[3], q[4], q[5], t1, 0.0};
     const panda_turns turn = panda_sincos(angle);

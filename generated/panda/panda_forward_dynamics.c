@@ -19,7 +19,7 @@
 
 void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double a[panda_NV])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[6] + 0.6689225306301614;
     const double angle[panda_ANGLES] = {q[1], q[2], q[3], q[4], q[5], t1};
     const panda_turns turn = panda_sincos(angle);
@@ -431,7 +431,7 @@ void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double t164 = t152 - (neg_alpha_1_6*t141) - (alpha_1_5*t147) - (alpha_1_4*t151);
     const double D_1 = t164 - (alpha_1_2*t162) - (alpha_1_3*t158);
 
-    /* link 1 (panda_link1): reverse Gaussian elimination, SA (26)-(30) */
+    /* joint forces less the bias: tau - c */
     const double t165 = (t54*Sigma_5_13) + (t55*Sigma_5_23) + (omegadot_4_2*M_5_5) + t90 + tau[4];
     const double t166 = tau[6] - (t78 + (h_7_1*vdot_7_2) - (h_7_2*vdot_7_1));
 

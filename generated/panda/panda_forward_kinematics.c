@@ -23,7 +23,7 @@ void panda_forward_kinematics(const double q[panda_NQ], double R[9], double p[3]
     /* frame panda_hand_tcp */
     const double t1 = q[6] + 0.6689225306301614;
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double angle[panda_ANGLES] = {q[0], q[1], q[2], q[3], q[4], q[5], t1, 0.0};
     const panda_turns turn = panda_sincos(angle);
     const double c_1 = turn.cosine[0];

@@ -19,7 +19,7 @@
 
 void panda_inverse_dynamics(const double q[panda_NQ], const double v[panda_NV], const double a[panda_NV], double tau[panda_NV])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[6] + 0.6689225306301614;
     const double angle[panda_ANGLES] = {q[1], q[2], q[3], q[4], q[5], t1};
     const panda_turns turn = panda_sincos(angle);

@@ -20,7 +20,7 @@
 
 void panda_jacobian(const double q[panda_NQ], double J[6*panda_NV])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double angle[panda_ANGLES] = {q[0], q[1], q[2], q[3], q[4], q[5]};
     const panda_turns turn = panda_sincos(angle);
     const double c_1 = turn.cosine[0];
@@ -116,7 +116,7 @@ void panda_jacobian(const double q[panda_NQ], double J[6*panda_NV])
     const double out_J_3_1 = c_1*l_3_3;
     const double out_J_4_1 = s_1*l_3_3;
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_J_0_1 = -s_1;
 
     /* link 4 (panda_link4): pose in the base */

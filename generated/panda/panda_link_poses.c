@@ -22,7 +22,7 @@ void panda_link_poses(const double q[panda_NQ], double R_links[panda_NB*3*3], do
     /* link 7 (panda_link7): declared frame in the base */
     const double t1 = q[6] + 0.6689225306301614;
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double angle[panda_ANGLES] = {q[0], q[1], q[2], q[3], q[4], q[5], t1, 0.0};
     const panda_turns turn = panda_sincos(angle);
     const double c_1 = turn.cosine[0];
@@ -114,14 +114,14 @@ void panda_link_poses(const double q[panda_NQ], double R_links[panda_NB*3*3], do
     const double out_R_links_61 = (0.6201410828997915*t12) - (0.7844903041465037*t13);
     const double out_p_links_6_2 = (0.088*R_6_31) + out_p_links_4_2;
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_R_links_1 = -s_1;
 
     /* link 2 (panda_link2): pose in the base */
     const double out_R_links_10 = -neg_R_2_12;
     const double out_R_links_13 = -neg_R_2_22;
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_R_links_15 = -s_2;
     const double out_R_links_16 = -c_2;
 

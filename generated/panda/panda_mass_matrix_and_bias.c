@@ -19,7 +19,7 @@
 
 void panda_mass_matrix_and_bias(const double q[panda_NQ], const double v[panda_NV], double M[panda_NV*panda_NV], double c[panda_NV])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[6] + 0.6689225306301614;
     const double angle[panda_ANGLES] = {q[1], q[2], q[3], q[4], q[5], t1};
     const panda_turns turn = panda_sincos(angle);
@@ -400,7 +400,7 @@ void panda_mass_matrix_and_bias(const double q[panda_NQ], const double v[panda_N
     const double out_M_3_6 = -neg_M_7_4;
     const double out_M_4_6 = -neg_M_7_5;
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_M_5_6 = -Sigma_7_23;
 
     M[0] = M_1_1;

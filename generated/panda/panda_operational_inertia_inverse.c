@@ -20,7 +20,7 @@
 
 void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_inv[36])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[6] + 0.6689225306301614;
     const double angle[panda_ANGLES] = {q[0], q[1], q[2], q[3], q[4], q[5], t1, 0.0};
     const panda_turns turn = panda_sincos(angle);

@@ -44,6 +44,8 @@ void planar_arm_forward_dynamics(const double q[planar_arm_NQ], const double v[p
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_1_2 = s_2*neg_F_2_1;
     const double N_1_3 = (2.0*vdot_1_2) + (N_2_3 - neg_F_1_2);
+
+    /* joint forces less the bias: tau - c */
     const double t1 = tau[1] - N_2_3;
 
     /* link 1 (link1): composite body, SA (15a-c) */

@@ -19,7 +19,7 @@
 
 void planar_point_mass_mass_matrix_and_bias(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], double M[planar_point_mass_NV*planar_point_mass_NV], double c[planar_point_mass_NV])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[1] + q[2];
     const double t2 = q[3] + q[4] + q[5];
     const double angle[planar_point_mass_ANGLES] = {q[0], t1, q[2], t2, q[3], q[5]};

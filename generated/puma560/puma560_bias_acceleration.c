@@ -20,7 +20,7 @@
 
 void puma560_bias_acceleration(const double q[puma560_NQ], const double v[puma560_NV], double Jdot_v[6])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[1] + q[2];
     const double angle[puma560_ANGLES] = {q[0], t1, q[1], q[3], q[4], 0.0};
     const puma560_turns turn = puma560_sincos(angle);

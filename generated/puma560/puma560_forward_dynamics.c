@@ -19,7 +19,7 @@
 
 void puma560_forward_dynamics(const double q[puma560_NQ], const double v[puma560_NV], const double tau[puma560_NV], double a[puma560_NV])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[1] + q[2];
     const double angle[puma560_ANGLES] = {q[1], t1, q[3], q[4]};
     const puma560_turns turn = puma560_sincos(angle);
@@ -145,7 +145,7 @@ void puma560_forward_dynamics(const double q[puma560_NQ], const double v[puma560
     const double t35 = (neg_U_2_33*t7) + (9.81*((0.1044*s_2) - (3.79559*c_2)));
     const double N_2_3 = N_3_3 + (t35 + ((t2*neg_F_3_2) + (t3*F_3_1)));
 
-    /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
+    /* joint forces less the bias: tau - c */
     const double t36 = tau[4] - N_5_3;
     const double t37 = tau[5] + neg_N_6_3;
 

@@ -20,7 +20,7 @@
 
 void puma560_forward_kinematics(const double q[puma560_NQ], double R[9], double p[3])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[1] + q[2];
     const double angle[puma560_ANGLES] = {q[0], t1, q[1], q[3], q[4], q[5]};
     const puma560_turns turn = puma560_sincos(angle);

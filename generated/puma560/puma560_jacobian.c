@@ -20,7 +20,7 @@
 
 void puma560_jacobian(const double q[puma560_NQ], double J[6*puma560_NV])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[1] + q[2];
     const double angle[puma560_ANGLES] = {q[0], t1, q[1], q[3], q[4], 0.0};
     const puma560_turns turn = puma560_sincos(angle);
@@ -73,7 +73,7 @@ void puma560_jacobian(const double q[puma560_NQ], double J[6*puma560_NV])
     const double out_J_3_1 = c_1*l_2_3;
     const double out_J_4_1 = s_1*l_2_3;
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_J_0_1 = -s_1;
 
     /* link 4 (link4): pose in the base */

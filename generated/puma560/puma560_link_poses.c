@@ -19,7 +19,7 @@
 
 void puma560_link_poses(const double q[puma560_NQ], double R_links[puma560_NB*3*3], double p_links[puma560_NB*3])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[1] + q[2];
     const double angle[puma560_ANGLES] = {q[0], t1, q[1], q[3], q[4], q[5]};
     const puma560_turns turn = puma560_sincos(angle);
@@ -79,14 +79,14 @@ void puma560_link_poses(const double q[puma560_NQ], double R_links[puma560_NB*3*
     const double out_R_links_51 = (s_6*neg_R_4_32) - (c_6*neg_R_5_31);
     const double out_R_links_52 = (s_6*neg_R_5_31) + (c_6*neg_R_4_32);
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_R_links_1 = -s_1;
 
     /* link 2 (link2): declared frame in the base */
     const double out_R_links_10 = -(s_2*c_1);
     const double out_R_links_13 = -(s_2*s_1);
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_R_links_15 = -s_2;
     const double out_R_links_16 = -c_2;
 
@@ -94,7 +94,7 @@ void puma560_link_poses(const double q[puma560_NQ], double R_links[puma560_NB*3*
     const double out_R_links_19 = -neg_R_3_12;
     const double out_R_links_22 = -neg_R_3_22;
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_R_links_24 = -s_2p3;
     const double out_R_links_25 = -c_2p3;
 
@@ -124,7 +124,7 @@ void puma560_link_poses(const double q[puma560_NQ], double R_links[puma560_NB*3*
     /* link 2 (link2): declared frame in the base */
     const double out_p_links_1_0 = -(0.2435*s_1);
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_p_links_2_2 = -t2;
 
     R_links[0] = c_1;

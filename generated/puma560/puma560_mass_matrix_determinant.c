@@ -19,7 +19,7 @@
 
 void puma560_mass_matrix_determinant(const double q[puma560_NQ], double det[1])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[1] + q[2];
     const double angle[puma560_ANGLES] = {t1, q[1], q[3], q[4]};
     const puma560_turns turn = puma560_sincos(angle);

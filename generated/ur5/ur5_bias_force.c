@@ -19,7 +19,7 @@
 
 void ur5_bias_force(const double q[ur5_NQ], const double v[ur5_NV], double c[ur5_NV])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[1] + q[2];
     const double t2 = t1 + q[3];
     const double angle[ur5_ANGLES] = {q[1], t2, t1, q[4], q[5], 0.0};

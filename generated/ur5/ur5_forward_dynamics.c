@@ -19,7 +19,7 @@
 
 void ur5_forward_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double a[ur5_NV])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[1] + q[2];
     const double t2 = t1 + q[3];
     const double angle[ur5_ANGLES] = {q[1], t2, t1, q[4], q[5], 0.0};
@@ -134,7 +134,7 @@ void ur5_forward_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double t29 = (neg_U_2_22*(0.408499208875*c_2)) - (U_2_32*t8);
     const double N_2_2 = t29 + (N_3_2 + (0.10915*F_3_1) - (t3*neg_F_3_3));
 
-    /* link 1 (shoulder_link): force and moment, RK (2.6), (2.9)-(2.13) */
+    /* joint forces less the bias: tau - c */
     const double t30 = (neg_U_2_33*t8) - (43.486969725*c_2) - tau[1];
     const double t31 = tau[5] - N_6_3;
 

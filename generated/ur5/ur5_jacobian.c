@@ -20,7 +20,7 @@
 
 void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[1] + q[2];
     const double t2 = t1 + q[3];
     const double angle[ur5_ANGLES] = {q[0], q[1], t2, t1, q[4], 0.0};
@@ -72,7 +72,7 @@ void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV])
     const double l_2_2 = l_4_2 + (s_1*(t3 + t4)) + (0.10915*c_1);
     const double neg_l_2_3 = (0.425*s_2) + neg_l_3_3;
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_J_0_1 = -s_1;
 
     /* link 4 (wrist_1_link): pose in the base */
@@ -84,7 +84,7 @@ void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV])
     /* link 4 (wrist_1_link): pose in the base */
     const double out_J_1_4 = -R_4_22;
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_J_2_4 = -c_2p3p4;
 
     /* link 5 (wrist_2_link): pose in the base */

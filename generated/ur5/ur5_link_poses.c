@@ -19,7 +19,7 @@
 
 void ur5_link_poses(const double q[ur5_NQ], double R_links[ur5_NB*3*3], double p_links[ur5_NB*3])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[1] + q[2];
     const double t2 = t1 + q[3];
     const double angle[ur5_ANGLES] = {q[0], q[1], t2, t1, q[4], q[5]};
@@ -86,14 +86,14 @@ void ur5_link_poses(const double q[ur5_NQ], double R_links[ur5_NB*3*3], double p
     const double out_R_links_53 = (s_6*neg_R_5_31) - (c_6*c_2p3p4);
     const double out_p_links_5_2 = out_p_links_3_2 - (0.09465*c_2p3p4);
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_R_links_1 = -s_1;
 
     /* link 2 (upper_arm_link): declared frame in the base */
     const double out_R_links_9 = -(s_2*c_1);
     const double out_R_links_12 = -(s_2*s_1);
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_R_links_15 = -c_2;
     const double out_R_links_17 = -s_2;
 
@@ -101,7 +101,7 @@ void ur5_link_poses(const double q[ur5_NQ], double R_links[ur5_NB*3*3], double p
     const double out_R_links_18 = -(s_2p3*c_1);
     const double out_R_links_21 = -(s_2p3*s_1);
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_R_links_24 = -c_2p3;
     const double out_R_links_26 = -s_2p3;
 
@@ -111,7 +111,7 @@ void ur5_link_poses(const double q[ur5_NQ], double R_links[ur5_NB*3*3], double p
     const double out_R_links_30 = -neg_R_4_21;
     const double out_R_links_32 = -R_4_22;
 
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double out_R_links_35 = -c_2p3p4;
 
     /* link 5 (wrist_2_link): pose in the base */

@@ -19,7 +19,7 @@
 
 void ur5_potential_energy(const double q[ur5_NQ], double U[1])
 {
-    /* joint angles: sines and cosines */
+    /* joint angles: sines and cosines, and lengths and inertias turned by them */
     const double t1 = q[1] + q[2];
     const double angle[ur5_ANGLES] = {q[1], t1 + q[3], t1, 0.0};
     const ur5_turns turn = ur5_sincos(angle);

@@ -11,13 +11,19 @@ from symgen.recursion import Form, steps_of
 
 PAPERS = {
     "RK": "G. Rodriguez, K. Kreutz, Recursive Mass Matrix Factorization and Inversion, JPL, 1988",
-    "SA": "S. K. Saha, The UDU^T Decomposition of Manipulator Inertia Matrix, 1997",
+    "SA": "S. K. Saha, The UDU^T Decomposition of Manipulator Inertia Matrix",
     "FF": "A. Fijany, R. Featherstone, A new factorization of the mass matrix, 2013",
     "LC": "K. Lee, G. S. Chirikjian, A New Perspective on O(n) Mass-Matrix Inversion for Serial Revolute Manipulators, 2005",
     "WC": "Y. Wang, G. S. Chirikjian, A New O(N) Method for Inverting the Mass Matrix for Serial Chains Composed of Rigid Bodies",
 }
 """In ASCII; docs/mathematics.md has them in full."""
+OWN = {
+    "B": "The bias force from composite bodies", "C": "The Coriolis matrix", "D": "Derivatives of the dynamics",
+    "G": "Arms that hold one object",
+}
+"""Letters of equations that symgen derived itself, and the section of docs/mathematics.md that has them."""
 _CITED = re.compile(rf"\b({'|'.join(PAPERS)})\b")
+_OWN_CITED = re.compile(rf"\(([{''.join(OWN)}])\d+\)")
 _SUM = re.compile(r"c_\d+([pm]\d+)+")
 """A cosine of several joints' angles, as `symgen.derivation.linkage` names it."""
 
@@ -31,10 +37,14 @@ def legend(programs: Iterable[Form]) -> dict[str, Any]:
     programs = list(programs)
     rows = [one for program in programs for one in steps_of(program)]
     other = [program for program in programs if program.convention != USUAL]
-    cited = {paper for one in rows for step in one.steps for paper in _CITED.findall(step)}
+    headings = [step for one in rows for step in one.steps]
+    cited = {paper for step in headings for paper in _CITED.findall(step)}
+    own = {letter for step in headings for letter in _OWN_CITED.findall(step)}
     ports = (port for program in programs if program not in other for port in (*program.inputs, *program.outputs))
     six = dict.fromkeys(port.name for port in ports if 6 in port.shape and port.name in SIX)
-    return {"papers": [f"{paper}: {PAPERS[paper]}" for paper in PAPERS if paper in cited], "six": [*six],
+    papers = [f"{paper}: {PAPERS[paper]}" for paper in PAPERS if paper in cited]
+    papers += [f"({letter}1) ...: symgen's own derivation, docs/mathematics.md, {OWN[letter]}" for letter in OWN if letter in own]
+    return {"papers": papers, "six": [*six],
             "sums": next((row.name for one in rows for row in one.rows if _SUM.fullmatch(row.name)), ""),
             "at_the_centre": [f"`{name}`" for name in six if name in CENTROIDAL],
             "otherwise": [port.name for program in other for port in program.outputs],

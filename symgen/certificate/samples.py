@@ -1,6 +1,6 @@
 """The rows of a Program, and what the mass matrix is made of, at a few random states: what `recognition` compares.
 
-M(q) comes from the reference, which shares nothing with the Program. From it come the pivots D_k of M = U D Uᵀ (Saha 1997,
+M(q) comes from the reference, which shares nothing with the Program. From it come the pivots D_k of M = U D Uᵀ (Saha,
 (17)-(18); Rodriguez & Kreutz 1988, (4.11)), the reduced entries and the multipliers of the reverse Gaussian elimination (Saha,
 (25)-(30)), and the gains (Rodriguez & Kreutz, (5.12)). All numbers are balls of 80 digits and more. This is how
 `symgen verify` decides equality as well: two different functions agree there with probability nil, but it is no formal proof.

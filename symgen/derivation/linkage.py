@@ -68,7 +68,8 @@ class Linkage(Gathering):
         if "tau" in home.inputs and any(one.resists for one in self.drives):
             taken = coupling.felt(forces(model, self.drives, home, self.inputs))
             self.inputs["tau"] = [tau - own for tau, own in zip(home.inputs["tau"], taken, strict=True)]
-        home.step("joint angles: sines and cosines")
+        turned = any(not link.slack.is_still for link in model.links)   # links whose vectors are not in their own axes
+        home.step(f"joint angles: sines and cosines{', and lengths and inertias turned by them' if turned else ''}")
         self.links = [self._geometry(i) for i in range(len(model.links))]
         self.dofs = [dof for link in self.links for dof in link.dofs]
         self.own = coupling.leading(self.dofs)

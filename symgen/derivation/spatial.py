@@ -1,6 +1,6 @@
 """The shared vocabulary of the methods: vectors, rotations, twists, wrenches and inertias over Scalars.
 
-    meaning                        here                RK (1988)        SA (1997)      FF (2013)
+    meaning                        here                RK (1988)        SA             FF (2013)
     ----------------------------   -----------------   --------------   ------------   ----------
     twist of a link                (w, v)              V(k)             t_i            V_i
     wrench on a link               (n, f)              f(k)             w_i            F_i

@@ -92,11 +92,20 @@ def _chosen(mechanism: Mechanism, what: str, method: str | None) -> Choice:
     if suiting:
         notes = (f"{words.letter} is that of {suiting[0]}; another one: {', '.join(others)}",) if others else ()
         return Choice(words, methods.find(suiting[0]).quantities[words.letter], suiting[0], notes)
+    if having:   # never another quantity that happens to have the same letter
+        why = why_not(mechanism, having[0], methods.find(having[0]).quantities[words.letter])
+        raise RequestError("; ".join([f"{words.letter} of {having[0]}: {why}", *_namesake(known.get(words.letter))]))
     if words.letter in known:
         return Choice(words, known[words.letter], None)
-    if having:
-        raise RequestError(str(why_not(mechanism, having[0], methods.find(having[0]).quantities[words.letter])))
     raise _unknown(what)
+
+
+def _namesake(result: Result | None) -> list[str]:
+    """Return the option that shows the result of a function whose letter a method's own quantity shares."""
+    if result is None:
+        return []
+    provider = methods.providers(result.function)[0]
+    return [f"{result.array.name} of {result.function} is another quantity, shown by --method {provider}"]
 
 
 def _of_method(mechanism: Mechanism, what: str, words: Words | None, method: str) -> Choice:

@@ -20,7 +20,7 @@ from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, SplitShift, Vector, times
 from symgen.methods._closures import bias_entries
 from symgen.methods._constrained import Held
-from symgen.methods._factor import Derive, Results, TakeApart
+from symgen.methods._factor import Derive, Results, TakeApart, less_the_bias
 from symgen.methods._loops import felt_rows
 from symgen.methods._motion import Motion
 from symgen.methods._outward import at_rest, outward_sweep
@@ -136,7 +136,7 @@ def of_contacts(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
     def contact_solution(linkage: Linkage) -> Results:
         """a, λ and forces with M a + c = tau + Aᵀ (λ, forces), and A a + γ = 0 of loops, and where a contact is active."""
         (c,) = bias_force(linkage)
-        free = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
+        free = less_the_bias(linkage, c)
         motions = outward_sweep(linkage, linkage.inputs["v"], at_rest(linkage))
         gamma = [x for one in touching(linkage) for x in accelerations(linkage, motions, one)]
         return driven(linkage, free, held_rows(linkage), [*bias_entries(linkage, beside=True), *gamma])

@@ -61,6 +61,12 @@ class Factor(ABC):
 TakeApart = Callable[[Linkage], Factor]
 
 
+def less_the_bias(linkage: Linkage, bias: Sequence[Scalar]) -> list[Scalar]:
+    """Return tau − c, the right-hand side that M⁻¹ is applied to (SA §5), under a heading of its own."""
+    linkage.home.step("joint forces less the bias: tau - c")
+    return [tau - c for tau, c in zip(linkage.inputs["tau"], bias, strict=True)]
+
+
 def functions_of(factor: TakeApart, bias_force: Derive, jacobian: Derive) -> dict[str, Derive]:
     """What whoever solves with M computes, given the bias force and the Jacobian."""
 
@@ -86,7 +92,7 @@ def functions_of(factor: TakeApart, bias_force: Derive, jacobian: Derive) -> dic
     def forward_dynamics(linkage: Linkage) -> Results:
         """a = M⁻¹ (tau − c)."""
         (c,) = bias_force(linkage)
-        rest = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
+        rest = less_the_bias(linkage, c)
         for dof, left in zip(linkage.own, rest, strict=True):
             linkage.mark(f"rest{dof.column + 1}", dof.link, left)
         return (factor(linkage).solve(rest),)

@@ -8,7 +8,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.methods._closures import bias_entries, jacobian_rows
 from symgen.methods._constrained import Held
-from symgen.methods._factor import Derive, Results, TakeApart
+from symgen.methods._factor import Derive, Results, TakeApart, less_the_bias
 
 
 def felt_rows(linkage: Linkage) -> list[list[Scalar]]:
@@ -32,7 +32,7 @@ def of_loops(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
     def constrained_forward_dynamics(linkage: Linkage) -> Results:
         """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0."""
         (c,) = bias_force(linkage)
-        free = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
+        free = less_the_bias(linkage, c)
         gamma, drift = bias_entries(linkage, beside=True), linkage.inputs.get("opening")
         wanted = gamma if drift is None else [x - d for x, d in zip(gamma, drift, strict=True)]
         return held(linkage).driven(free, wanted)

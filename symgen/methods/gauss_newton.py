@@ -38,7 +38,7 @@ def step(robot: Calls) -> Results:
     mu = home.name("mu", damping * trace)
     for row in lower:
         row[-1] = row[-1] + mu
-    home.step("the step (1)")
+    home.step("damped Gauss-Newton step")
     weights = Symmetric.of(home, lower).solve(left, "w")
     delta = [-home.dot([row[k] for row in rows], weights) for k in range(nv)]               # (1)
     return delta, C, [turned(robot)]

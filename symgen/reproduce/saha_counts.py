@@ -49,7 +49,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     below = all(row[3 + 2 * list(METHODS).index(m)] < row[1] and row[4 + 2 * list(METHODS).index(m)] < row[2]
                 for row, m in zip(rows, best, strict=True))
     return Page(
-        source="S. K. Saha, The UDUᵀ decomposition of manipulator inertia matrix, 1997, §6",
+        source="S. K. Saha, The UDUᵀ decomposition of manipulator inertia matrix, §6",
         says="The recursion takes 201n − 335 multiplications or divisions and 193n − 361 additions or subtractions, and beats "
              "the O(n³) way (elimination of M) from n = 12 on.",
         found=f"The best of ours stays {'below both' if below else 'not below both'} at every n from {links[0]} to {links[-1]}; "

@@ -12,6 +12,7 @@ from typing import Any
 import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
+from symgen.methods.fixman.geometry import PLANAR
 from tests import lee_chirikjian
 from tests.point_mass_chains import Blocks, Chain, corner, exact, schur
 from tests.proofs import rotations as wc
@@ -53,6 +54,18 @@ def test_lc_20_to_21_are_singular_on_a_straight_chain_and_the_exact_rows_are_not
     assert (schur(*straight.gram(soft, hard)) * straight.mass_matrix()).to_Matrix() == sp.eye(3)
     entries = [straight.settled(x) for row in lee_chirikjian.published_rows(3) for part in row.values() for x in part]
     assert any(entry.has(sp.zoo, sp.nan) for entry in entries)
+
+
+def test_lc_sums_over_the_masses_that_move() -> None:
+    """(4), (7), (23) print sums from l = 0. The base x_0 does not move: its term would add 1/(m_0 L_1²) to H[0,0]."""
+    made, _, (aa, _, _) = six_links()
+    whole = made.metric().inv()
+    assert missed(aa, corner(whole, 6)) < 1e-12
+    base, first = sp.Matrix(sp.symbols("x0_1 x0_2", real=True)), lee_chirikjian.points(1)[1]
+    direction = PLANAR.direction(base, first)
+    slope = sp.Matrix([[direction.diff(x) for x in base]]).subs(dict.fromkeys(base, 0))
+    added = made.settled((slope * slope.T)[0])   # of m_0 = 1
+    assert sp.simplify(added * made.length[0]**2) == 1
 
 
 def test_lc_25_multiplies_in_the_other_order() -> None:

@@ -261,3 +261,54 @@ def test_a_point_that_slides_is_accelerated_twice_by_coriolis() -> None:
     corrected, printed = (omega.cross(omega.cross(l0) + times * h * theta) for times in (2, 1))
     assert sp.simplify(true - corrected) == sp.zeros(3, 1)
     assert (true - printed).subs({w: 1, theta: 1}).norm() > sp.Rational(1, 1000)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_proof_of_lemma_a1_sums_psi_m_phi_transposed(seed: int) -> None:
+    """r(k) = Σ φ(k,j) M(j) ψᵀ(k,j) as printed misses the diagonal of ψ 𝓜 φᵀ; Σ ψ(k,j) M(j) φᵀ(k,j) is that diagonal.
+
+    ψ and φ are any two transitions here. With the ψ of the filter r is symmetric and the two sums agree.
+    """
+    random, links, size = Random(seed), 4, 2
+
+    def square() -> Array:
+        return np.array([rationals(random, size) for _ in range(size)], dtype=object)
+
+    def transition() -> list[list[Array]]:
+        """The blocks x(k,j) for k ≥ j of a transition, by the semi-group property."""
+        steps = [square() for _ in range(links - 1)]
+        identity = np.array([[Fraction(int(i == j)) for j in range(size)] for i in range(size)], dtype=object)
+        blocks: list[list[Array]] = []
+        for k in range(links):
+            blocks.append([steps[k - 1] @ blocks[k - 1][j] for j in range(k)] + [identity])
+        return blocks
+
+    psi, phi, inertias = transition(), transition(), [square() for _ in range(links)]
+    inertias = [m + m.T for m in inertias]
+    recursion = [inertias[0]]
+    for k in range(1, links):
+        recursion.append(psi[k][k - 1] @ recursion[k - 1] @ phi[k][k - 1].T + inertias[k])          # (a.44)
+    holds, printed = ([sum(left[k][j] @ inertias[j] @ right[k][j].T for j in range(k + 1)) for k in range(links)]
+                      for left, right in ((psi, phi), (phi, psi)))
+    assert all((a == b).all() for a, b in zip(holds, recursion, strict=True))
+    assert misses(printed[-1], recursion[-1])
+
+
+@pytest.mark.parametrize("made", MOVED)
+def test_the_proof_of_identity_a7_has_phi_tilde(made: Any) -> None:
+    """P + ψ̃ P + P φᵀ "from (a.45)" is P more than ψ 𝓜 φᵀ; the last term is P φ̃ᵀ, by (a.46)."""
+    o = chain(made)
+    whole = o.psi @ o.M @ o.phi.T
+    assert misses(o.P + tilde(o, o.psi) @ o.P + o.P @ o.phi.T, whole)
+    assert (o.P + tilde(o, o.psi) @ o.P + o.P @ tilde(o, o.phi).T == whole).all()
+
+
+def test_the_rates_of_euler_parameters_are_four_and_no_inverse_of_themselves() -> None:
+    """(b.3): q̇ = Λ ω with Λ 4×3 and ω = π q̇ with π 3×4, so that π Λ = 1, Λ π ≠ 1, and "π⁻¹ = π" cannot be meant."""
+    x, y, z, w = q = sp.Matrix([1, 2, 4, 2]) / 5
+    u = sp.Matrix([x, y, z])
+    rates = sp.Matrix.vstack(w * sp.eye(3) + u.hat(), -u.T) / 2
+    back = 4 * rates.T
+    assert (rates.shape, back.shape) == ((4, 3), (3, 4))
+    assert back * rates == sp.eye(3)
+    assert rates * back == sp.eye(4) - q * q.T

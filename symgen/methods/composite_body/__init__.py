@@ -19,7 +19,7 @@ from symgen.methods.composite_body.held import QUANTITIES as OF_LOOPS
 from symgen.methods.composite_body.mass_matrix import Elimination, gravity_force, mass_matrix
 
 METHOD = Method(
-    source="Saha 1997, (10)-(16), (25)-(30)",
+    source="Saha, (10)-(16), (25)-(30)",
     functions={
         "mass_matrix": mass_matrix,                                                         # (16)
         "gravity_force": gravity_force,

@@ -6,29 +6,29 @@ parent that turns at ω: halves of both are r = w / 2 and p = u / 2, and halfway
 [ω̇]× + [ω]×² becomes [ω̇ + ω × w]× + [ω + w]×² and grows by 2 [ω]×[w]× + [w]×² = 4 [ω̂]×[r]×; v̇ of the origin grows by
 2 ω × u + w × u = 4 ω̂ × p. So a point x of what joint k carries, from its origin, is accelerated by
 
-    4 (Q x + c),    Q = [ω̂]×[r]×,    c = ω̂ × p                                                                           (1)
+    4 (Q x + c),    Q = [ω̂]×[r]×,    c = ω̂ × p                                                                          (B1)
 
 more than were the joint frozen. Summed over the composite body, of mass m̃, first moment h̃ and second moment Σ̃, that takes four
 times the wrench δw_k,
 
-    moment  s × r + h̃ × c,    s = Σ̃ ω̂,                                                                                   (2)
-    force   Q h̃ + m̃ c,                                                                                                   (3)
+    moment  s × r + h̃ × c,    s = Σ̃ ω̂,                                                                                  (B2)
+    force   Q h̃ + m̃ c,                                                                                                  (B3)
 
 since x × (ω̂ × (r × x)) = −(x·ω̂) r × x. Wrenches go inward through the joints, by B_kiᵀ of SA (4). What link i receives of them,
 less the wrench that the surroundings exert on it, is four times Γ_i:
 
-    Γ_i = Σ_k B_kiᵀ (Γ_k + δw_k) − load_i / 4, over the links k on link i.                                               (4)
+    Γ_i = Σ_k B_kiᵀ (Γ_k + δw_k) − load_i / 4, over the links k on link i.                                              (B4)
 
 The rest is the composite body, moving as link i does, and c_i = p_iᵀ (ñ, f̃) + 4 p_iᵀ Γ_i with p_i of SA (4) and, as in RK (2.6)
 to (2.12),
 
-    f̃ = m̃ v̇ + U h̃,                                                                                                       (5)
-    ñ = skew part of U Σ̃ + h̃ × v̇.                                                                                        (6)
+    f̃ = m̃ v̇ + U h̃,                                                                                                      (B5)
+    ñ = skew part of U Σ̃ + h̃ × v̇.                                                                                       (B6)
 
-A joint that turns about one axis changes no moment about it: (2) gives s × r none, and centripetal accelerations r × (r × x)
-point to the axis. So (6) along the axis is the same halfway, where s of (2) serves again, v̇ alone being that of link i:
+A joint that turns about one axis changes no moment about it: (B2) gives s × r none, and centripetal accelerations r × (r × x)
+point to the axis. So (B6) along the axis is the same halfway, where s of (B2) serves again, v̇ alone being that of link i:
 
-    ñ = Ĩ α̂ + s × ω̂ + h̃ × v̇,    α̂ = ω̇ + ω̂ × r.                                                                         (7)
+    ñ = Ĩ α̂ + s × ω̂ + h̃ × v̇,    α̂ = ω̇ + ω̂ × r.                                                                        (B7)
 
 For a revolute joint about z, with A = r ω̂_x and B = r ω̂_y, this is in all
 
@@ -49,6 +49,7 @@ from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Matrix, RigidInertia, Vector, times, wrench_outward
 from symgen.methods._composite import composite_inertias
 from symgen.methods._elimination import full
+from symgen.methods._factor import less_the_bias
 from symgen.methods._motion import Motion, acceleration_field, force_and_moment, origins_acceleration
 from symgen.methods._quantities import Entries, Quantity, column
 from symgen.methods.composite_body.mass_matrix import Elimination, lower_triangle
@@ -58,7 +59,7 @@ Wrench = tuple[Vector, Vector]
 
 @dataclass(frozen=True)
 class Halfway:
-    """Of one link, between its joint at rest and its joint moving, in its axes: ω̂, α̂ of (7), r, and c and Q of (1)."""
+    """Of one link, between its joint at rest and its joint moving, in its axes: ω̂, α̂ of (B7), r, and c and Q of (B1)."""
 
     omega: Vector
     alpha: Vector
@@ -117,14 +118,14 @@ def inward_sweep(linkage: Linkage, composite: Sequence[RigidInertia]) -> tuple[l
         for child in link.children:
             outer, (n_c, f_c), (n_d, f_d) = linkage.links[child], received[child], changed[child]
             n_c, f_c = wrench_outward(outer.rotation, outer.arm, n_c + n_d, f_c + f_d)
-            n, f = n + n_c, f + f_c                                                                                 # (4)
+            n, f = n + n_c, f + f_c                                                                                 # (B4)
         linkage.name("Gamma", i, Vector([*n, *f]))
         received[i] = n, f
         s = body.S.apply(mid.omega)
-        changed[i] = s.cross(mid.r) + body.h.cross(mid.c), times(mid.Q, body.h) + mid.c * body.m                    # (2), (3)
+        changed[i] = s.cross(mid.r) + body.h.cross(mid.c), times(mid.Q, body.h) + mid.c * body.m                    # (B2), (B3)
         linkage.name("dw", i, Vector([*changed[i][0], *changed[i][1]]))
         one_axis = sum(not x.is_zero for x in mid.r) <= 1
-        moved = None if one_axis else force_and_moment(body, motions[i])                                            # (5), (6)
+        moved = None if one_axis else force_and_moment(body, motions[i])                                            # (B5), (B6)
         for dof in link.dofs:
             own = dof.project(*moved) if moved else held_halfway(dof, body, motions[i], mid, s)
             bias[dof.index] = own + dof.project(n, f) * four
@@ -133,7 +134,7 @@ def inward_sweep(linkage: Linkage, composite: Sequence[RigidInertia]) -> tuple[l
 
 
 def held_halfway(dof: Dof, body: RigidInertia, motion: Motion, mid: Halfway, s: Vector) -> Scalar:
-    """pᵀ (ñ, f̃) where all turning is about one axis e: (5), and (7) along it, e·(a × b) being a·(b × e)."""
+    """pᵀ (ñ, f̃) where all turning is about one axis e: (B5), and (B7) along it, e·(a × b) being a·(b × e)."""
     e, along = dof.H_angular, dof.H_linear
     turned = mid.alpha.dot(body.moments().apply(e)) + s.dot(mid.omega.cross(e)) + body.h.dot(motion.accel.cross(e))
     if along.is_zero:
@@ -158,7 +159,7 @@ def forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     composite = composite_inertias(linkage)
     c, _, _ = inward_sweep(linkage, composite)
     taken = Elimination(linkage, composite)
-    return (taken.solve([tau - ci for tau, ci in zip(linkage.inputs["tau"], linkage.coupling.felt(c), strict=True)]),)
+    return (taken.solve(less_the_bias(linkage, linkage.coupling.felt(c))),)
 
 
 def _Gamma(linkage: Linkage) -> Entries:
@@ -173,8 +174,8 @@ def _dw(linkage: Linkage) -> Entries:
 
 QUANTITIES = {
     "dw": Quantity(("k",), "6x1", "a quarter of the wrench on what joint k carries, frozen beyond it, that its moving adds, "
-                   "(2) and (3)", _dw, ("q", "v"), whole=False, variant="bias"),
-    "Gamma": Quantity(("k",), "6x1", "the sum of dw over the joints beyond link k, (4)", _Gamma, ("q", "v"), whole=False,
-                      variant="bias"),
+                   "symgen's own (B2), (B3)", _dw, ("q", "v"), whole=False, variant="bias"),
+    "Gamma": Quantity(("k",), "6x1", "the sum of dw over the joints beyond link k, symgen's own (B4)", _Gamma, ("q", "v"),
+                      whole=False, variant="bias"),
 }
 """Without a run-time wrench, which no letter knows of."""

@@ -2,7 +2,7 @@
 
 With J(x) the velocity of a point x of matter for a unit of each v, in axes that do not turn,
 
-    M = Σ_x dm JᵀJ,    C = Σ_x dm Jᵀ J̇.                                                                                 (1)
+    M = Σ_x dm JᵀJ,    C = Σ_x dm Jᵀ J̇.                                                                                (C1)
 
 So Ṁ = C + Cᵀ, and C v is what gives all matter the acceleration J̇ v: c without gravity. Of joints with one coordinate each, that
 is the matrix of Christoffel's symbols; of others it is the same connection, Levi-Civita's, in their velocities v.
@@ -12,23 +12,23 @@ constant. It changes as that link turns, and as matter moves through it. Let lin
 carries move at ẏ against it, were it one body. Over all that it carries stand the composite body M̃_i of SA (15a-c), with its mass
 m̃, first moment h̃ and second moment Σ̃, and
 
-    D = Σ_x dm ẏ rᵀ,    d = Σ_x dm ẏ,    E = tr(D) 1 − D.                                                               (2)
+    D = Σ_x dm ẏ rᵀ,    d = Σ_x dm ẏ,    E = tr(D) 1 − D.                                                              (C2)
 
 A child k, which its joint turns at w and slides at u, adds in its own axes and about its own origin
 
-    D_k + w̃ Σ̃_k + u h̃_kᵀ,    d_k + w × h̃_k + m̃_k u,                                                                    (3)
+    D_k + w̃ Σ̃_k + u h̃_kᵀ,    d_k + w × h̃_k + m̃_k u,                                                                   (C3)
 
 and Σ_x dm ẏ (r + ℓ)ᵀ = D + d ℓᵀ moves it to an origin that is away by −ℓ. The rate of the field of degree of freedom j of link i
 takes the wrench γ_j, which goes inward as any wrench, by B_kiᵀ of SA (4), and gives C_kj = p_kᵀ γ_j for all k that carry j:
 
-    moment  s × w + h̃ × (ω × u) + E w,    s = Σ̃ ω,                                                                      (4)
-    force   ω × (w × h̃ + m̃ u) + w × d,                                                                                  (5)
+    moment  s × w + h̃ × (ω × u) + E w,    s = Σ̃ ω,                                                                     (C4)
+    force   ω × (w × h̃ + m̃ u) + w × d,                                                                                 (C5)
 
 since r × (ω × (w × r)) = −(r·ω) (w × r). The other way round the field of i meets the rate of a field of j, a link nearer to the
 base: with the momentum (n, f) = M̃_i p_i, that goes inward as it does for M, and a couple that only turns,
 
-    κ_i = v × f + Σ̃ (ω × w) + Eᵀ w + (ω × h̃ + d) × u,                                                                   (6)
-    C_ij = n·(ω_j × w_j) + f·(ω_j × u_j + v_j × w_j) + κ_i·w_j.                                                          (7)
+    κ_i = v × f + Σ̃ (ω × w) + Eᵀ w + (ω × h̃ + d) × u,                                                                  (C6)
+    C_ij = n·(ω_j × w_j) + f·(ω_j × u_j + v_j × w_j) + κ_i·w_j.                                                         (C7)
 
 Only differences of the v enter, so that those of a root are zero here.
 """
@@ -62,7 +62,7 @@ Rows = list[dict[int, Scalar]]
 
 @dataclass(frozen=True)
 class Carried:
-    """D and d of (2), in the axes of a link about its origin."""
+    """D and d of (C2), in the axes of a link about its origin."""
 
     D: Matrix
     d: Vector
@@ -71,7 +71,7 @@ class Carried:
         return Carried(plus(self.D, other.D), self.d + other.d)
 
     def stirred(self, body: RigidInertia, w: Vector, u: Vector) -> Carried:
-        """(3): as its parent sees it, whose joint turns and slides it."""
+        """(C3): as its parent sees it, whose joint turns and slides it."""
         return self + Carried(plus(cross_rows(w, body.S.rows), outer(u, body.h)), w.cross(body.h) + u * body.m)
 
     def outward(self, rotation: Rotation, shift: Vector) -> Carried:
@@ -113,7 +113,7 @@ def velocities(linkage: Linkage) -> tuple[list[Vector], list[Vector]]:
 
 
 def carried(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Carried]:
-    """Tip → base: D and d of every link, (2) and (3)."""
+    """Tip → base: D and d of every link, (C2) and (C3)."""
     rates, nothing = linkage.inputs["v"], linkage.zeros
     found = [Carried((nothing, nothing, nothing), nothing)] * len(linkage)
     for i in reversed(range(len(linkage))):
@@ -140,15 +140,15 @@ def rows(linkage: Linkage, composite: Sequence[RigidInertia]) -> tuple[Rows, Row
         for dof in link.dofs:
             w, u = dof.H_angular, dof.H_linear
             n, f = body.momentum(w, u)                                                              # M̃_i p_i
-            moment = s.cross(w) + body.h.cross(w_i.cross(u)) + own.applied(w)                       # (4)
-            force = w_i.cross(w.cross(body.h) + u * body.m) + w.cross(own.d)                        # (5)
+            moment = s.cross(w) + body.h.cross(w_i.cross(u)) + own.applied(w)                       # (C4)
+            force = w_i.cross(w.cross(body.h) + u * body.m) + w.cross(own.d)                        # (C5)
             mass.append({one.index: one.project(n, f) for one in link.dofs[:dof.column + 1]})
             mass[-1][dof.index] = mass[-1][dof.index] + linkage.drives[dof.index].armature
             for one in link.dofs:
                 found[one.index][dof.index] = one.project(moment, force)
             if link.parent < 0:
                 continue
-            couple = v_i.cross(f) + body.S.apply(w_i.cross(w)) + own.applied(w, transpose=True)     # (6)
+            couple = v_i.cross(f) + body.S.apply(w_i.cross(w)) + own.applied(w, transpose=True)     # (C6)
             couple = couple + (w_i.cross(body.h) + own.d).cross(u)
             inner = link
             for j in linkage.model.ancestors(i):
@@ -161,7 +161,7 @@ def rows(linkage: Linkage, composite: Sequence[RigidInertia]) -> tuple[Rows, Row
                     mass[-1][outer.index] = outer.project(n, f)                                     # SA (16)
                     found[outer.index][dof.index] = outer.project(moment, force)
                     rate = n.dot(omega[j].cross(a)) + f.dot(omega[j].cross(b) + speed[j].cross(a))
-                    found[dof.index][outer.index] = rate + couple.dot(a)                            # (7)
+                    found[dof.index][outer.index] = rate + couple.dot(a)                            # (C7)
     return mass, found
 
 

@@ -1,4 +1,4 @@
-"""What moves within a composite body: its Coriolis map (4), and the wrench that its joints' motion adds, (8).
+"""What moves within a composite body: its Coriolis map (D4), and the wrench that its joints' motion adds, (D8).
 
 Frozen beyond link i, the composite body moves as the link does. What its joints beyond add to that is summed here, tip → base.
 """
@@ -51,7 +51,7 @@ class Flow:
         return Flow(plus(rotation.outward_matrix(self.K), outer(p, shift)), p)
 
     def coriolis(self, w: Vector) -> Wrench:
-        """B(w) = 2 ∫ρ (r × (w × V), w × V) = ((tr K − K) w, w × p), (4)."""
+        """B(w) = 2 ∫ρ (r × (w × V), w × V) = ((tr K − K) w, w × p), (D4)."""
         return _less_than_trace(self.K, w), w.cross(self.p)
 
     def couple(self, z: Vector, s: Vector) -> Vector:
@@ -70,11 +70,11 @@ def _less_than_trace(K: Matrix, w: Vector) -> Vector:
 
 
 def flows_within(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Flow]:
-    """Tip → base: the flow of each composite body against its link, (5)."""
+    """Tip → base: the flow of each composite body against its link, (D5)."""
     v, zeros = [rate + rate for rate in linkage.inputs["v"]], linkage.zeros
     found = [Flow((zeros, zeros, zeros), zeros) for _ in linkage.links]
     for i in reversed(range(len(linkage))):
-        linkage.step(i, "what moves within the composite body, (5)")
+        linkage.step(i, "what moves within the composite body, (D5)")
         for c in linkage.links[i].children:
             child = linkage.links[c]
             own = Flow.of(composite[c], child.turning(v), child.sliding(v))
@@ -91,7 +91,7 @@ def displaced(body: RigidInertia, z: Vector, s: Vector) -> RigidInertia:
 
 
 def outward_couple(linkage: Linkage, turning: Sequence[Turning], i: int, t4: Vector, f: Vector) -> Vector:
-    """t4, with the force f of t1, from link i to its parent: (10)."""
+    """t4, with the force f of t1, from link i to its parent: (D10)."""
     link = linkage.links[i]
     t4 = t4 - f.cross(twice(link.sliding(linkage.inputs["v"])))
     outer, omega = link.shift, turning[link.parent].omega
@@ -118,11 +118,11 @@ def across(S: Twist, F: Wrench) -> Wrench:
 
 def wrenches_within(linkage: Linkage, composite: Sequence[RigidInertia], turning: Sequence[Turning],
                     a: Sequence[Scalar]) -> list[Wrench]:
-    """Tip → base: what the joints beyond link i add to the wrench of its body frozen, less the loads on it: W of (8)."""
+    """Tip → base: what the joints beyond link i add to the wrench of its body frozen, less the loads on it: W of (D8)."""
     v = linkage.inputs["v"]
     found = [(-n, -f) for n, f in linkage.loads]
     for i in reversed(range(len(linkage))):
-        linkage.step(i, "wrench of what moves within the composite body, (8)")
+        linkage.step(i, "wrench of what moves within the composite body, (D8)")
         for c in linkage.links[i].children:
             child = linkage.links[c]
             own = added(found[c], _of_joint(linkage, c, composite[c], turning[c].omega, v, a))
@@ -134,7 +134,7 @@ def wrenches_within(linkage: Linkage, composite: Sequence[RigidInertia], turning
 def _of_joint(linkage: Linkage, c: int, body: RigidInertia, omega: Vector, v: Sequence[Scalar], a: Sequence[Scalar]) -> Wrench:
     """What the moving of joint c adds to the wrench of what it carries, frozen beyond it."""
     link = linkage.links[c]
-    if len(link.dofs) == 1:   # in what (7) has too
+    if len(link.dofs) == 1:   # in what (D7) has too
         z, s, rate = link.dof.H_angular, link.dof.H_linear, v[link.dof.index]
         own, less = of_rate(body, twice(omega), z, s), of_rate(body, z, z, s)
         moment, force = (own[0] - less[0] * rate) * rate, (own[1] - less[1] * rate) * rate

@@ -9,6 +9,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, wrench_outward
 from symgen.methods._elimination import Eliminated, full
+from symgen.methods._factor import less_the_bias
 from symgen.methods.derivative_recursion.bodies import Wrench, added
 from symgen.methods.derivative_recursion.recursion import Recursion, Square
 
@@ -20,11 +21,11 @@ def inverse_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 
 def forward_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """∂a/∂q, ∂a/∂v and M⁻¹ at (q, v, tau), a solve a column: (14)."""
+    """∂a/∂q, ∂a/∂v and M⁻¹ at (q, v, tau), a solve a column: (D14)."""
     found = Recursion(linkage)
     apart = Eliminated(linkage, found.mass)
     c = linkage.coupling.felt(bias_force(linkage, found))
-    a = apart.solve([tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)])
+    a = apart.solve(less_the_bias(linkage, c))
     for index, ai in enumerate(a):
         linkage.home.name(f"a_{index + 1}", ai)
     slopes = [linkage.coupling.felt_both(one) for one in (found.by_q(linkage.coupling.followed(a)), found.by_rates)]
@@ -33,9 +34,9 @@ def forward_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 
 def bias_force(linkage: Linkage, found: Recursion) -> list[Scalar]:
-    """c = ½ ∂τ/∂v v + g − Jᵀ wrench: what of it is due to v is quadratic in v, (13)."""
+    """c = ½ ∂τ/∂v v + g − Jᵀ wrench: what of it is due to v is quadratic in v, (D13)."""
     v, half = linkage.inputs["v"], linkage.scalar(k.rational(1) / 2)
-    linkage.home.step("bias force, (13)")
+    linkage.home.step("bias force, (D13)")
     moved = [linkage.dot(row, v) * half for row in found.by_v]
     pull: list[Vector] = []
     loads: list[Wrench] = list(linkage.loads)

@@ -1,4 +1,4 @@
-"""What displacing a joint does to the motion of all that it carries: (1) and (2) of `symgen.methods.derivative_recursion`."""
+"""What displacing a joint does to the motion of all that it carries: (D1) and (D2) of `symgen.methods.derivative_recursion`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def crossed(V: Twist, S: Twist) -> Twist:
 
 
 def displacements(linkage: Linkage, turning: Sequence[Turning]) -> tuple[list[Twist], list[Twist]]:
-    """Of every degree of freedom Ψ̇ of (1) and Ψ̇ + Φ̇ of (3), seen by whom the origin of its link does not pass: v = 0.
+    """Of every degree of freedom Ψ̇ of (D1) and Ψ̇ + Φ̇ of (D3), seen by whom the origin of its link does not pass: v = 0.
 
     Where a joint has one, V' × S = V × S, since V − V' is along S.
     """
@@ -52,7 +52,7 @@ def displacements(linkage: Linkage, turning: Sequence[Turning]) -> tuple[list[Tw
     driven: list[Twist] = []
     for i, link in enumerate(linkage.links):
         own = turning[i].omega, linkage.zeros
-        linkage.step(i, "what its displacement changes of velocities, (1)")
+        linkage.step(i, "what its displacement changes of velocities, (D1)")
         for dof in link.dofs:
             S = dof.H_angular, dof.H_linear
             after = crossed(own, S)
@@ -64,10 +64,10 @@ def displacements(linkage: Linkage, turning: Sequence[Turning]) -> tuple[list[Tw
 
 
 def accelerations(linkage: Linkage, turning: Sequence[Turning], motions: Sequence[Motion]) -> list[Twist]:
-    """Of every degree of freedom Ψ̈ of (2), likewise. Where a joint has one, the link's own motion serves as its parent's does."""
+    """Return Ψ̈ of (D2) of every degree of freedom. Of a joint with one, the link's own motion serves as its parent's does."""
     found: list[Twist] = []
     for i, link in enumerate(linkage.links):
-        linkage.step(i, "what its displacement changes of accelerations, (2)")
+        linkage.step(i, "what its displacement changes of accelerations, (D2)")
         omega, v, U, a = turning[i].omega, linkage.zeros, motions[i].U, motions[i].accel
         if len(link.dofs) > 1:
             (omega, v), (U, a) = (turning[i].before, -link.sliding(linkage.inputs["v"])), carried(linkage, i, motions)

@@ -1,4 +1,4 @@
-"""The recursion: four wrenches of every degree of freedom, carried outward to all that carry it, (6)-(12).
+"""The recursion: four wrenches of every degree of freedom, carried inward to all that carry it, (D6)-(D12).
 
 `symgen.methods.derivative_recursion` derives them. Each is made once for a joint, of its composite body; what crosses the joints
 between it and the base is the same wrench, turned and moved.
@@ -35,7 +35,7 @@ Square = list[list[Scalar]]
 
 @dataclass(frozen=True)
 class Carried:
-    """Of degree of freedom k, at a link that carries it: t1 of (6) and the couple t4 of (9)."""
+    """Of degree of freedom k, at a link that carries it: t1 of (D6) and the couple t4 of (D9)."""
 
     t1: Wrench
     t4: Vector
@@ -53,7 +53,7 @@ class Recursion:
         self.mass: list[dict[int, Scalar]] = []
         """Row i of M as {j: M_ij} for j = i and what carries it."""
         self.by_v = _square(linkage)
-        """Of the bodies alone: c is half of it along v, (13)."""
+        """Of the bodies alone: c is half of it along v, (D13)."""
         self._carried: dict[tuple[int, int], Carried] = {}
         """By degree of freedom and link."""
         for i, link in enumerate(linkage.links):
@@ -61,43 +61,43 @@ class Recursion:
                 self.mass.append(self._with_rates(i, dof))
 
     def _with_rates(self, i: int, dof: Dof) -> dict[int, Scalar]:
-        """What (11) and (12) say of M and of rates, for one degree of freedom; its row of M."""
+        """What (D11) and (D12) say of M and of rates, for one degree of freedom; its row of M."""
         linkage, link, body, k = self.linkage, self.linkage.links[i], self.composite[i], dof.index
         S = z, s = dof.H_angular, dof.H_linear
-        linkage.step(i, "wrenches of an acceleration and of a rate, (6), (7), (9)")
-        t1 = body.momentum(z, s)                                                                            # (6)
-        t3 = added(of_rate(body, twice(self.turning[i].omega), z, s), self.flows[i].coriolis(z))             # (7)
+        linkage.step(i, "wrenches of an acceleration and of a rate, (D6), (D7), (D9)")
+        t1 = body.momentum(z, s)                                                                            # (D6)
+        t3 = added(of_rate(body, twice(self.turning[i].omega), z, s), self.flows[i].coriolis(z))             # (D7)
         if (own := own_rates(linkage, i, S)) is not None:
             n, f = body.momentum(*own)
             t3 = t3[0] - n, t3[1] - f
-        t4 = self._couple(i, body, S)                                                                       # (9)
-        row = {other.index: other.project(*t1) for other in link.dofs[:dof.column + 1]}                     # (11)
+        t4 = self._couple(i, body, S)                                                                       # (D9)
+        row = {other.index: other.project(*t1) for other in link.dofs[:dof.column + 1]}                     # (D11)
         row[k] = row[k] + linkage.drives[k].armature
         for other in link.dofs:
-            self.by_v[other.index][k] = other.project(*t3)                                                  # (11)
+            self.by_v[other.index][k] = other.project(*t3)                                                  # (D11)
         at = i
         for j in linkage.model.ancestors(i):
-            t4 = outward_couple(linkage, self.turning, at, t4, t1[1])                                       # (10)
+            t4 = outward_couple(linkage, self.turning, at, t4, t1[1])                                       # (D10)
             inner, at = linkage.links[at], j
             t1 = wrench_outward(inner.rotation, inner.shift, *t1)
             t3 = wrench_outward(inner.rotation, inner.shift, *t3)
             self._carried[k, j] = Carried(t1, t4)
             for outer in linkage.links[j].dofs:
-                row[outer.index] = outer.project(*t1)                                                       # (11)
-                self.by_v[outer.index][k] = outer.project(*t3)                                              # (11)
+                row[outer.index] = outer.project(*t1)                                                       # (D11)
+                self.by_v[outer.index][k] = outer.project(*t3)                                              # (D11)
                 angular, linear = self.driven[outer.index]
-                self.by_v[k][outer.index] = t4.dot(outer.H_angular) + (t1[0].dot(angular) + t1[1].dot(linear))   # (12)
+                self.by_v[k][outer.index] = t4.dot(outer.H_angular) + (t1[0].dot(angular) + t1[1].dot(linear))   # (D12)
         for j, entry in row.items():
             linkage.home.name(f"M_{k + 1}_{j + 1}", entry)
         return row
 
     def _couple(self, i: int, body: RigidInertia, S: Twist) -> Vector:
-        """(9)."""
+        """(D9)."""
         (z, s), omega = S, twice(self.turning[i].omega)
         return self.flows[i].couple(z, s) + body.S.apply(omega.cross(z)) + omega.cross(body.h).cross(s)
 
     def by_q(self, a: Sequence[Scalar]) -> Square:
-        """∂τ/∂q at an acceleration: (8), (11), (12)."""
+        """∂τ/∂q at an acceleration: (D8), (D11), (D12)."""
         linkage = self.linkage
         found = _square(linkage)
         motions = outward_sweep(linkage, linkage.inputs["v"], a)
@@ -107,7 +107,7 @@ class Recursion:
             body, flow = self.composite[i], self.flows[i]
             for dof in link.dofs:
                 k, S = dof.index, (dof.H_angular, dof.H_linear)
-                linkage.step(i, "wrench of a displacement, (8)")
+                linkage.step(i, "wrench of a displacement, (D8)")
                 if len(link.dofs) == 1:
                     t2 = added(force_and_moment(displaced(body, *S), motions[i]), flow.coriolis(self.displaced[k][0]))
                     outside = across(S, within[i])
@@ -116,16 +116,16 @@ class Recursion:
                     t2 = added(body.momentum(*bent[k]), whole.coriolis(self.displaced[k][0]))
                     outside = across(S, added(force_and_moment(body, motions[i]), within[i]))
                 for other in link.dofs:
-                    found[other.index][k] = other.project(*t2)                                              # (11)
+                    found[other.index][k] = other.project(*t2)                                              # (D11)
                 t2, inner = added(t2, outside), link
                 for j in linkage.model.ancestors(i):
                     t2 = wrench_outward(inner.rotation, inner.shift, *t2)
                     inner = linkage.links[j]
                     for outer in inner.dofs:
-                        found[outer.index][k] = outer.project(*t2)                                          # (11)
+                        found[outer.index][k] = outer.project(*t2)                                          # (D11)
                         at, (angular, linear) = self._carried[k, j], bent[outer.index]
                         found[k][outer.index] = at.t4.dot(self.displaced[outer.index][0]) + (
-                            at.t1[0].dot(angular) + at.t1[1].dot(linear))                                   # (12)
+                            at.t1[0].dot(angular) + at.t1[1].dot(linear))                                   # (D12)
         found = _added(found, [one.stiffness for one in linkage.drives])
         if not bears(linkage.model):
             return found

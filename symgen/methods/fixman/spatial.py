@@ -3,8 +3,8 @@
 The unconstrained bodies have 𝓜⁻¹ = I_1⁻¹ ⊕ … ⊕ I_n⁻¹ (19). What a joint sees is the twist of its link against its
 parent, V_i − X_i V_p, taken at the joint in the link's axes; H splits it into the soft rates and W into the hard ones,
 H and W together being orthonormal. So ∂q/∂ξ has two blocks a row, and H = [∂q/∂ξ] 𝓜⁻¹ [∂q/∂ξ]ᵀ couples a joint with
-its parent and its siblings only. WC's own coordinates, ZXZ angles and Cartesian places, are singular at sin β = 0: they
-are derived in `fixman.rotations`, and never emitted.
+its parent and its siblings only. WC's own coordinates, ZXZ angles and Cartesian places, are singular at sin β = 0: the
+proofs derive them (`tests/proofs/rotations.py`), and no C has them.
 
 The rotor of a drive, of armature A, is a soft rate that is held as well, though it gives way: its row of H stands among those
 of W again, with 1/A beside H^bb, and A is one more factor of det G. So (12) is (M + A)⁻¹, by Woodbury's formula.

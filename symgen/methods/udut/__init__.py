@@ -16,7 +16,7 @@ from symgen.methods.udut.quantities import QUANTITIES
 from symgen.methods.udut.solutions import at_centres, at_origins
 
 METHOD = Method(
-    source="Saha 1997, (4), (17)-(39)",
+    source="Saha, (4), (17)-(39)",
     factor=at_centres,                                                                      # (32)-(39)
     variants={"links": Variant(factor=at_origins)},
     centred=True,
