@@ -95,7 +95,7 @@ class Method:
 
     def __post_init__(self) -> None:
         if not self.source.strip():
-            raise ArgumentError("a method has no source; name the paper, its year if known, and the equations that it is a reading of")
+            raise ArgumentError("a method has no source; name the paper, its year if known, and the equations that it follows")
         readings: dict[str, Method | Variant] = {"the method": self}
         readings |= {f"variant '{name}' of the method": variant for name, variant in self.variants.items()}
         for which, reading in readings.items():
