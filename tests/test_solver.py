@@ -102,6 +102,50 @@ def test_other_arrays_are_converted(solver: Solver) -> None:
     assert np.isnan(solver.mass_matrix([np.nan, np.nan])).any()
 
 
+ONE_STATE = {
+    "list": lambda q: q.tolist(), "tuple": lambda q: tuple(q.tolist()), "NumPy numbers": list,
+    "slice": lambda q: np.stack([q, q], axis=-1)[..., 0], "reversed": lambda q: q[::-1].copy()[::-1],
+    "float32": lambda q: q.astype(np.float32), "longdouble": lambda q: q.astype(np.longdouble),
+    "big endian": lambda q: q.astype(">f8"),
+    "integers": lambda q: q.astype(int),
+}
+
+
+@pytest.mark.parametrize("kind", ONE_STATE)
+def test_one_state_is_copied_without_the_long_road(kind: str, solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists, numbers, slices and arrays of other types hold one state; they give the bits of an array of the real type."""
+    states = [np.array([1.0, -2.0]), np.array([3.0, 0.0]), np.array([0.0, 5.0])]
+    expected = solver.forward_dynamics(*states)
+    monkeypatch.setattr(kernels.Arrays, "argument", None)   # which the long road converts by, in twenty times the time
+    for place in range(3):
+        arguments = [ONE_STATE[kind](x) if k == place else x for k, x in enumerate(states)]
+        out = np.empty(2)
+        assert solver.forward_dynamics(*arguments).tobytes() == expected.tobytes()
+        assert solver.forward_dynamics(*arguments, out=out) is out
+        assert out.tobytes() == expected.tobytes()
+
+
+def test_a_scalar_argument_may_be_any_number(own_cache: Path) -> None:
+    """The step width dt as in `step(q, v, tau, 0.01)`."""
+    stepping = compile("planar_arm", ["step"], optimize=0)
+    state = np.array([0.1, 0.2]), np.array([0.3, -0.4]), np.array([0.5, 0.6])
+    expected = np.concatenate(stepping.step(*state, np.array(2.0)))
+    for dt in (2.0, 2, np.float64(2), np.float32(2), np.int8(2), np.array(2), np.array([2.0])[0]):
+        assert np.concatenate(stepping.step(*state, dt)).tobytes() == expected.tobytes()
+        out = np.empty(2), np.empty(2)
+        assert stepping.step(*state, dt, out=out)[1] is out[1]
+        assert np.concatenate(out).tobytes() == expected.tobytes()
+    overlapping = np.empty(3)
+    with pytest.raises(ArgumentError, match="overlap"):
+        stepping.step(*state, 2.0, out=(overlapping[:2], overlapping[1:]))
+
+
+@pytest.mark.parametrize("mistake", [["1", 2.0], [1j, 2.0], [True, None], [1.0], [[1.0, 2.0], [1.0]], "12", {1.0, 2.0}])
+def test_one_state_of_no_numbers_is_refused(mistake: Any, solver: Solver) -> None:
+    with pytest.raises(ArgumentError):
+        solver.forward_dynamics(mistake, np.zeros(2), np.zeros(2))
+
+
 X = np.zeros(2)
 WRONG: dict[str, tuple[Any, str]] = {
     "length": (lambda s: s.forward_dynamics(X, np.zeros(3), X), r"v has shape \(3,\); \(\.\.\., 2\) is wanted"),

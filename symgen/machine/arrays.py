@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from operator import index
+from struct import Struct
 from typing import Any
 
 from symgen.backends._ports import describe
@@ -25,6 +27,40 @@ class Arrays:
         self.robot, self.sizes = robot, sizes
         self.real = numpy.dtype(REALS[program.real].numpy)
         self.inputs, self.outputs = program.inputs, program.outputs
+        self.numbers = frozenset((int, float, *(numpy.dtype(code).type for code in numpy.typecodes["AllInteger"] + "efdg")))
+
+    def reader(self, port: Port, from_buffer: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return `read(x)`: the buffer of one state in the solver's real type, copied where C cannot read `x` in place.
+
+        `read` gives None where `x` is no number, list, tuple or array of real numbers of the shape of `port`.
+        """
+        ndarray, real, shape = self.np.ndarray, self.real, port.shape
+        numbers, lists = self.numbers, (list, tuple) if len(shape) == 1 else ()
+        pack = Struct(f"{port.size}{real.char}").pack
+
+        def read(x: Any) -> Any:
+            kind = type(x)
+            if kind is ndarray:
+                if x.shape != shape:
+                    return None
+                if x.dtype is real:
+                    return from_buffer(x if x.flags.c_contiguous else x.copy())
+                return from_buffer(x.astype(real, "C")) if x.dtype.kind in "iuf" else None
+            if kind in numbers:
+                return None if shape else from_buffer(pack(x))
+            if kind in lists and len(x) == port.size and numbers.issuperset(map(type, x)):
+                return from_buffer(pack(*x))
+            return None
+
+        return read
+
+    def are_apart(self, out: Any) -> bool:
+        """True if `out` holds an array of the right type and shape for each result, and no two of them overlap."""
+        if type(out) not in (tuple, list) or len(out) != len(self.outputs):
+            return False
+        fit = all(type(x) is self.np.ndarray and x.dtype is self.real and x.shape == port.shape
+                  for port, x in zip(self.outputs, out, strict=True))
+        return fit and not any(self.np.may_share_memory(a, b) for a, b in combinations(out, 2))
 
     def argument(self, port: Port, x: Any, across: bool) -> Any:
         """`x` as an aligned array of the solver's real type, in place when it is that already. Its last axes are those of one

@@ -1,7 +1,8 @@
 """One compiled function as Python calls it: what arrays it takes, and how C runs through them.
 
 A call on one state takes a short way: when every argument is an array of the right type and shape, its buffer goes straight to C.
-Everything else (lists, many states, other types, mistakes) takes the long way, which explains itself. Few states are computed one
+Numbers, lists and arrays of another type or step that hold one state are copied first. Everything else (many states, other types,
+mistakes) takes the long way, which explains itself. Few states are computed one
 after the other; for many the function is compiled once more, for blocks of states (`symgen.machine.many`).
 """
 
@@ -109,8 +110,10 @@ class Kernel:
         text = render("solver", "call.py.j2", function=own, **context)
         known: dict[str, Any] = {"_ndarray": self.np.ndarray, "_empty": self.np.empty, "_real": self.real}
         known |= {"_one": self.aligned, "_from_buffer": self.ffi.from_buffer, "_chars": self.ffi.typeof("char[]")}
-        known |= {"_long_road": self.long_road}
+        known |= {"_long_road": self.long_road, "_are_apart": self.arrays.are_apart}
         known |= {f"_shape_{name}": port.shape for name, port in zip(names, self.inputs, strict=True)}
+        readers = (self.arrays.reader(port, self.ffi.from_buffer) for port in self.inputs)
+        known |= {f"_read_{name}": reader for name, reader in zip(names, readers, strict=True)}
         known |= {f"_shape_out_{name}": port.shape for name, port in zip(results, self.outputs, strict=True)}
         exec(text, known)
         call: Call = known[own]
