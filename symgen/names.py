@@ -85,6 +85,13 @@ _METHODS: dict[str, str] = {
 }
 
 
+def closest(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
+    """Return the known name that `name` is nearly, letter case apart, or None."""
+    of_lower = {one.lower(): one for one in known}
+    close = difflib.get_close_matches(name[:_SHOWN].lower(), of_lower, n=1, cutoff=cutoff)
+    return of_lower[close[0]] if close else None
+
+
 def nearest(name: str, known: Iterable[str], what: str) -> str:
     """`name` itself when it is known; else UnknownName that suggests the nearest."""
     if not isinstance(name, str):   # Python gives anything

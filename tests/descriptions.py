@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from symgen.mechanism import BASE, Mechanism
-from symgen.poses import Pose, Shift, Slide
+from symgen.poses import Pose, Rotate, Shift, Slide
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
 
@@ -51,6 +51,10 @@ def placed(pose: Pose) -> np.ndarray:
         one = np.eye(4)
         if isinstance(step, Shift):
             one[:3, 3] = [float(c) for c in step.xyz]
+        elif isinstance(step, Rotate):
+            w, *v = (float(c) for c in step.quaternion)
+            skew = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+            one[:3, :3] += 2 * (w * skew + skew @ skew) / (w * w + np.dot(v, v))
         else:
             axis = np.array([float(c) for c in step.axis])
             axis /= np.linalg.norm(axis)

@@ -106,10 +106,10 @@ URDF: dict[str, tuple[str, str]] = {
     "xacro": (robot(A, B, mass("${m}"), J), "it holds xacro macros, which must be expanded first; run: xacro "),
     "xacro element": ('<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:include filename="x"/></robot>',
                       "run: xacro "),
-    "xacro in a link": (robot(A, link("b", '<xacro:box xmlns:xacro="http://ros.org/wiki/xacro"/>'), J),
-                        "r.urdf:3: link 'b': box: it holds xacro macros"),
-    "xacro without its prefix": (robot(A, link("b", INERTIAL + "<xacro:box m='1'/>"), J),
-                                 "r.urdf:3: link 'b': xacro:box: it holds xacro macros"),
+    "xacro in a link": (robot(A, link("b", '<xacro:if xmlns:xacro="http://ros.org/wiki/xacro"/>'), J),
+                        "r.urdf:3: link 'b': xacro:if: it holds xacro macros"),
+    "xacro without its prefix": (robot(A, link("b", INERTIAL + "<xacro:insert_block name='m'/>"), J),
+                                 "r.urdf:3: link 'b': xacro:insert_block 'm': it holds xacro macros"),
 }
 
 STRICT: dict[str, tuple[str, str]] = {

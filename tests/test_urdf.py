@@ -221,7 +221,7 @@ UNUSED: dict[str, tuple[tuple[str, ...], str, str]] = {
     "factor": (with_joint("<mimic joint='j' multiplier='x'/>"), "warning", "'x' is not a number; shown as 1; no coupling"),
     "leader": (with_joint("<mimic/>"), "warning", "the attribute 'joint' is missing; the coupling is left out"),
     "mass of the base": (with_base('value="1"', 'value="nan"'), "warning", "its inertia is left out: it stands still"),
-    "moments of the base": (with_base("<inertia ", "<lost "), "warning", "<inertia> is missing; its inertia is left out"),
+    "moments of the base": (with_base("<inertia ", "<lost "), "warning", "<lost> is not known here; its inertia is left out"),
     "impossible base": (with_base('izz="1"', 'izz="3"'), "info", "which nothing feels, since it stands still"),
     "base that pulls": (with_base('value="1"', 'value="-1"'), "info", "link a has the negative mass -1 kg, which nothing feels"),
     "axis twice": (with_joint("<axis xyz='1 0 0'/>" * 2), "info", "<axis> stands twice and says the same; read once"),

@@ -85,6 +85,16 @@ def tag(element: Any) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
+def full_name(element: Any) -> str:
+    """The name of an element with its prefix, declared or not."""
+    return f"{element.prefix}:{tag(element)}" if element.prefix is not None else tag(element)
+
+
+def loose_text(element: Any) -> str:
+    """The text that stands directly in an element, before and between its children."""
+    return " ".join(" ".join(filter(None, (element.text, *(child.tail for child in element)))).split())
+
+
 def is_xacro(element: Any) -> bool:
     """Whether an element is a macro, its prefix declared or not."""
     namespace, brace, name = str(element.tag).rpartition("}")
