@@ -17,12 +17,13 @@ from symgen.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
 from tests.judges import mujoco_files, mujoco_words
-from tests.mjcf_texts import FULL, HINGE, MASS, ROD, arm, compiler, mjcf, several
+from tests.mjcf_texts import FULL, HINGE, HINGES, MASS, ROD, arm, compiler, mjcf, several
 
 BOUND = 1e-11
 STATES = 2
 BY_REFERENCE = [name for name in mujoco_words.JUDGED if name != "forward_dynamics"]
 """The reference solves nothing; what M and the bias force are decides that."""
+WEIGHTLESS = '<geom size="0.1" pos="0.3 0 0" mass="0"/><geom size="0.1" pos="0 0.4 0" mass="0"/>'
 SHAPES = "".join([
     '<geom size="0.1" pos="1 0 0" quat="1 2 3 4"/>', '<geom type="capsule" size="0.1 0.3" pos="0 1 0" axisangle="1 2 3 40"/>',
     '<geom type="cylinder" size="0.1 0.3" density="500" pos="0 0 1" zaxis="1 2 3"/>',
@@ -76,6 +77,20 @@ MODELS = {
     "bounds of several geoms": mjcf(arm(SHAPES), compiler(boundmass="100", boundinertia="20")),
     "bounds of moments in other axes": mjcf(arm(FULL), compiler(boundinertia="0.042")),
     "moments in balance in other axes": mjcf(arm(FULL.replace("0.05 ", "0.5 ")), compiler(balanceinertia="true")),
+    "bounds of bodies that nothing weighs": mjcf(
+        f'<frame pos="1 0 0"><body name="a" pos="0.1 0.2 0.3" euler="30 0 0">{HINGES}{WEIGHTLESS}'
+        f'<body name="b" pos="0.3 0 0.1">{HINGES}<site/><body name="c" pos="1 2 3" quat="1 2 3 4"/></body></body></frame>',
+        compiler(boundmass="0.5", boundinertia="0.01")),
+    "bounds where geoms do not count": mjcf(arm(ROD), compiler(boundmass="0.5", boundinertia="0.01", inertiafromgeom="false")),
+    "bounds where groups do not count": mjcf(arm(ROD), compiler(boundmass="0.5", boundinertia="0.01", inertiagrouprange="1 2")),
+    "bounds of what is declared without mass": mjcf(arm('<inertial pos="0.5 0 0" mass="0" diaginertia="0 0 0"/>'),
+                                                    compiler(boundmass="0.5", boundinertia="0.01", balanceinertia="true")),
+    "bounds and a total": mjcf(arm("") + f'<body pos="1 1 1"/><body mocap="true" pos="1 2 1"/>{arm(ROD).replace("name", "class")}'
+                               .replace('class="a"', 'name="d"').replace('class="b"', 'name="e"'),
+                               compiler(boundmass="0.5", boundinertia="0.01", settotalmass="7")),
+    "sizes given in part": mjcf(arm('<geom size="0.2"/><geom class="x" size="0.3 0.4" pos="0.5 0 0"/>'),
+                                '<default><geom type="box" size="0.1 0.2 0.3"/><default class="x"><geom size="0.6"/></default>'
+                                "</default>"),
     "slides": mjcf(several('<joint type="slide" axis="1 2 3" pos="1 1 1"/>')),
     "a ball": mjcf(several('<joint type="ball" pos="0.1 0.2 0.3" armature="0.2" damping="0.3"/>')),
     "several joints": mjcf(several('<joint axis="1 2 3" pos="0.3 0 0"/>', '<joint type="slide" axis="1 1 0"/>',
@@ -226,6 +241,21 @@ def test_drives_are_meant() -> None:
     assert not load(text, drives="off").joints[0].drive
 
 
+def test_arrays_keep_the_rest_of_what_their_class_says() -> None:
+    """Stiffness and damping of a joint, as MuJoCo compiles them; what is of higher order is told whoever gave it."""
+    mujoco = pytest.importorskip("mujoco")
+    classes = ('<default><joint stiffness="2 0.4" damping="1 0.3 0.2"/><default class="x"><joint stiffness="3" damping="0.5"/>'
+               "</default></default>")
+    for said in ("", 'stiffness="1" damping="0.7"', 'stiffness="1 0 0" damping="0.5 0"', 'class="x"', 'class="x" stiffness="4"'):
+        text = mjcf(f'<body><joint axis="0 1 0" {said}/>{ROD}</body>', classes)
+        model, read = mujoco.MjModel.from_xml_string(text), load(text)
+        drive = read.joints[0].drive
+        assert (float(drive.stiffness), float(drive.damping)) == (model.jnt_stiffness[0], model.dof_damping[0])
+        told = {name: any(f"its {name} has terms of higher order" in note.text for note in read.notes)
+                for name in ("stiffness", "damping")}
+        assert told == {"stiffness": bool(model.jnt_stiffnesspoly.any()), "damping": bool(model.dof_dampingpoly.any())}
+
+
 def test_springs_that_hang_on_inertia_are_those_that_mujoco_finds() -> None:
     """By M as the model stands declared, whatever is locked."""
     mujoco = pytest.importorskip("mujoco")
@@ -260,6 +290,11 @@ def test_a_joint_follows_another_as_its_equality_says() -> None:
     data.qpos = [0.8, float(mimic.multiplier) * 0.8 + float(mimic.offset)]
     mujoco.mj_forward(model, data)
     assert abs(data.efc_pos[0]) < 1e-15
+    for given in ("", "0.3", "0.3 2", "0.3 0"):   # MuJoCo's a₁ is 1 where it is not given
+        text = COUPLED.replace("0.1 2 0 0 0", given) if given else COUPLED.replace("polycoef='0.1 2 0 0 0'", "")
+        mimic, coefficients = load(text).joints[1].mimic, mujoco.MjModel.from_xml_string(text).eq_data[0]
+        assert mimic is not None
+        assert float(mimic.multiplier) == coefficients[1]
     with pytest.raises(SymgenError, match="by a polynomial of higher order"):
         load(COUPLED.replace("2 0 0 0", "2 1 0 0"), mimic="couple")
     assert load(COUPLED.replace("joint1", "active='false' joint1"), mimic="couple").nv == 2
@@ -284,9 +319,30 @@ def test_included_files_stand_where_they_are_named(tmp_path: Path) -> None:
         load(main)
 
 
+@pytest.mark.parametrize("files", [("sub/b.xml",), ("b.xml",), ("sub/b.xml", "b.xml"), ("sub/c/b.xml",)])
+def test_a_nested_include_is_found_where_mujoco_finds_it(tmp_path: Path, files: tuple[str, ...]) -> None:
+    """Beside the main file, then beside the including one."""
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "sub/c").mkdir(parents=True)
+    (tmp_path / "main.xml").write_text('<mujoco><compiler meshdir="sub/c" assetdir="sub/c"/><include file="sub/a.xml"/></mujoco>')
+    (tmp_path / "sub/a.xml").write_text('<mujoco><worldbody><include file="b.xml"/></worldbody></mujoco>')
+    for mass, name in enumerate(files, start=1):
+        (tmp_path / name).write_text(f'<any><body><joint/><geom size="0.1" mass="{mass}"/></body></any>')
+    try:
+        mass = mujoco.MjModel.from_xml_path(str(tmp_path / "main.xml")).body_mass[1]
+    except ValueError:
+        with pytest.raises(SymgenError, match="there is no such file in"):
+            load(tmp_path / "main.xml")
+    else:
+        read = load(tmp_path / "main.xml")
+        assert float(read.mass) == mass
+        assert any("lies beside the main file and beside the one" in note.text for note in read.notes) == (len(files) == 2
+                                                                                                         and "b.xml" in files)
+
+
 @pytest.mark.parametrize(("said", "sentence"), [
     ("", "the attribute 'file' is missing"), ('file=""', "this is no name of a file"),
-    ('file="lost.xml"', "there is no such file; includes are looked for in the folder of the main file"),
+    ('file="lost.xml"', "files are looked for beside the main file, then beside the file that includes them"),
     ('file="folder"', "this is not an ordinary file"), ('file="main.xml"', "this file is included already"),
     ('file="ring.xml"', "this file is included already; include each file once"), ('file="empty.xml"', "this file is empty"),
     ('file="text.xml"', "not well-formed XML"), ('file="/dev/zero"', "this is not an ordinary file"),

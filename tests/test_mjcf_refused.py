@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from symgen.description.loading import load
+from symgen.description.readers._mjcf.known import KINDS
 from symgen.errors import SymgenError
 from tests.mjcf_texts import HINGE, MASS, ROD, arm, compiler, mjcf
 
 MESH = '<asset><mesh name="x" file="x.stl"/></asset>'
 REFUSED = {
     "a part of another": ("<mujocoinclude/>", "r.xml:1: mujocoinclude: the root element is 'mujocoinclude': this is a part"),
-    "a section that is none": (mjcf("", "<worldbdy/>"), "r.xml:2: worldbdy: there is no such element as 'worldbdy' in an MJCF's"),
-    "an element that is none": (mjcf("<body><jnt/></body>"), "r.xml:4: jnt: there is no such element as 'jnt' in a body"),
-    "an attribute that is none": (mjcf('<body><geom desnity="1"/></body>'), "geom: the attribute 'desnity' is not known here"),
+    "a section that is none": (mjcf("", "<worldbdy/>"), "r.xml:2: worldbdy: <worldbdy> is not known here; did you mean"),
+    "an element that is none": (mjcf("<body><jnt/></body>"), "r.xml:4: jnt: <jnt> is not known here; did you mean 'joint'?"),
+    "an attribute that is none": (mjcf('<body><geom desnity="1"/></body>'), "'desnity' is not known here; did you mean"),
+    "a class's element that is none": (mjcf("", "<default><jont damping='1'/></default>"), "did you mean 'joint'?"),
+    "a class's attribute that is none": (mjcf("", "<default><joint dampng='1'/></default>"), "did you mean 'damping'?"),
+    "an option that is none": (mjcf("", "<option gravty='0 0 0'/>"), "did you mean 'gravity'?"),
+    "a flag that is none": (mjcf("", "<option><flag gravty='disable'/></option>"), "did you mean 'gravity'?"),
+    "an equality that is none": (mjcf("", "", "<equality><joint joint1='a' policoef='0 1'/></equality>"), "mean 'polycoef'?"),
+    "an attribute in another letter case": (mjcf("<body><joint Axis='1 0 0'/></body>"), "did you mean 'axis'?"),
+    "an element where none is": (mjcf("<body><geom size='1'><inertial/></geom></body>"), "<inertial> is not known here"),
+    "text in a joint": (mjcf("<body><joint>1 0 0</joint></body>"), "the text '1 0 0' stands in <joint>, which has no text"),
     "a joint of the world": (mjcf("<joint/>"), "r.xml:4: joint: this stands in the worldbody, which never moves"),
     "two masses": (mjcf(f"<body>{HINGE}{MASS}{MASS}</body>"), "inertial: the body has an <inertial> already; keep one"),
     "no place of a mass": (mjcf(f"<body>{HINGE}{MASS.replace('pos=', 'user=')}</body>"), "'user' is not known here"),
@@ -83,6 +94,8 @@ def rod(joint: str = HINGE, attributes: str = "", after: str = "", before: str =
 
 SAID = {
     "a fluid": (rod(before='<option density="1.2" viscosity="0" wind="1 2 3"/>'), "line 2, option: the density of a fluid is"),
+    "an option of another program": (rod(before='<option wetness="1"/>'), "the attribute 'wetness' of <option> is not known in"),
+    "text": (mjcf(f'<body name="a">{HINGE}{ROD}</body>', "<option>/></option>"), "option: the text '/>' in <option> is not"),
     "damping of a higher order": (rod('<joint name="j" damping="1 2"/>'), "line 4, joint 'j': its damping has terms of"),
     "a spring of a ball": (rod('<joint name="j" type="ball" stiffness="1"/>'), "line 4, joint 'j': the spring of a ball joint"),
     "a spring that yields": (rod('<joint name="j" stiffness="1" springyield="1"/>'), "joint 'j': its spring yields"),
@@ -104,6 +117,32 @@ def test_what_pulls_and_is_not_modelled_is_said_once(name: str) -> None:
     found = warnings(text)
     assert len(found) == 1
     assert sentence in found[0]
+
+
+def schema(printed: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Of each element in MuJoCo's printed schema: what it is in, its name, and its attributes."""
+    around: list[str] = []
+    rows: list[tuple[str, str, list[str]]] = []
+    for line in printed.splitlines():
+        head = re.match(r"( *)([(]?[a-z0-9]+[)]?[a-z]*) [(].[)]", line)
+        if head is not None:
+            around[len(head[1]) // 3:] = [head[2].replace("(world)", "")]
+            rows.append((around[-2] if len(around) > 1 else "", around[-1], []))
+        rows[-1][2].extend(line[head.end() if head else 0:].split())
+    yield from rows
+
+
+def test_every_name_of_mujoco_is_known() -> None:
+    """In the sections that describe bodies."""
+    mujoco = pytest.importorskip("mujoco")
+    seen = set()
+    for parent, name, attributes in schema(mujoco.mj_printSchema(False, False)):
+        key = f"{parent} {name}" if f"{parent} {name}" in KINDS else name
+        if key in KINDS and parent in ("", "mujoco", *KINDS):
+            seen.add(key)
+            assert not [one for one in attributes if one not in KINDS[key].attributes], key
+        assert parent not in KINDS or name in KINDS[parent].children or (parent, name) == ("mujoco", "body")
+    assert set(KINDS) - seen == {"worldbody", "frame"}
 
 
 def test_what_moves_no_body_is_passed_over() -> None:

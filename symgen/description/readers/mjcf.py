@@ -17,18 +17,18 @@ from symgen.description.readers._mjcf.bodies import Bodies, refused
 from symgen.description.readers._mjcf.classes import Classes
 from symgen.description.readers._mjcf.document import Document
 from symgen.description.readers._mjcf.equalities import coupled
+from symgen.description.readers._mjcf.known import check
 from symgen.description.readers._mjcf.loops import Loops
 from symgen.description.readers._mjcf.names import Names
 from symgen.description.readers._mjcf.settings import settings, world
 from symgen.description.readers._mjcf.springs import with_springs
+from symgen.description.readers._words import Unread
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree, sha256_of
 
 SUFFIXES = (".mjcf",)
 ROOTS = ("mujoco", "mujocoinclude")
 TAKES = ()
-_SECTIONS = ("compiler", "option", "size", "statistic", "visual", "default", "extension", "asset", "worldbody", "deformable",
-             "contact", "tendon", "equality", "actuator", "sensor", "keyframe", "custom")
 
 
 def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tree:
@@ -42,11 +42,10 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
         raise root.place.error(f"the root element is {shown(root.name)}: this is a part that another MJCF includes",
                                "give the file that includes it")
     for section in root.children:
-        if section.name not in _SECTIONS:
-            raise section.place.error(f"there is no such element as {shown(section.name)} in an MJCF's root",
-                                      "correct its name or leave it out")
         for soft in section.all("flex") if section.name == "deformable" else ():
             raise refused(soft.place, "bends, as no body here does")
+    unread = Unread("an MJCF")
+    check(root, unread)
     how, classes = settings(root, snapper), Classes(root.all("default"))
     gravity, notes = world(root, how)
     bodies = Bodies(how, classes, Names(root))
@@ -59,6 +58,6 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     loops = Loops(bodies)
     said += loops.read(root.all("equality"))
     return Tree(root.attributes.get("model", "").strip(), links, tuple(connections), gravity=gravity,
-                notes=(*document.notes, *notes, *bodies.notes, *bodies.remarks(), *said), place=Place(file),
+                notes=(*document.notes, *notes, *bodies.notes, *bodies.remarks(), *said, *unread.notes()), place=Place(file),
                 read_sha256=sha256_of(data, document.included), loops=tuple(loops.found), start=loops.start(root),
                 actuated=loops.driven(root))

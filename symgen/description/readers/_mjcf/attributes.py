@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from symgen.description.quantities import Place, number, shown
 from symgen.description.readers._mjcf.document import Element
-from symgen.description.readers._mjcf.known import KNOWN
 from symgen.poses import Vector3
 
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 """Ways to say how a frame is turned: one of them at a time."""
+PARTIAL = ("damping", "size", "stiffness")
+"""Arrays that an element may give in part: MuJoCo keeps the default's numbers behind those that the element gives."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,8 @@ class Attributes:
         return self.word(name, ("true", "false"), "true" if default else "false") == "true"
 
 
-def own(element: Element, kind: str = "") -> Attributes:
-    """The attributes that stand at an element itself, which is of that `kind` where its name alone does not tell.
-
-    DescriptionError for one that is not known where that matters.
-    """
-    known: Collection[str] = KNOWN.get(kind or element.name, element.attributes)
-    for name in element.attributes:
-        if name not in known:
-            raise element.place.error(f"the attribute {shown(name)} is not known here", "correct its name or leave it out")
+def own(element: Element) -> Attributes:
+    """The attributes that stand at an element itself."""
     turned = [name for name in ORIENTATIONS if name in element.attributes]
     if len(turned) > 1:
         raise element.place.error(f"it is turned by {turned[0]} and by {turned[1]}", "keep one of the two")
@@ -90,8 +84,17 @@ def own(element: Element, kind: str = "") -> Attributes:
 
 
 def over(below: Attributes, above: Attributes) -> Attributes:
-    """Those of a class, and over them what stands nearer. A turn in words of its own takes the place of the class's."""
+    """The attributes of a class, overridden by those of an element or of an inner class, as MuJoCo does.
+
+    A turn in words of its own takes the place of the class's. A partial array keeps the rest of the class's numbers.
+    """
     kept = dict(below.said)
     if any(name in above for name in ORIENTATIONS):
         kept = {name: said for name, said in kept.items() if name not in ORIENTATIONS}
-    return Attributes(above.place, {**kept, **above.said})
+    whole = dict(above.said)
+    for name in PARTIAL:
+        if name in whole and name in kept:
+            text, place = whole[name]
+            numbers, defaults = text.split(), kept[name][0].split()
+            whole[name] = " ".join((*numbers, *defaults[len(numbers):])), place
+    return Attributes(above.place, {**kept, **whole})

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from symgen.description.quantities import Place, shown
+from symgen.description.quantities import Place
 from symgen.description.readers._mjcf.attributes import Attributes, own
 from symgen.description.readers._mjcf.classes import MAIN, Classes
 from symgen.description.readers._mjcf.document import Element
@@ -20,10 +20,8 @@ from symgen.description.readers._mjcf.springs import Sprung
 from symgen.description.tree import Connection, Inertial, Link
 from symgen.errors import DescriptionError
 from symgen.mechanism import Note
-from symgen.poses import Pose, compose, joined
+from symgen.poses import ZERO3, Pose, compose, joined
 
-_KNOWN = ("body", "frame", "joint", "freejoint", "geom", "inertial", "site", "camera", "light")
-"""In a body. The last three have no mass and move nothing."""
 _REFUSED = {
     "composite": "makes bodies of its own", "flexcomp": "makes bodies of its own", "replicate": "makes copies of what is in it",
     "attach": "brings in what stands in another model", "plugin": "does what its library does",
@@ -166,9 +164,6 @@ class Bodies:
                 yield from self._contents(child, inner, joined(frame, placed(said, self.settings)), depth + 1)
             elif child.name in _REFUSED:
                 raise refused(child.place, _REFUSED[child.name])
-            elif child.name not in _KNOWN:
-                raise child.place.error(f"there is no such element as {shown(child.name)} in a body",
-                                        "correct its name or leave it out")
             else:
                 yield _Inside(child, frame, childclass)
 
@@ -245,4 +240,5 @@ class Bodies:
         if len(declared) > 1:
             raise declared[1].element.place.error("the body has an <inertial> already", "keep one of the two")
         geoms = [(self.classes.of(one.element, one.childclass), one.frame) for one in contents if one.element.name == "geom"]
-        return Weighing((declared[0].element, declared[0].frame) if declared else None, geoms, said.place)
+        return Weighing((declared[0].element, declared[0].frame) if declared else None, geoms,
+                        said.vector("pos", ZERO3), said.place)

@@ -59,7 +59,7 @@ class Classes:
 
     def of(self, element: Element, childclass: str, kind: str = "") -> Attributes:
         """All that holds for an element in a body whose class for what is inside is `childclass`."""
-        said = own(element, kind)
+        said = own(element)
         name = self.known(said.text("class"), element.place) if "class" in said else childclass
         below = self._of[name].get(kind or element.name)
         return said if below is None else over(below, said)

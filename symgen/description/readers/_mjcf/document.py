@@ -1,6 +1,7 @@
 """The elements of an MJCF, those of the files that it includes put where the includes stand.
 
-An included file is looked for in the folder of the main file, once each, as MuJoCo does. Its root element falls away.
+An included file is looked for in the folder of the main file, then in that of the file that includes it, as MuJoCo 4 does. Each
+file is included once. Its root element falls away.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from symgen.description.quantities import Place, shown
-from symgen.description.readers._xml import parse, tag
+from symgen.description.readers._xml import loose_text, parse, tag
 from symgen.mechanism import Note
 
 DEEPEST = 256
@@ -30,6 +31,8 @@ class Element:
     attributes: Mapping[str, str]
     place: Place
     children: tuple[Element, ...] = ()
+    text: str = ""
+    """What stands in it besides elements."""
 
     def all(self, name: str) -> Iterator[Element]:
         """The children of that name."""
@@ -62,7 +65,7 @@ class Document:
         place = Place(file, found.sourceline, name + (f" {shown(named)}" if named is not None else ""))
         if depth >= DEEPEST:
             raise place.error(f"elements are nested more than {DEEPEST} deep", _FLAT)
-        return Element(name, dict(found.attrib), place, tuple(self._children(found, file, depth)))
+        return Element(name, dict(found.attrib), place, tuple(self._children(found, file, depth)), loose_text(found))
 
     def _children(self, found: Any, file: str, depth: int) -> Iterator[Element]:
         for child in found:
@@ -90,7 +93,7 @@ class Document:
             raise place.error("a text has no folder to look for an included file in", "give the description as a file")
         if not name.strip() or "\0" in name:
             raise place.error("this is no name of a file", "name the file to include")
-        path = Path(self.file).parent / name
+        path = self._nearest(name, place)
         try:
             same = path.resolve()
         except (OSError, RuntimeError):
@@ -102,11 +105,22 @@ class Document:
         self._known.add(same)
         return path
 
+    def _nearest(self, name: str, place: Place) -> Path:
+        """The path of an included file: below the main file's folder, else below that of the including file at `place`."""
+        folders = dict.fromkeys((Path(self.file).parent, Path(place.file).parent))
+        paths = [path for path in (folder / name for folder in folders) if _exists(path)]
+        if not paths:
+            where = " or ".join(shown(folder, 200) for folder in folders)
+            raise place.error(f"there is no such file in {where}",
+                              "files are looked for beside the main file, then beside the file that includes them")
+        if len(paths) > 1:
+            self.notes.append(Note("info", f"{place.short}: a file of this name lies beside the main file and beside the one "
+                                           "that includes it; the first is read, as MuJoCo does"))
+        return paths[0]
+
     def _contents(self, path: Path, place: Place) -> bytes:
         place = place.at(f"include {shown(path)}")
         try:
-            if not path.exists():
-                raise place.error("there is no such file", "includes are looked for in the folder of the main file")
             if not path.is_file():
                 raise place.error("this is not an ordinary file", "include a file of MJCF")
             self._bytes += path.stat().st_size
@@ -118,3 +132,10 @@ class Document:
         if not data.strip():
             raise place.error("this file is empty", "leave the include out")
         return data
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return True   # reading it says why it cannot be read

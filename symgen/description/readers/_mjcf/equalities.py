@@ -19,6 +19,8 @@ from symgen.mechanism import Mimic, Note
 
 LOOPS = ("connect", "weld")
 """Equalities that close loops."""
+IDENTITY = (Fraction(0), Fraction(1))
+"""a₀ and a₁ where `polycoef` does not give them."""
 
 
 def coupled(connections: list[Connection], rests: Mapping[str, Fraction], sections: Iterable[Element], classes: Classes,
@@ -43,8 +45,8 @@ def _follow(said: Attributes, found: dict[str, Connection], rests: Mapping[str, 
     for which, joint in (("joint1", name), ("joint2", leader)):
         if joint not in found and (joint or which == "joint1"):
             raise said.place.error(f"its {which} is {shown(joint)}, and there is no such joint", "name a joint of the model")
-    numbers = said.numbers("polycoef", 1, 5) if "polycoef" in said else [Fraction(0), Fraction(1)]
-    start, slope, *curved = [*numbers, *[Fraction(0)] * (2 - len(numbers))]
+    numbers = said.numbers("polycoef", 1, 5) if "polycoef" in said else []
+    start, slope, *curved = [*numbers, *IDENTITY[len(numbers):]]
     if found[name].mimic is not None:
         notes.append(Note("warning", f"{said.place.short}: joint {name} follows another already; this is left out"))
         return

@@ -1,26 +1,83 @@
-"""What may stand at the elements that make the tree and its masses: a slip of the pen there would change the robot.
+"""The vocabulary of an MJCF where it makes the tree, its masses and its loops: a slip of the pen there would change the robot.
 
-By MuJoCo 4's schema, with what older ones had besides.
+By MuJoCo 4's schema (`mujoco.mj_printSchema`), with what older versions had besides. The other sections describe no body, and
+what is in them is passed over.
 """
 
 from __future__ import annotations
 
+from symgen.description.readers._mjcf.document import Element
+from symgen.description.readers._words import Kind, Unread, Words
+
 _WHERE = "axisangle euler pos quat xyaxes zaxis"
-_SAID = {
-    "compiler": "alignfree angle assetdir autolimits balanceinertia boundinertia boundmass conflict convexhull coordinate "
-                "discardvisual eulerseq exactmeshinertia fitaabb fusestatic inertiafromgeom inertiagrouprange meshdir "
-                "passthrough savecanonical savecompiled saveinertial settotalmass strippath texturedir usethread",
-    "body": f"{_WHERE} childclass fuse gravcomp mocap name simple sleep user",
-    "frame": f"{_WHERE} childclass name scale",
-    "inertial": f"{_WHERE} diaginertia fullinertia mass",
-    "freejoint": "align group name",
-    "joint": "actuatorfrclimited actuatorfrcrange actuatorgravcomp armature axis class damping frictionloss group limited "
-             "margin name pos range ref solimpfriction solimplimit solreffriction solreflimit springdamper springref springyield "
-             "stiffness type user",
-    "connect": "active anchor body1 body2 class name site1 site2 solimp solref",
-    "weld": "active anchor body1 body2 class name relpose site1 site2 solimp solref torquescale",
-    "geom": f"{_WHERE} adhesion castshadow class conaffinity condim contype density fitscale fluidcoef fluidshape friction "
-            "fromto gap group hfield margin mass material mesh name priority rgba shellinertia size solimp solmix solref "
-            "surfacevel type user",
+_JOINT = ("actuatorfrclimited actuatorfrcrange actuatorgravcomp armature axis class damping frictionloss group limited margin "
+          "name pos range ref solimpfriction solimplimit solreffriction solreflimit springdamper springref springyield stiffness "
+          "type user")
+_GEOM = (f"{_WHERE} adhesion castshadow class conaffinity condim contype density fitscale fluidcoef fluidshape friction fromto "
+         "gap group hfield margin mass material mesh name priority rgba shellinertia size solimp solmix solref surfacevel type "
+         "user")
+_BODY = "body frame joint freejoint geom inertial"
+_PASSED = "camera light site"
+_COMPILED = "composite flexcomp replicate attach plugin"
+"""Elements that the reader of bodies refuses with a sentence of its own."""
+_ACTUATORS = ("general motor position velocity intvelocity orientation pid damper cylinder muscle adhesion dcmotor")
+
+
+def _words(reads: str, passes: str = "", closed: bool = True) -> Words:
+    return Words(tuple(reads.split()), tuple(passes.split()), closed)
+
+
+_IN_BODY = _words(_BODY, f"{_PASSED} {_COMPILED}")
+_NONE = _words("")
+KINDS = {
+    "mujoco": Kind(_words("model", closed=False), _words(
+        "compiler option default worldbody equality keyframe actuator tendon deformable", "size statistic visual extension asset "
+        "contact sensor custom")),
+    "compiler": Kind(_words(
+        "angle autolimits balanceinertia boundinertia boundmass coordinate eulerseq inertiafromgeom inertiagrouprange "
+        "settotalmass alignfree", "assetdir conflict convexhull discardvisual exactmeshinertia fitaabb fusestatic meshdir "
+        "passthrough savecanonical savecompiled saveinertial strippath texturedir usethread"), _words("", "lengthrange")),
+    "option": Kind(_words(
+        "gravity density viscosity", "actuatorgroupdisable apirate ccd_iterations ccd_tolerance collision cone impratio "
+        "integrator iterations jacobian ls_iterations ls_tolerance magnetic mpr_iterations mpr_tolerance noslip_iterations "
+        "noslip_tolerance o_friction o_margin o_solimp o_solref sdf_initpoints sdf_iterations sleep_tolerance solver timestep "
+        "tolerance wind",
+        closed=False), _words("flag")),
+    "flag": Kind(_words(
+        "gravity spring damper frictionloss equality passive", "actuation autoreset clampctrl constraint contact diagexact "
+        "energy eulerdamp filterparent fwdinv invdiscrete ipc island limit midphase multiccd nativeccd override refsafe sensor "
+        "sleep speculative warmstart", closed=False), _NONE),
+    "default": Kind(_words("class"), _words(f"default joint geom site equality tendon {_ACTUATORS}",
+                                            "mesh texture material camera light pair")),
+    "worldbody": Kind(_NONE, _IN_BODY),
+    "body": Kind(_words(f"{_WHERE} childclass gravcomp mocap name", "fuse simple sleep user"), _IN_BODY),
+    "frame": Kind(_words(f"{_WHERE} childclass name scale"), _IN_BODY),
+    "inertial": Kind(_words(f"{_WHERE} diaginertia fullinertia mass"), _NONE),
+    "freejoint": Kind(_words("align name", "group"), _NONE),
+    "joint": Kind(_words(_JOINT), _NONE),
+    "geom": Kind(_words(_GEOM), _words("", "plugin")),
+    "site": Kind(_words(f"{_WHERE} class fromto name", "group material mesh rgba size type user", closed=False), _NONE),
+    "equality": Kind(_NONE, _words("connect weld joint tendon flex flexstrain", "flexvert distance")),
+    "connect": Kind(_words("active anchor body1 body2 class name site1 site2", "solimp solref"), _NONE),
+    "weld": Kind(_words("active anchor body1 body2 class name relpose site1 site2", "solimp solref torquescale"), _NONE),
+    "equality joint": Kind(_words("active class joint1 joint2 name polycoef", "solimp solref"), _NONE),
+    "default equality": Kind(_words("active", "solimp solref", closed=False), _NONE),
+    "keyframe": Kind(_NONE, _words("key")),
+    "key": Kind(_words("name qpos", "act ctrl mpos mquat plastic qvel time", closed=False), _NONE),
 }
-KNOWN = {name: frozenset(words.split()) for name, words in _SAID.items()}
+"""Element -> what it may hold. An element that is called the same elsewhere has its parent's name before its own."""
+
+
+def check(root: Element, unread: Unread) -> None:
+    """Refuse the first name that would change the robot, in the sections that describe it; note those that are left out."""
+    waiting = [("mujoco", root)]
+    while waiting:
+        name, element = waiting.pop()
+        kind = KINDS[name]
+        unread.check(kind, element.name, element.attributes, element.place)
+        unread.words(kind, element.name, element.text, element.place)
+        for child in element.children:
+            if child.name not in kind.children:
+                unread.child(kind, element.name, child.name, child.place)
+        inside = [(f"{name} {one.name}" if f"{name} {one.name}" in KINDS else one.name, one) for one in element.children]
+        waiting += reversed([(known, one) for known, one in inside if known in KINDS and known not in _COMPILED.split()])

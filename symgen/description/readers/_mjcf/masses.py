@@ -19,7 +19,7 @@ from symgen.description.readers._mjcf.settings import Settings
 from symgen.description.readers._mjcf.shapes import inertial
 from symgen.description.readers._mjcf.whole import bounded, gathered
 from symgen.description.tree import Inertial
-from symgen.poses import ZERO3, Pose, joined
+from symgen.poses import ZERO3, Pose, Shift, Vector3, joined
 
 ZERO = Fraction(0)
 Six = tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]
@@ -27,10 +27,14 @@ Six = tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]
 
 @dataclass(frozen=True)
 class Weighing:
-    """What a body says of its mass: the element, and its geoms, each with the pose of the frame around it."""
+    """The mass of a body as declared: the element, and its geoms, each with the pose of the frame around it.
+
+    `pos` is the body's own attribute, in the frame around it.
+    """
 
     declared: tuple[Element, Pose] | None
     geoms: Sequence[tuple[Attributes, Pose]]
+    pos: Vector3
     place: Place
 
 
@@ -41,7 +45,7 @@ def inertials(body: Weighing, settings: Settings) -> tuple[Inertial, ...]:
     if settings.from_geoms == "true" or (settings.from_geoms == "auto" and not declared):
         geoms = tuple(one for said, within in body.geoms if (one := inertial(said, settings, within)) is not None)
         found = geoms or declared
-    return _balanced(_bounded(found, settings, body.place), settings)
+    return _balanced(_bounded(found, settings, body), settings)
 
 
 def scaled(all_of: Sequence[tuple[Inertial, ...]], total: Fraction) -> list[tuple[Inertial, ...]]:
@@ -72,13 +76,17 @@ def _declared(element: Element, within: Pose, settings: Settings) -> Inertial:
     return Inertial(mass, moments, joined(within, placed(said, settings)), said.place)
 
 
-def _bounded(found: tuple[Inertial, ...], settings: Settings, place: Place) -> tuple[Inertial, ...]:
-    """Not less than the bounds of mass and of principal moments."""
+def _bounded(found: tuple[Inertial, ...], settings: Settings, body: Weighing) -> tuple[Inertial, ...]:
+    """Inertias not less than the bounds of mass and of principal moments.
+
+    A body without any inertia has the bounds themselves. MuJoCo takes the body's `pos`, which is given in the frame around the
+    body, for the place of that mass in the body's own frame.
+    """
     mass, least = settings.bound_mass, settings.bound_inertia
     if mass <= 0 and least <= 0:
         return found
     if not found:
-        return (Inertial(mass, (least, ZERO, ZERO, least, ZERO, least), (), place),)
+        return (Inertial(mass, (least, ZERO, ZERO, least, ZERO, least), (Shift(body.pos),), body.place),)
     enough = sum((one.mass for one in found), ZERO) >= mass
     if enough and any(_is_above(one, least) for one in found):
         return found
