@@ -104,7 +104,7 @@ def test_what_is_taken_and_left_out_is_said() -> None:
     assert "<enable_wind> is left out" in windy
     assert "the decay of its velocity is not modelled" in windy
     assert "1.13 is newer than 1.12, as which it is read" in notes(model(A, B, J, version="1.13"))
-    assert "warning: line 5, model 'r': <drake:joint> is no element of SDF, and is left out" in notes(
+    assert "warning: line 5, model 'r': drake:joint 'x': <drake:joint> in <model> is not known in an SDF, and is" in notes(
         model(A, B, J, '<drake:joint name="x"/>'))
     assert "are these degrees?" in notes(model(A, link("b", "<pose>0 0 0 90 0 0</pose>"), J))
     assert "unapplied: read and not applied: damping of j" in notes(model(A, B, joint(
@@ -179,6 +179,48 @@ def test_a_base_that_floats_is_where_the_file_puts_it() -> None:
     one, other = (Reference(robot).evaluate("mass_matrix", {"q": q.astype(float)})["M"] for robot in (lying, upright))
     for own in (slice(0, 3), slice(3, 6), slice(6, 7)):   # what turning the axes of the base does not change
         assert np.trace(one[own, own]) == pytest.approx(np.trace(other[own, own]), rel=1e-12)
+
+
+def test_gravity_that_no_answer_depends_on_may_be_off() -> None:
+    """That of links which stand still, on the world or as the fixed base, and of links without mass."""
+    held = joint("w", "world", "a", "", "fixed")
+    light = link("l", inertial="<inertial><mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia></inertial>")
+    weld = joint("x", "b", "l", "", "fixed")
+    for elements, options in (((A, B, J, held), {}), ((A, B, J), {}), ((A, B, light, J, weld, held), {"base": "fixed"})):
+        off = model(*elements).replace('name="a">', 'name="a"><gravity>false</gravity>').replace(
+            'name="l">', 'name="l"><gravity>false</gravity>')
+        plain, read = load(model(*elements), **options), load(off, **options)
+        assert read.gravity == plain.gravity
+        assert (read.bodies, read.joints) == (plain.bodies, plain.joints)
+    none = model(A, B, J, held).replace('name="b">', 'name="b"><gravity>false</gravity>')
+    assert not any(load(none).gravity)   # the only link that moves feels none
+    floating = model(A, B, J).replace('name="a">', 'name="a"><gravity>false</gravity>')
+    with pytest.raises(SymgenError, match="link 'a': it feels no gravity and 'b' does, and symgen has one gravity for all"):
+        load(floating, base="free")
+
+
+def test_each_root_link_floats_by_itself_with_a_free_base() -> None:
+    """Two models of one root each, side by side: inverse dynamics are those of each model alone."""
+    arm, ball = model(A, B, J, name="arm"), link("ball", "<pose>3 1 0 0.1 0.2 0.3</pose>")
+    both = load(model(A, B, ball, J), base="free")
+    assert [(one.name, one.type.free) for one in both.joints] == [("root_joint_a", True), ("root_joint_ball", True), ("j", False)]
+    beside = load(model(A, B, ball, J, joint("w", "world", "a", "", "fixed")), base="free")
+    assert [one.name for one in beside.joints] == ["root_joint_ball", "j"]
+    alone_ = load(arm, base="free")
+    states = {key: values.astype(float)[0] for key, values in draw_states(both, 1, seed=5).items()}
+    places, speeds = [*range(7), 14], [*range(6), 12]
+    found = Reference(both).inverse_dynamics(states["q"], states["v"], states["a"])
+    wanted = Reference(alone_).inverse_dynamics(states["q"][places], states["v"][speeds], states["a"][speeds])
+    assert np.allclose(np.array(found[speeds], float), np.array(wanted, float), rtol=1e-12)
+
+
+def test_what_else_is_unknown_is_told_once() -> None:
+    text = model(A, link("b", POSED + "<colour>red</colour>"), J.replace("<parent", "<colour/><parent"), "<colour/>")
+    told = [line for line in notes(text).splitlines() if line.startswith("warning")]
+    assert len(told) == 3   # one for each kind of element that it stands in
+    assert all("<colour> in <" in line for line in told)
+    passed = model(A, link("b", POSED + "<visual/><collision/><sensor/>"), J, "<plugin/>", "<self_collide>1</self_collide>")
+    assert "warning" not in notes(passed)
 
 
 def test_a_gearbox_and_a_mimic_are_one_too_many() -> None:

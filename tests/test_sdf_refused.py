@@ -28,6 +28,7 @@ from tests.sdf_texts import (
     world,
 )
 
+WEIGHTLESS = "<gravity>false</gravity>"
 THIRD = link("c", "<pose>0.5 0 0 0 0 0</pose>")
 SCREW = "<axis><xyz>0 0 1</xyz></axis>"
 
@@ -131,8 +132,25 @@ REFUSED: dict[str, tuple[str, str]] = {
     "negative damping": (
         model(A, B, joint("j", "a", "b", DRIVEN.replace(">3<", ">-3<"))), "its damping is negative; give zero or more"),
     "some without gravity": (
-        model(A.replace("<inertial>", "<gravity>false</gravity><inertial>"), B, J),
-        "r.sdf:2: link 'a': it feels no gravity and 'b' does, and symgen has one gravity for all links; take"),
+        model(A, link("b", POSED + WEIGHTLESS), THIRD, J, joint("k", "b", "c")),
+        "r.sdf:3: link 'b': it feels no gravity and 'c' does, and symgen has one gravity for all links; take"),
+    "two roots": (
+        model(A, B, THIRD, J), "r.sdf:4: link 'c': no joint carries the links 'a', 'c'; in Gazebo each moves freely; read it "
+        "with --base free, or join all but one to a parent"),
+    "a root beside the world": (
+        model(A, B, THIRD, J, joint("w", "world", "a", "", "fixed")), "r.sdf:4: link 'c': no joint carries the link 'c', while "
+        "others are joined to the world; in Gazebo each moves freely; read it with --base free, or join each to"),
+    "an element in another letter case": (model(A, B, J.replace("axis>", "Axis>")), "<Axis> is not known here; did you mean"),
+    "a misspelt inertial": (model(A, B.replace("inertial>", "inertail>"), J), "did you mean 'inertial'?"),
+    "a misspelt moment": (model(A, B.replace("ixx>", "lxx>"), J), "inertia: lxx: <lxx> is not known here; there are: ixx, ixy"),
+    "a misspelt pose": (model(A, link("b", "<pos>1 0 0 0 0 0</pos>"), J), "<pos> is not known here; did you mean 'pose'?"),
+    "a misspelt attribute": (model(A, link("b", '<pose relativ_to="a"/>'), J), "did you mean 'relative_to'?"),
+    "an attribute of a mass": (model(A, B.replace("<mass>", '<mass value="3">'), J), "the attribute 'value' is not known here"),
+    "a word of URDF": (model(A, link("b", '<origin xyz="1 0 0"/>'), J), "it is a word of URDF and of SDF before 1.4; write"),
+    "a drive outside an axis": (model(A, B, J.replace("<axis>", "<dynamics/><axis>")), "move it into the joint's <axis>"),
+    "a mass outside an inertial": (model(A, link("b", "<mass>1</mass>"), J), "move it into the link's <inertial>"),
+    "text in an axis": (model(A, B, J.replace("<axis>", "<axis>0 0 1")), "the text '0 0 1' stands in <axis>, which has no text"),
+    "a misspelt gravity": (world(alone(model(A, B, J)), gravity="<gravty>0 0 0</gravty>"), "did you mean 'gravity'?"),
     "a joint to another model": (
         world(alone(model(A, B, J)), alone(model(A, name="s")), joint("w", "s::a", "r::a")),
         "r.sdf:10: joint 'w': it joins the model to 's', another model; put both into one model"),

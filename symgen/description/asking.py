@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from symgen.description.quantities import shown
 from symgen.errors import ArgumentError
@@ -11,16 +11,20 @@ from symgen.errors import ArgumentError
 
 @dataclass(frozen=True)
 class Asked:
-    """`model`: which of several in a file. `xacro`: the arguments of its macros. `packages`: name -> folder of a ROS package."""
+    """`model`: which of several in a file. `xacro`: the arguments of its macros. `packages`: name -> folder of a ROS package.
+
+    `floating`: True if root links are to move freely (--base free). Every format may hear that.
+    """
 
     model: str | None = None
     xacro: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
+    floating: bool = False
 
     @property
     def given(self) -> list[str]:
-        """The names of what was said."""
-        return [one.name for one in fields(self) if getattr(self, one.name)]
+        """The names of what was said of this file alone."""
+        return [name for name in FLAGS if getattr(self, name)]
 
 
 NOTHING = Asked()

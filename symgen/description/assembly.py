@@ -107,7 +107,7 @@ def assemble(
     """
     snapper = snapper if snapper is not None else Snapper()
     order, root = _ordered(tree)
-    if floating:
+    if floating and not tree.afloat:
         tree = freed(tree, root, order)
         order, root = _ordered(tree)
     coupled = mimic == "couple"

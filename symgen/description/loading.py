@@ -101,7 +101,8 @@ def load(
     snapper = Snapper(tolerance(snap), asked=snap is not None)
     field = None if gravity is None else _gravity(gravity)
     kinds, speed = selected(drives), None if friction_speed is None else _friction_speed(friction_speed)
-    asked = Asked(model, dict(xacro or {}), {name: os.fspath(folder) for name, folder in (packages or {}).items()})
+    asked = Asked(model, dict(xacro or {}), {name: os.fspath(folder) for name, folder in (packages or {}).items()},
+                  floating=BASES[base])
     if distribution is not None:
         if isinstance(robot, Declared) or is_text(robot):
             raise ArgumentError("a robot that is given whole is in no package; leave distribution (--from) out")

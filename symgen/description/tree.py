@@ -143,6 +143,8 @@ class Tree:
     independent: tuple[str, ...] = ()
     actuated: tuple[str, ...] = ()
     """The joints that are to be independent, and those that are driven, where loops are closed."""
+    afloat: bool = False
+    """True if the reader gave free joints to the root links, as was asked."""
 
 
 @runtime_checkable

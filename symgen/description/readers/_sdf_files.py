@@ -36,6 +36,8 @@ class Files:
         self.notes: list[Note] = []
         self.read: list[bytes] = []
         """The files that are included, in the order of reading."""
+        self.texts: list[Text] = []
+        """What reads each of the files."""
         self._opened = 0
 
     def root(self, data: bytes, file: str, included: bool = False) -> tuple[Any, Text]:
@@ -49,6 +51,7 @@ class Files:
                 f"the root element is {shown(tag(root))}, not 'sdf'", 'write <sdf version="1.7"> around it' if inside
                 else "give an SDF file"))
         text = Text(file, self._version(root, place), self.snapper, self.notes, included)
+        self.texts.append(text)
         if text.version > NEWEST:
             said = root.get("version", "").strip()
             text.note("warning", place.at("sdf"), f"its version {said} is newer than 1.12, as which it is read")

@@ -6,6 +6,7 @@ joins nothing: it couples the two joints that lead from its reference body to it
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -80,7 +81,6 @@ class Joints:
             raise frame.place.error(f"its type {shown(said)} is not supported (supported: {', '.join(OURS)}, gearbox)",
                                     "declare another type")
         kind = OURS.get(said, said)
-        scope.text.tell_foreign(element, frame.place)
         parent, child = (self.ways.carrier(models.end(scope, frame, element, role)) for role in ("parent", "child"))
         if child.kind == "world":
             raise frame.place.error("its child is the world", "exchange its parent and child, and turn its axis round")
@@ -109,16 +109,20 @@ class Joints:
     @cached_property
     def standing(self) -> set[Frame]:
         """The links that fixed joints hold to the world."""
-        found = [one.parent for one in self.joints if one.parent.kind == "world"][:1]
+        return self.standing_with(())
+
+    def standing_with(self, roots: Iterable[Frame]) -> set[Frame]:
+        """The links that fixed joints hold to the world or to one of `roots`, and those."""
+        waiting = [*[one.parent for one in self.joints if one.parent.kind == "world"][:1], *roots]
         above: dict[Frame, list[Frame]] = {}
         for one in self.joints:
             if one.kind == "fixed":
                 above.setdefault(one.parent, []).append(one.child)
-        reached = set(found)
-        for frame in found:
+        reached = set(waiting)
+        for frame in waiting:
             new = [child for child in above.get(frame, ()) if child not in reached]
             reached.update(new)
-            found += new
+            waiting += new
         return reached
 
     def _whole(self, one: Joint) -> Connection:

@@ -6,6 +6,7 @@ origin. They are taken, and a warning says so.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -69,17 +70,23 @@ def _moments(scope: Scope, inertial: Any, place: Place, worth: str) -> tuple[Fra
     return tuple(_MOMENTS[name] if value is None else value for name, value in given.items())
 
 
-def weightless(scopes: list[Scope]) -> bool:
-    """Whether no link feels gravity. DescriptionError where some do and some do not."""
+def weightless(links: Iterable[tuple[Scope, Frame, Any]]) -> bool:
+    """True if no link feels gravity. DescriptionError where some do and some do not. A link without mass does neither."""
     felt, unfelt = list[Frame](), list[Frame]()
-    for scope in scopes:
-        for frame, element in scope.links:
-            (unfelt if scope.text.flag(element, "gravity", frame.place) is False else felt).append(frame)
+    for scope, frame, element in links:
+        off = scope.text.flag(element, "gravity", frame.place) is False
+        if not _massless(scope, frame, element):
+            (unfelt if off else felt).append(frame)
     if felt and unfelt:
         raise unfelt[0].place.error(
             f"it feels no gravity and {shown(felt[0].name)} does, and symgen has one gravity for all links",
             "take <gravity> out of the links")
     return bool(unfelt)
+
+
+def _massless(scope: Scope, frame: Frame, element: Any) -> bool:
+    inertial = scope.text.one(element, "inertial", frame.place)
+    return inertial is not None and scope.text.number(inertial, "mass", scope.text.place(inertial, frame.place)) == 0
 
 
 def is_model(element: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from symgen.description.readers._sdf_files import Files
 from symgen.description.readers._sdf_frames import WORLD, Frame, Scope, Ways
 from symgen.description.readers._sdf_text import Text
+from symgen.description.readers._sdf_words import check
 from symgen.description.readers._xml import tag
 from symgen.description.tree import refuse_many
 from symgen.poses import compose, inverse
@@ -27,6 +28,7 @@ class Models:
 
     def world(self, element: Any, text: Text) -> Scope:
         """A world, or a file without one: its joints and frames, none of its models yet."""
+        check(element, text, text.place(element), "world" if tag(element) == "world" else "sdf")
         scope = Scope(text, element, self.ground, frames={WORLD: self.ground})
         self._declare(scope, ("joint", "frame"))
         return scope
@@ -40,7 +42,7 @@ class Models:
         scope = Scope(text, element, frame, prefix, placed=text.pose(element, place),
                       placement=(element.get("placement_frame") or "").strip())
         self._refuse_static(element, text)
-        text.tell_foreign(element, place)
+        check(element, text, place, "model")
         self._declare(scope, ("link", "frame"))
         for child in text.children(element):
             if tag(child) == "model":
@@ -56,6 +58,7 @@ class Models:
                  opened: tuple[Any, Text] | None = None) -> Scope:
         """The model that an `include` names, under the name and at the place that it gives. `opened`: of a world, read before."""
         place = text.place(element)
+        check(element, text, place)
         merged = text.said(element, "merge", place)
         if merged and opened is not None:
             raise place.error("a model that is merged into a world is not read", "leave merge out")

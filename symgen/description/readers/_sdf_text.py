@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from symgen.description.quantities import Place, number, shown
+from symgen.description.readers._words import Unread
 from symgen.description.readers._xml import alike, is_xacro, tag
 from symgen.description.snapping import Snapper
 from symgen.errors import printable
@@ -29,6 +30,7 @@ class Text:
 
     def __init__(self, file: str, version: Version, snapper: Snapper, notes: list[Note], included: bool = False) -> None:
         self.file, self.version, self.snapper, self.notes = file, version, snapper, notes
+        self.unread = Unread("an SDF")
         self._prefix = f"{PurePath(file).name}: " if included else ""
 
     def note(self, kind: str, place: Place, text: str) -> None:
@@ -52,12 +54,9 @@ class Text:
             if not foreign(child):
                 yield child
 
-    def tell_foreign(self, element: Any, place: Place) -> None:
-        """A warning where elements of other programs stand in one that makes a robot: Drake puts joints and rotors there."""
-        for child in element:
-            if isinstance(child.tag, str) and foreign(child):
-                name = f"{child.prefix}:{tag(child)}" if child.prefix is not None else tag(child)
-                self.note("warning", place.at(place.element, child.sourceline), f"<{name}> is no element of SDF, and is left out")
+    def tell_unread(self) -> None:
+        """Note the names that are left out."""
+        self.notes += [Note(note.kind, self._prefix + note.text) for note in self.unread.notes()]
 
     def one(self, parent: Any, name: str, place: Place) -> Any:
         """The one child of that name, or None. DescriptionError where there are two that say different things."""

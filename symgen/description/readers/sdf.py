@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgen.description.asking import NOTHING, Asked
+from symgen.description.freeing import ROOT
 from symgen.description.quantities import Place, shown
 from symgen.description.readers._sdf_files import Files
 from symgen.description.readers._sdf_frames import WORLD, Frame, Scope, Ways
@@ -32,7 +33,7 @@ from symgen.description.tree import Connection, ExtraFrame, Link, Tree, sha256_o
 from symgen.errors import DescriptionError, RequestError, printable
 from symgen.mechanism import Note
 from symgen.names import nearest
-from symgen.poses import ZERO3, Vector3, turns
+from symgen.poses import Z_AXIS, ZERO3, Vector3, turns
 
 SUFFIXES = (".sdf", ".world")
 ROOTS = ("sdf", "gazebo")
@@ -77,16 +78,38 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     around.frames[scope.frame.name] = scope.frame
     models.settle_world(around)
     joints = Joints([*scope.all_scopes, around], models, ways)
-    return replace(_tree(scope, joints, ways, ground, _gravity(chosen.world, text, scope, files.notes), files.notes),
+    for read_file in files.texts:
+        read_file.tell_unread()
+    gravity = _gravity(chosen.world, text, _weightless(scope, joints, asked.floating), files.notes)
+    return replace(_tree(scope, joints, ways, ground, gravity, files.notes, asked.floating),
                    read_sha256=sha256_of(data, files.read))
 
 
-def _tree(scope: Scope, joints: Joints, ways: Ways, ground: Frame, gravity: Vector3 | None, notes: list[Note]) -> Tree:
+def _weightless(scope: Scope, joints: Joints, floating: bool) -> bool:
+    """True if no link that moves and has mass feels gravity."""
+    still = joints.standing_with(() if floating else _roots(scope, joints))
+    return weightless((inner, frame, element) for inner in scope.all_scopes for frame, element in inner.links
+                      if frame not in still)
+
+
+def _roots(scope: Scope, joints: Joints) -> list[Frame]:
+    """The links that no joint carries."""
+    return [frame for inner in scope.all_scopes for frame, _ in inner.links if frame not in joints.seats]
+
+
+def _tree(scope: Scope, joints: Joints, ways: Ways, ground: Frame, gravity: Vector3 | None, notes: list[Note],
+          floating: bool) -> Tree:
     scopes = scope.all_scopes
     frames = [(inner, frame, element) for inner in scopes for frame, element in inner.links]
     base, placed = [Link(WORLD, place=scope.frame.place)], list[Connection]()
-    if not any(one.parent is ground for one in joints.all):
-        base, placed = _placed(scope, [frame for _, frame, _ in frames if frame not in joints.seats], ways, ground, notes)
+    roots, grounded = _roots(scope, joints), any(one.parent is ground for one in joints.all)
+    afloat = floating and len(roots) + grounded > 1
+    if afloat:
+        placed = _afloat(roots, {one.frame.name for one in joints.all})
+    elif len(roots) + grounded > 1 and roots and len({frame.name for _, frame, _ in frames}) == len(frames):
+        _refuse_several(roots, grounded)
+    elif not grounded:
+        base, placed = _placed(scope, roots, ways, ground, notes)
         notes.append(Note("info", "no joint leads to 'world': in Gazebo the model moves freely, which --base free is for"))
     links = [link(inner, frame, element, joints.seat(frame), ways, frame in joints.standing) for inner, frame, element in frames]
     crosses, connections = joints.connections()
@@ -98,18 +121,40 @@ def _tree(scope: Scope, joints: Joints, ways: Ways, ground: Frame, gravity: Vect
             on = ways.carrier(frame)
             extra.append(ExtraFrame(frame.name, on.name, ways.between(joints.seat(on), frame, frame.place), frame.place))
     return Tree(scope.frame.name, (*base, *links, *crosses), (*placed, *connections), tuple(extra), gravity, notes=tuple(notes),
-                place=Place(scope.text.file), loops=closings)
+                place=Place(scope.text.file), loops=closings, afloat=afloat)
 
 
 def _placed(scope: Scope, roots: list[Frame], ways: Ways, ground: Frame,
             notes: list[Note]) -> tuple[list[Link], list[Connection]]:
     """What stands below the root link where the file turns it: a link with the axes of the world, and the joint between both."""
-    way = turns(ways.between(ground, roots[0], roots[0].place)) if len(roots) == 1 else ()   # of several it is refused later
+    way = turns(ways.between(ground, roots[0], roots[0].place)) if len(roots) == 1 else ()   # else it is refused later
     if not way:
         return [], []
     (root,), name = roots, f"{scope.frame.name}_placed"
     notes.append(Note("info", f"the file turns link {root.name}: the base is {name}, at its origin with the axes of the world"))
     return [Link(name, place=root.place)], [Connection(f"{name}_joint", "fixed", name, root.name, way, place=root.place)]
+
+
+def _afloat(roots: Sequence[Frame], taken: set[str]) -> list[Connection]:
+    """A free joint for each root link, from the world's origin, as Gazebo lets each of them move."""
+    joints = []
+    for root in roots:
+        name = f"{ROOT}_{root.name}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        joints.append(Connection(name, "free", WORLD, root.name, axis=Z_AXIS, place=root.place))
+    return joints
+
+
+def _refuse_several(roots: Sequence[Frame], grounded: bool) -> None:
+    """DescriptionError for links that no joint carries, where the base stands still and more than one would be it."""
+    listed = ", ".join(shown(root.name) for root in roots[:8]) + (f" and {len(roots) - 8} more" if len(roots) > 8 else "")
+    several = f"no joint carries the links {listed}" if len(roots) > 1 else f"no joint carries the link {listed}"
+    what = f"{several}, while others are joined to the world" if grounded else several
+    raise roots[-1].place.error(f"{what}; in Gazebo each moves freely",
+                                "read it with --base free, or join all but one to a parent" if not grounded
+                                else "read it with --base free, or join each to a parent or the world")
 
 
 def _candidates(root: Any, text: Text, files: Files) -> Iterator[Candidate]:
@@ -192,9 +237,9 @@ def _only_with(around: Scope, scope: Scope, others: set[str]) -> None:
     around.joints = kept
 
 
-def _gravity(world: Any, text: Text, scope: Scope, notes: list[Note]) -> Vector3 | None:
+def _gravity(world: Any, text: Text, weightless: bool, notes: list[Note]) -> Vector3 | None:
     """That of the world: up to 1.5 it stands in its physics. None without a world, unless no link feels any."""
-    if weightless(scope.all_scopes):
+    if weightless:
         notes.append(Note("info", "no link feels gravity, as their <gravity> says: it is read as 0 0 0"))
         return ZERO3
     if world is None:

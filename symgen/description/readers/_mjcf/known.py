@@ -47,7 +47,7 @@ KINDS = {
         "gravity spring damper frictionloss equality passive", "actuation autoreset clampctrl constraint contact diagexact "
         "energy eulerdamp filterparent fwdinv invdiscrete ipc island limit midphase multiccd nativeccd override refsafe sensor "
         "sleep speculative warmstart", closed=False), _NONE),
-    "default": Kind(_words("class"), _words(f"default joint geom site equality tendon {_ACTUATORS}",
+    "default": Kind(_words("class", closed=False), _words(f"default joint geom site equality tendon {_ACTUATORS}",
                                             "mesh texture material camera light pair")),
     "worldbody": Kind(_NONE, _IN_BODY),
     "body": Kind(_words(f"{_WHERE} childclass gravcomp mocap name", "fuse simple sleep user"), _IN_BODY),
