@@ -180,6 +180,16 @@ def test_a_generated_folder_is_read_by_its_manifest(tmp_path: Path) -> None:
     assert load(str(tmp_path)).source_sha256 == m.source_sha256
 
 
+def test_names_may_look_like_integers(tmp_path: Path) -> None:
+    """Keys, texts and comments are no numbers."""
+    path = tmp_path / "r.toml"
+    path.write_text('name = "0x2"   # 1_0\n[[body]]\nname = "0x3"\nparent = "base"\nmass = 1\n'
+                    'joint = { name = "1_0", type = "revolute", axis = [0, 0, 1], unapplied = { 0x1 = 2, 2_0 = 3 } }\n')
+    read = load(path)
+    assert (read.name, read.joints[0].name, read.bodies[0].name) == ("0x2", "1_0", "0x3")
+    assert read.joints[0].unapplied == (("0x1", 2), ("2_0", 3))
+
+
 def test_gravity_and_mimic_options() -> None:
     assert load("panda", gravity=(0, 0, "-1.62")).gravity == (0, 0, Fraction(-162, 100))
     for wrong in ("1,2", "1,2,x", (0, 0, float("nan"))):

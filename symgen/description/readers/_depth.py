@@ -14,7 +14,7 @@ MOST_PARTS = 16
 """Parts of a dotted key. A description needs three."""
 
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]++|\\[^\n])*+"?|'[^'\n]*+'?)"""
-_TOKEN = re.compile(rf"""
+TOKEN = re.compile(rf"""
     (?:\"{{3}} (?:[^"\\]++ | \\. | "(?!""))*+ (?:"{{3,5}} | \Z)
      | '{{3}} (?:[^']++ | '(?!''))*+ (?:'{{3,5}} | \Z)
      | \# [^\n]*+)
@@ -27,7 +27,7 @@ _TOKEN = re.compile(rf"""
 def refuse_deep(text: str, place: Place) -> None:
     """DescriptionError for brackets within brackets, or parts of a key, beyond what is read. What is no TOML is let pass."""
     depth = 0
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         if token["opens"]:
             depth += 1
         elif token["closes"]:

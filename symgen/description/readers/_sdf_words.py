@@ -45,8 +45,9 @@ KINDS = {
         ("uri", "name", "pose", "static", "placement_frame"), ("plugin", "experimental:params"))),
     "link": Kind(Words(("name",)), Words(
         ("inertial", "pose", "gravity", "enable_wind", "must_be_base_link", "velocity_decay"),
-        ("audio_sink", "audio_source", "battery", "collision", "contact", "frame", "kinematic", "light", "particle_emitter", "projector",
-         "self_collide", "sensor", "visual"), refused={"mass": _IN_INERTIAL, "inertia": _IN_INERTIAL, "origin": _ORIGIN})),
+        ("audio_sink", "audio_source", "battery", "collision", "contact", "frame", "kinematic", "light", "particle_emitter",
+         "projector", "self_collide", "sensor", "visual"),
+        refused={"mass": _IN_INERTIAL, "inertia": _IN_INERTIAL, "origin": _ORIGIN})),
     "inertial": _closed("mass", "inertia", "pose", "fluid_added_mass", attributes=("auto",),
                         passes=("auto_inertia_params", "density", "frame")),
     "inertia": _closed(*_MOMENTS),

@@ -38,6 +38,7 @@ LOOKED_AT = 100
 """Lines in which a word before a colon that is nearly one of the known ones is taken for a slip, and not for a comment."""
 _WHOLE = ("name", "description", "source", "licence", "convention", "mimic", "snap", "friction_speed", "base", "gravity")
 _SAID = re.compile(r"#\s*(\w+)\s*:\s*(.*)")
+_DECIMAL_COMMA = re.compile(r"[0-9],[0-9]", re.ASCII)
 _OF_ROWS = ("a", "alpha", "d", "theta")
 _XYZ = ("x", "y", "z")
 _MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
@@ -113,6 +114,7 @@ def _cells(data: bytes, place: Place, content: dict[str, Any]) -> tuple[list[str
         found = [cell.strip() for cell in found]
         if not header:
             header = [cell.lower().replace(" ", "_") for cell in found]
+            _refuse_separators(header, text, here)
             _refuse_unknown(header, here)
         elif len(found) != len(header):
             raise here.error(f"it has {len(found)} cells, and the header has {len(header)}", "write as many, with commas between")
@@ -163,6 +165,16 @@ def _refuse_unknown(header: list[str], place: Place) -> None:
         if column in seen:
             raise place.error(f"the column {shown(column)} stands twice", "keep one of the two")
         seen.add(column)
+
+
+def _refuse_separators(header: list[str], text: str, place: Place) -> None:
+    """DescriptionError where the columns are separated by something else than commas, as spreadsheets of many countries do."""
+    for sign, name in ((";", "';'"), ("\t", "tabs"), ("|", "'|'")):
+        columns = [column.strip(" _").replace(" ", "_") for column in header[0].split(sign)]
+        if len(columns) > 1 and any(column in ROWS or column in BODIES for column in columns):
+            comma = " and its decimals by ','" if _DECIMAL_COMMA.search(text) else ""
+            raise place.error(f"its columns are separated by {name}{comma}",
+                              "save the file with ',' between columns and '.' in decimals")
 
 
 def _table(ways: list[tuple[str | int, ...]], cells: list[str]) -> dict[str, Any]:

@@ -75,6 +75,7 @@ from symgen.description.asking import NOTHING, Asked
 from symgen.description.quantities import Place, shown
 from symgen.description.readers._declared import declared
 from symgen.description.readers._depth import refuse_deep
+from symgen.description.readers._integers import refuse_integers
 from symgen.description.readers._tables import Table
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
@@ -99,6 +100,7 @@ def _parse(data: bytes, file: str, snapper: Snapper) -> Table:
     except UnicodeDecodeError as error:
         raise place.error(f"byte {error.start} is not UTF-8 text", "save the file as UTF-8") from None
     refuse_deep(text, place)
+    refuse_integers(text, place)
     try:
         content = tomllib.loads(text.replace("\r\n", "\n"), parse_float=str)
     except ValueError as error:
