@@ -130,8 +130,8 @@ FAULTS = {
     "quotation marks": (HEAD + 'x,"1,2,3,4,5\n', "r.csv:3: its quotation marks do not match"),
     "another separator": ("# convention: dh\nname;a;alpha;mass\nx;1;2;3\n", "its columns are separated by ';'; save the file"),
     "a decimal comma in a spreadsheet": ("name;a;alpha;d;theta;mass\nl1;0,4;0;0;0;1,5\n",
-                                         "r.csv:1: its columns are separated by ';' and its decimals by ','; save the file with ',' "
-                                         "between columns and '.' in decimals"),
+                                         "r.csv:1: its columns are separated by ';' and its decimals by ','; save the file with "
+                                         "',' between columns and '.' in decimals"),
     "tabs": ("name\tparent\tmass\nb\tbase\t1\n", "r.csv:1: its columns are separated by tabs; save the file with ','"),
     "no text": (b"\xff\xfe\x00", "r.csv: byte 0 is not UTF-8 text; save the file as UTF-8"),
     "no parent": ("name,parent,type,axis_x\nb,c,revolute,1\n", "r.csv:2: body 'b': joint: its parent link 'c' is not declared"),

@@ -146,8 +146,9 @@ def test_every_name_of_mujoco_is_known() -> None:
 
 
 def test_what_moves_no_body_is_passed_over() -> None:
-    text = rod('<joint name="j"/>', after="""<actuator><position joint="j" kp="9"/><muscle joint="j"/></actuator><sensor>
-<gyro site="s"/></sensor><contact><exclude body1="a" body2="b"/></contact><keyframe><key/></keyframe><custom/>
+    old = '<option collision="all"><flag passive="enable"/></option>'
+    text = rod('<joint name="j"/>', before=old, after="""<actuator><position joint="j" kp="9"/><muscle joint="j"/></actuator>
+<sensor><gyro site="s"/></sensor><contact><exclude body1="a" body2="b"/></contact><keyframe><key/></keyframe><custom/>
 <tendon><spatial range="0 1"/></tendon>
 <deformable><skin/></deformable><visual/><statistic/><size/><extension/>""").replace(ROD, f"{ROD}<site/><camera/><light/>")
     assert load(text).notes == ()

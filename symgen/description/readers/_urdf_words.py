@@ -11,7 +11,12 @@ from symgen.description.readers._words import Kind, Words
 
 _LOOP = "symgen does not read it from a URDF", "write the robot in TOML, where a [[loop]] closes it"
 _DRAKE = ("it is a joint of Drake's own, which URDF has not", "write it as a <joint> of URDF, or the robot in TOML")
-_MISPLACED = "it stands in a <link>, where nothing reads it", "move it into the link's <inertial>"
+_MISPLACED = "it stands at a <link>, where nothing reads it", "move it into the link's <inertial>"
+_PLACE = "the place of a link or joint is not given so in a URDF", 'write <origin xyz="x y z" rpy="roll pitch yaw"/>'
+_OF_DYNAMICS = "it stands at a <joint>, where nothing reads it", 'write <dynamics damping="…" friction="…"/>'
+_PLACES = dict.fromkeys(("orientation", "pose", "position", "rotation", "rpy", "transform", "translation", "xyz"), _PLACE)
+_WEIGHTS = dict.fromkeys(("mass", "inertia"), _MISPLACED)
+_DRIVES = dict.fromkeys(("damping", "friction"), _OF_DYNAMICS)
 
 
 def _closed(*names: str, passes: tuple[str, ...] = ()) -> Kind:
@@ -31,16 +36,17 @@ KINDS = {
             "drake:joint": _DRAKE,
         })),
     "link": Kind(
-        Words(("name",), ("type",)),
+        Words(("name",), ("type",), refused=_WEIGHTS | _PLACES),
         Words(("inertial",), ("visual", "collision", "collision_checking", "contact", "self_collision_checking", "self_filter",
-                              "sensor", "surface"), refused={"mass": _MISPLACED, "inertia": _MISPLACED})),
+                              "sensor", "surface"), refused=_WEIGHTS | _PLACES)),
     "inertial": Kind(Words(closed=True), Words(("origin", "mass", "inertia"), closed=True)),
     "origin": _closed("xyz", "rpy", "quat_xyzw"),
     "mass": _closed("value"),
     "inertia": _closed("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
     "joint": Kind(
-        Words(("name", "type"), ("dont_collapse",)),
-        Words(("origin", "parent", "child", "axis", "limit", "mimic", "dynamics"), ("calibration", "safety_controller"))),
+        Words(("name", "type"), ("dont_collapse",), refused=_PLACES | _DRIVES),
+        Words(("origin", "parent", "child", "axis", "limit", "mimic", "dynamics"), ("calibration", "safety_controller"),
+              refused=_PLACES | _DRIVES)),
     "parent": _closed("link"),
     "child": _closed("link"),
     "axis": _closed("xyz", passes=("rpy",)),

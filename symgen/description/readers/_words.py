@@ -3,7 +3,8 @@
 A reader declares for each structural element which names it reads and which it knowingly passes over. Any other name
 
     is refused  where it would change the robot: in an element whose content decides the dynamics (`closed`), or where the name is
-                nearly one that is read (`<orgin>`, `<Axis>`);
+                nearly one that is read (`<orgin>`, `<Axis>`), or an attribute is called as an element that is read is, or
+                an element as an attribute;
     is left out elsewhere, with one warning a name, which strict reading refuses.
 
 Both sentences name the nearest known name.
@@ -63,14 +64,19 @@ class Unread:
         for attribute in present:
             if attribute in kind.attributes or "}" in attribute or ":" in attribute:   # others' namespaces
                 continue
-            self._judge(kind.attributes, attribute, present, place, f"the attribute {shown(attribute)}", f"of <{name}>")
+            if attribute in kind.attributes.refused:
+                raise place.error(*kind.attributes.refused[attribute])
+            element = f"write it as an element: <{attribute} …/>" if attribute in kind.children.reads else ""
+            self._judge(kind.attributes, attribute, present, place, (f"the attribute {shown(attribute)}", f"of <{name}>"),
+                        element)
 
     def child(self, kind: Kind, name: str, child: str, place: Place) -> None:
         """The same of a child at `place`."""
         if child in kind.children.refused:
             raise place.error(*kind.children.refused[child])
         if child not in kind.children:
-            self._judge(kind.children, child, (), place, f"<{child}>", f"in <{name}>")
+            attribute = f'write it as an attribute: {child}="…"' if child in kind.attributes.reads else ""
+            self._judge(kind.children, child, (), place, (f"<{child}>", f"in <{name}>"), attribute)
 
     def words(self, kind: Kind, name: str, text: str, place: Place) -> None:
         """The same of text that stands in an element that has none. Signs alone, such as a stray '>', are never read."""
@@ -91,16 +97,17 @@ class Unread:
         return [Note("warning", f"{next(iter(places)).short}: {what}{_more(len(places) - 1)}{f'; {hint}' if hint else ''}")
                 for (what, hint), places in self._places.items()]
 
-    def _judge(self, words: Words, name: str, present: Collection[str], place: Place, what: str, where: str) -> None:
-        """Refuse an unknown name, or leave it out."""
+    def _judge(self, words: Words, name: str, present: Collection[str], place: Place, what: tuple[str, str],
+               otherwise: str) -> None:
+        """Refuse an unknown name, or leave it out. `what`: the name, and what it is in; `otherwise`: its known form."""
         near = words.nearest(name, present)
         if near is not None:
             hint = f"did you mean {shown(near)}?"
         else:
             hint = f"there are: {', '.join(words.reads)}" if words.reads else "leave it out"
-        if words.closed or near in words.reads:
-            raise place.error(f"{what} is not known here", hint)
-        self.leave_out(f"{what} {where} is not known in {self.form}, and is left out", place, hint if near is not None else "")
+        if otherwise or words.closed or near in words.reads:
+            raise place.error(f"{what[0]} is not known here", otherwise or hint)
+        self.leave_out(f"{' '.join(what)} is not known in {self.form}, and is left out", place, hint if near is not None else "")
 
 
 def _more(count: int) -> str:
