@@ -8,9 +8,11 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from symgen.description.asking import Asked
 from symgen.description.quantities import Place, shown
+from symgen.description.readers._xml import is_xacro, tag
 from symgen.errors import DescriptionError
 from symgen.mechanism import Note
 
@@ -18,6 +20,22 @@ SECONDS = 60
 """That the macros of one file may take. A humanoid's take two."""
 MEMORY = 2 << 30
 _PROGRAM = Path(__file__).with_name("_xacro_program.py")
+
+
+_WORDS = {"arg", "attribute", "call", "element", "if", "include", "insert_block", "macro", "property", "unless"}
+"""Elements of xacro itself. Any other xacro element calls the macro of its name."""
+
+
+def undefined_calls(root: Any) -> list[Any]:
+    """The elements that call macros which the text does not define, where it includes no other that may.
+
+    A finished URDF has such calls where an earlier expansion did not know their macros.
+    """
+    names = {one: tag(one).rpartition(":")[2] for one in root.iter() if isinstance(one.tag, str) and is_xacro(one)}
+    if "include" in names.values():
+        return []
+    defined = {one.get("name", "").removeprefix("xacro:") for one, name in names.items() if name == "macro"}
+    return [one for one, name in names.items() if name not in _WORDS and name not in defined]
 
 
 class Macros(Exception):

@@ -22,24 +22,20 @@ QUATERNIONS_SINCE = (1, 1)
 """The version from which `quat_xyzw` counts."""
 _VERSIONS = ((1, 0), (1, 1), (1, 2))
 _VERSION = re.compile(r"\s*([0-9]{1,4})\.([0-9]{1,4})\s*", re.ASCII)
-_MACROS = {"arg", "attribute", "call", "element", "if", "include", "insert_block", "macro", "property", "unless"}
-"""Elements by which xacro defines and decides something. Any other xacro element calls the macro of its name."""
 Read = TypeVar("Read")
 
 
 class Elements:
     """Reads attributes with their place; collects notes and snaps of one file.
 
-    `expandable`: True if the package xacro is there to expand macros. The elements that call macros are left out where the text
-    defines no macro: such a file was expanded before, by a program that knew their definitions.
+    `expandable`: True if the package xacro is there to expand macros. Calls of macros that the text does not define are left out.
     """
 
     def __init__(self, file: str, root: Any, snapper: Snapper, notes: list[Note], expandable: bool) -> None:
         self.file, self.snapper, self.expandable = file, snapper, expandable
         self.unread = Unread("a URDF")
         self._notes = notes
-        named = {tag(one).rpartition(":")[2] for one in root.iter() if isinstance(one.tag, str) and is_xacro(one)}
-        self._calls_alone = not named & _MACROS
+        self._left_out = set(_macros.undefined_calls(root))
         self.version = self._version(root)
 
     @property
@@ -93,12 +89,15 @@ class Elements:
                 continue
             if not is_xacro(child):
                 yield child
-            elif self._calls_alone:
-                name = tag(child).rpartition(":")[2]
-                self.unread.leave_out(f"<xacro:{name}> calls a macro that the file does not define, and is left out",
-                                      self.place(child))
+            elif child in self._left_out:
+                self.leave_out_call(child)
             else:
                 raise self.macros(self.place(child, place.element))
+
+    def leave_out_call(self, element: Any) -> None:
+        """Note that a call of a macro is left out."""
+        name = tag(element).rpartition(":")[2]
+        self.unread.leave_out(f"<xacro:{name}> calls a macro that the file does not define, and is left out", self.place(element))
 
     def text(self, element: Any, attribute: str, place: Place) -> str:
         value = element.get(attribute)

@@ -11,6 +11,7 @@ searched for a DOCTYPE is the very text that is parsed.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from lxml import etree
@@ -93,6 +94,18 @@ def full_name(element: Any) -> str:
 def loose_text(element: Any) -> str:
     """The text that stands directly in an element, before and between its children."""
     return " ".join(" ".join(filter(None, (element.text, *(child.tail for child in element)))).split())
+
+
+def text_without(root: Any, elements: Iterable[Any]) -> str:
+    """The text of a document without some of its elements. What stands behind each of them stays."""
+    for element in elements:
+        parent, before = element.getparent(), element.getprevious()
+        if before is not None:
+            before.tail = (before.tail or "") + (element.tail or "")
+        else:
+            parent.text = (parent.text or "") + (element.tail or "")
+        parent.remove(element)
+    return str(etree.tostring(root, encoding="unicode"))
 
 
 def is_xacro(element: Any) -> bool:

@@ -25,7 +25,7 @@ from symgen.description.readers import _macros
 from symgen.description.readers._drives import ATTRIBUTES, OF_TRANSMISSIONS, Said
 from symgen.description.readers._foreign import by_root
 from symgen.description.readers._urdf_elements import FULL_TURN, Elements
-from symgen.description.readers._xml import full_name, is_xacro, parse, tag, text_of
+from symgen.description.readers._xml import full_name, is_xacro, parse, tag, text_of, text_without
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.errors import DescriptionError
@@ -56,21 +56,30 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     if file.lower().endswith(".xacro"):
         if not _macros.available():
             raise _macros.unexpanded(Place(file))
-        return _expanded(data, file, snapper, asked)
+        return _expanded(data, file, snapper, asked, finished=False)
     snaps = len(snapper.snaps)
     try:
         tree = _plain(data, file, snapper, _macros.available())
     except _macros.Macros:
         del snapper.snaps[snaps:]
-        return _expanded(data, file, snapper, asked)
+        return _expanded(data, file, snapper, asked, finished=True)
     refuse_unheard(asked, (), file)
     return tree
 
 
-def _expanded(data: bytes, file: str, snapper: Snapper, asked: Asked) -> Tree:
-    """The same of what the macros in `data` make. The text that they make is what a hash of the description is of."""
-    _, notes = parse(data, file)
-    text, remarks = _macros.expanded(text_of(data), file, asked)
+def _expanded(data: bytes, file: str, snapper: Snapper, asked: Asked, finished: bool) -> Tree:
+    """The tree of what the macros in `data` make. The text that they make is what a hash of the description is of.
+
+    In a `finished` URDF, calls of macros that it does not define are left out.
+    """
+    root, notes = parse(data, file)
+    source, calls = text_of(data), _macros.undefined_calls(root) if finished and not is_xacro(root) else []
+    if calls:
+        elements = Elements(file, root, snapper, notes, True)
+        for call in calls:
+            elements.leave_out_call(call)
+        notes, source = elements.notes, text_without(root, calls)
+    text, remarks = _macros.expanded(source, file, asked)
     tree = _plain(text.encode(), f"{file} (expanded)", snapper, False)
     return replace(tree, notes=(*notes, *remarks, *tree.notes), read_sha256=hashlib.sha256(text.encode()).hexdigest())
 
