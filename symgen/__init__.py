@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from symgen.version import __version__  # isort: skip  (its clock starts before any other file of symgen is read)
-from symgen.errors import SymgenError
+from symgen.errors import SymgenError, SymgenWarning
 
 _HOME = {
     "assemble": "symgen.programs.assembled",
@@ -30,6 +30,7 @@ _HOME = {
     "inspect": "symgen.inspection",
     "verify": "symgen.delivery.verifying",
     "Mechanism": "symgen.mechanism",
+    "Note": "symgen.notes",
     "Program": "symgen.ir",
     "Report": "symgen.verification.report",
     "Robot": "symgen.description.by_hand",
@@ -37,8 +38,9 @@ _HOME = {
 }
 
 __all__ = [
-    "Mechanism", "Program", "Report", "Robot", "Solver", "SymgenError", "__version__", "assemble", "compile", "convert",
-    "derivative", "from_mujoco", "from_pinocchio", "generate", "inertial_parameters", "inspect", "load", "program", "verify",
+    "Mechanism", "Note", "Program", "Report", "Robot", "Solver", "SymgenError", "SymgenWarning", "__version__", "assemble",
+    "compile", "convert", "derivative", "from_mujoco", "from_pinocchio", "generate", "inertial_parameters", "inspect", "load",
+    "program", "verify",
 ]
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from symgen.ir import Program
     from symgen.machine.solver import Solver, compile
     from symgen.mechanism import Mechanism
+    from symgen.notes import Note
     from symgen.programs.assembled import assemble
     from symgen.programs.differentiating import derivative
     from symgen.programs.making import program

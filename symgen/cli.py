@@ -25,7 +25,7 @@ from typing import Any, TextIO
 
 from symgen import commands
 from symgen.commands import Parser, how_much
-from symgen.errors import RequestError, SymgenError
+from symgen.errors import RequestError, SymgenError, collected
 from symgen.machine.compilers import compiler_version
 from symgen.names import nearest
 from symgen.version import __version__
@@ -134,7 +134,7 @@ def _dispatch(words: list[str]) -> int:
         options = parser.parse(words[1:])
     except SystemExit as end:   # argparse has printed the help
         return int(end.code or 0)
-    with _said(options):
+    with _said(options), _warned():
         return _run(command, options)
 
 
@@ -144,6 +144,18 @@ def _run(command: Any, options: Namespace) -> int:
     if options.verbose:
         print(f"symgen: {perf_counter() - start:.2f} s in all", file=sys.stderr)
     return code
+
+
+@contextlib.contextmanager
+def _warned() -> Iterator[None]:
+    """Print the warnings that a command has met after all else, so that no note pushes them off the screen."""
+    with collected() as kept:
+        try:
+            yield
+        finally:
+            for warning in kept:
+                if warning.kind == "warning":   # the others are notes, which commands print
+                    print(f"symgen: warning: {' '.join(str(warning).split())}", file=sys.stderr)
 
 
 @contextlib.contextmanager

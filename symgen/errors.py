@@ -13,9 +13,19 @@
       ProgramError                         a defect of symgen itself
 
 They can also be caught by Python's own families, `except ValueError` and `except LookupError`.
+
+`SymgenWarning` is the one class of warnings. `warn` issues one at the line of the user's program that called symgen; the command
+line prints what `collected` kept instead.
 """
 
 from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType
 
 
 def printable(text: str, width: int | None = None) -> str:
@@ -86,3 +96,52 @@ class ToolMissing(BuildError):
 
 class ProgramError(SymgenError):
     """A Program breaks one of the rules that `symgen.ir.check` states. This is always a defect of symgen itself."""
+
+
+class SymgenWarning(UserWarning):
+    """A decision that changes the answer and that the user may not expect. Its text is one sentence for a person.
+
+    `kind` is that of a note (`symgen.notes.KINDS`); "warning" is what the command line prints as a warning.
+    """
+
+    def __init__(self, text: str, kind: str = "warning") -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+_COLLECTED: ContextVar[list[SymgenWarning] | None] = ContextVar("_COLLECTED", default=None)
+
+
+def warn(text: str, kind: str = "warning") -> None:
+    """Issue a SymgenWarning at the innermost line outside symgen, or keep it for the `collected` around the call."""
+    warning, kept = SymgenWarning(text, kind), _COLLECTED.get()
+    if kept is None:
+        warnings.warn(warning, stacklevel=_levels_to_the_user())
+    elif text not in map(str, kept):
+        kept.append(warning)
+
+
+def warn_each(notices: Iterable[tuple[str, str]]) -> None:
+    """Issue a SymgenWarning for each (kind, text)."""
+    for kind, text in notices:
+        warn(text, kind)
+
+
+@contextmanager
+def collected() -> Iterator[list[SymgenWarning]]:
+    """Keep the warnings of the block in a list, each text once, instead of issuing them."""
+    kept: list[SymgenWarning] = []
+    token = _COLLECTED.set(kept)
+    try:
+        yield kept
+    finally:
+        _COLLECTED.reset(token)
+
+
+def _levels_to_the_user() -> int:
+    """Number of frames from `warn` to the innermost one whose module is not part of symgen."""
+    frame: FrameType | None = sys._getframe(1)
+    levels = 1
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "symgen":
+        frame, levels = frame.f_back, levels + 1
+    return levels

@@ -32,6 +32,7 @@ from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_ty
 from symgen.loops import Loop, Start, choice_fault, counted, start_fault
 from symgen.loops import fault as loops_fault
 from symgen.names import nearest
+from symgen.notes import Note as Note
 from symgen.poses import Z_AXIS, ZERO3, Pose, Shift, Vector3
 from symgen.tables import html_table
 
@@ -110,14 +111,6 @@ class Frame:
         return f"<Frame {self.name}: fixed to {f'body {self.body}' if self.body >= 0 else 'the base'}>"
 
 
-@dataclass(frozen=True)
-class Note:
-    """Something the reading changed or noticed. `kind`: snap, lump, lock, mimic, unapplied, warning or info."""
-
-    kind: str
-    text: str
-
-
 @dataclass(frozen=True, repr=False)
 class Mechanism:
     """A fixed-base tree of bodies. `bodies[i]` is moved by `joints[i]`; `frames` holds every declared link.
@@ -132,6 +125,7 @@ class Mechanism:
     gravity: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
     base: str = "base"
     notes: tuple[Note, ...] = ()
+    """All that the reading changed, left out or noticed, in the order of the file; the kinds are `symgen.notes.KINDS`."""
     source: str = ""
     source_sha256: str = ""
     base_parts: tuple[Part, ...] = field(default=())

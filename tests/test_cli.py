@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ import pytest
 import symgen
 from symgen import cli, commands
 from symgen.commands import _progress, generate
-from symgen.commands._sharing import warn
+from symgen.commands._sharing import say_notes
 from symgen.description.loading import load
 from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
+from symgen.notes import Note
 from tests.descriptions import INERTIAL, joint, link, robot
 
 Run = Callable[..., tuple[int, str, str]]
@@ -434,13 +436,17 @@ def crowded(folder: Path) -> str:
     return str(path)
 
 
-def test_warnings_are_whole_in_a_pipe(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Each ends as it was written: no number and no name is cut, and none is left out."""
-    warn(load(crowded(tmp_path)), "crowded.urdf")
-    err = capsys.readouterr().err
-    assert err.count("symgen: warning: link ") == err.count("izz 3.14159265358979)\n") == 3
+def test_notes_are_whole_in_a_pipe_and_warnings_alike_are_one_line(run: Run, tmp_path: Path) -> None:
+    """No number and no name is cut, and the warnings come last."""
+    code, _, err = run("convert", crowded(tmp_path), "-o", str(tmp_path / "same.toml"))
+    assert code == 0
     assert f"damping of j, the_joint_{150 * 'x'}\n" in err
     assert "…" not in err
+    links = [line for line in err.splitlines() if " link " in line]
+    assert len(links) == 1
+    assert links[0].startswith("symgen: warning: link b has principal moments ")
+    assert links[0].endswith("izz 3.14159265358979); the same of c, d")
+    assert [line.split(": ")[1] for line in err.splitlines()][-2:] == ["note", "warning"]
 
 
 @pytest.mark.parametrize("words", [["inspect", "nothing"], ["compare", "-f", "nothing"], ["bench", "-f", "nothing"],
@@ -471,10 +477,10 @@ def test_a_pipe_gets_names_whole(run: Run, tmp_path: Path) -> None:
 def test_a_terminal_shortens_notes_between_words(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
                                                  tmp_path: Path) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    warn(load(crowded(tmp_path)), "crowded.urdf")
+    robot = load(crowded(tmp_path))
+    say_notes(replace(robot, notes=(*robot.notes, *(Note("snap", word) for word in "abc"))), "crowded.urdf")
     seen = capsys.readouterr().err
-    assert seen.count("izz 3.14159265358979)\n") == 2
-    assert "symgen: … and 1 more of kind warning; 'symgen show crowded.urdf' lists them\n" in seen
+    assert "symgen: … and 1 more of kind snap; 'symgen show crowded.urdf' lists them\n" in seen
     assert "symgen: note: read and not applied: damping of j …\n" in seen
 
 

@@ -46,10 +46,11 @@ ROOMS: dict[str, str] = {
     "content": "",
     "closures": "errors joints",
     "loops": "closures poses",
-    "mechanism": "bodies contacts content coupling drives errors functions joints loops names poses tables trees",
+    "notes": "",
+    "mechanism": "bodies contacts content coupling drives errors functions joints loops names notes poses tables trees",
     "shelf": "version",
     # a file → Mechanism
-    "description": "closures coupling drives errors joints loops mechanism names poses",
+    "description": "closures coupling drives errors joints loops mechanism names notes poses",
     # the other road to the same numbers: nothing of the derivation is allowed here
     "reference": "closures derivatives drives errors functions joints loops mechanism poses",
     # Mechanism → Program
@@ -77,8 +78,8 @@ ROOMS: dict[str, str] = {
     "measuring": "backends derivatives description errors functions ir joints machine mechanism methods names options programs "
                  "reals recursion reference tables verification version",
     "pictures": "disk errors inspection measuring",
-    "report": "backends derivation disk drives errors functions joints loops mechanism methods poses programs reference tables "
-              "verification version",
+    "report": "backends derivation disk drives errors functions joints loops mechanism methods notes poses programs reference "
+              "tables verification version",
     "dask": "errors functions ir machine",
     "delivery": "backends certificate derivatives description disk errors functions ir machine mechanism names options "
                 "programs proof reals recursion reference tables verification version",
@@ -89,10 +90,10 @@ ROOMS: dict[str, str] = {
     "reproduce": "backends description disk errors ir machine measuring mechanism names options pictures poses programs reals "
                  "recursion reference version",
     "commands": "certificate delivery description errors functions inspection machine measuring mechanism names options "
-                "pictures programs proof recursion report reproduce tables",
+                "notes pictures programs proof recursion report reproduce tables",
     "cli": "commands errors machine names version",
     "__main__": "cli",
-    "symgen": "delivery description errors inspection ir machine mechanism programs verification version",
+    "symgen": "delivery description errors inspection ir machine mechanism notes programs verification version",
 }
 
 # folders whose leaves, each a file or a folder, do not know each other; the file named here, and any that starts with _, is

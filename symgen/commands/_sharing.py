@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from symgen.mechanism import Mechanism
     from symgen.options import Links, ProgramOptions
 
-WARNED = ("warning", "mimic", "snap", "unapplied")
-"""Kinds of notes that a user should see without asking."""
-OFF, DRIVES = (".urdf", ".xacro"), ("armature", "damping", "friction")
-"""Descriptions whose drives are off unless they are asked for, and what these can be."""
+OFF = (".urdf", ".xacro")
+"""Descriptions whose drives are off unless they are named."""
 
 _DECIDED: dict[str, object] = {
-    "lock": [], "gravity": None, "snap": None, "mimic": None, "base": "fixed", "strict": False, "drives": None,
+    "lock": [], "gravity": None, "snap": None, "mimic": None, "base": None, "strict": False, "drives": None,
     "friction_speed": None, "independent": [], "actuated": [], "distribution": None, "model": None, "xacro": [], "package": [],
     "real": "double", "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
     "jacobian_order": "angular", "task_rows": None, "contact": None, "effort": NORMAL, "parameter": [],
@@ -50,8 +48,9 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
     reading.add_argument("--snap", metavar="off|TOL", help="snap rotations within TOL rad of k·pi/2 (default 1e-8)")
     reading.add_argument("--mimic", metavar="independent|couple|refuse",
                          help="joints that mimic others: independent (default), following those, or refused")
-    reading.add_argument("--base", default="fixed", metavar="fixed|free",
-                         help="what the root link stands on: fixed to the world, or floating by a free joint (default fixed)")
+    reading.add_argument("--base", metavar="fixed|free",
+                         help="what the root link stands on: fixed to the world, or floating by a free joint (default fixed, "
+                              "with a warning where it looks like a trunk)")
     reading.add_argument("--drives", metavar="on|off|LIST",
                          help="what is applied of the drives that the description declares: all, nothing, or some of armature, "
                               "damping, friction, stiffness, gravcomp, with commas (default: on for all but URDF)")
@@ -235,31 +234,34 @@ def functions(words: Sequence[str] | None) -> list[str] | None:
     return list(seen.values())
 
 
-def warn(mechanism: Mechanism, robot: str, kinds: Sequence[str] = WARNED, drives: str | None = None) -> None:
-    """The notes of these kinds, a line each, on stderr; and what else `--drives` would apply, where it was not given.
+def say_notes(mechanism: Mechanism, robot: str, drives: str | None = None) -> None:
+    """Print on stderr the notes that a user should see without asking, those alike in one line; the warnings come last, from
+    `symgen.cli`. Say what else `--drives` would apply, where it was not given.
 
-    In a pipe every warning is printed, and every line whole. On a terminal, notes that are no warnings are shortened between
-    words.
+    On a terminal, lines are shortened between words, and two of a kind are printed.
     """
+    from symgen.notes import LOUD, gathered
+
     terminal = sys.stderr.isatty()
-    for kind in kinds:
-        texts = [note.text for note in mechanism.notes if note.kind == kind]
-        lines = len(texts) if kind == "warning" and not terminal else LINES_OF_A_KIND
+    for kind in (kind for kind in LOUD if kind != "warning"):
+        texts = gathered(mechanism.notes, kind)
+        lines = LINES_OF_A_KIND if terminal else len(texts)
         for text in texts[:lines]:
-            line = f"symgen: {'warning' if kind == 'warning' else 'note'}: {' '.join(text.split())}"
-            print(shortened(line) if terminal and kind != "warning" else line, file=sys.stderr)
+            line = f"symgen: note: {' '.join(text.split())}"
+            print(shortened(line) if terminal else line, file=sys.stderr)
         if len(texts) > lines:
             print(f"symgen: … and {len(texts) - lines} more of kind {kind}; 'symgen show {robot}' lists them", file=sys.stderr)
-    if drives is None and "unapplied" in kinds and (held := _held_drives(mechanism, robot)):
+    if drives is None and (held := _held_drives(mechanism, robot)):
         print(f"symgen: note: --drives on applies {held}", file=sys.stderr)
 
 
 def _held_drives(mechanism: Mechanism, robot: str) -> str:
-    """The kinds of drives that a URDF declares and that are off; nothing of a description that means what it leaves out."""
+    """The kinds of drives that a URDF declares and that are off; none of a description that says what it leaves out."""
+    from symgen.description.announcing import held_drives
+
     if not mechanism.source.endswith(OFF) or robot.endswith(".toml") or Path(robot).is_dir():
         return ""
-    spare = {"armature" if name.startswith("rotor") else name for joint in mechanism.joints for name, _ in joint.unapplied}
-    return ", ".join(kind for kind in DRIVES if kind in spare)
+    return held_drives(mechanism)
 
 
 def shortened(line: str, width: int = LINE) -> str:

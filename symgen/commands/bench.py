@@ -16,7 +16,6 @@ from symgen.commands._sharing import (
     name_frame,
     read,
     robot_arguments,
-    warn,
 )
 
 SUMMARY = "times on this machine, against the peers that are installed (pinocchio, mujoco, casadi)"
@@ -38,7 +37,6 @@ def run(options: Namespace) -> int:
     from symgen.measuring.bench import bench
 
     mechanism = read(options)
-    warn(mechanism, options.robot, ("warning",))
     with Progress() as progress:
         measured = bench(mechanism, functions(options.functions), native=options.native, progress=progress,
                          contact=options.contact, baumgarte=options.baumgarte, form=options.form)

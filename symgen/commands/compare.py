@@ -15,7 +15,6 @@ from symgen.commands._sharing import (
     read,
     robot_arguments,
     task_rows_argument,
-    warn,
 )
 
 SUMMARY = "every method side by side: operations, size, time, round-off"
@@ -41,7 +40,6 @@ def run(options: Namespace) -> int:
     from symgen.names import nearest
 
     mechanism = read(options)
-    warn(mechanism, options.robot, ("warning",))
     draw = None
     if options.plot is not None:
         from symgen.pictures.comparison import drawer

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 
 from symgen.commands import Parser
-from symgen.commands._sharing import read, robot_arguments, shortened, warn
+from symgen.commands._sharing import read, robot_arguments, say_notes, shortened
 from symgen.errors import RequestError
 
 SUMMARY = "the robot as TOML, URDF or MJCF, and what that format cannot say"
@@ -33,7 +33,7 @@ def run(options: Namespace) -> int:
     written = of_format.write(mechanism)
     if place is not None:
         put(place, written.text)
-    warn(mechanism, options.robot, drives=options.drives)
+    say_notes(mechanism, options.robot, drives=options.drives)
     for sentence in written.left_out:
         line = f"symgen: note: {sentence}"
         print(shortened(line) if sys.stderr.isatty() else line, file=sys.stderr)

@@ -17,7 +17,6 @@ from symgen.commands._sharing import (
     program_options,
     read,
     robot_arguments,
-    warn,
 )
 from symgen.errors import RequestError
 from symgen.machine import targets
@@ -61,7 +60,6 @@ def run(options: Namespace) -> int:
     slow, why = targets.slow(options.target, real), targets.why(options.target, options.real)
     timing = TIMINGS.get(targets.find(options.target).core)
     mechanism = read(options)
-    warn(mechanism, options.robot, ("warning",))
     made, _ = programs_and_refusals(mechanism, functions(options.functions), chosen)
     floors = checked_floors(mechanism, made, chosen, text)
     measured = measure(mechanism, made.values(), options.target, options=chosen, text=text, floors=floors)

@@ -20,7 +20,7 @@ from symgen.commands._sharing import (
     program_options,
     read,
     robot_arguments,
-    warn,
+    say_notes,
 )
 from symgen.errors import RequestError
 from symgen.machine import targets
@@ -77,7 +77,7 @@ def run(options: Namespace) -> int:
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = deliver(mechanism, out, wanted, chosen, text, name=options.name, evidence=not options.no_evidence,
                            functions_only=options.functions_only, progress=progress)
-    warn(mechanism, options.robot, drives=options.drives)
+    say_notes(mechanism, options.robot, drives=options.drives)
     for line in (*assembled.sentences(mechanism), assembled.AS_IF_OPEN) if mechanism.loops else ():
         print(f"symgen: note: {line}", file=sys.stderr)
     made, _ = making.programs_and_refusals(mechanism, wanted, chosen)   # made by `generate`, and only looked up
@@ -107,6 +107,7 @@ def _remarks(mechanism: Mechanism, made: Iterable[Form], chosen: ProgramOptions)
     from symgen.options import AUTO
     from symgen.programs.choosing import loses_digits
     from symgen.programs.forms import instead_of_rows
+    from symgen.programs.noticing import lost_digits
 
     lines = []
     several = [program.function for program in made if instead_of_rows(program)] if chosen.form == AUTO else []
@@ -119,8 +120,7 @@ def _remarks(mechanism: Mechanism, made: Iterable[Form], chosen: ProgramOptions)
                          f"what it had found is used, {program.cost} operations, and the manifest says so")
         lines += [f"{program.function} is chosen without {other}: {why}" for other, why in program.passed_over]
         if loses_digits(mechanism, program, chosen):
-            lines.append(f"{program.function} by {program.method} loses its digits in {program.real} on this robot, and "
-                         "'symgen verify' does not judge it; leave the method to symgen, or compare them with 'symgen compare'")
+            lines.append(lost_digits(program))
     return lines
 
 

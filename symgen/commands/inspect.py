@@ -7,7 +7,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from symgen.commands import Parser
-from symgen.commands._sharing import frame_argument, name_frame, read, robot_arguments, task_rows_argument, warn
+from symgen.commands._sharing import frame_argument, name_frame, read, robot_arguments, task_rows_argument
 from symgen.errors import RequestError
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ def run(options: Namespace) -> int:
     if options.form is not None:
         nearest(options.form, FORMS, "form")
     mechanism = read(options)
-    warn(mechanism, options.robot, ("warning",))
     if options.what is None:
         _refuse_without_what(options)
         from symgen.inspection.catalogue import listing

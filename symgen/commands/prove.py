@@ -17,7 +17,7 @@ from symgen.commands._sharing import (
     program_options,
     read,
     robot_arguments,
-    warn,
+    say_notes,
 )
 from symgen.errors import DescriptionError, RequestError
 from symgen.options import HOST
@@ -56,7 +56,7 @@ def run(options: Namespace) -> int:
     chosen, text = None, PLAIN
     if robot is None:
         robot = read(options)
-        warn(robot, options.robot)
+        say_notes(robot, options.robot)
         chosen, text = program_options(options), TextOptions(options.trig)
     with Progress() as progress:
         proof = prove(robot, options.functions and functions(options.functions), chosen, text, states=options.states,

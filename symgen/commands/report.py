@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress, read, robot_arguments, warn
+from symgen.commands._sharing import Progress, read, robot_arguments, say_notes
 
 SUMMARY = "one robot's facts on one self-contained HTML page"
 
@@ -22,7 +22,7 @@ def run(options: Namespace) -> int:
     from symgen.report import report
 
     mechanism = read(options)
-    warn(mechanism, options.robot, drives=options.drives)
+    say_notes(mechanism, options.robot, drives=options.drives)
     with Progress() as progress:
         written = report(mechanism, options.output, states=options.states, progress=progress)
     if not options.quiet:

@@ -7,6 +7,7 @@ from argparse import Namespace
 
 from symgen.commands import Parser
 from symgen.commands._sharing import as_json, read, robot_arguments
+from symgen.errors import collected
 
 SUMMARY = "what was read: tree, joints, inertias, what was lumped or snapped, warnings"
 
@@ -21,6 +22,7 @@ def run(options: Namespace) -> int:
     """Print the mechanism."""
     from symgen.report.show import facts, show
 
-    mechanism = read(options)
+    with collected():   # the answer has the warnings
+        mechanism = read(options)
     print(as_json(facts(mechanism)) if options.json else show(mechanism, whole=not sys.stdout.isatty()).rstrip("\n"))
     return 0

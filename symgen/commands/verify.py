@@ -16,7 +16,7 @@ from symgen.commands._sharing import (
     program_arguments,
     read,
     robot_arguments,
-    warn,
+    say_notes,
 )
 
 SUMMARY = "check the C of a robot or of a generated folder: algebra, text, floating point, identities"
@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
     robot: Mechanism | Path | None = generated_folder(options, "verified")
     if robot is None:
         robot = read(options)
-    warn(robot if isinstance(robot, Mechanism) else load(robot), options.robot, drives=options.drives)
+    say_notes(robot if isinstance(robot, Mechanism) else load(robot), options.robot, drives=options.drives)
     with Progress() as progress:
         report = verify(robot, functions(options.functions), options.states, real=options.real, frame=options.frame,
                         payload=options.payload, wrench=options.wrench, jacobian_frame=options.jacobian_frame,

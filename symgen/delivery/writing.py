@@ -14,12 +14,14 @@ from symgen.delivery.cost_sheet import cost_sheet
 from symgen.delivery.proof_sheet import proof_sheet
 from symgen.description.loading import load
 from symgen.description.tip import tip
+from symgen.errors import warn, warn_each
 from symgen.functions import FUNCTIONS, OF_LOOPS, USUAL
 from symgen.ir import Program
 from symgen.machine import targets
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
 from symgen.options import AUTO, NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
+from symgen.programs import noticing
 from symgen.programs.adjusting import named
 from symgen.programs.making import INVERSE_ON_REQUEST_ABOVE, Progress, programs_and_refusals, refusal
 
@@ -76,6 +78,8 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
                              contact=contact, effort=effort, parameters=names_of(parameters), baumgarte=baumgarte,
                              form=form)
     text = TextOptions(trig or targets.trig(machine), checked=checked, wrap=wraps, target=machine, batch=batch)
+    if (slow := None if machine is None else targets.slow(machine, options.real)) is not None:
+        warn(slow)
     return deliver(mechanism, out, functions, options, text, name=name, evidence=evidence, functions_only=functions_only,
                    progress=progress)
 
@@ -84,11 +88,12 @@ def deliver(mechanism: Mechanism, out: str | PathLike[str], functions: Iterable[
             text: TextOptions, *, name: str | None = None, evidence: bool = True, functions_only: bool = False,
             progress: Progress | None = None) -> dict[str, Any]:
     """`generate` of a mechanism, with what is chosen in two pieces."""
-    tell = progress or (lambda what, done, total: None)
+    tell, asked = progress or (lambda what, done, total: None), options
     options = replace(options, frame=options.frame or tip(mechanism), parameters=named(mechanism, options.parameters))
     options = options.guarded(text.checked)
     text = replace(text, target=None) if functions_only else text
     found, refused = programs_and_refusals(mechanism, functions, options, tell)      # → model → derivation → Programs
+    warn_each(noticing.notices(mechanism, found, asked, functions is not None, refused))
     tell("answers for the self-test", 1, 3)
     cases = [] if functions_only else selftest.cases(mechanism, found, options, text)   # the reference's answers
     if text.checked:

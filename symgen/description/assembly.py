@@ -94,10 +94,12 @@ def assemble(
     friction_speed: Fraction | None = None,
     independent: Sequence[str] | None = None,
     actuated: Sequence[str] | None = None,
+    base_named: bool = False,
 ) -> Mechanism:
     """The Mechanism of `tree`: joints parent before child, else in declared order; fixed and locked joints lumped exactly.
 
-    `floating`: whether a free joint of its own moves the root link, which else is fixed to the world.
+    `floating`: whether a free joint of its own moves the root link, which else is fixed to the world; `base_named`: whether the
+    user asked for that by name.
     `lock` maps a joint to the value (rad or m; None: 0) at which it is frozen. `mimic` is one of `coupling.WAYS`, None for
     "independent". `snapper` is the one that read the file; its snaps become notes, before which locked angles pass through it
     as well.
@@ -140,7 +142,7 @@ def assemble(
     notes += remarks.on_free_joints_in_a_row(work.joints, body_parts) + remarks.on_loops([loop.name for loop in loops])
     if not tree.read_before:
         masses = {link.name: sum((i.mass for i in link.inertials), Fraction(0)) for link in tree.links}
-        notes += remarks.on_the_base(root, masses, [(c.parent, c.child, c.kind == "fixed") for c in order])
+        notes += remarks.on_the_base(root, masses, [(c.parent, c.child, c.kind == "fixed") for c in order], base_named)
     made = Mechanism(
         name=tree.name,
         joints=tuple(work.joints),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from symgen.description import marks
+from symgen.description.announcing import announce
 from symgen.description.asking import Asked, refuse_unheard
 from symgen.description.assembly import LONGEST_NAME, assemble
 from symgen.description.canonical import to_toml
@@ -47,7 +48,7 @@ class Options(TypedDict, total=False):
     snap: str | float | Fraction | None
     mimic: str | None
     strict: bool
-    base: str
+    base: str | None
     drives: str | Iterable[str] | None
     friction_speed: str | float | Fraction | None
     independent: str | Iterable[str] | None
@@ -62,7 +63,7 @@ def load(
     snap: str | float | Fraction | None = None,
     mimic: str | None = None,
     strict: bool = False,
-    base: str = "fixed",
+    base: str | None = None,
     drives: str | Iterable[str] | None = None,
     friction_speed: str | float | Fraction | None = None,
     independent: str | Iterable[str] | None = None,
@@ -82,8 +83,9 @@ def load(
     hangs on it is lumped; names alone are frozen at 0. `gravity`: three numbers in m/s² or the text `x,y,z`; without
     it the description's, else (0, 0, -9.81). `snap`: None (1e-8 rad, or what the description says), 'off' or a
     tolerance in rad. `mimic`: whether joints that mimic others are 'independent' (what a description says, else this), follow
-    those ('couple') or are not wanted ('refuse'). `strict`: warnings become refusals. `base`: 'fixed', or 'free'
-    for a root link that floats: a free joint `root_joint` leads from the world to it. `drives`: what is applied of the drives
+    those ('couple') or are not wanted ('refuse'). `strict`: warnings become refusals. `base`: 'fixed' (also without it, but then
+    a trunk with mass is a warning), or 'free' for a root link that floats: a free joint `root_joint` leads from the world to it.
+    `drives`: what is applied of the drives
     that the description declares, 'on', 'off' or some of armature, damping, friction, stiffness; without it all that TOML,
     SDF and MJCF declare and nothing of a URDF. `friction_speed`: ε of μ v/√(v² + ε²) in rad/s and m/s (1e-3 without it).
     `independent`, `actuated`: where loops are closed, the joints on whose velocities all others hang, and those that are driven,
@@ -91,11 +93,14 @@ def load(
     `model`: which of the models of a file; `xacro`: the arguments of its macros; `packages`: ROS package -> its folder.
     `distribution`: the installed Python package in which a file is looked for that `robot` names, such as example-robot-data.
 
-    Raises DescriptionError (file, line and element) or RequestError (an option, a name), one sentence each.
+    Raises DescriptionError (file, line and element) or RequestError (an option, a name), one sentence each. Issues a
+    SymgenWarning for what looks like a mistake, and for rotations that were snapped, mimic joints read as independent and drives
+    of a URDF that are off, unless `snap`, `mimic` or `drives` says what to do; `notes` of the mechanism has these and all other
+    remarks.
     """
     if mimic is not None and mimic not in WAYS:
         raise ArgumentError(f"mimic is {shown(mimic)}; give 'independent', 'couple' or 'refuse'")
-    if base not in BASES:
+    if base is not None and base not in BASES:
         raise ArgumentError(f"base is {shown(base)}; give 'fixed' or 'free'")
     frozen = lock if isinstance(lock, Mapping) else dict.fromkeys([lock] if isinstance(lock, str) else lock or ())
     snapper = Snapper(tolerance(snap), asked=snap is not None)
@@ -114,13 +119,15 @@ def load(
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
     sha256 = tree.read_sha256 or sha256_of(data)
     mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic or tree.mimic, strict=strict, snapper=snapper,
-                         source=source, source_sha256=sha256, floating=BASES[base], drives=kinds, friction_speed=speed,
+                         source=source, source_sha256=sha256, floating=BASES[base or "fixed"], base_named=base is not None,
+                         drives=kinds, friction_speed=speed,
                          independent=_names(independent), actuated=_names(actuated))
     if tree.source_sha256 is not None:
         mechanism = _as_first_read(mechanism, tree.source_sha256, data)
     warnings = [note.text for note in mechanism.notes if note.kind == "warning"]
     if strict and warnings:
         raise where.error(f"strict reading refuses this warning: {warnings[0]}", "correct it or read without strict")
+    announce(mechanism, tree, snapper, mimic is not None, drives is not None)
     return mechanism
 
 

@@ -83,12 +83,13 @@ def on_free_joints_in_a_row(joints: Sequence[Joint], parts: Mapping[int, Sequenc
             and carried[joint.parent] == 1 and not any(part.mass or any(part.moments) for part in parts[joint.parent])]
 
 
-def on_the_base(base: str, masses: Mapping[str, Fraction], joints: Iterable[tuple[str, str, bool]]) -> list[Note]:
-    """A base that has mass stands still: a warning where it looks like the body of a robot that moves, else a remark.
+def on_the_base(base: str, masses: Mapping[str, Fraction], joints: Iterable[tuple[str, str, bool]],
+                explicit: bool = False) -> list[Note]:
+    """A note that the base has mass and does not move: a warning where it looks like the trunk of a moving robot, else a remark.
 
     It looks like one when several limbs start at it, or when it is heavier than all that moves (both as declared, whatever is
-    locked). A base called `world` is meant to stand still. `masses` are those of the links, `joints` (parent, child, fixed or
-    not), parents first.
+    locked). A base called `world` is meant to stand still, and so is one whose fixing is `explicit`: the user asked for it.
+    `masses` are those of the links, `joints` (parent, child, fixed or not), parents first.
     """
     welded, limbs = {base}, 0
     for parent, child, fixed in joints:
@@ -101,10 +102,10 @@ def on_the_base(base: str, masses: Mapping[str, Fraction], joints: Iterable[tupl
     if mass <= 0 or base == WORLD:
         return []
     still = f"{base} ({float(mass):.6g} kg) stands still, since no joint leads to it"
-    if limbs == 1 and mass <= moving:
+    if explicit or (limbs == 1 and mass <= moving):
         return [Note("info", f"{still}: its inertia is in no function")]
-    return [Note("warning", f"{still}; if it walks, rolls, swims or flies, read it with --base free; if it is bolted down, say "
-                            f"so by a root link '{WORLD}' and a fixed joint")]
+    return [Note("warning", f"{still}; if it walks, rolls, swims or flies, read it with --base free (base='free'); if it is "
+                            "bolted down, with --base fixed (base='fixed')")]
 
 
 def on_loops(names: Sequence[str]) -> list[Note]:

@@ -136,12 +136,12 @@ class Snapper:
     within: Fraction | None = DEFAULT_TOLERANCE
     snaps: list[Snap] = field(default_factory=list)
     asked: bool = False
-    """Whether the user chose `within`; if so a description's own wish does not count."""
+    """True if the user or the description chose `within`."""
 
     def prefer(self, within: Fraction | None) -> None:
         """Adopt the tolerance that a description asks for, unless the user chose one."""
         if not self.asked:
-            self.within = within
+            self.within, self.asked = within, True
 
     def angle(self, token: str, place: Place, digits: int = DIGITS) -> Angle:
         """The angle that `token` stands for; DescriptionError when it is no angle."""

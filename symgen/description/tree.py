@@ -132,6 +132,8 @@ class Tree:
     """What is to be done with joints that mimic others, where the description says it."""
     drives_apply: bool = True
     """Whether the drives of this format are meant where nobody says which to apply."""
+    names_unapplied: bool = False
+    """True if the author wrote, in a format that has a word for it, which numbers are not applied."""
     friction_speed: Fraction | None = None
     source_sha256: str | None = None
     """Of the description that this one was written from, where it is a canonical one ('' where there was none)."""

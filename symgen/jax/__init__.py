@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from symgen.errors import warn_each
 from symgen.functions import USUAL
 from symgen.jax.installed import installed
 from symgen.jax.robot import Functions
@@ -60,6 +61,7 @@ def functions(
     from symgen.description.loading import load
     from symgen.mechanism import Mechanism
     from symgen.programs.making import requested
+    from symgen.programs.noticing import of_names
 
     jax = installed()
     wanted = [functions] if isinstance(functions, str) else functions
@@ -67,5 +69,6 @@ def functions(
     options = ProgramOptions(real or (DOUBLE.name if jax.config.jax_enable_x64 else FLOAT.name), frame=frame, payload=payload,
                              wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
                              contact=contact, effort=effort, baumgarte=baumgarte)
-    return Functions(mechanism, requested(mechanism, wanted, payload), options, TextOptions(trig),
-                     Build(optimize, native, contract))
+    named = requested(mechanism, wanted, payload)
+    warn_each(of_names(mechanism, named, options, wanted is not None))
+    return Functions(mechanism, named, options, TextOptions(trig), Build(optimize, native, contract))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from symgen import derivatives, shelf
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
-from symgen.errors import ArgumentError, BuildError
+from symgen.errors import ArgumentError, BuildError, warn_each
 from symgen.functions import ASSEMBLE, JUDGE, REGROUP, USUAL, Sizes
 from symgen.ir import Bound, Outline
 from symgen.machine.building import Build, Packed, depends, load_many, opened, packed, unpacked
@@ -74,6 +74,7 @@ def compile(
     `symgen.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without
     a C compiler or Python's header. Functions that are `checked` raise StateError at a state that they refuse, the first of
     several, unless they are given an array for the `status` of each; the results of the others are stored all the same.
+    Issues the SymgenWarnings of `symgen.programs.noticing`.
     """
     from symgen.description.loading import load
     from symgen.mechanism import Mechanism
@@ -84,7 +85,9 @@ def compile(
                              jacobian_order=jacobian_order, task_rows=task_rows, contact=contact, effort=effort,
                              parameters=names_of(parameters), baumgarte=baumgarte, form=form).guarded(checked)
     recipe = (mechanism, wanted, Build(optimize, native, contract), options, TextOptions(trig, checked=checked))
-    return _found(recipe) or _made(recipe)
+    solver = _found(recipe) or _made(recipe)
+    warn_each(solver._notices)
+    return solver
 
 
 def _found(recipe: Recipe) -> Solver | None:
@@ -102,23 +105,27 @@ def _found(recipe: Recipe) -> Solver | None:
     solver._hold(mechanism.name, named, mechanism.sizes, build, text, library)
     solver.mechanism, solver._recipe = mechanism, recipe
     solver._defaults = {name: tuple(numbers) for name, numbers in known["parameters"].items()}
+    solver._notices = [tuple(notice) for notice in known["notices"]]
     return solver
 
 
 def _made(recipe: Recipe) -> Solver:
     from symgen.certificate import checked_floors
     from symgen.programs.making import programs_and_refusals
+    from symgen.programs.noticing import notices
     from symgen.programs.plain import outline_to_plain
 
     mechanism, wanted, build, options, text = recipe
-    derived, _ = programs_and_refusals(mechanism, wanted, options)
+    derived, refused = programs_and_refusals(mechanism, wanted, options)
     bounds = checked_floors(mechanism, derived, options, text)
     solver = Solver(mechanism.name, derived, mechanism.sizes, build=build, text=text, mechanism=mechanism, floors=bounds)
     solver._recipe = recipe
     solver._defaults = _defaults(mechanism, options)
+    solver._notices = notices(mechanism, derived, options, wanted is not None, refused)
     plain = [outline_to_plain(program.outline) for program in derived.values()]
     if all(program.rounds is None for program in derived.values()):   # else a search was interrupted
-        shelf.keep({"library": solver._library, "functions": plain, "parameters": solver._defaults}, "solver", *_key(recipe))
+        shelf.keep({"library": solver._library, "functions": plain, "parameters": solver._defaults,
+                    "notices": solver._notices}, "solver", *_key(recipe))
     return solver
 
 
@@ -213,6 +220,7 @@ class Solver:
     _floors: Mapping[str, Mapping[int, Bound]] | None
     _parameters: Parameters | None
     _defaults: dict[str, tuple[float, ...]]
+    _notices: list[tuple[str, str]]
 
     def __init__(
         self,
@@ -246,7 +254,7 @@ class Solver:
         self._build, self._text, self._library = build, text, library.__name__
         self._recipe = self._sources = self._programs = None
         symbol = Target(name, sizes, text).symbol
-        self._floors, self._parameters, self._defaults = None, None, {}
+        self._floors, self._parameters, self._defaults, self._notices = None, None, {}, []
         self._named: dict[str, str] = {}   # of the libraries for blocks of states, by function
         many = {f: None if given else partial(self._blocks, f) for f in outlines}
         self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes, many[f], build.contract)

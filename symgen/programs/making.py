@@ -18,7 +18,7 @@ from symgen.derivation.model import refuse_many_joints
 from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
 from symgen.description.loading import load
-from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, RequestError
+from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, RequestError, warn_each
 from symgen.functions import ASSEMBLE, ASSEMBLING, BY_DEFAULT, EQUATIONS, FUNCTIONS, OF_LOOPS, PREPARING, REGROUP, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
@@ -32,6 +32,7 @@ from symgen.programs import (
     composing,
     deriving,
     differentiating,
+    noticing,
     searching,
     task,
     touching,
@@ -98,9 +99,12 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     _asked_for(function)
     TextOptions(trig)   # which no Program knows: it is accepted, so that the same words ask for a Program and for its C
-    return made(mechanism, named(function), method, ProgramOptions(
+    options = ProgramOptions(
         real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order,
-        task_rows=task_rows, contact=contact, effort=effort, parameters=names_of(parameters), baumgarte=baumgarte))
+        task_rows=task_rows, contact=contact, effort=effort, parameters=names_of(parameters), baumgarte=baumgarte)
+    found = made(mechanism, named(function), method, options)
+    warn_each(noticing.notices(mechanism, {found.function: found}, options, named=True, refused={}))
+    return found
 
 
 def _asked_for(function: str) -> None:
@@ -349,12 +353,15 @@ def _tell(progress: Progress | None, done: int, total: int, what: str) -> None:
 
 def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None, options: ProgramOptions | None = None,
                           progress: Progress | None = None) -> tuple[dict[str, Form], dict[str, str]]:
-    """(Programs, or Recursions where loops are taken; with functions None those that no method makes, each with its sentence).
+    """(Programs, or Recursions where loops are taken; with functions None those that cannot be made, each with its sentence).
 
     Raises OutOfReach where nothing is left, or where a function that was named is out of reach.
     """
     options = options or ProgramOptions()
     found, refused = one_by_one(mechanism, functions, options, progress)
+    if functions is None:
+        usual = (*BY_DEFAULT, *(OF_LOOPS if mechanism.loops else ()))
+        refused |= {name: why for name in usual if (why := refusal(mechanism, name, options.payload)) is not None}
     return together(found, mechanism, options), refused
 
 

@@ -13,6 +13,7 @@ from symgen.drives import NUMBERS
 from symgen.errors import MechanismError
 from symgen.loops import counted as loops_counted
 from symgen.mechanism import BASE, Body, Joint, Mechanism, Part, first_and_count
+from symgen.notes import KINDS, gathered
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Rotate, Shift, Slide, Vector3
 from symgen.programs import assembled, deriving
 from symgen.programs.layout import Layout, layouts
@@ -24,15 +25,8 @@ LONGEST, FIRST, LAST = 200, 40, 10
 _NAME = 29
 _AXES = {axis: sign + name for name, plus in (("x", X_AXIS), ("y", Y_AXIS), ("z", Z_AXIS))
          for sign, axis in (("", plus), ("-", tuple(-c for c in plus)))}
-_TITLES = {
-    "warning": "Warnings",
-    "mimic": "Mimic joints",
-    "unapplied": "Read and not applied",
-    "snap": "Snapped rotations",
-    "lock": "Locked",
-    "lump": "Lumped",
-    "info": "Remarks",
-}
+_TITLES = {"lump": "Lumped", "lock": "Locked", "info": "Remarks", "snap": "Snapped rotations", "mimic": "Mimic joints",
+           "unapplied": "Read and not applied", "warning": "Warnings"}
 
 
 def show(mechanism: Mechanism, whole: bool = False) -> str:
@@ -50,8 +44,8 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
     table = (*_shortened(_tree(mechanism, whole)), *_shortened(_loops(mechanism, whole)), "",
              *_shortened(_inertias(mechanism, room)), "", *own)
     lines += table if whole else [_cut(line, WIDTH) for line in table]
-    for kind, title in _TITLES.items():
-        texts = [note.text for note in mechanism.notes if note.kind == kind]
+    for kind in KINDS:
+        title, texts = _TITLES[kind], gathered(mechanism.notes, kind, named=None)
         if kind == "unapplied":
             texts = [text.removeprefix("read and not applied: ") for text in texts]
         if texts:

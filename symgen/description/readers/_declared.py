@@ -17,12 +17,12 @@ from symgen.drives import NUMBERS, Drive
 from symgen.errors import ArgumentError
 from symgen.joints import Parameter, joint_type, kinds
 from symgen.mechanism import Limits, Mimic, Note
+from symgen.notes import KINDS
 from symgen.poses import X_AXIS, Z_AXIS, Pose, Shift, Turn, Vector3, compose
 
 LARGEST_REPEAT = 100_000
 MOST_UNAPPLIED = 64
 """Numbers that a joint may declare without any being applied. They are copied with each row that is repeated."""
-NOTE_KINDS = ("snap", "lump", "lock", "mimic", "unapplied", "warning", "info")
 _INERTIA = ("mass", "centre", "inertia", "about", "gravcomp", "part")
 _POSE = ("xyz", "rpy", "steps")
 _ROTOR = ("rotor_inertia", "gear_ratio")
@@ -64,6 +64,7 @@ def declared(top: Table) -> Tree:
         place=top.place,
         mimic=top.choice("mimic", WAYS, None) if "mimic" in top else None,
         read_before=bool(top.tables("note")),
+        names_unapplied=True,
         friction_speed=top.number("friction_speed") if "friction_speed" in top else None,
         loops=loops(top.tables("loop"), ends),
         start=start(top.table("start")),
@@ -271,4 +272,4 @@ def _frame(table: Table, ends: dict[str, Pose]) -> ExtraFrame:
 
 def _note(table: Table) -> Note:
     table.allow("kind", "text")
-    return Note(table.choice("kind", NOTE_KINDS, None), table.text("text"))
+    return Note(table.choice("kind", tuple(KINDS), None), table.text("text"))

@@ -1,0 +1,67 @@
+"""Warnings of a request: what the functions of one robot do not cover, which frame was chosen, which digits are lost.
+
+Their kinds are not "warning", since the command line prints each of them as a note of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from symgen.description.tip import choose
+from symgen.functions import FUNCTIONS, PREPARING
+from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions
+from symgen.programs.choosing import loses_digits
+from symgen.recursion import Form
+
+FRAME, LOOPS, LEFT_OUT, PRECISION = "frame", "loops", "left out", "precision"
+"""Kinds of these warnings."""
+Notices = list[tuple[str, str]]
+"""Kind and sentence of each."""
+
+
+def notices(mechanism: Mechanism, made: Mapping[str, Form], options: ProgramOptions, named: bool,
+            refused: Mapping[str, str]) -> Notices:
+    """All that is to be said of Programs that were `made`.
+
+    `named`: True if the user named the functions; `refused`: the others, with the reason of each.
+    """
+    lost = [(PRECISION, lost_digits(program)) for program in made.values() if loses_digits(mechanism, program, options)]
+    return [*of_names(mechanism, made, options, named), *left_out(refused), *lost]
+
+
+def of_names(mechanism: Mechanism, functions: Iterable[str], options: ProgramOptions, named: bool) -> Notices:
+    """What the names of the functions alone tell: a frame chosen among several alike, and dynamics that ignore the loops."""
+    known = {name: FUNCTIONS[name] for name in functions if name not in PREPARING}
+    said: Notices = []
+    framed = [name for name, function in known.items() if function.needs_frame]
+    if named and framed and options.frame is None and mechanism.frames and (chosen := choose(mechanism)).alike:
+        said.append((FRAME, f"{_listed(framed)} of '{mechanism.name}' {'is' if len(framed) == 1 else 'are'} about the frame "
+                            f"{chosen.name} ({chosen.why}; like it: {', '.join(chosen.alike[:3])}); name another by frame"))
+    if mechanism.loops:
+        open_ones = [name for name, f in known.items() if f.needs_inverse and not f.of_loops and not f.counts("NT")]
+        if open_ones:
+            said.append((LOOPS, f"{_listed(open_ones)} of '{mechanism.name}' {'ignores' if len(open_ones) == 1 else 'ignore'} "
+                                f"its loops ({_listed([loop.name for loop in mechanism.loops])}), as if they were open; "
+                                "constrained_forward_dynamics keeps them closed"))
+    return said
+
+
+def left_out(refused: Mapping[str, str]) -> Notices:
+    """One notice for all functions that are left out for the same reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in refused.items():
+        reasons.setdefault(why.removeprefix(name).strip(), []).append(name)
+    return [(LEFT_OUT, f"left out: {_listed(names)} {why}") for why, names in reasons.items()]
+
+
+def lost_digits(program: Form) -> str:
+    """The sentence about a Program whose method loses its digits on a robot."""
+    return (f"{program.function} by {program.method} loses its digits in {program.real} on this robot, and 'symgen verify' does "
+            "not judge it; leave the method to symgen, or compare them with 'symgen compare'")
+
+
+def _listed(names: Iterable[str], shown: int = 6) -> str:
+    """The names with commas, the first ones of many."""
+    known = [*names]
+    return ", ".join(known[:shown]) + (f" and {len(known) - shown} more" if len(known) > shown else "")
