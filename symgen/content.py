@@ -8,7 +8,7 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
-LATER = ("drive", "friction_speed", "gravcomp", "loops", "start")
+LATER = ("drive", "friction_speed", "gravcomp", "loops", "start", "each")
 """Fields that declarations have not always had."""
 NAMED = ("independent", "actuated")
 """Likewise, and alike in what they hold, so that their names are told with them."""

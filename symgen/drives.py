@@ -13,7 +13,7 @@ its mass centre. It is felt in the forces of the joints as a spring is, and no p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -40,7 +40,8 @@ class Drive:
     """What a joint's drive adds: `armature` in kg m² (kg where it slides), that of a rotor behind a gear of ratio n being n²·J;
     `damping` in N m s/rad (N s/m), `friction` in N m (N), `stiffness` in N m/rad (N/m), its spring at ease at `rest`, rad (m).
 
-    Armature, damping and friction of a joint of several velocities are the same number at each of them.
+    Armature, damping and friction of a joint of several velocities are the same number at each of them, unless `each` has a
+    drive for every velocity; the numbers of the whole are then the largest, and `at` has those that count.
     """
 
     armature: Fraction = ZERO
@@ -48,6 +49,23 @@ class Drive:
     friction: Fraction = ZERO
     stiffness: Fraction = ZERO
     rest: Fraction = ZERO
+    each: tuple[Drive, ...] = ()
+
+    @staticmethod
+    def of_velocities(numbers: Mapping[str, Sequence[Fraction]]) -> Drive:
+        """The drive of a joint with, for each kind, a number for every velocity."""
+        largest = {kind: max(values) for kind, values in numbers.items()}
+        each = tuple(Drive(**dict(zip(numbers, own, strict=True))) for own in zip(*numbers.values(), strict=True))
+        return Drive(**largest, each=each if len(set(each)) > 1 else ())
+
+    def at(self, velocity: int) -> Drive:
+        """The drive at one velocity of the joint."""
+        return self.each[velocity] if self.each else self
+
+    def numbers(self, kind: str) -> tuple[Fraction, ...]:
+        """The number of one kind, or one for every velocity where these differ."""
+        values = tuple(getattr(one, kind) for one in self.each or (self,))
+        return values if len(set(values)) > 1 else values[:1]
 
     def __bool__(self) -> bool:
         return self != NO_DRIVE
@@ -61,12 +79,15 @@ class Drive:
         """The same, of these kinds alone."""
         kept = set(kinds)
         gone: dict[str, Fraction] = {kind: ZERO for kind in KINDS if kind not in kept}
-        return replace(self, **gone, **({} if "stiffness" in kept else {"rest": ZERO}))
+        left = tuple(one.only(kept) for one in self.each)
+        return replace(self, **gone, **({} if "stiffness" in kept else {"rest": ZERO}), each=left if len(set(left)) > 1 else ())
 
     def fault(self, nq: int, nv: int) -> tuple[str, str] | None:
         """(what is wrong with it at a joint of `nq` coordinates and `nv` velocities, what to do); None where nothing is."""
+        if self.each and len(self.each) != nv:
+            return f"it has {len(self.each)} numbers of a drive and {nv} velocities", "give one number, or one for each velocity"
         for kind in KINDS:
-            if getattr(self, kind) < 0:
+            if any(number < 0 for number in self.numbers(kind)):
                 return f"its {kind} is negative", "give zero or more"
         if self.stiffness and (nq, nv) != (1, 1):
             return (f"it has a spring and {nq} coordinates, and a spring needs a joint of one coordinate",

@@ -142,12 +142,20 @@ def test_names_that_are_not_there_are_made() -> None:
     assert [frame.name for frame in made.frames] == ["world", "body1", "body2"]
 
 
+def test_numbers_that_differ_among_the_velocities_of_a_ball_stay_apart() -> None:
+    model = small("", "type='ball'")
+    model.dof_damping[:3], model.dof_armature[:3] = (1, 3, 2), (4, 4, 4)
+    joint = next(joint for joint in symgen.from_mujoco(model).joints if joint.name == "j")
+    assert [joint.drive.at(k).damping for k in range(3)] == [1, 3, 2]
+    assert joint.drive.numbers("armature") == (4,)
+
+
 def test_faults() -> None:
     with pytest.raises(ArgumentError, match="str has no 'body_parentid', as a MuJoCo model has; give a mujoco"):
         symgen.from_mujoco("humanoid.xml")
-    model = small("", "type='ball'")
+    model = small("", "type='free'")
     model.dof_damping[1] = 3
-    with pytest.raises(DescriptionError, match="joint 'j': its velocities differ in damping"):
+    with pytest.raises(DescriptionError, match="joint 'j': its linear velocities differ in damping, along the axes of the world"):
         symgen.from_mujoco(model)
     model = small()
     model.body_mass[1] = np.nan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 import symgen
 from symgen.description.canonical import to_toml
 from symgen.description.models import of_matrix
-from symgen.errors import ArgumentError, DescriptionError
+from symgen.errors import ArgumentError, DescriptionError, OutOfReach
 from symgen.joints import Placing, Turning
 from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions
+from symgen.programs.forms import formed
 from symgen.reference.mechanics import Reference
-from symgen.reference.precision import Array
+from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
 from tests.judges import example_robot_data as judges
 
@@ -159,9 +162,57 @@ def test_faults() -> None:
         symgen.from_pinocchio(model)
     model = pin.Model()
     model.addJoint(0, pin.JointModelSpherical(), pin.SE3.Identity(), "ball")
-    model.armature[:] = [1, 1, 2]
-    with pytest.raises(DescriptionError, match="joint 'ball': its velocities differ in armature"):
-        symgen.from_pinocchio(model)
     model.armature[:] = np.nan
     with pytest.raises(DescriptionError, match="joint 'ball': "):
         symgen.from_pinocchio(model)
+
+
+def several_with_drives() -> pin.Model:
+    """A ball, a planar joint and a hinge in a row, with another armature, damping and friction at every velocity."""
+    model, parent, draw = pin.Model(), 0, np.random.default_rng(5)
+    for name, joint in (("ball", pin.JointModelSpherical()), ("table", pin.JointModelPlanar()), ("hinge", pin.JointModelRY())):
+        parent = model.addJoint(parent, joint, pin.SE3(np.eye(3), draw.normal(size=3)), name)
+        model.appendBodyToJoint(parent, pin.Inertia(1.5, draw.normal(size=3) / 9, np.diag((0.2, 0.3, 0.4))), pin.SE3.Identity())
+    model.armature[:] = draw.uniform(0.1, 1, model.nv)
+    model.lowerDryFrictionLimit[:], model.upperDryFrictionLimit[:] = -draw.uniform(1, 2, model.nv), draw.uniform(1, 2, model.nv)
+    model.damping[:] = draw.uniform(0, 1, model.nv)
+    return model
+
+
+def test_a_model_without_a_name_is_called_robot_and_a_note_says_so() -> None:
+    robot = symgen.from_pinocchio(several_with_drives())
+    assert robot.name == "robot"
+    assert "the model has no name, and is called robot" in [note.text for note in robot.notes]
+
+
+def test_armature_that_differs_within_a_joint_is_on_the_diagonal_of_the_mass_matrix() -> None:
+    """Against Pinocchio; damping and friction that differ as well are not applied there, and hinder nothing."""
+    model = several_with_drives()
+    robot = symgen.from_pinocchio(model)
+    again = symgen.load(to_toml(robot))
+    assert [joint.drive for joint in again.joints] == [joint.drive for joint in robot.joints]
+    largest = tuple(replace(joint, drive=replace(joint.drive, each=())) for joint in robot.joints)
+    assert again.content != replace(robot, joints=largest).content
+    states, data = draw_states(robot, 3), model.createData()
+    q, v, a = (states[name].astype(float) for name in ("q", "v", "a"))
+    reference = Reference(robot, FLOAT)
+    mass, tau = reference.mass_matrix(q), reference.inverse_dynamics(q, v, a)
+    for k in range(3):
+        theirs = position(robot, q[k])
+        upper = np.triu(pin.crba(model, data, theirs))
+        np.testing.assert_allclose(mass[k], upper + np.triu(upper, 1).T, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(tau[k], pin.rnea(model, data, theirs, v[k], a[k]), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("method", ["riccati", "udut", "constraint_force", "composite_body"])
+def test_every_method_takes_another_armature_at_every_velocity(method: str) -> None:
+    robot = symgen.from_pinocchio(several_with_drives())
+    assert symgen.verify(robot, [f"forward_dynamics={method}"], 2, compiled=False).passed
+
+
+def test_damping_and_friction_that_differ_within_a_joint_are_felt_at_each_velocity() -> None:
+    robot = symgen.from_pinocchio(several_with_drives(), drives="on")
+    report = symgen.verify(robot, ["inverse_dynamics", "bias_force", "mass_matrix", "kinetic_energy"], 2, compiled=False)
+    assert report.passed
+    with pytest.raises(OutOfReach, match="has no looped form where the drives of one joint differ"):
+        formed(robot, "mass_matrix", None, ProgramOptions(form="looped"), lambda: symgen.program(robot, "mass_matrix"))

@@ -81,7 +81,7 @@ ROOMS: dict[str, str] = {
     "report": "backends derivation disk drives errors functions joints loops mechanism methods notes poses programs reference "
               "tables verification version",
     "dask": "errors functions ir machine",
-    "delivery": "backends certificate derivatives description disk errors functions ir machine mechanism names options "
+    "delivery": "backends certificate derivatives description disk drives errors functions ir machine mechanism names options "
                 "programs proof reals recursion reference tables verification version",
     # the C on other engines
     "jax": "backends derivation derivatives description errors functions ir machine mechanism names options programs reals "

@@ -160,7 +160,7 @@ class Bodies:
     def blocks(self) -> list[list[list[Ball]]]:
         """HᵀMH of every body alone, with the armature of its joint."""
         with constants.precision():
-            return [block(H, link.inertia, constants.rational(link.drive.armature))
+            return [block(H, link.inertia, [constants.rational(link.drive.at(n).armature) for n in range(len(H))])
                     for H, link in zip(self.columns, self.links, strict=True)]
 
     @cached_property

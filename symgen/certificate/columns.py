@@ -73,9 +73,9 @@ def travel(joint: Joint, ranges: Sequence[Range]) -> flint.arb:
     return total
 
 
-def block(H: Sequence[Column], inertia: Inertia, armature: Constant) -> list[list[Constant]]:
-    """HᵀMH of a body with this inertia about the frame's origin, and the armature of its joint on the diagonal."""
-    return [[k.settle(_energy(a, b, inertia) + (armature if r == c else k.ZERO)) for c, b in enumerate(H)]
+def block(H: Sequence[Column], inertia: Inertia, armatures: Sequence[Constant]) -> list[list[Constant]]:
+    """HᵀMH of a body with this inertia about the frame's origin, and the armatures of its joint on the diagonal."""
+    return [[k.settle(_energy(a, b, inertia) + (armatures[r] if r == c else k.ZERO)) for c, b in enumerate(H)]
             for r, a in enumerate(H)]
 
 

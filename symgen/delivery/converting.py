@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from symgen import disk
+from symgen.description.arguments import validated
 from symgen.description.loading import is_text, load
 from symgen.description.writers import Written, suffixes, writers
 from symgen.errors import RequestError
@@ -20,6 +21,7 @@ _HEAD = 400
 """Bytes at the start of a file in which the mark of an earlier conversion stands."""
 
 
+@validated
 def convert(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], to: str | None = None) -> tuple[str, ...]:
     """Write a robot to the file `out`: as TOML, URDF or MJCF by its suffix, or as `to` ('toml', 'urdf', 'mjcf') says.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgen.backends._markdown import cell
+from symgen.drives import Drive
 from symgen.mechanism import Joint, Mechanism
 
 FORCE = "damping v + friction v/sqrt(v^2 + e^2) + stiffness (q - rest)"
@@ -12,7 +13,13 @@ FORCE = "damping v + friction v/sqrt(v^2 + e^2) + stiffness (q - rest)"
 
 def of_joint(joint: Joint) -> dict[str, Any]:
     """For programs: the numbers of its drive that are not zero, as the key `drive`."""
-    return {"drive": {name: float(value) for name, value in joint.drive.declared}} if joint.drive else {}
+    return {"drive": numbers(joint.drive)} if joint.drive else {}
+
+
+def numbers(drive: Drive) -> dict[str, float | list[float]]:
+    """Its numbers that are not zero, by name; a list where the velocities of the joint differ."""
+    found = {name: [float(value) for value in drive.numbers(name)] for name, _ in drive.declared}
+    return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
 
 
 def borne(mechanism: Mechanism) -> dict[str, Any]:
@@ -50,7 +57,7 @@ def of_readme(mechanism: Mechanism) -> dict[str, Any]:
     """`drives`, a row for each joint that has one, and `friction_speed` where one has friction, else nothing; `borne`, a row for
     each inertia of which some weight is borne.
     """
-    rows = [{"index": i, **{name: f"{float(getattr(joint.drive, name)):.12g}" for name in
+    rows = [{"index": i, **{name: ", ".join(f"{float(value):.12g}" for value in joint.drive.numbers(name)) for name in
                             ("armature", "damping", "friction", "stiffness", "rest")}}
             for i, joint in enumerate(mechanism.joints) if joint.drive]
     borne = [{"link": cell(part.link), "gravcomp": f"{float(part.gravcomp):.12g}"} for part in mechanism.borne]

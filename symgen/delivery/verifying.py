@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from symgen.certificate import checked_floors
 from symgen.delivery.printed import check_printed
+from symgen.description.arguments import validated
 from symgen.description.loading import is_text
 from symgen.functions import PREPARING, USUAL
 from symgen.mechanism import Mechanism
@@ -21,6 +23,7 @@ from symgen.verification.verify import verify as verify_functions
 from symgen.verification.verify import verify_folder
 
 
+@validated
 def verify(
     robot: Mechanism | str | PathLike[str],
     functions: Iterable[str] | None = None,
@@ -54,13 +57,14 @@ def verify(
     Where M is singular, what divides by it is refused by naming the joint: in the report when `functions` is None, else
     as RequestError. Also raises RequestError for unknown names, and BuildError without a C compiler.
     """
-    if isinstance(robot, Mechanism) or is_text(robot) or not Path(robot).is_dir():
+    if isinstance(robot, Mechanism) or is_text(robot) or not Path(os.fsdecode(robot)).is_dir():
         return verify_functions(robot, functions, states, real=real, frame=frame, payload=payload, wrench=wrench,
                                 jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
                                 contact=contact, effort=effort, trig=trig, checked=checked, parameters=parameters,
                                 baumgarte=baumgarte, form=form, seed=seed, compiled=compiled, progress=progress)
-    functions = None if functions is None else list(functions)
-    folder = read_folder(Path(robot), functions)
+    functions = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
+    place = Path(os.fsdecode(robot))
+    folder = read_folder(place, functions)
     mechanism, options = folder.mechanism, folder.options
     programs = making.together({function: making.shaped(mechanism, function, None if function in PREPARING else method,
                                                       replace(options, rounds=folder.rounds.get(function)))
@@ -72,5 +76,5 @@ def verify(
     report = verify_folder(folder, sought, floors, states, seed=seed, compiled=compiled, progress=progress, helpers=helpers)
     if functions is not None:
         return replace(report, notes=(*report.notes, "functions were named, so the other files of the folder are not judged"))
-    checks, notes = check_printed(Path(robot), folder, programs, floors)
+    checks, notes = check_printed(place, folder, programs, floors)
     return replace(report, checks=(*report.checks, *checks), notes=(*report.notes, *notes))

@@ -12,6 +12,7 @@ from symgen.certificate import checked_floors
 from symgen.delivery import folder, selftest
 from symgen.delivery.cost_sheet import cost_sheet
 from symgen.delivery.proof_sheet import proof_sheet
+from symgen.description.arguments import validated
 from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.errors import warn, warn_each
@@ -48,6 +49,7 @@ def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = No
                            else "not asked for; -f makes it") for name, text in why.items()}
 
 
+@validated
 def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
              real: str | None = None, name: str | None = None, frame: Links = None, payload: str | None = None,
              trig: str | None = None, wrench: Links = None, wrap: Iterable[str] = (),

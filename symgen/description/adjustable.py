@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
+from typing import Any
 
 from symgen.errors import ArgumentError, UnknownName, printable
 from symgen.mechanism import BASE, Body, Frame, Mechanism, Part
@@ -83,7 +84,7 @@ def _known(mechanism: Mechanism) -> dict[str, Adjustable]:
     found = [Adjustable(f"{load}{link}.{kind}", kind, link, bool(load))
              for link in links for load in ("", PAYLOAD) for kind in SIZES]
     driven = [Adjustable(f"{joint.name}.{kind}", kind, joint=joint.name) for joint in mechanism.joints for kind in DRIVES
-              if joint.type.nq == joint.type.nv == 1 or kind in ("armature", "damping", "friction")]
+              if joint.type.nq == joint.type.nv == 1 or (kind in ("armature", "damping", "friction") and not joint.drive.each)]
     return {one.name: one for one in (*found, Adjustable(GRAVITY, GRAVITY), *driven)}
 
 
@@ -127,7 +128,8 @@ def _refuse(mechanism: Mechanism, word: str) -> None:
                           + (f"; did you mean '{load}{owner}.{meant}'?" if meant else ""))
     joints = [joint.name for joint in mechanism.joints]
     if owner in joints:
-        raise UnknownName(f"{said}: a joint has {owner}.{', .'.join(DRIVES)}, the last two only where it has one coordinate")
+        raise UnknownName(f"{said}: a joint has {owner}.{', .'.join(DRIVES)}, the last two only where it has one coordinate, and "
+                          "none where its numbers differ from velocity to velocity")
     known = [*(name for name in names if name not in still), *joints, GRAVITY]
     nearest(owner if kind in (*SIZES, *DRIVES) and owner else stem, known, "link, joint or parameter")
 
@@ -150,7 +152,7 @@ def adjusted(mechanism: Mechanism, values: Mapping[str, Sequence[Fraction]]) -> 
             bodies[frame.body] = replace(bodies[frame.body], parts=(*bodies[frame.body].parts, part))
     joints = []
     for joint in mechanism.joints:
-        driven = {kind: values[name][0] for kind in DRIVES if (name := f"{joint.name}.{kind}") in values}
+        driven: dict[str, Any] = {kind: values[name][0] for kind in DRIVES if (name := f"{joint.name}.{kind}") in values}
         joints.append(replace(joint, drive=replace(joint.drive, **driven)) if driven else joint)
     return replace(mechanism, bodies=tuple(bodies), joints=tuple(joints))
 

@@ -111,7 +111,9 @@ def _joint(joint: Joint) -> list[str]:
     if joint.mimic is not None:
         lines.append(f"mimic = {{ joint = {text(joint.mimic.joint)}, multiplier = {number(joint.mimic.multiplier)}, "
                      f"offset = {number(joint.mimic.offset)} }}")
-    lines += [f"{name} = {number(value)}" for name, value in joint.drive.declared]
+    for name, _ in joint.drive.declared:
+        values = joint.drive.numbers(name)
+        lines.append(f"{name} = {number(values[0]) if len(values) == 1 else vector(values)}")
     if joint.unapplied:
         lines.append("unapplied = { " + ", ".join(f"{text(n)} = {number(v)}" for n, v in joint.unapplied) + " }")
     return lines

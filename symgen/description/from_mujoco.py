@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Unpack
 
 from symgen.description.loading import Options, load
-from symgen.description.models import SOFT, Given, exact, fresh, inactive, pose, same, vector
+from symgen.description.models import SOFT, Given, exact, fresh, inactive, pose, vector
 from symgen.description.quantities import Place, shown
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Closing, Connection, ExtraFrame, Grip, Inertial, Link, Tree
@@ -144,12 +144,15 @@ class _Reading:
         here, kind = self.place.at(f"joint {shown(name)}"), int(model.jnt_type[joint])
         q, v = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         dofs = slice(v, v + {FREE: 6, BALL: 3}.get(kind, 1))
-        armature, damping, friction = (same(getattr(model, f"dof_{what}")[dofs], what, here)
-                                       for what in ("armature", "damping", "frictionloss"))
+        kinds = {"armature": "armature", "damping": "damping", "friction": "frictionloss"}
+        numbers = {kind: [exact(x, here) for x in getattr(model, f"dof_{word}")[dofs]] for kind, word in kinds.items()}
         stiffness = exact(self.model.jnt_stiffness[joint], here)
         one = kind in (SLIDE, HINGE)
-        spring = (stiffness, exact(model.qpos_spring[q], here)) if one and stiffness else ()
-        drive = Drive(armature, damping, friction, *spring).only(
+        for what, values in numbers.items():
+            if kind == FREE and len(set(values[:3])) > 1:
+                raise here.error(f"its linear velocities differ in {what}, along the axes of the world", "make them equal")
+        numbers |= {"stiffness": [stiffness], "rest": [exact(model.qpos_spring[q], here)]} if one and stiffness else {}
+        drive = Drive.of_velocities(numbers).only(
             kind for kind, switch in _SWITCHES.items() if not self._disabled(switch))
         ends = [exact(end, here) for end in model.jnt_range[joint]] if one and model.jnt_limited[joint] else []
         axis = vector(model.jnt_axis[joint], here) if one else Z_AXIS

@@ -20,15 +20,17 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from symgen.description.loading import Options, load
-from symgen.description.models import Given, exact, limit, of_matrix, pose, same, vector
+from symgen.description.models import Given, exact, limit, of_matrix, pose, vector
 from symgen.description.quantities import Place, shown
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree
 from symgen.drives import Drive
 from symgen.errors import ArgumentError
-from symgen.mechanism import Limits, Mechanism, Mimic
+from symgen.mechanism import Limits, Mechanism, Mimic, Note
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Shift, Vector3, compose
 
+NAMELESS = "robot"
+"""The name of a model that has none."""
 _PREFIX = "JointModel"
 _ALONG = {"X": X_AXIS, "Y": Y_AXIS, "Z": Z_AXIS}
 _ALIGNED = re.compile("(RUB|R|P|H)([XYZ])")
@@ -48,7 +50,12 @@ def from_pinocchio(model: Any, **options: Unpack[Options]) -> Mechanism:
         if not hasattr(model, name):
             raise ArgumentError(f"{type(model).__name__} has no '{name}', as a Pinocchio model has; give a pinocchio.Model")
     options.setdefault("drives", ("armature",))
-    return load(Given(f"Pinocchio model {shown(model.name)}", lambda snapper: _tree(model, snapper)), **options)
+    return load(Given(_label(model), lambda snapper: _tree(model, snapper)), **options)
+
+
+def _label(model: Any) -> str:
+    """What sentences call the model."""
+    return f"Pinocchio model {shown(model.name or NAMELESS)}"
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class _Motion:
 
 def _tree(model: Any, snapper: Snapper) -> Tree:
     """A link a body and a joint a joint, the further ones of a row of motions between."""
-    place = Place(f"Pinocchio model {shown(model.name)}")
+    place = Place(_label(model))
     bodies, frames = _named(model, place, snapper)
     links, connections = [replace(bodies[0], inertials=_inertia(model.inertias[0], place))], []
     leaders = dict(zip(map(int, getattr(model, "mimicking_joints", ())), map(int, getattr(model, "mimicked_joints", ())),
@@ -86,8 +93,10 @@ def _tree(model: Any, snapper: Snapper) -> Tree:
                                else _driven(one, model, at, motion))
             behind, at = (), (at[0] + motion.nq, at[1] + motion.nv)
         links += children
-    return Tree(model.name, tuple(links), tuple(connections), frames, vector(model.gravity.linear, place.at("gravity")),
-                place=place, mimic="couple" if leaders else None)
+    nameless = () if model.name else (Note("info", f"the model has no name, and is called {NAMELESS}"),)
+    return Tree(model.name or NAMELESS, tuple(links), tuple(connections), frames,
+                vector(model.gravity.linear, place.at("gravity")), notes=nameless, place=place,
+                mimic="couple" if leaders else None)
 
 
 def _motions(joint: Any, place: Place, snapper: Snapper, before: Pose = ()) -> Iterator[_Motion]:
@@ -141,10 +150,10 @@ def _driven(one: Connection, model: Any, at: tuple[int, int], motion: _Motion) -
     ranged = motion.nq == motion.nv == 1
     ends = (model.lowerPositionLimit[q], model.upperPositionLimit[q], model.velocityLimit[v], model.effortLimit[v])
     limits = Limits(*(limit(end, one.place) for end in ends)) if ranged else Limits()
-    numbers = {name: same(getattr(model, name)[v:v + motion.nv], name, one.place) for name in ("armature", "damping", "friction")
-               if hasattr(model, name)}
-    rotor = same(model.rotorInertia[v:v + motion.nv], "rotor inertia", one.place)
-    return replace(one, limits=limits, drive=Drive(**numbers), unapplied=(("rotor inertia", rotor),) if rotor else ())
+    numbers = {name: [exact(x, one.place) for x in getattr(model, name)[v:v + motion.nv]]
+               for name in ("armature", "damping", "friction") if hasattr(model, name)}
+    rotor = max(exact(x, one.place) for x in model.rotorInertia[v:v + motion.nv])
+    return replace(one, limits=limits, drive=Drive.of_velocities(numbers), unapplied=(("rotor inertia", rotor),) if rotor else ())
 
 
 def _inertia(inertia: Any, place: Place) -> tuple[Inertial, ...]:

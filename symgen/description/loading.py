@@ -14,6 +14,7 @@ from typing import TypedDict
 
 from symgen.description import marks
 from symgen.description.announcing import announce
+from symgen.description.arguments import validated
 from symgen.description.asking import Asked, refuse_unheard
 from symgen.description.assembly import LONGEST_NAME, assemble
 from symgen.description.canonical import to_toml
@@ -37,6 +38,8 @@ BASES = {"fixed": False, "free": True}
 TEXT = "<text>"
 """The name of a description that came as a text, for sentences."""
 _ROBOTS = Path(__file__).parent / "robots"
+_UTF16 = b"\xff\xfe", b"\xfe\xff"
+"""Marks at the start of XML in UTF-16."""
 _REPEAT = re.compile(rb"^repeat = \d+", re.MULTILINE)
 
 
@@ -55,8 +58,9 @@ class Options(TypedDict, total=False):
     actuated: str | Iterable[str] | None
 
 
+@validated
 def load(
-    robot: str | os.PathLike[str] | Declared,
+    robot: str | bytes | os.PathLike[str] | Declared,
     *,
     lock: Mapping[str, LockValue] | Iterable[str] | None = None,
     gravity: str | Sequence[int | float | str | Fraction] | None = None,
@@ -76,8 +80,8 @@ def load(
     """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text, a generated folder or a
     `symgen.Robot`.
 
-    A `str` whose first sign is `<` is the text of a URDF, SDF or MJCF, and one of several lines that of TOML; sentences
-    about it name `<text>` and the line.
+    A `str` or `bytes` whose first sign is `<` is the text of a URDF, SDF or MJCF, and one of several lines that of TOML;
+    sentences about it name `<text>` and the line.
 
     `lock`: joint -> value (rad or m; a number, a text such as `pi/2`, or None for 0) at which it is frozen and what
     hangs on it is lumped; names alone are frozen at 0. `gravity`: three numbers in m/s² or the text `x,y,z`; without
@@ -111,7 +115,7 @@ def load(
     if distribution is not None:
         if isinstance(robot, Declared) or is_text(robot):
             raise ArgumentError("a robot that is given whole is in no package; leave distribution (--from) out")
-        robot = in_distribution(robot, distribution, suffixes())
+        robot = in_distribution(os.fsdecode(robot), distribution, suffixes())
     tree, data, path, file = _read(robot, snapper, asked)
     where = Place(file)
     if not tree.name:
@@ -131,7 +135,7 @@ def load(
     return mechanism
 
 
-def _read(robot: str | os.PathLike[str] | Declared, snapper: Snapper, asked: Asked) -> tuple[Tree, bytes, Path, str]:
+def _read(robot: str | bytes | os.PathLike[str] | Declared, snapper: Snapper, asked: Asked) -> tuple[Tree, bytes, Path, str]:
     """The tree, the bytes it was read from, their path, and its name for sentences."""
     if isinstance(robot, Declared):
         refuse_unheard(asked, (), robot.label)
@@ -184,24 +188,29 @@ def _friction_speed(value: str | float | Fraction) -> Fraction:
 
 
 def is_text(robot: object) -> bool:
-    """Whether it is the text of a description and not a name or a path. No path starts with `<` or has several lines."""
+    """True if it is the text of a description, not a name or a path: no path starts with `<` or has several lines."""
+    if isinstance(robot, bytes | bytearray):
+        return robot.startswith(_UTF16) or is_text(robot.decode("latin-1"))
     return isinstance(robot, str) and (_begins(robot) == "<" or "\n" in robot.strip())
 
 
 def _begins(text: str) -> str:
-    """Its first character after a byte order mark and blanks."""
-    return text.lstrip("\ufeff \t\r\n")[:1]
+    """Its first character after a byte order mark, also one of UTF-8 that was read as Latin-1, and blanks."""
+    return text.removeprefix("\xef\xbb\xbf").lstrip("\ufeff \t\r\n")[:1]
 
 
-def _fetch(robot: str | os.PathLike[str]) -> tuple[bytes, Path, str]:
+def _fetch(robot: str | bytes | os.PathLike[str]) -> tuple[bytes, Path, str]:
     """The bytes of the description, its path, and its name for sentences."""
-    text = os.fspath(robot)
+    if is_text(robot) and isinstance(robot, bytes | bytearray):
+        xml = robot.startswith(_UTF16) or _begins(robot.decode("latin-1")) == "<"
+        return _sized(bytes(robot)), Path("robot.urdf" if xml else "robot.toml"), TEXT
+    text = os.fsdecode(bytes(robot) if isinstance(robot, bytearray) else robot)
     if is_text(robot):
         return _encoded(text), Path("robot.urdf" if _begins(text) == "<" else "robot.toml"), TEXT
     if "\0" in text or not text.strip():
         raise ArgumentError(f"{shown(text)} is no robot; give a built-in name or a path")
     builtin, colon, count = text.partition(":")
-    if isinstance(robot, str) and any(builtin == known.stem for known in _ROBOTS.glob("*.toml")):
+    if isinstance(robot, str | bytes | bytearray) and any(builtin == known.stem for known in _ROBOTS.glob("*.toml")):
         path = _ROBOTS / f"{builtin}.toml"
         return _with_count(_bytes(path, path.name), builtin, count if colon else None), path, path.name
     path = Path(text)
@@ -221,6 +230,11 @@ def _encoded(text: str) -> bytes:
         data = text.encode()
     except UnicodeEncodeError as error:
         raise Place(TEXT).error(f"character {error.start} is no character of Unicode", "read the file as UTF-8") from None
+    return _sized(data)
+
+
+def _sized(data: bytes) -> bytes:
+    """`data`, unless it is too large for a description."""
     if len(data) > LARGEST_FILE:
         raise Place(TEXT).error(f"it is larger than {LARGEST_FILE // 10**6} MB", "give one without embedded geometry")
     return data

@@ -63,13 +63,6 @@ def limit(value: Any, place: Place) -> Fraction | None:
     return exact(value, place) if isfinite(value) and abs(value) < LARGEST else None
 
 
-def same(values: Any, what: str, place: Place) -> Fraction:
-    """One number of all velocities of a joint. DescriptionError where they differ."""
-    if len({float(value) for value in values}) > 1:
-        raise place.error(f"its velocities differ in {what}, and a joint has one number for all", "make them equal")
-    return exact(values[0], place)
-
-
 def pose(origin: Any, quaternion: Iterable[Any], snapper: Snapper, place: Place) -> Pose:
     """A displacement by `origin` and a turn by the quaternion w x y z, of length one exactly whatever its doubles make."""
     turn = snapper.quaternion([repr(float(entry)) for entry in quaternion], place)

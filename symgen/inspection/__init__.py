@@ -13,6 +13,7 @@ from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from symgen.description.arguments import validated
 from symgen.description.loading import load
 from symgen.mechanism import Mechanism
 from symgen.options import Links, Rows
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from symgen.inspection.reading import Recursive
 
 
+@validated
 def inspect(robot: Mechanism | str | PathLike[str], what: str, method: str | None = None, *, form: str = "closed",
             at: Mapping[str, str | int | float | Fraction] | None = None, frame: Links = None,
             symbols: str | Iterable[str] = "none", task_rows: Rows = None) -> Any:

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from symgen.description.arguments import validated
 from symgen.errors import warn_each
 from symgen.functions import USUAL
 from symgen.jax.installed import installed
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Functions", "functions"]
 
 
+@validated
 def functions(
     robot: Mechanism | str | PathLike[str],
     functions: Iterable[str] | None = None,

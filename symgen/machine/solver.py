@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from symgen import derivatives, shelf
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
+from symgen.description.arguments import validated
 from symgen.errors import ArgumentError, BuildError, warn_each
 from symgen.functions import ASSEMBLE, JUDGE, REGROUP, USUAL, Sizes
 from symgen.ir import Bound, Outline
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     Recipe = tuple[Mechanism, list[str] | None, Build, ProgramOptions, TextOptions]
 
 
+@validated
 def compile(
     robot: Mechanism | str | PathLike[str],
     functions: Iterable[str] | None = None,
@@ -67,14 +69,12 @@ def compile(
     `real` is 'double' or 'float'. `optimize`, `native` and `contract` are the compiler's -O level, -march=native and
     leave to contract a*b + c. `frame`, `payload` and `wrench` name links, `jacobian_frame` and `jacobian_order` say how J and
     J̇ v are stated, `task_rows` what Λ and J̄ are about, `contact` points that may touch something, `effort` how long fewer
-    operations are sought, and `baumgarte` that open loops are pulled together, as in `symgen.program`; `form` whether rows are
-    written for every link, or looped over tables of links, as in `symgen.generate`; `parameters` name numbers
-    that may change afterwards, in `solver.parameters`: LINK.mass, LINK.centre (m) and LINK.inertia (about the origin of the
-    link's frame, in its axes), LINK for the three, payload:LINK, gravity, or a pattern such as '*.mass'. `trig` is one of
-    `symgen.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without
-    a C compiler or Python's header. Functions that are `checked` raise StateError at a state that they refuse, the first of
-    several, unless they are given an array for the `status` of each; the results of the others are stored all the same.
-    Issues the SymgenWarnings of `symgen.programs.noticing`.
+    operations are sought, and `baumgarte` that open loops are pulled together, as in `symgen.program`; `form` as in
+    `symgen.generate`; `parameters` name numbers that may change afterwards, in `solver.parameters`: LINK.mass, LINK.centre (m)
+    and LINK.inertia (about the origin of the link's frame, in its axes), LINK for the three, payload:LINK, gravity, or a pattern
+    such as '*.mass'. `trig` is one of `symgen.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the
+    generation does, and BuildError without a C compiler or Python's header; warns as `symgen.programs.noticing` says. `checked`
+    functions raise StateError at a state that they refuse, the first of several, unless given an array for each `status`.
     """
     from symgen.description.loading import load
     from symgen.mechanism import Mechanism

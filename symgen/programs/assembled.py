@@ -8,6 +8,7 @@ from math import hypot, isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from symgen.description.arguments import validated
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, OutOfReach
 from symgen.functions import ASSEMBLING
@@ -29,6 +30,7 @@ SHARED = "more is actuated than moves, and tau_independent has the least forces 
 LEAST = "forces of the loops are the least ones that keep them closed, since others would as well"
 
 
+@validated
 def assemble(robot: Mechanism | str | PathLike[str], q: Sequence[float] | None = None) -> dict[str, tuple[Fraction, ...]]:
     """Positions at which the loops of a robot are closed: of each joint its coordinates (rad, m), decimals of 120 places.
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from symgen import derivatives, passes
 from symgen.derivatives import Derivative
+from symgen.description.arguments import validated
 from symgen.differentiation import Equation, differentiated
 from symgen.differentiation.length import lengths
 from symgen.errors import ArgumentError, OutOfReach
@@ -47,6 +48,7 @@ LEFT = 4
 """Times as many rows are recorded as the passes leave, at most."""
 
 
+@validated
 def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: str = "jacobian") -> Program:
     """The derivative of a Program, as a Program.
 

@@ -136,6 +136,8 @@ def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) ->
         return "with another --jacobian-frame or order of rows"
     if mechanism.coupled:
         return "where joints follow others"
+    if any(joint.drive.each for joint in mechanism.joints):
+        return "where the drives of one joint differ"
     if mechanism.borne:
         return "where weight is borne (gravcomp)"
     if what.derivative is not None or what.knows_loops:

@@ -17,6 +17,7 @@ from symgen import derivatives, methods, passes, shelf
 from symgen.derivation.model import refuse_many_joints
 from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
+from symgen.description.arguments import validated
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, RequestError, warn_each
 from symgen.functions import ASSEMBLE, ASSEMBLING, BY_DEFAULT, EQUATIONS, FUNCTIONS, OF_LOOPS, PREPARING, REGROUP, USUAL
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from symgen.reference.regularity import Loss
 
 INVERSE_ON_REQUEST_ABOVE = 20
-
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, steps done and steps in all."""
 
@@ -76,6 +76,7 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
     return None if lost is None else f"{function} of '{mechanism.name}' divides by {lost.sentence}"
 
 
+@validated
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
             frame: Links = None, payload: str | None = None, trig: str = HOST, wrench: Links = None,
             jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order, task_rows: Rows = None,
@@ -315,7 +316,7 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
             chosen.pop("inverse_mass_matrix", None)
         return chosen
     chosen = {}
-    for item in functions:
+    for item in [functions] if isinstance(functions, str) else functions:
         name, _, method = item.partition("=")
         if item == ASSEMBLE:
             chosen = dict.fromkeys(ASSEMBLING) | chosen
@@ -357,8 +358,7 @@ def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None,
 
     Raises OutOfReach where nothing is left, or where a function that was named is out of reach.
     """
-    options = options or ProgramOptions()
-    found, refused = one_by_one(mechanism, functions, options, progress)
+    found, refused = one_by_one(mechanism, functions, options := options or ProgramOptions(), progress)
     if functions is None:
         usual = (*BY_DEFAULT, *(OF_LOOPS if mechanism.loops else ()))
         refused |= {name: why for name in usual if (why := refusal(mechanism, name, options.payload)) is not None}

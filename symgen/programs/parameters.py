@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from symgen.description.arguments import validated
 from symgen.description.loading import load
 from symgen.mechanism import Mechanism
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from symgen.reference.precision import Array
 
 
+@validated
 def inertial_parameters(robot: Mechanism | str | PathLike[str]) -> Array:
     """π (10·NB,) of every moving link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz zz (kg·m²) about the origin of
     its frame, in its axes, what is fixed to it included.

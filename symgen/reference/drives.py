@@ -36,7 +36,7 @@ def driven(mechanism: Mechanism) -> Iterator[Driven]:
             first, place = mechanism.v_slices[follows.leader].start, mechanism.q_slices[follows.leader].start
             yield Driven(joint.drive, first, place, follows.multiplier, follows.offset)
         elif joint.drive:
-            yield from (Driven(joint.drive, k, q.start) for k in range(own.start, own.stop))
+            yield from (Driven(joint.drive.at(k - own.start), k, q.start) for k in range(own.start, own.stop))
 
 
 def with_armature(motion: Motion, mass: Array, sign: int = 1) -> Array:

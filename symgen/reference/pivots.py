@@ -63,7 +63,7 @@ def _along_tree(reference: Motion, q: Array, payload: Array | None) -> Iterator[
         for k, twist in reversed(twists.items()):
             h = np.concatenate(twist)
             felt = here @ h                                # P h, I_c h
-            rotor = reference.scalars.constant(mechanism.joints[body].drive.armature)
+            rotor = reference.scalars.constant(mechanism.joints[body].drive.at(k - own.start).armature)
             free, held = np.moveaxis((felt * h).sum(axis=-1) + rotor, -1, 0)
             yield Felt(k, free, held, _spread(here[..., 1, :, :], twist) + rotor)
             across = felt[..., 0, :]

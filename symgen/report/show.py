@@ -113,7 +113,7 @@ def _drives(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     rows: list[tuple[object, ...]] = [("drives (SI)", *NUMBERS)]
     for joint in mechanism.joints:
         if joint.drive:
-            rows.append((joint.name, *(_figure(float(getattr(joint.drive, name))) for name in NUMBERS)))
+            rows.append((joint.name, *(",".join(_figure(float(x)) for x in joint.drive.numbers(name)) for name in NUMBERS)))
     if len(rows) > 1:
         yield from _shortened(table(rows, texts=(0,)))
         if any(joint.drive.friction for joint in mechanism.joints):
@@ -184,7 +184,8 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
                 "limits": {n: None if v is None else float(v) for n, v in _limits(joint)},
                 "mimic": None if joint.mimic is None else {
                     "joint": joint.mimic.joint, "multiplier": float(joint.mimic.multiplier), "offset": float(joint.mimic.offset)},
-                "drive": {name: float(value) for name, value in joint.drive.declared},
+                "drive": {name: [float(x) for x in values] if len(values) > 1 else float(values[0]) for name, values in
+                          ((name, joint.drive.numbers(name)) for name, _ in joint.drive.declared)},
                 "unapplied": {name: float(value) for name, value in joint.unapplied},
                 **_follows(mechanism, i),
             }

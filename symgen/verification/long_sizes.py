@@ -32,8 +32,10 @@ def sizes(motion: Motion, q: Array, v: Array, a: Array) -> Array:
         angular, linear = _twists(motion, i)
         felt = angular[:, None] * moments[i] + linear[:, None] * (forces[i] + (angular > 0)[:, None] * moments[i])
         drive, places = joint.drive, np.abs(q[:, mechanism.q_slices[i]]).max(axis=-1, keepdims=True)
-        out[:, own] = felt.T + float(drive.armature) * np.abs(a[:, own]) + float(drive.damping) * np.abs(v[:, own]) + float(
-            drive.friction) + float(drive.stiffness) * (float(abs(drive.rest)) + places)
+        armature, damping, friction = (np.array([float(getattr(drive.at(n), kind)) for n in range(own.stop - own.start)])
+                                       for kind in ("armature", "damping", "friction"))
+        out[:, own] = felt.T + armature * np.abs(a[:, own]) + damping * np.abs(v[:, own]) + friction
+        out[:, own] += float(drive.stiffness) * (float(abs(drive.rest)) + places)
     return out
 
 

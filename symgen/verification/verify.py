@@ -73,7 +73,7 @@ def verify(
 ) -> Report:
     """`symgen.verify` of what is no folder: a Mechanism, a built-in name, a description file or its text."""
     _some(states)
-    functions = None if functions is None else list(functions)
+    functions = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
                              jacobian_order=jacobian_order, task_rows=task_rows, contact=contact, effort=effort,

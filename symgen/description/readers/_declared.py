@@ -196,7 +196,8 @@ def _unapplied(joint: Table) -> tuple[tuple[str, Fraction], ...]:
 
 def _drive(joint: Table) -> Drive:
     """What its drive is declared to be. A rotor of inertia J behind a gear of ratio n is an armature of n²·J."""
-    given = {name: joint.number(name) for name in NUMBERS if name in joint}
+    several = {name: joint.numbers(name) for name in NUMBERS if isinstance(joint.content.get(name), list)}
+    given = {name: joint.number(name) for name in NUMBERS if name in joint and name not in several}
     if "gear_ratio" in joint and "rotor_inertia" not in joint:
         raise joint.at("gear_ratio").error("a gear ratio stands without a rotor inertia", "add rotor_inertia = …, in kg m²")
     if "rotor_inertia" in joint:
@@ -208,7 +209,13 @@ def _drive(joint: Table) -> Drive:
                                                f"{CANONICAL_DIGITS} digits", "give fewer digits")
     if "rest" in joint and not given.get("stiffness"):
         raise joint.at("rest").error("a rest position stands without a stiffness", "add stiffness = …, or leave it out")
-    return Drive(**given)
+    count = max(map(len, several.values()), default=0)
+    for name, values in several.items():
+        if name in ("stiffness", "rest") or len(values) != count:
+            another = f", and another kind {count}" if len(values) != count else ""
+            raise joint.at(name).error(f"it has {len(values)} numbers{another}",
+                                       "give one number; armature, damping and friction may have one for each velocity")
+    return Drive.of_velocities({name: several.get(name, (given.get(name, Fraction(0)),) * max(1, count)) for name in NUMBERS})
 
 
 def _mimic(joint: Table) -> Mimic | None:

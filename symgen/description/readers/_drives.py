@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from symgen.description.quantities import is_writable
 from symgen.drives import Drive
@@ -42,7 +43,7 @@ class Said:
     @property
     def drive(self) -> Drive:
         """What all of it makes."""
-        plain = {name: value for name, value in self.numbers if name in _KINDS}
+        plain: dict[str, Any] = {name: value for name, value in self.numbers if name in _KINDS}
         return Drive(**plain, armature=self._armature)
 
     @property

@@ -102,7 +102,7 @@ def _drive(scope: Scope, element: Any, place: Place) -> Drive:
     if found is None:
         return NO_DRIVE
     here = text.place(found, place)
-    given = {ours: text.number(found, theirs, here) or Fraction(0) for ours, theirs in (
+    given: dict[str, Any] = {ours: text.number(found, theirs, here) or Fraction(0) for ours, theirs in (
         ("damping", "damping"), ("friction", "friction"), ("stiffness", "spring_stiffness"), ("rest", "spring_reference"))}
     if not given["stiffness"]:
         given["rest"] = Fraction(0)

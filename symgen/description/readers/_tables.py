@@ -66,6 +66,13 @@ class Table:
         known = short(value) if type(value) is str else None
         return self._number(self._required(key), self.at(key)) if known is None else known
 
+    def numbers(self, key: str) -> tuple[Fraction, ...]:
+        """An array of one number or more."""
+        values = self._required(key)
+        if not isinstance(values, list) or not values:
+            raise self.at(key).error(f"{shown(values)} is no array of numbers", "write [1, 2, 3]")
+        return tuple(self._number(value, self.at(f"{key}[{i}]")) for i, value in enumerate(values))
+
     def count(self, key: str, largest: int) -> int:
         """A whole number from 1 to `largest`; 1 when absent."""
         value = self.content.get(key, 1)

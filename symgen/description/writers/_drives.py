@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from fractions import Fraction
 
 from symgen.description.quantities import fraction_text
 from symgen.description.writers._written import listed
-from symgen.drives import FRICTION_SPEED, KINDS
+from symgen.drives import FRICTION_SPEED, KINDS, Drive
 from symgen.mechanism import Joint, Mechanism
 
 
@@ -19,8 +20,15 @@ def on_numbers(mechanism: Mechanism, held: Container[str], held_spare: Container
             for name, _ in numbers:
                 if name not in words:
                     found.setdefault(name, []).append(joint.name)
+                elif found is applied and len(joint.drive.numbers(name)) > 1:
+                    found.setdefault(f"{name} that differs among the velocities", []).append(joint.name)
     return [*(f"the {name} of {listed(joints)} is left out" for name, joints in applied.items()),
             *(f"the {name} of {listed(joints)}, read and not applied, is left out" for name, joints in spare.items())]
+
+
+def uniform(drive: Drive) -> list[tuple[str, Fraction]]:
+    """The declared numbers that are the same at every velocity of the joint, by name."""
+    return [(name, value) for name, value in drive.declared if len(drive.numbers(name)) == 1]
 
 
 def on_friction_speed(mechanism: Mechanism) -> list[str]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from symgen.description.quantities import NOWHERE
 from symgen.description.snapping import Snapper
 from symgen.description.writers._decimals import decimal, decimals
-from symgen.description.writers._drives import on_friction_speed, on_numbers
+from symgen.description.writers._drives import on_friction_speed, on_numbers, uniform
 from symgen.description.writers._links import Link, fresh, links
 from symgen.description.writers._mujoco import Bodies, Seated, bodies
 from symgen.description.writers._mujoco_loops import sited
@@ -164,7 +164,7 @@ def _joint(joint: Joint, back: Pose, name: str, kind: str, axis: Vector3 | None)
         given |= {"range": decimals(_range(joint))} if _range(joint) else {}
         effort = joint.limits.effort
         given |= {"actuatorfrcrange": decimals((-effort, effort))} if effort is not None and effort > 0 else {}
-    return element("joint", given | {_DRIVE[name]: decimal(value) for name, value in joint.drive.declared})
+    return element("joint", given | {_DRIVE[name]: decimal(value) for name, value in uniform(joint.drive)})
 
 
 def _range(joint: Joint) -> tuple[Fraction, ...]:

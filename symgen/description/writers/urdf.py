@@ -13,7 +13,7 @@ from fractions import Fraction
 from symgen.description.assembly import EARTH
 from symgen.description.quantities import fraction_text
 from symgen.description.writers._decimals import decimal, decimals
-from symgen.description.writers._drives import applied, on_friction_speed, on_numbers
+from symgen.description.writers._drives import applied, on_friction_speed, on_numbers, uniform
 from symgen.description.writers._links import Link, fresh, links, on_motors
 from symgen.description.writers._places import almost_right, placed, roll_pitch_yaw
 from symgen.description.writers._written import Written, listed, title
@@ -144,7 +144,7 @@ def _spare(mechanism: Mechanism) -> tuple[str, ...]:
 
 def _dynamics(joint: Joint, spare: Sequence[str]) -> list[list[str]]:
     """urdfdom demands damping or friction in it."""
-    numbers = {name: value for name, value in joint.unapplied if name in spare} | dict(joint.drive.declared)
+    numbers = {name: value for name, value in joint.unapplied if name in spare} | dict(uniform(joint.drive))
     found = {name: numbers[name] for name in _DYNAMICS if name in numbers}
     if not found:
         return []

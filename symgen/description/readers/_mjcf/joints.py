@@ -7,7 +7,7 @@ before it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from symgen.description.quantities import shown
@@ -15,7 +15,7 @@ from symgen.description.readers._mjcf.attributes import Attributes
 from symgen.description.readers._mjcf.roots import in_radians
 from symgen.description.readers._mjcf.settings import Settings
 from symgen.description.readers._mjcf.springs import Sprung
-from symgen.drives import Drive
+from symgen.drives import KINDS, Drive
 from symgen.mechanism import Limits, Note
 from symgen.poses import Z_AXIS, ZERO3, Pose, Shift, Slide, Turn, Vector3, compose, inverse, turns
 
@@ -107,8 +107,8 @@ def _drive(said: Attributes, kind: str, settings: Settings, note: Callable[[Note
     if sprung:   # they come when the masses of all are known
         damping = stiffness = ZERO
     rest = _rest(said, kind, settings) if stiffness else ZERO
-    off = {kind: ZERO for kind, flag in _SWITCHES.items() if flag in settings.switched_off}
-    return replace(Drive(armature, damping, friction, stiffness, rest), **off, **({"rest": ZERO} if "stiffness" in off else {}))
+    off = [kind for kind, flag in _SWITCHES.items() if flag in settings.switched_off]
+    return Drive(armature, damping, friction, stiffness, rest).only(kind for kind in KINDS if kind not in off)
 
 
 def sprung(said: Attributes, kind: str, settings: Settings) -> Sprung | None:

@@ -1,0 +1,159 @@
+"""Types of the arguments of public functions: a wrong one is refused in one sentence, before any work."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from symgen.description.quantities import shown
+from symgen.description.tree import Declared
+from symgen.errors import ArgumentError
+from symgen.mechanism import Mechanism
+from symgen.poses import Angle
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Type(NamedTuple):
+    """What an argument may be, and the words for it."""
+
+    accepts: Callable[[Any], bool]
+    words: str
+
+
+def _is_list(value: Any, accepts: Callable[[Any], bool]) -> bool:
+    """True for an iterable that is no text and no table, and whose entries are accepted."""
+    if isinstance(value, str | Mapping | bytes | bytearray):
+        return False
+    try:
+        entries = iter(value)
+    except TypeError:   # also of an array without dimensions
+        return False
+    return all(map(accepts, entries))
+
+
+def _is_table(value: Any, accepts: Callable[[Any], bool]) -> bool:
+    """True for a mapping of texts to values that are accepted."""
+    return isinstance(value, Mapping) and all(isinstance(name, str) and accepts(entry) for name, entry in value.items())
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_names(value: Any) -> bool:
+    return _is_text(value) or _is_list(value, _is_text)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, str | Real) and not isinstance(value, bool)
+
+
+def _is_numbers(value: Any) -> bool:
+    return _is_text(value) or _is_list(value, _is_number)
+
+
+def _is_position(value: Any) -> bool:
+    return _is_list(value, lambda entry: _is_number(entry) and not _is_text(entry))
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | os.PathLike)
+
+
+def _is_locked(value: Any) -> bool:
+    return value is None or _is_number(value) or isinstance(value, Angle)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_switch(value: Any) -> bool:
+    """True for a bool, NumPy's too, and for the numbers 0 and 1."""
+    return type(value).__name__ in ("bool", "bool_") or (isinstance(value, Integral) and int(value) in (0, 1))
+
+
+def _is_row(value: Any) -> bool:
+    return _is_text(value) or _is_whole(value)
+
+
+def _is_program(value: Any) -> bool:
+    return hasattr(value, "rows") and hasattr(value, "inputs") and hasattr(value, "function")
+
+
+TEXT = Type(_is_text, "a text")
+NAMES = Type(_is_names, "a name, or a list of names")
+ROWS = Type(lambda value: _is_text(value) or _is_list(value, _is_row),
+            "names or numbers of rows, in a list or in a text with commas")
+NUMBER = Type(_is_number, "a number")
+NUMBERS = Type(_is_numbers, "a list of numbers")
+WHOLE = Type(_is_whole, "a whole number")
+SWITCH = Type(_is_switch, "True or False")
+PATH = Type(_is_path, "a path")
+CALL = Type(callable, "a function")
+LOCK = Type(lambda value: _is_table(value, _is_locked) or _is_names(value),
+            "a table of joints and values (numbers, texts or None), or a list of joints")
+ROBOT = Type(lambda value: isinstance(value, Mechanism | Declared | str | bytes | bytearray | os.PathLike),
+             "a built-in name, a path, the text of a description, or a Mechanism")
+
+TYPES: dict[str, Type] = {
+    "robot": ROBOT, "lock": LOCK, "gravity": NUMBERS, "snap": NUMBER, "friction_speed": NUMBER, "out": PATH, "program": Type(
+        _is_program, "a Program, as symgen.program returns it"),
+    **dict.fromkeys(("mimic", "base", "model", "distribution", "function", "method", "real", "name", "payload", "trig", "target",
+                     "jacobian_frame", "jacobian_order", "effort", "form", "to", "what", "mode"), TEXT),
+    **dict.fromkeys(("drives", "independent", "actuated", "functions", "frame", "wrench", "contact", "parameters", "wrap", "wrt",
+                     "joint_order", "symbols"), NAMES),
+    **dict.fromkeys(("strict", "native", "contract", "checked", "baumgarte", "batch", "evidence", "functions_only", "compiled"),
+                    SWITCH),
+    **dict.fromkeys(("optimize", "states", "seed"), WHOLE),
+    "xacro": Type(lambda value: _is_table(value, _is_text), "a table of names and texts"),
+    "packages": Type(lambda value: _is_table(value, _is_path), "a table of packages and folders"),
+    "at": Type(lambda value: _is_table(value, _is_number), "a table of coordinates and numbers"),
+    "task_rows": ROWS, "progress": CALL, "q": Type(_is_position, "a list of numbers"),
+}
+"""Parameter of a public function -> its type; the same name has the same type everywhere."""
+
+
+def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """`function` with the types of its arguments checked by TYPES; ArgumentError names the argument, its value and the type.
+
+    An argument that is its default is accepted. Names from an iterator become a list. A missing or an unknown argument stays
+    Python's TypeError.
+    """
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def checked(*positional: Arguments.args, **named: Arguments.kwargs) -> Result:
+        try:
+            bound = signature.bind(*positional, **named)
+        except TypeError:
+            return function(*positional, **named)   # whose own sentence names the function
+        for name, value in bound.arguments.items():
+            if value is not signature.parameters[name].default:
+                bound.arguments[name] = validate(name, value)
+        return function(*bound.args, **bound.kwargs)
+
+    return checked
+
+
+def validate(name: str, value: Any) -> Any:
+    """The value of an argument, an iterator as a list; ArgumentError where it has a wrong type."""
+    whole = list(value) if isinstance(value, Iterator) else value
+    if name in TYPES and not TYPES[name].accepts(whole):
+        raise ArgumentError(f"{name} is {_described(value)}; give {TYPES[name].words}")
+    return whole
+
+
+def _described(value: Any) -> str:
+    """A value for a sentence: what it prints, or its type where that is long."""
+    text = repr(value)
+    if len(text) <= 60 and text.isprintable() and not text.startswith("<"):
+        return text
+    kind = type(value).__name__
+    return f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}" if text.startswith("<") else f"the {kind} {shown(text)}"
