@@ -127,6 +127,25 @@ def test_cpp_reads_the_header_and_links(tmp_path: Path) -> None:
         subprocess.run(["g++", *flags, "-x", "c++", "-c", str(tmp_path / target.file(name)), "-o", str(objects)], check=True)
 
 
+@pytest.mark.parametrize("compiler", [("gcc", "-std=c99"), ("g++", "-std=c++17")])
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_a_real_type_of_another_size_does_not_compile(tmp_path: Path, real: str, compiler: tuple[str, str]) -> None:
+    if shutil.which(compiler[0]) is None:
+        pytest.skip(f"{compiler[0]} is not installed: make firmware-tools")
+    sizes = {"double": ("float", "double_has_8_bytes"), "float": ("double", "float_has_4_bytes")}
+    (tmp_path / "arm.h").write_text(c99.header(arm(real), c99.Target("arm", Sizes(2, 2, 2))))
+    (tmp_path / "sound.cpp").write_text('#include "arm.h"\n')
+    (tmp_path / "spoilt.cpp").write_text(f'#define {real} {sizes[real][0]}\n#include "arm.h"\n')
+    language = "c++" if compiler[0] == "g++" else "c"
+
+    def said(name: str) -> str:
+        command = [*compiler, *WARNINGS, "-x", language, "-fsyntax-only", str(tmp_path / name)]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+    assert said("sound.cpp") == ""
+    assert f"arm_{sizes[real][1]}" in said("spoilt.cpp")
+
+
 def test_user_macros_replace_sine_and_cosine(tmp_path: Path) -> None:
     target = c99.Target("arm", Sizes(2, 2, 2), TextOptions("macro"))
     library = build(tmp_path, arm(), target, "-Darm_SIN(x)=(0*(x))", "-Darm_COS(x)=(1+0*(x))")

@@ -98,6 +98,15 @@ def test_clang_with_every_warning_is_silent(generated: Path, robot: str, real: s
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(("real", "compiles"), [("double", False), ("float", True)])
+def test_double_does_not_compile_for_avr_where_it_has_4_bytes(generated: Path, real: str, compiles: bool) -> None:
+    """clang's target avr: float has 4 bytes there, and double has 4 as well."""
+    header = generated / real / "scara" / "scara.h"
+    done = run(tool("clang"), "--target=avr", "-mmcu=atmega328", "-std=c99", "-fsyntax-only", "-x", "c", header)
+    assert (done.returncode == 0) == compiles
+    assert ("scara_double_has_8_bytes" in done.stderr) != compiles
+
+
 # What a function takes of the stack, by the target's compiler: `symgen.machine.targets` states what it may.
 
 
@@ -242,6 +251,7 @@ def test_the_deviations_that_cppcheck_does_not_see_are_there(generated: Path) ->
     macros = re.findall(r"^#define \w+\(", (generated / "float" / "scara" / "scara.h").read_text(), re.MULTILINE)
     found = {
         "Rule 5.1": len({symbol[:31] for symbol in symbols}) < len(symbols),
+        "Rule 8.6": "extern const char scara_double_has_8_bytes" in (FOLDER / "scara" / "scara.h").read_text(),
         "Dir 4.6": "double" in (FOLDER / "scara" / "scara.h").read_text(),
         "Dir 4.9": bool(macros),
     }

@@ -22,6 +22,9 @@
 #define panda_NV 7
 #define panda_NB 7
 
+/* Never defined. It does not compile where double has another size than 8 bytes, as on AVR: generate with --real float there. */
+extern const char panda_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -22,6 +22,9 @@
 #define scara_NV 4
 #define scara_NB 4
 
+/* Never defined. It does not compile where double has another size than 8 bytes, as on AVR: generate with --real float there. */
+extern const char scara_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -24,6 +24,9 @@
 #define ur5_NV 6
 #define ur5_NB 6
 
+/* Never defined. It does not compile where double has another size than 8 bytes, as on AVR: generate with --real float there. */
+extern const char ur5_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
+
 #ifdef __cplusplus
 extern "C" {
 #endif

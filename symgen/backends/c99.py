@@ -38,6 +38,7 @@ from symgen.backends._writer import Turn
 from symgen.errors import RequestError
 from symgen.ir import Bound, Program
 from symgen.levelled import Levelled
+from symgen.reals import REALS
 from symgen.recursion import Form, Looped, Recursion
 from symgen.segmented import Segmented
 
@@ -139,7 +140,8 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
     forms = programs.values()
     declarations = [(_of(form) if isinstance(form, Looped) else _definition).prototype(form, target) for form in forms]
     trig = calls(real, Target(target.name, target.sizes))
-    return render(NAME, "header.h.j2", **target.context, told=target.told, real=real, sin=trig["sin"], cos=trig["cos"],
+    return render(NAME, "header.h.j2", **target.context, told=target.told, real=real, bytes=REALS[real].size, sin=trig["sin"],
+                  cos=trig["cos"],
                   functions=declarations, apart=any(one["apart"] for one in declarations),
                   bodies=counts_bodies(programs.values()), counted=counted(programs.values()),
                   **several(programs.values()), work=max(work(form, target.checked) for form in forms),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from symgen.functions import Sizes
+from symgen.readback import prototypes
 from symgen.readback.disguise import disguises, without_comments
 from symgen.readback.owed import STATUSES, shapes
 from symgen.reals import REALS
@@ -61,7 +62,9 @@ def work(header: str, name: str) -> int | None:
 
 
 def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
-    """The header's macros are the sizes, the statuses of checked functions and, with trig macros, sine and cosine, no more."""
+    """List what is wrong with a header: its macros must be the sizes, the statuses of checked functions and, with trig macros,
+    sine and cosine, no more, and it must assert the size of the real type.
+    """
     hidden = [f"the header's {sentence}" for sentence in disguises(header)]
     header = without_comments(header)
     libm = REALS[program.real].libm
@@ -77,4 +80,6 @@ def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
             found.append(f"the header defines {macro} as '{value}', not '{wanted[macro]}'")
         if macro not in wanted and macro not in {f"{name}_{size}" for size in (*Sizes._fields, WORK.upper())}:
             found.append(f"the header defines {macro}, which does not belong there")
+    if header.count(prototypes.size_assertion(name, REALS[program.real])) != 1:
+        found.append(f"the header does not assert the size of {program.real}")
     return hidden + found

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from pycparser import c_ast
 
 from symgen.errors import ProgramError
+from symgen.reals import REALS, Real
 
 Parameter = tuple[bool, str, str, str]
 """(const, type, name, size)."""
@@ -28,15 +29,32 @@ def file(node: Any) -> str:
 
 
 def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
-    """The prototypes among what the headers hold. A type, and a function of NAME_sincos.h, may stand there too; nothing else."""
+    """The prototypes among the declarations of the headers. The assertion on the size of the real type, and the type and function
+    of NAME_sincos.h, may stand there too; anything else is refused.
+    """
     found = []
     for unit in units:
         if isinstance(unit, c_ast.Decl) and isinstance(unit.type, c_ast.FuncDecl) and not unit.storage and not unit.funcspec:
             returned = " ".join(getattr(getattr(unit.type.type, "type", None), "names", ["?"]))
             found.append(Prototype(unit.name, returned, parameters(unit)))
-        elif not file(unit).endswith("_sincos.h"):
+        elif not file(unit).endswith("_sincos.h") and not _is_size_assertion(unit):
             raise ProgramError(f"{file(unit)} holds a {type(unit).__name__} that is no plain prototype")
     return tuple(found)
+
+
+def size_assertion(name: str, real: Real) -> str:
+    """The declaration of NAME.h that does not compile where the real type has another size than the text was verified with."""
+    return f"extern const char {_asserted(name, real)}[(sizeof({real.name}) == {real.size}U) ? 1 : -1];"
+
+
+def _asserted(name: str, real: Real) -> str:
+    return f"{name}_{real.name}_has_{real.size}_bytes"
+
+
+def _is_size_assertion(unit: Any) -> bool:
+    """True for an external array of that name; `directives.macros` compares its text."""
+    return isinstance(unit, c_ast.Decl) and unit.storage == ["extern"] and unit.name.endswith(
+        tuple(_asserted("", real) for real in REALS.values()))
 
 
 def parameters(declaration: Any) -> tuple[Parameter, ...]:
