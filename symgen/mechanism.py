@@ -74,6 +74,7 @@ class Joint:
     """The numbers that its type asks for, as (name, value): the pitch of a screw."""
     drive: Drive = NO_DRIVE
     """What is applied of rotor, damping, friction and spring."""
+    withheld: Drive = field(default=NO_DRIVE, compare=False)   # declared for the joint, and left out by `drives`
 
     @property
     def type(self) -> JointType:

@@ -431,6 +431,57 @@ def test_what_a_joint_has_not_is_said(word: str, said: str) -> None:
         symgen.program("scara", "mass_matrix", parameters=[word])
 
 
+DRIVEN = """<robot name="driven"><link name="base"/>
+<link name="l1"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j1" type="continuous"><parent link="base"/><child link="l1"/><axis xyz="0 1 0"/>
+<dynamics damping="0.5" friction="2"/></joint>
+<transmission name="t"><joint name="j1"/><actuator name="m">
+<mechanicalReduction>10</mechanicalReduction><motorInertia>0.01</motorInertia></actuator></transmission></robot>"""
+NUMBERS = {"armature": 1, "damping": 0.5, "friction": 2, "stiffness": 0, "rest": 0}
+"""The drive of DRIVEN; its armature is 10²·0.01."""
+SPRUNG = """name = "sprung"
+[[body]]
+name = "l1"
+parent = "base"
+mass = 1.0
+joint = { name = "j1", type = "prismatic", axis = [0, 0, 1], stiffness = 3, rest = 0.2 }
+[[body]]
+name = "l2"
+parent = "l1"
+mass = 1.0
+joint = { name = "j2", type = "prismatic", axis = [0, 0, 1], unapplied = { damping = 0.003 } }
+"""
+
+
+@pytest.mark.parametrize(("description", "drives", "asked", "said"), [
+    *((DRIVEN, "off", f"j1.{kind}", f"j1.{kind}': .* declares {kind} = {NUMBERS[kind]:g}, .* --drives {kind} ")
+      for kind in ("armature", "damping", "friction")),
+    (DRIVEN, None, "*.friction", r"--drives friction "), (DRIVEN, "friction", "*.[da]*", "--drives armature,damping,friction "),
+    (DRIVEN, "friction", "j1", "--drives armature,damping,friction "), (SPRUNG, "off", "j1.stiffness", "--drives stiffness "),
+    (SPRUNG, "off", "j1.rest", "declares stiffness = 3, .* --drives stiffness "),
+    (SPRUNG, "on", "j2.damping", "declare it as the joint's damping, not as unapplied"),
+])
+def test_a_declared_drive_that_is_not_applied_is_no_parameter(description: str, drives: str | None, asked: str,
+                                                              said: str) -> None:
+    """Its default would be 0 and not the number that the description declares."""
+    with pytest.raises(ArgumentError, match=said):
+        symgen.program(symgen.load(description, drives=drives), "inverse_dynamics", parameters=[asked])
+
+
+@pytest.mark.parametrize(("drives", "kinds"), [
+    ("on", tuple(NUMBERS)), ("off", ("stiffness",)), ("friction", ("friction", "stiffness")),
+    ("armature,damping", ("armature", "damping"))])
+def test_parameters_of_drives_start_from_the_declared_numbers(drives: str, kinds: tuple[str, ...]) -> None:
+    parameters = [f"j1.{kind}" for kind in kinds]
+    asked = adjusting.adjusting(symgen.load(DRIVEN, drives=drives), tuple(parameters))
+    assert dict(zip((one.kind for one in asked.asked), map(float, asked.defaults), strict=True)) == {k: NUMBERS[k] for k in kinds}
+
+
+def test_a_pattern_leaves_out_the_drives_that_are_not_applied() -> None:
+    names = adjusting.named(symgen.load(DRIVEN), ["*"])
+    assert names == ("l1.mass", "l1.centre", "l1.inertia", "gravity")
+
+
 def test_a_negative_number_of_a_drive_is_refused() -> None:
     own = symgen.compile("scara", ["inverse_dynamics"], parameters=["joint1.damping"])
     own.parameters["joint1.damping"] = -1

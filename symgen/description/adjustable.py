@@ -14,8 +14,9 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any
 
+from symgen.drives import GRAVCOMP, WORDS
 from symgen.errors import ArgumentError, UnknownName, printable
-from symgen.mechanism import BASE, Body, Frame, Mechanism, Part
+from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.names import nearest
 from symgen.poses import ZERO3, Pose, Rotate, Shift, Turn, Vector3, compose, inverse
 
@@ -75,7 +76,38 @@ def adjustables(mechanism: Mechanism, asked: Iterable[str]) -> tuple[Adjustable,
             raise ArgumentError(f"parameter '{printable(one.name, SHOWN)}': part of the weight of link "
                                 f"'{printable(one.link, SHOWN)}' is borne by gravcomp, a constant of the C; leave that out by "
                                 "--drives, or leave this parameter out")
+    _refuse_unapplied(mechanism, [one for one in found if one.joint])
     return found
+
+
+def _refuse_unapplied(mechanism: Mechanism, parameters: Sequence[Adjustable]) -> None:
+    """Raise ArgumentError where the description declares a number for a drive that is not applied: its parameter would start from
+    0 in place of that number. `parameters` are those of joints.
+    """
+    asked = [(one, mechanism.joints[mechanism.joint_index(one.joint)]) for one in parameters]
+    withheld = [(one, joint, name) for one, joint in asked for name, _ in joint.withheld.declared
+                if _kind(name) == _kind(one.kind)]
+    if withheld:
+        parameter, joint, name = withheld[0]
+        applied = {_kind(name) for other in mechanism.joints for name, _ in other.drive.declared}
+        kinds = applied | {_kind(name) for _, _, name in withheld} | ({GRAVCOMP} if mechanism.borne else set())
+        words = ",".join(word for word in WORDS if word in kinds)
+        raise _unapplied(parameter, joint, name, getattr(joint.withheld, name),
+                         f"read the robot with --drives {words} (drives='{words}' in Python)")
+    for parameter, joint in asked:
+        for name, value in joint.unapplied:
+            if _kind(name) == _kind(parameter.kind):
+                raise _unapplied(parameter, joint, name, value, f"declare it as the joint's {name}, not as unapplied")
+
+
+def _kind(name: str) -> str:
+    """Return what --drives calls a number of a drive: a rest position goes with the stiffness."""
+    return "stiffness" if name == "rest" else name
+
+
+def _unapplied(parameter: Adjustable, joint: Joint, name: str, value: Fraction, remedy: str) -> ArgumentError:
+    return ArgumentError(f"parameter '{printable(parameter.name, SHOWN)}': joint '{printable(joint.name, SHOWN)}' declares "
+                         f"{name} = {float(value):g}, which is not applied; {remedy}, or leave this parameter out")
 
 
 def _known(mechanism: Mechanism) -> dict[str, Adjustable]:
@@ -97,10 +129,13 @@ def _meant(mechanism: Mechanism, word: str, known: Mapping[str, Adjustable]) -> 
         return [one.name for one in whole if one.joint == whole[0].joint]
     if any(sign in word for sign in "*?["):
         heavy = {part.link for body in mechanism.bodies for part in body.parts if part.mass or any(part.moments)}
-        felt = {f"{joint.name}.{kind}" for joint in mechanism.joints for kind, _ in joint.drive.declared}
-        found = [one.name for one in known.values()
-                 if not one.load and (one.link in heavy or one.kind == GRAVITY or one.name in felt)
-                 and (fnmatchcase(one.name, word) or fnmatchcase(one.name.rpartition(".")[0], word))]
+        applied = {f"{joint.name}.{kind}" for joint in mechanism.joints for kind, _ in joint.drive.declared}
+        unapplied = {f"{joint.name}.{kind}" for joint in mechanism.joints
+                     for kind, _ in (*joint.withheld.declared, *joint.unapplied)}
+        matching = [one for one in known.values()
+                    if not one.load and (fnmatchcase(one.name, word) or fnmatchcase(one.name.rpartition(".")[0], word))]
+        found = [one.name for one in matching if one.link in heavy or one.kind == GRAVITY or one.name in applied]
+        found = found or [one.name for one in matching if one.name in unapplied]   # which `adjustables` refuses, with the reason
         if not found:
             raise UnknownName(f"no parameter matches '{printable(word, SHOWN)}'; there are LINK.mass, LINK.centre, LINK.inertia, "
                               "LINK and gravity, where LINK is a link that moves and has a mass, and JOINT.damping and the like, "

@@ -274,9 +274,9 @@ def _attach(connection: Connection, motions: Mapping[str, Pose], work: _Assembly
     if not welded and connection.name not in motions:
         work.carriers[connection.child] = _Carrier(len(work.joints))
         work.names.append(connection.child)
-        drive, unapplied = _driven(connection, work.drives)
+        drive, withheld, unapplied = _driven(connection, work.drives)
         work.joints.append(Joint(connection.name, connection.kind, parent.body, pose, connection.axis, connection.limits,
-                                 connection.mimic, unapplied, connection.parameters, drive))
+                                 connection.mimic, unapplied, connection.parameters, drive, withheld))
         return
     work.carriers[connection.child] = _Carrier(parent.body, work.behind(pose, motions.get(connection.name, ()), connection.place))
     on = base if parent.body == BASE else work.names[parent.body]
@@ -295,8 +295,10 @@ def _attach(connection: Connection, motions: Mapping[str, Pose], work: _Assembly
                                                     joint_type(connection.kind).positions[0].unit)
 
 
-def _driven(connection: Connection, kinds: frozenset[str]) -> tuple[Drive, tuple[tuple[str, Fraction], ...]]:
-    """What of a joint's drive is applied, and what it declares besides. A refusal where it cannot be."""
+def _driven(connection: Connection, kinds: frozenset[str]) -> tuple[Drive, Drive, tuple[tuple[str, Fraction], ...]]:
+    """Split a joint's drive: the part of these kinds, which is applied; the rest of it; and every number that is reported as not
+    applied. DescriptionError where the drive cannot be applied.
+    """
     fault = next((one for kind, one in connection.faults if kind in kinds), None)
     if fault is not None:
         raise fault
@@ -307,7 +309,7 @@ def _driven(connection: Connection, kinds: frozenset[str]) -> tuple[Drive, tuple
     applied, told = dict(drive.declared), dict(connection.told_as)
     left = [(name, value) for name, value in connection.unapplied if not any(name in told.get(kind, ()) for kind in applied)]
     more = [(name, value) for name, value in connection.drive.declared if name not in applied and name not in told]
-    return drive, (*left, *more)
+    return drive, connection.drive.only(EVERY - kinds), (*left, *more)
 
 
 def _parts(work: _Assembly, links: Iterable[Link]) -> dict[int, tuple[Part, ...]]:
