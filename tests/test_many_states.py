@@ -214,20 +214,80 @@ def test_a_folder_of_many_states(tmp_path: Path) -> None:
         symgen.generate("scara", tmp_path / "m4", NAMES, batch=True, target="cortex-m4f")
 
 
-def test_the_self_test_sees_a_slip_in_a_block(tmp_path: Path) -> None:
-    out = tmp_path / "scara"
-    symgen.generate("scara", out, ["mass_matrix"], batch=True)
-    text = out / "scara_mass_matrix_batch.c"
-    kept = text.read_text()
+LOADS = {
+    "states across are no states across": ("(lanes == 8) && (state == 1)", "(lanes == 8) && (state != 1)"),
+    "lanes of states across": ("to[k][lane] = own[lane]", "to[k][lane] = own[0]"),
+    "no lane": ("lane < 8; ++lane) {\n                to", "lane >= 8; ++lane) {\n                to"),
+    "the last state of a part of a block": ("(lane < lanes) ? lane : (lanes - 1)", "(lane < 1) ? lane : (lanes - 1)"),
+    "the step of the states": (": (lanes - 1))*state]", ": (lanes - 1))]"),
+    "the step of the elements": ("to[k][lane] = own[k*element]", "to[k][lane] = own[k]"),
+}
+"""Errors in what reads states into the lanes."""
+STORES = {
+    "a part of a block": ("lanes; ++lane) {\n            double *own", "8; ++lane) {\n            double *own"),
+    "elements across": ("own[k*element] = from[k][lane]", "own[k] = from[k][lane]"),
+    "one lane more": ("lane < 8; ++lane) {\n                own", "lane < 9; ++lane) {\n                own"),
+    "states across": ("own[lane] = from[k][lane]", "own[lane] = from[k][0]"),
+}
+REFUSED = {
+    "a refused state is stored": ("if (status[lane] == 0) {", "if (status[lane] == status[lane]) {"),
+    "no state is stored": ("if (status[lane] == 0) {", "if (status[0] == 0) {"),
+    "they are counted": ("++refused;", "--refused;"),
+    "the status of another lane": ("status[lane] = found[lane]", "status[lane] = found[0]"),
+    "no status": ("status != 0", "status == 0"),
+}
+FOLDERS: dict[str, tuple[dict[str, Any], dict[str, tuple[str, str]]]] = {
+    "unrolled": ({}, LOADS | STORES), "looped and checked": ({"form": "looped", "checked": True}, REFUSED)}
+
+
+class SelfTest:
+    """The self-test of a folder with one function for many states, built again with each error that is planted."""
+
+    def __init__(self, out: Path, function: str, **options: Any) -> None:
+        symgen.generate("planar_arm", out, [function], batch=True, **options)
+        self.out, self.blocks = out, f"planar_arm_{function}_batch"
+        self._run("gcc", "-c", "-Dplanar_arm_SELFTEST", f"planar_arm_{function}.c", "planar_arm_selftest.c")
+
+    def _run(self, compiler: str, *words: str) -> None:
+        subprocess.run([compiler, "-std=c99", "-ffp-contract=off", "-Dplanar_arm_NO_CLONES", *words], cwd=self.out, check=True)
+
+    def passes(self) -> bool:
+        self._run("gcc", "-c", f"{self.blocks}.c")
+        self._run("gcc", *(path.name for path in self.out.glob("*.o")), "-o", "selftest", "-lm")
+        done = subprocess.run([self.out / "selftest"], capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode == 0
+
+    def passes_with(self, file: str, old: str, new: str) -> bool:
+        kept = (self.out / file).read_text()
+        assert old in kept, old
+        (self.out / file).write_text(kept.replace(old, new, 1))
+        passed = self.passes()
+        (self.out / file).write_text(kept)
+        return passed
+
+
+@pytest.mark.parametrize("kind", FOLDERS)
+def test_the_self_test_sees_slips_in_blocks(tmp_path: Path, kind: str) -> None:
+    """Whole blocks, parts of one, both layouts, refused states (`python -m tests.mutants_of_blocks` plants every error)."""
+    options, slips = FOLDERS[kind]
+    test = SelfTest(tmp_path, "inverse_dynamics", **options)
+    assert test.passes()
+    assert [what for what, (old, new) in slips.items() if test.passes_with("planar_arm_lanes.h", old, new)] == []
+    driver = {"q_state, q_element, 2": "v_state, q_element, 2", "tau_element);": "tau_state);", "first) < 8)": "first) < 7)",
+              "(count - first) : 8": "(count - first) : 9"}
+    assert [old for old, new in driver.items() if test.passes_with(f"{test.blocks}.c", old, new)] == []
+
+
+def test_the_self_test_compares_states_of_a_free_base(tmp_path: Path) -> None:
+    """Their quaternions keep their length, which checked functions look at."""
+    out = tmp_path / "quadruped"
+    symgen.generate("quadruped", out, ["gravity_force", "difference"], batch=True, checked=True)
     sources = [path.name for path in sorted(out.glob("*.c"))]
-    slips = {"M[1][lane] = ": "M[1][lane] = 2.0*", "q_state, q_element, 4": "0, q_element, 4", ", 16, lanes": ", 15, lanes"}
-    for old, new in slips.items():
-        assert old in kept
-        text.write_text(kept.replace(old, new))
-        words = ["gcc", "-std=c99", "-ffp-contract=off", "-Dscara_SELFTEST", *sources, "-o", "selftest", "-lm"]
-        subprocess.run(words, cwd=out, check=True)
+    words = ["gcc", "-std=c99", "-ffp-contract=off", *WARNINGS, "-Dquadruped_NO_CLONES", "-Dquadruped_SELFTEST", *sources]
+    for more in ([], ["-Dquadruped_CONTRACTED"]):
+        subprocess.run([*words, *more, "-o", "selftest", "-lm"], cwd=out, check=True)
         done = subprocess.run([out / "selftest"], capture_output=True, text=True, check=False)
-        assert done.returncode == 1, (old, done.stdout)
+        assert done.stdout.endswith("2 passed, 0 failed\n"), done.stdout
 
 
 # -- in Python --------------------------------------------------------------------------------------------------------------

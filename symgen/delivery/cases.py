@@ -13,6 +13,7 @@ from symgen import derivatives
 from symgen.backends import printer
 from symgen.backends._c_text import WIDTH
 from symgen.backends._target import Target
+from symgen.delivery import block_tests
 from symgen.errors import RequestError
 from symgen.functions import ASSEMBLE, ASSEMBLING
 from symgen.ir import Port
@@ -65,7 +66,8 @@ def filled(programs: Mapping[str, Form], target: Target, cases: list[SelfTestCas
     spelt |= {"works": any(isinstance(programs[function], Looped) for function in judged if function in programs),
               "all_alias": not any(map(printer().apart, programs.values()))}
     left = [function for function in programs if function not in judged]
-    return spelt | {"tests": tests, "total": len(tests), "unjudged": left, "matrices": matrices, "entrywise": entrywise}
+    return spelt | {"tests": tests, "total": len(tests), "unjudged": left, "matrices": matrices, "entrywise": entrywise,
+                    "blocks": block_tests.of_all(programs.values(), tests, real)}
 
 
 class _Tables:
@@ -142,7 +144,7 @@ def _test(program: Form, target: Target, cases: list[SelfTestCase], tables: _Tab
         "begins": min(len(cases), 2),
         "tables": [argument["table"] for argument in arguments],
         "largest": max(port.size for port in (*program.inputs, *program.outputs)),
-    }
+    } | block_tests.of_function(program, target, REALS[program.real], arguments, results, last)
 
 
 def _work(name: str, size: str, program: Form, target: Target) -> list[str]:
