@@ -14,6 +14,7 @@ from symgen import generate
 from symgen.cli import main
 from symgen.errors import RequestError
 from symgen.machine import targets
+from tests.test_folder import cmake
 
 pytestmark = pytest.mark.firmware
 
@@ -61,6 +62,25 @@ def test_loops_are_closed_on_the_target(tmp_path: Path) -> None:
     done = make(tmp_path / "four_bar", "run")
     assert done.returncode == 0, done.stdout
     assert "assemble: passed (3 states)" in done.stdout
+
+
+TOOLCHAIN = """
+set(CMAKE_SYSTEM_NAME Generic)
+set(CMAKE_SYSTEM_PROCESSOR arm)
+set(CMAKE_C_COMPILER arm-none-eabi-gcc)
+set(CMAKE_C_FLAGS_INIT "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "--specs=rdimon.specs")
+"""
+"""Newlib with semihosting, as the tools' own documentation has it."""
+
+
+def test_cmake_builds_the_self_test_for_bare_metal(tmp_path: Path) -> None:
+    need("cortex-m4f")
+    generate("scara", tmp_path / "scara", ["forward_dynamics"], target="cortex-m4f", evidence=False)
+    (tmp_path / "toolchain.cmake").write_text(TOOLCHAIN, encoding="utf-8")
+    cmake("-S", tmp_path / "scara", "-B", tmp_path / "build", f"-DCMAKE_TOOLCHAIN_FILE={tmp_path / 'toolchain.cmake'}")
+    cmake("--build", tmp_path / "build")
+    assert (tmp_path / "build" / "scara_selftest").exists()
 
 
 JUDGED = {"wrong": "got", "unsolved": "x"}

@@ -326,6 +326,14 @@ def consume(folder: Path, found: str, language: str, *flags: str) -> None:
     assert run(folder / "build" / "consumer").returncode == 0
 
 
+def test_cmake_links_libm_on_a_system_without_a_name(tmp_path: Path) -> None:
+    """CMake's Generic system, that of bare metal, which is neither UNIX nor Windows."""
+    put(tmp_path / "arm")
+    cmake("-S", tmp_path / "arm", "-B", tmp_path / "build", "-DCMAKE_SYSTEM_NAME=Generic")
+    cmake("--build", tmp_path / "build")
+    assert run(tmp_path / "build" / "arm_selftest").returncode == 0
+
+
 def test_the_cmake_package(tmp_path: Path) -> None:
     put(tmp_path / "arm")
     build = tmp_path / "build"
