@@ -11,7 +11,7 @@ JUDGED := dm-control==1.0.50 gymnasium-robotics==1.4.2 robosuite==1.5.2 pybullet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check package golden bench cuda firmware firmware-tools judge reproduce adversary adversary-slice fuzz docs clean
+.PHONY: help demo test check package golden bench cuda firmware firmware-tools judge reproduce pairs adversary adversary-slice fuzz docs clean
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
@@ -28,6 +28,8 @@ help:
 	@echo "make judge   rewrite the tables of Pinocchio's verdicts on what generate gives by default for example-robot-data,"
 	@echo "             and of MuJoCo's on the MJCFs of five wheels (fetched the first time, 330 MB)"
 	@echo "             (57 minutes on two cores that others use as well; JOBS=N processes; goes on where it was stopped)"
+	@echo "make pairs   every function and derivative with every pair of options: compiled, its self-test run, verified (hours;"
+	@echo "             PAIRS='drives+payload free' takes these alone)"
 	@echo "make adversary  try to make each of symgen's words false, for an hour (MINUTES=N); rewrite the table in docs/trust.md"
 	@echo "make adversary-slice  the same for two minutes by a seed that is known, nothing rewritten"
 	@echo "make fuzz    damaged descriptions at the readers, led by coverage, for an hour (DURATION=seconds, SEED=N)"
@@ -112,6 +114,9 @@ build/judges/stamp: $(VENV)/test.stamp
 reproduce: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2 tests/proofs
 	@for name in $$($(BIN)/symgen reproduce | cut -d' ' -f1); do $(BIN)/symgen reproduce $$name -o docs/reproduce || exit 1; done
+
+pairs: $(VENV)/test.stamp
+	@$(BIN)/python -m tests.pairs $(PAIRS)
 
 adversary: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.adversary --minutes $(or $(MINUTES),60) --write

@@ -237,8 +237,8 @@ class Functions(UserDict[str, Function]):
 
 
 def differentiable(function: Function) -> dict[str, Array]:
-    """The arguments that a function can be differentiated by: its own, and those at run time."""
-    return {array.name: array for array in (*function.arguments, *function.feels) if not array.switch}
+    """Arguments to differentiate by: no switches, and not PREPARED, whose entries the reference does not know."""
+    return {array.name: array for array in (*function.arguments, *function.feels) if not (array.switch or array == PREPARED)}
 
 
 def derived(function: Function, wanted: Derivative) -> Function | None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from symgen import derivatives
 from symgen.errors import UnknownName, printable
-from symgen.functions import FUNCTIONS, OF_LOOPS, derived, differentiable
+from symgen.functions import FUNCTIONS, OF_LOOPS, PARAMETERS, PREPARED, derived, differentiable
 
 _RICCATI = "forward_dynamics", "method riccati is Featherstone's articulated-body algorithm: -f forward_dynamics=riccati"
 _SHOWN = 60
@@ -143,8 +143,11 @@ def _derivative(name: str) -> str:
         raise UnknownName(f"'{wanted.mode}' is called {meant} here ({derivatives.MODES[meant].format(function.name)})")
     mode = nearest(wanted.mode, derivatives.MODES, f"derivative of {function.name}")
     known = differentiable(function)
-    for one in wanted.by:
-        nearest(one, known, f"argument of {function.name}")
+    for argument in wanted.by:
+        if argument in (PARAMETERS.name, PREPARED.name):
+            raise UnknownName(f"{printable(name, _SHOWN)}: there is no derivative by numbers that change at run time; "
+                              "regressor is the derivative of inverse_dynamics by inertial parameters")
+        nearest(argument, known, f"argument of {function.name}")
     found = derived(function, wanted._replace(of=function.name, mode=mode))
     assert found is not None
     if found.name not in FUNCTIONS:

@@ -149,6 +149,26 @@ def test_the_armature_doubled_is_there_twice() -> None:
         assert largest((third - second) - (second - first)) < EXACT
 
 
+@pytest.mark.parametrize("mode", ["jvp", "vjp", "jacobian", "hvp"])
+def test_derivatives_of_the_kinetic_energy_have_the_rotor_in_them(mode: str) -> None:
+    """Of a wheel T = (J + armature) v²/2, whose slope is (J + armature) v; friction is no energy."""
+    wheel = symgen.load('''
+name = "wheel"
+[[body]]
+name = "disc"
+parent = "base"
+mass = 1
+inertia = { xx = 1, yy = 1, zz = 0.5 }
+joint = { name = "axle", type = "revolute", axis = [0, 0, 1], armature = 0.25, damping = 1, friction = 1.5 }
+''')
+    exact = Reference(wheel, BALLS)
+    given = {"q": [[Fraction(1)]], "v": [[Fraction(3)]], "dq": [[Fraction(1)]], "dv": [[Fraction(2)]], "T_bar": [Fraction(4)]}
+    asked = {a.name: np.array(given[a.name], dtype=object) for a in FUNCTIONS[f"kinetic_energy:{mode}"].arguments}
+    found = {name: float(np.ravel(value)[0]) for name, value in exact.evaluate(f"kinetic_energy:{mode}", asked).items()}
+    assert found == {"jvp": {"dT": 4.5}, "vjp": {"q_bar": 0.0, "v_bar": 9.0}, "jacobian": {"dT_dq": 0.0, "dT_dv": 2.25},
+                     "hvp": {"dq_bar": 0.0, "dv_bar": 6.0}}[mode]
+
+
 def test_energy_goes_where_the_drives_take_it() -> None:
     """d/dt (T + U) along the motion that tau causes = v·(tau − what the drives resist with)."""
     made = small()

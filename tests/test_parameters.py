@@ -19,10 +19,10 @@ import pytest
 
 import symgen
 import symgen.dask
-from symgen import methods
+from symgen import cli, methods
 from symgen.delivery.verifying import verify
 from symgen.description.adjustable import adjustables, adjusted
-from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, SymgenError
+from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, SymgenError, UnknownName
 from symgen.functions import FUNCTIONS, JUDGE, PREPARING, REGROUP
 from symgen.ir import EXACT, Program, evaluate
 from symgen.mechanism import Mechanism
@@ -87,6 +87,35 @@ def test_a_function_that_feels_none_is_refused() -> None:
         making.programs(symgen.load("scara"), ["jacobian"], ProgramOptions(parameters=("link1.mass",)))
     with pytest.raises(OutOfReach, match="name some with --parameter"):
         symgen.program("scara", REGROUP)
+
+
+@pytest.mark.parametrize("mode", ["jvp", "vjp", "jacobian", "hvp"])
+@pytest.mark.parametrize("asked", [("--parameter", "*"), ("--parameter", "gravity"), ()])
+def test_a_derivative_by_parameters_is_refused_alike_by_both_interfaces(
+    mode: str, asked: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for by in ("prepared", "parameters", "q,prepared"):
+        name = f"forward_dynamics:{mode}({by})"
+        with pytest.raises(UnknownName) as caught:
+            symgen.compile("planar_arm", ["forward_dynamics", name], parameters=asked[1:])
+        assert str(caught.value) == (f"{name}: there is no derivative by numbers that change at run time; regressor is the "
+                                     "derivative of inverse_dynamics by inertial parameters")
+        assert cli.main(["generate", "planar_arm", "-f", "forward_dynamics", "-f", name, *asked]) == 2
+        assert capsys.readouterr().err == f"symgen: {caught.value}\n"
+
+
+@pytest.mark.parametrize(("payload", "said"), [
+    (None, "has no argument 'payload' until it is asked for; name a link that moves with payload (--payload)"),
+    ("base", "of this robot does not depend on 'payload', and the derivative is zero; leave 'payload' out"),
+])
+def test_a_derivative_by_an_argument_that_is_not_there_says_why(payload: str | None, said: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        symgen.program("planar_arm", "forward_dynamics:jacobian(q,payload)", payload=payload)
+    assert str(caught.value) == f"forward_dynamics:jacobian(q,payload): forward_dynamics {said}"
+
+
+def test_a_step_of_order_four_takes_parameters() -> None:
+    assert verify(symgen.load("planar_arm"), ["step_rk4"], 2, parameters=("gravity",), compiled=False).passed
 
 
 # -- the answers ---------------------------------------------------------------------------------------------------------------

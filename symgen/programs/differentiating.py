@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -73,7 +73,7 @@ def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: s
 
 def differentiate(program: Program, wanted: Derivative, equation: Program | None = None) -> Program:
     """`wanted` of a Program. With an `equation`, that of the function of SOLVES, the Program is that of its solution."""
-    by = arguments_of(program, wanted)
+    by = wanted.by or FUNCTIONS[wanted.of].own
     solves = None if equation is None else _equation(equation, wanted.of)
     long = lengths(program, wanted.mode, by) if solves is None or wanted.mode != "jacobian" else \
         lengths(solves.program, wanted.mode, solves.of(by))
@@ -92,14 +92,21 @@ def _equation(equation: Program, function: str) -> Equation:
                     tuple(one for one in solved.unknowns.values() if one not in given))
 
 
-def arguments_of(program: Program, wanted: Derivative) -> tuple[str, ...]:
-    """The arguments that `wanted` is by; ArgumentError for one that the function's Program has not."""
-    by = wanted.by or FUNCTIONS[wanted.of].own
-    for name in by:
-        if name not in [port.name for port in program.inputs]:
-            way = "ask for it with --baumgarte" if name == GAINS.name else f"name a link that moves with --{name}"
-            raise ArgumentError(f"{wanted.name} is by the {name}, which {wanted.of} has no argument for here; {way}")
-    return by
+def require_arguments(program: Program, wanted: Derivative, asked: Collection[str]) -> None:
+    """Raise ArgumentError where `wanted` is by an argument that the function's Program does not have.
+
+    `asked` are the arguments at run time that were asked for: a Program drops those that no row reads.
+    """
+    there = [port.name for port in program.inputs]
+    absent = next((name for name in wanted.by if name not in there), None)
+    if absent is None:
+        return
+    if absent in asked:
+        raise ArgumentError(f"{wanted.name}: {wanted.of} of this robot does not depend on '{absent}', and the derivative is "
+                            f"zero; leave '{absent}' out")
+    way = "ask for it with baumgarte (--baumgarte)" if absent == GAINS.name else \
+        f"name a link that moves with {absent} (--{absent})"
+    raise ArgumentError(f"{wanted.name}: {wanted.of} has no argument '{absent}' until it is asked for; {way}")
 
 
 def recursive(wanted: Derivative) -> str | None:

@@ -219,6 +219,7 @@ def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, optio
     """By the rows of the function, kept as the function's own Program is."""
     function, options = wanted.name, replace(options, anywhere=closing.known(mechanism, wanted.of))
     base = made(mechanism, wanted.of, method, options)
+    differentiating.require_arguments(base, wanted, options.at_run_time)
     key = _key(mechanism, function, base.method, options)
     known = shelf.find("program", *key)
     found = known and from_plain(known["program"])
@@ -226,7 +227,6 @@ def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, optio
         return replace(found, real=options.real)
     compose = methods.composition(base.method, wanted.of)
     if compose is not None and wanted.mode == "jacobian" and differentiating.of_steps(wanted):
-        differentiating.arguments_of(base, wanted)
         try:
             found = chaining.jacobian(mechanism, wanted, base.method, compose, options,
                                       lambda called: made(mechanism, called, None, options))

@@ -13,9 +13,9 @@ import numpy as np
 
 from symgen import derivatives as names
 from symgen.derivatives import Derivative
-from symgen.errors import ArgumentError
+from symgen.errors import ArgumentError, RequestError
 from symgen.functions import FUNCTIONS
-from symgen.reference.jets import POSITIONS, derivatives, lifted, moved, slopes
+from symgen.reference.jets import POSITIONS, ThirdDerivative, derivatives, lifted, moved, slopes
 from symgen.reference.precision import Array
 
 Blocks = dict[str, dict[str, Array]]
@@ -34,7 +34,12 @@ def differential(reference: Any, wanted: Derivative, arguments: Mapping[str, Arr
         if wanted.mode == "jvp":
             return _along(reference, wanted.of, by, given, arguments)
         if wanted.mode == "hvp":
-            return _bent(reference, wanted.of, by, given, arguments)
+            try:
+                return _bent(reference, wanted.of, by, given, arguments)
+            except ThirdDerivative:
+                raise RequestError(f"{wanted.name} is not judged: {wanted.of} holds derivatives, and the reference has none of "
+                                   f"the third order; ask for {wanted.of}:jvp, {wanted.of}:vjp or {wanted.of}:jacobian"
+                                   ) from None
         blocks = _blocks(reference, wanted.of, by, given)
         if wanted.mode == "vjp":
             return _weighed(blocks, arguments)

@@ -75,6 +75,10 @@ class Jet(Entered):
     __radd__ = __add__
     __rmul__ = __mul__
 
+    def __pow__(self, exponent: int) -> Jet:
+        """x to a positive whole power."""
+        return Jet(self.x**exponent, self.d * (exponent * self.x ** (exponent - 1)), self.level)
+
     def __neg__(self) -> Jet:
         return Jet(-self.x, -self.d, self.level)
 
@@ -125,11 +129,15 @@ class Jets(Scalars):
     level: int = 1
 
 
+class ThirdDerivative(RequestError):
+    """Jets over jets over jets are asked for."""
+
+
 def jets(base: Scalars) -> Jets:
     """Scalars x + ε d over `base`, which are balls or jets; what is constant stays a number of `base`."""
     level = 1 + getattr(base, "level", 0)
     if level > DEEPEST:
-        raise RequestError("the reference has no third derivatives; ask for jvp, vjp or jacobian of what is a derivative itself")
+        raise ThirdDerivative("the reference has no third derivatives; ask for a first derivative of this function")
 
     def solve(matrices: Array, right: Array) -> Array:
         """A x = b: A x' = b' − A' x, all directions at once."""

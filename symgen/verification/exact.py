@@ -103,6 +103,10 @@ class ExactAnswers:
         return {a.name: source[spec.drawn(a.name)] for a in (*spec.arguments, *spec.feels)
                 if a in spec.arguments or self.links.get(a.name) or a.name in self.given or (a == GAINS and self.baumgarte)}
 
+    def reference_arguments(self, function: str, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """The function's `arguments` without those that are `given`, which the reference has in its mechanism."""
+        return {name: values for name, values in self.arguments(function, source).items() if name not in self.given}
+
     def draw(self, function: str) -> None:
         """Draw what a derivative takes besides: changes and weights, each as often as there are states."""
         count = {"NF": len(self.rough.frames), "NW": len(self.rough.wrenches)}
@@ -149,8 +153,7 @@ class ExactAnswers:
             self._known[function] = {name: values[:, k] for name, values in whole.items()} \
                 if FUNCTIONS[function].needs_frames else whole
         if function not in self._known:
-            known = {name: values for name, values in self.arguments(function).items() if name not in self.given}
-            self._known[function] = answers(self.reference, self.working, function, known, KNOWN)
+            self._known[function] = answers(self.reference, self.working, function, self.reference_arguments(function), KNOWN)
         return self._known[function]
 
     def take(self, known: dict[str, dict[str, Array]]) -> None:

@@ -55,7 +55,7 @@ def rk4(sizes: Dynamic, measured: Measured) -> dict[str, Array]:
         found = measured(place).joint_accelerations() + _times(by_place, erring)
         return place.results("forward_dynamics")["a"], found + _times(by_velocity, speed + part * h * size)
 
-    a1 = np.asarray(truth.rough.evaluate("forward_dynamics", truth.arguments("forward_dynamics", truth.floats))["a"])
+    a1 = np.asarray(truth.rough.evaluate("forward_dynamics", truth.reference_arguments("forward_dynamics", truth.floats))["a"])
     s1 = sizes.joint_accelerations()
     a2, s2 = stage(v, speed, 0.5, a1, s1)
     turned = bracket(truth.rough, v, a1) * time**2 / 8
@@ -73,7 +73,7 @@ def _at(truth: ExactAnswers, q: Array, v: Array) -> ExactAnswers:
     """The answers at other states, of floats."""
     one = copy(truth)
     one.floats = truth.floats | {"q": q, "v": v}
-    one.take({name: truth.rough.evaluate(name, one.arguments(name, one.floats))
+    one.take({name: truth.rough.evaluate(name, one.reference_arguments(name, one.floats))
               for name in ("inverse_mass_matrix", "forward_dynamics")})
     return one
 
@@ -82,7 +82,7 @@ def _slopes(truth: ExactAnswers) -> tuple[Array, Array]:
     """|∂a/∂q| by q ⊕ δ and |∂a/∂v|, (count, NV, NV) each. a is quadratic in v, so that any difference in v is exact; but for
     friction, whose slope is added.
     """
-    given = truth.arguments("forward_dynamics", truth.floats)
+    given = truth.reference_arguments("forward_dynamics", truth.floats)
     aside = np.eye(truth.mechanism.nv)[:, None, :]
 
     def change(name: str, up: Array, down: Array) -> Array:
