@@ -110,8 +110,9 @@ def load(
     snapper = Snapper(tolerance(snap), asked=snap is not None)
     field = None if gravity is None else _gravity(gravity)
     kinds, speed = selected(drives), None if friction_speed is None else _friction_speed(friction_speed)
+    floating = BASES[base or "fixed"]
     asked = Asked(model, dict(xacro or {}), {name: os.fspath(folder) for name, folder in (packages or {}).items()},
-                  floating=BASES[base])
+                  floating=floating)
     if distribution is not None:
         if isinstance(robot, Declared) or is_text(robot):
             raise ArgumentError("a robot that is given whole is in no package; leave distribution (--from) out")
@@ -123,7 +124,7 @@ def load(
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
     sha256 = tree.read_sha256 or sha256_of(data)
     mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic or tree.mimic, strict=strict, snapper=snapper,
-                         source=source, source_sha256=sha256, floating=BASES[base or "fixed"], base_named=base is not None,
+                         source=source, source_sha256=sha256, floating=floating, base_named=base is not None,
                          drives=kinds, friction_speed=speed,
                          independent=_names(independent), actuated=_names(actuated))
     if tree.source_sha256 is not None:

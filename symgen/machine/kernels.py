@@ -106,7 +106,8 @@ class Kernel:
         prepared = names[-1] == PREPARED.name   # unless it is given, what the solver's parameters make
         signature = [*names[:-1], f"{names[-1]}=None"] if prepared else names
         context = {"names": names, "signature": signature, "prepared": prepared, "results": results, "single": single,
-                   "index": index, "checked": self.checked}
+                   "index": index, "checked": self.checked, "in_place": [f"_from_buffer({name})" for name in names],
+                   "copied": [f"_read_{name}({name})" for name in names]}
         text = render("solver", "call.py.j2", function=own, **context)
         known: dict[str, Any] = {"_ndarray": self.np.ndarray, "_empty": self.np.empty, "_real": self.real}
         known |= {"_one": self.aligned, "_from_buffer": self.ffi.from_buffer, "_chars": self.ffi.typeof("char[]")}
