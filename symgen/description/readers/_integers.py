@@ -26,5 +26,5 @@ def refuse_integers(text: str, place: Place) -> None:
 
 
 def _plain(written: str) -> str:
-    """The same integer in decimal figures."""
+    """Return the integer in plain decimal figures."""
     return str(int(written, 0) if written.lstrip("-").startswith(("0x", "0o", "0b")) else int(written))

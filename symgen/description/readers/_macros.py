@@ -27,15 +27,15 @@ _WORDS = {"arg", "attribute", "call", "element", "if", "include", "insert_block"
 
 
 def undefined_calls(root: Any) -> list[Any]:
-    """The elements that call macros which the text does not define, where it includes no other that may.
+    """Return the elements that call macros which the text does not define; none where an included file may define them.
 
     A finished URDF has such calls where an earlier expansion did not know their macros.
     """
-    names = {one: tag(one).rpartition(":")[2] for one in root.iter() if isinstance(one.tag, str) and is_xacro(one)}
+    names = {element: tag(element).rpartition(":")[2] for element in root.iter("*") if is_xacro(element)}
     if "include" in names.values():
         return []
-    defined = {one.get("name", "").removeprefix("xacro:") for one, name in names.items() if name == "macro"}
-    return [one for one, name in names.items() if name not in _WORDS and name not in defined]
+    defined = {element.get("name", "").removeprefix("xacro:") for element, name in names.items() if name == "macro"}
+    return [element for element, name in names.items() if name not in _WORDS and name not in defined]
 
 
 class Macros(Exception):

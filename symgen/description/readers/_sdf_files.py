@@ -37,7 +37,7 @@ class Files:
         self.read: list[bytes] = []
         """The files that are included, in the order of reading."""
         self.texts: list[Text] = []
-        """What reads each of the files."""
+        """The readers of the files, one a file."""
         self._opened = 0
 
     def root(self, data: bytes, file: str, included: bool = False) -> tuple[Any, Text]:

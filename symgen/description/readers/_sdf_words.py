@@ -80,7 +80,7 @@ def check(element: Any, text: Text, place: Place, name: str = "") -> None:
         text.unread.check(kind, name, element.attrib, place)
         if not kind.text:
             text.unread.words(kind, name, loose_text(element), place)
-        for child in (one for one in element if isinstance(one.tag, str)):
+        for child in element.iterchildren("*"):
             of, here = full_name(child), text.place(child, place)
             if of not in kind.children:
                 text.unread.child(kind, name, of, here)

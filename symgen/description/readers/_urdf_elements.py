@@ -44,7 +44,7 @@ class Elements:
         return [*self._notes, *self.unread.notes()]
 
     def macros(self, place: Place) -> Exception:
-        """What to raise where macros stand."""
+        """Return the exception to raise where macros stand."""
         return _macros.Macros() if self.expandable else _macros.unexpanded(place)
 
     def note(self, kind: str, place: Place, text: str) -> None:
@@ -52,7 +52,7 @@ class Elements:
         self._notes.append(Note(kind, f"{place.short}: {text}"))
 
     def spare(self, read: Callable[[], Read], instead: Read, kind: str, consequence: str) -> Read:
-        """What `read` gives. Where the text is malformed, `instead` and a note: this is for numbers that no answer depends on."""
+        """Return what `read` gives, or `instead` and a note where the text is malformed. No answer depends on such numbers."""
         try:
             return read()
         except DescriptionError as error:
@@ -83,7 +83,7 @@ class Elements:
         self.unread.words(kind, name, loose_text(element), place)
 
     def children(self, element: Any, place: Place) -> Iterator[Any]:
-        """The elements inside, calls of macros left out. Macros is raised, or the sentence that refuses them, of other macros."""
+        """Yield the elements inside, without undefined calls of macros. Raises Macros, or a refusal, at any other macro."""
         for child in element:
             if not isinstance(child.tag, str):
                 continue
@@ -132,20 +132,20 @@ class Elements:
 
         A second inertial, mass or inertia is refused, since they may be meant to add.
         """
-        found = [child for child in self.children(parent, place) if full_name(child) == name]
-        for other in found[1:]:
-            here = place.at(place.element, other.sourceline)
-            if name in ("inertial", "mass", "inertia") or not alike(found[0], other):
+        named = [child for child in self.children(parent, place) if full_name(child) == name]
+        for again in named[1:]:
+            here = place.at(place.element, again.sourceline)
+            if name in ("inertial", "mass", "inertia") or not alike(named[0], again):
                 raise here.error(f"<{name}> stands twice", "keep one of the two")
             self.note("info", here, f"<{name}> stands twice and says the same; read once")
-        return found[0] if found else None
+        return named[0] if named else None
 
     def first(self, parent: Any, name: str, place: Place) -> Any:
         """The first child of that name, as the field's readers take it. This is for elements that no answer depends on."""
-        found = [child for child in self.children(parent, place) if full_name(child) == name]
-        if any(not alike(found[0], other) for other in found[1:]):
-            self.note("warning", place.at(place.element, found[1].sourceline), f"<{name}> stands twice; the first one is read")
-        return found[0] if found else None
+        named = [child for child in self.children(parent, place) if full_name(child) == name]
+        if any(not alike(named[0], again) for again in named[1:]):
+            self.note("warning", place.at(place.element, named[1].sourceline), f"<{name}> stands twice; the first one is read")
+        return named[0] if named else None
 
     def origin(self, parent: Any, place: Place) -> Pose:
         """The pose that `origin` says: a shift, and a turn by `rpy` or, from version 1.1, by `quat_xyzw`."""

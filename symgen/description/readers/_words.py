@@ -36,13 +36,13 @@ class Words:
 
     def nearest(self, name: str, present: Collection[str] = ()) -> str | None:
         """The known name that `name` is nearly, or None: none of those `present`, and none for a name with a prefix."""
-        known = (one for one in (*self.reads, *self.passes) if one not in present)
+        known = (word for word in (*self.reads, *self.passes) if word not in present)
         return None if ":" in name else closest(name, known)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What one kind of element may hold."""
+    """The names and the text that one kind of element may hold."""
 
     attributes: Words = Words()
     children: Words = Words()
@@ -71,7 +71,7 @@ class Unread:
                         element)
 
     def child(self, kind: Kind, name: str, child: str, place: Place) -> None:
-        """The same of a child at `place`."""
+        """Refuse a child at `place` that is not read and would change the robot; note another one that is left out."""
         if child in kind.children.refused:
             raise place.error(*kind.children.refused[child])
         if child not in kind.children:
@@ -79,17 +79,20 @@ class Unread:
             self._judge(kind.children, child, (), place, (f"<{child}>", f"in <{name}>"), attribute)
 
     def words(self, kind: Kind, name: str, text: str, place: Place) -> None:
-        """The same of text that stands in an element that has none. Signs alone, such as a stray '>', are never read."""
+        """Refuse text in an element whose attributes decide the dynamics; note other text that is left out.
+
+        Signs alone, such as a stray '>', change nothing.
+        """
         if kind.text or not text:
             return
         if kind.attributes.closed and any(map(str.isalnum, text)):
-            attributes = " ".join(f'{one}="…"' for one in kind.attributes.reads)
+            attributes = " ".join(f'{attribute}="…"' for attribute in kind.attributes.reads)
             raise place.error(f"the text {shown(text)} stands in <{name}>, which has no text", f"write <{name} {attributes}/>"
                               if attributes else "leave it out")
         self.leave_out(f"the text {shown(text)} in <{name}> is not read", place)
 
     def leave_out(self, what: str, place: Place, hint: str = "") -> None:
-        """Note that something is left out: once for all places of it."""
+        """Note what is left out at `place`. All places of one name share a note."""
         self._places.setdefault((what, hint), {})[place] = None
 
     def notes(self) -> list[Note]:

@@ -32,7 +32,7 @@ class Element:
     place: Place
     children: tuple[Element, ...] = ()
     text: str = ""
-    """What stands in it besides elements."""
+    """The text in it, its elements apart."""
 
     def all(self, name: str) -> Iterator[Element]:
         """The children of that name."""

@@ -79,5 +79,6 @@ def check(root: Element, unread: Unread) -> None:
         for child in element.children:
             if child.name not in kind.children:
                 unread.child(kind, element.name, child.name, child.place)
-        inside = [(f"{name} {one.name}" if f"{name} {one.name}" in KINDS else one.name, one) for one in element.children]
-        waiting += reversed([(known, one) for known, one in inside if known in KINDS and known not in _COMPILED.split()])
+        inside = [(f"{name} {child.name}", child) for child in element.children]
+        inside = [(of if of in KINDS else child.name, child) for of, child in inside]
+        waiting += reversed([(of, child) for of, child in inside if of in KINDS])
