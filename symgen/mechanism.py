@@ -26,7 +26,7 @@ from symgen.content import content_of
 from symgen.coupling import Follows, common, resolved, seen
 from symgen.coupling import Mimic as Mimic
 from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive, speed_fault
-from symgen.errors import MechanismError
+from symgen.errors import ArgumentError, MechanismError
 from symgen.functions import Sizes
 from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
 from symgen.loops import Loop, Start, choice_fault, counted, start_fault
@@ -339,6 +339,13 @@ class Mechanism:
     def joint_index(self, name: str) -> int:
         """Index of a joint by name; RequestError names the nearest when there is none."""
         return self._joints_by_name[nearest(name, self._joints_by_name, "joint")]
+
+    def slices(self, joint: str) -> tuple[slice, slice]:
+        """The entries of q and those of v (also of a and tau) of a joint, by name. ArgumentError where it follows another one."""
+        if (follows := self.follows[index := self.joint_index(joint)]) is not None:
+            raise ArgumentError(f"joint '{joint}' has no entries of its own; take those of '{self.joints[follows.leader].name}', "
+                                "which it follows")
+        return self.q_slices[index], self.v_slices[index]
 
     def frame(self, name: str) -> Frame:
         """A declared link's frame by name; RequestError names the nearest when there is none."""

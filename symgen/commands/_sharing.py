@@ -27,7 +27,8 @@ OFF = (".urdf", ".xacro")
 
 _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": None, "base": None, "strict": False, "drives": None,
-    "friction_speed": None, "independent": [], "actuated": [], "distribution": None, "model": None, "xacro": [], "package": [],
+    "friction_speed": None, "independent": [], "actuated": [], "joint_order": "file",
+    "distribution": None, "model": None, "xacro": [], "package": [],
     "real": "double", "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
     "jacobian_order": "angular", "task_rows": None, "contact": None, "effort": NORMAL, "parameter": [],
     "baumgarte": False, "form": AUTO,
@@ -62,6 +63,9 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
     reading.add_argument("--actuated", action="append", default=[], metavar="JOINT",
                          help="likewise a joint that is driven, as constrained_inverse_dynamics takes it (default: the "
                               "independent ones); repeatable, or with commas")
+    reading.add_argument("--joint-order", default="file", metavar="file|pinocchio|NAME,NAME,...",
+                         help="the order of the joints in q and v: the file's (default), that of Pinocchio's reader of the "
+                              "format, or that in which you name all joints that have coordinates, parents first")
     reading.add_argument("--from", dest="distribution", metavar="PACKAGE",
                          help="ROBOT is the name of a file in this installed Python package, such as example-robot-data")
     reading.add_argument("--model", metavar="NAME", help="which model, of a file that holds several")
@@ -82,6 +86,7 @@ def read(options: Namespace) -> Mechanism:
     mechanism = load(options.robot, lock=locks(options.lock), gravity=options.gravity, snap=options.snap, mimic=options.mimic,
                      strict=options.strict, base=options.base, drives=options.drives, friction_speed=options.friction_speed,
                      independent=_listed(options.independent), actuated=_listed(options.actuated),
+                     joint_order=options.joint_order,
                      distribution=options.distribution, model=options.model, xacro=_pairs(options.xacro, "--xacro", ":="),
                      packages=_pairs(options.package, "--package", "="))
     log().info("%.2f s reading %s", perf_counter() - start, options.robot)

@@ -18,6 +18,7 @@ from symgen.description.coupling import locked_with_leaders
 from symgen.description.freeing import freed
 from symgen.description.locking import LockValue, locked_motions, place_text
 from symgen.description.lookup import link_hint
+from symgen.description.ordering import FILE, ordered
 from symgen.description.quantities import (
     CANONICAL_DIGITS,
     Place,
@@ -95,8 +96,9 @@ def assemble(
     independent: Sequence[str] | None = None,
     actuated: Sequence[str] | None = None,
     base_named: bool = False,
+    joint_order: str | Sequence[str] = FILE,
 ) -> Mechanism:
-    """The Mechanism of `tree`: joints parent before child, else in declared order; fixed and locked joints lumped exactly.
+    """The Mechanism of `tree`: joints parent before child, else in `joint_order`; fixed and locked joints lumped exactly.
 
     `floating`: whether a free joint of its own moves the root link, which else is fixed to the world; `base_named`: whether the
     user asked for that by name.
@@ -120,6 +122,8 @@ def assemble(
             if connection.mimic is not None and connection.name not in motions:
                 raise connection.place.error(f"it mimics joint {shown(connection.mimic.joint)}, which was to be refused",
                                              "read them as independent, or lock this joint")
+    moving = {one.name for one in order if one.kind != "fixed" and one.name not in motions and not (coupled and one.mimic)}
+    order = ordered(tree, order, joint_order, moving)
     work = _Assembly(links={link.name: link for link in tree.links}, carriers={root: _Carrier(BASE)},
                      drives=drives if drives is not None else EVERY if tree.drives_apply else NONE)
     for connection in order:
@@ -138,6 +142,7 @@ def assemble(
     coupled = coupled and any(joint.mimic for joint in work.joints)
     notes += remarks.on_mimics(work.joints, leaders, coupled) + remarks.on_what_is_not_applied(work.joints)
     notes += remarks.on_weight_not_borne(_borne(work, tree.links)) if GRAVCOMP not in work.drives else []
+    notes += remarks.on_the_order(joint_order, [joint.name for joint in work.joints])
     notes += implausible + remarks.on_massless_ends(work.joints, body_parts)
     notes += remarks.on_free_joints_in_a_row(work.joints, body_parts) + remarks.on_loops([loop.name for loop in loops])
     if not tree.read_before:

@@ -24,7 +24,7 @@ from symgen.description.loading import Options, load
 from symgen.description.models import SOFT, Given, exact, fresh, inactive, pose, vector
 from symgen.description.quantities import Place, shown
 from symgen.description.snapping import Snapper
-from symgen.description.tree import Closing, Connection, ExtraFrame, Grip, Inertial, Link, Tree
+from symgen.description.tree import AS_DECLARED, Closing, Connection, ExtraFrame, Grip, Inertial, Link, Tree
 from symgen.drives import Drive
 from symgen.errors import ArgumentError
 from symgen.joints import joint_type
@@ -96,6 +96,7 @@ class _Reading:
         gravity = ZERO3 if self._disabled("GRAVITY") else vector(model.opt.gravity, self.place.at("gravity"))
         loops = self._loops(seats)
         return Tree(_text(model, 0), tuple(self.links), tuple(self.connections), self._sites(seats), gravity, place=self.place,
+                    pinocchio_order=AS_DECLARED,
                     notes=tuple(self.notes), loops=loops, start=self._start() if loops else (),
                     actuated=self._driven() if loops else ())
 

@@ -23,7 +23,7 @@ from symgen.description.loading import Options, load
 from symgen.description.models import Given, exact, limit, of_matrix, pose, vector
 from symgen.description.quantities import Place, shown
 from symgen.description.snapping import Snapper
-from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree
+from symgen.description.tree import AS_IN_THE_MODEL, Connection, ExtraFrame, Inertial, Link, Tree
 from symgen.drives import Drive
 from symgen.errors import ArgumentError
 from symgen.mechanism import Limits, Mechanism, Mimic, Note
@@ -96,7 +96,7 @@ def _tree(model: Any, snapper: Snapper) -> Tree:
     nameless = () if model.name else (Note("info", f"the model has no name, and is called {NAMELESS}"),)
     return Tree(model.name or NAMELESS, tuple(links), tuple(connections), frames,
                 vector(model.gravity.linear, place.at("gravity")), notes=nameless, place=place,
-                mimic="couple" if leaders else None)
+                pinocchio_order=AS_IN_THE_MODEL, mimic="couple" if leaders else None)
 
 
 def _motions(joint: Any, place: Place, snapper: Snapper, before: Pose = ()) -> Iterator[_Motion]:

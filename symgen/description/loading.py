@@ -22,6 +22,7 @@ from symgen.description.coupling import WAYS
 from symgen.description.distributions import in_distribution
 from symgen.description.locking import LockValue
 from symgen.description.lookup import in_folder, missing
+from symgen.description.ordering import FILE, PINOCCHIO
 from symgen.description.quantities import Place, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
@@ -56,6 +57,7 @@ class Options(TypedDict, total=False):
     friction_speed: str | float | Fraction | None
     independent: str | Iterable[str] | None
     actuated: str | Iterable[str] | None
+    joint_order: str | Iterable[str]
 
 
 @validated
@@ -72,6 +74,7 @@ def load(
     friction_speed: str | float | Fraction | None = None,
     independent: str | Iterable[str] | None = None,
     actuated: str | Iterable[str] | None = None,
+    joint_order: str | Iterable[str] = FILE,
     model: str | None = None,
     xacro: Mapping[str, str] | None = None,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -94,7 +97,9 @@ def load(
     SDF and MJCF declare and nothing of a URDF. `friction_speed`: ε of μ v/√(v² + ε²) in rad/s and m/s (1e-3 without it).
     `independent`, `actuated`: where loops are closed, the joints on whose velocities all others hang, and those that are driven,
     a list or a text with commas; a velocity of a joint that has several is named as `root_joint.wz`.
-    `model`: which of the models of a file; `xacro`: the arguments of its macros; `packages`: ROS package -> its folder.
+    `joint_order`: of the joints in q and v, 'file', 'pinocchio' (that of its reader of the format) or the names of all that have
+    coordinates, parents first, in a list or a text with commas. `model`: which of the models of a file; `xacro`: the arguments
+    of its macros; `packages`: ROS package -> its folder.
     `distribution`: the installed Python package in which a file is looked for that `robot` names, such as example-robot-data.
 
     Raises DescriptionError (file, line and element) or RequestError (an option, a name), one sentence each. Issues a
@@ -126,7 +131,7 @@ def load(
     mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic or tree.mimic, strict=strict, snapper=snapper,
                          source=source, source_sha256=sha256, floating=floating, base_named=base is not None,
                          drives=kinds, friction_speed=speed,
-                         independent=_names(independent), actuated=_names(actuated))
+                         independent=_names(independent), actuated=_names(actuated), joint_order=_order(joint_order))
     if tree.source_sha256 is not None:
         mechanism = _as_first_read(mechanism, tree.source_sha256, data)
     warnings = [note.text for note in mechanism.notes if note.kind == "warning"]
@@ -176,6 +181,11 @@ def _gravity(value: str | Sequence[int | float | str | Fraction]) -> Vector3:
 
 def _names(words: str | Iterable[str] | None) -> list[str] | None:
     return None if words is None else [word.strip() for word in words.split(",")] if isinstance(words, str) else list(words)
+
+
+def _order(words: str | Iterable[str]) -> str | list[str]:
+    """'file', 'pinocchio', or the names that a text has with commas, or a list has."""
+    return words if isinstance(words, str) and words in (FILE, PINOCCHIO) else _names(words) or []
 
 
 def _friction_speed(value: str | float | Fraction) -> Fraction:

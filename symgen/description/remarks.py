@@ -108,6 +108,15 @@ def on_the_base(base: str, masses: Mapping[str, Fraction], joints: Iterable[tupl
                             "bolted down, with --base fixed (base='fixed')")]
 
 
+def on_the_order(joint_order: str | Sequence[str], names: Sequence[str]) -> list[Note]:
+    """A note of the order of the joints, where the user chose it."""
+    if joint_order == "file":
+        return []
+    whose = "Pinocchio's" if joint_order == "pinocchio" else "the chosen"
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return [Note("info", f"joints stand in {whose} order: {', '.join(names[:SHOWN])}{more}")]
+
+
 def on_loops(names: Sequence[str]) -> list[Note]:
     """What feels the loops, where there are any."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""

@@ -16,6 +16,7 @@ from symgen.mechanism import Limits, Mimic, Note
 from symgen.poses import X_AXIS, Angle, Pose, Vector3
 
 _UNLIMITED = Limits()
+BY_NAME, AS_DECLARED, AS_IN_THE_MODEL, UNKNOWN = "by name", "as declared", "as in the model", "unknown"
 MOST_LINKS = 200_000
 """Links, joints, inertias or further frames of a description. A humanoid with hands has a hundred, a polymer a hundred thousand;
 each one that is read takes about half a millisecond.
@@ -147,6 +148,8 @@ class Tree:
     """The joints that are to be independent, and those that are driven, where loops are closed."""
     afloat: bool = False
     """True if the reader gave free joints to the root links, as was asked."""
+    pinocchio_order: str = BY_NAME
+    """How Pinocchio orders the branches of a link of this format: BY_NAME, AS_DECLARED, AS_IN_THE_MODEL or UNKNOWN."""
 
 
 @runtime_checkable

@@ -24,7 +24,7 @@ from symgen.description.readers._mjcf.settings import settings, world
 from symgen.description.readers._mjcf.springs import with_springs
 from symgen.description.readers._words import Unread
 from symgen.description.snapping import Snapper
-from symgen.description.tree import Tree, sha256_of
+from symgen.description.tree import AS_DECLARED, Tree, sha256_of
 
 SUFFIXES = (".mjcf",)
 ROOTS = ("mujoco", "mujocoinclude")
@@ -59,5 +59,6 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     said += loops.read(root.all("equality"))
     return Tree(root.attributes.get("model", "").strip(), links, tuple(connections), gravity=gravity,
                 notes=(*document.notes, *notes, *bodies.notes, *bodies.remarks(), *said, *unread.notes()), place=Place(file),
+                pinocchio_order=AS_DECLARED,
                 read_sha256=sha256_of(data, document.included), loops=tuple(loops.found), start=loops.start(root),
                 actuated=loops.driven(root))

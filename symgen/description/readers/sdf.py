@@ -29,7 +29,7 @@ from symgen.description.readers._sdf_models import Models
 from symgen.description.readers._sdf_text import Text
 from symgen.description.readers._xml import tag
 from symgen.description.snapping import Snapper
-from symgen.description.tree import Connection, ExtraFrame, Link, Tree, sha256_of
+from symgen.description.tree import UNKNOWN, Connection, ExtraFrame, Link, Tree, sha256_of
 from symgen.errors import DescriptionError, RequestError, printable
 from symgen.mechanism import Note
 from symgen.names import nearest
@@ -121,7 +121,7 @@ def _tree(scope: Scope, joints: Joints, ways: Ways, ground: Frame, gravity: Vect
             on = ways.carrier(frame)
             extra.append(ExtraFrame(frame.name, on.name, ways.between(joints.seat(on), frame, frame.place), frame.place))
     return Tree(scope.frame.name, (*base, *links, *crosses), (*placed, *connections), tuple(extra), gravity, notes=tuple(notes),
-                place=Place(scope.text.file), loops=closings, afloat=afloat)
+                place=Place(scope.text.file), loops=closings, afloat=afloat, pinocchio_order=UNKNOWN)
 
 
 def _placed(scope: Scope, roots: list[Frame], ways: Ways, ground: Frame,
