@@ -124,10 +124,24 @@ def test_functions_that_a_robot_cannot_have_are_said_to_be_left_out() -> None:
     made, refused = programs_and_refusals(line, None)
     said = issued(lambda: warn_each(notices(line, made, ProgramOptions(), False, refused)))
     assert len(said) == 1
-    assert said[0].startswith("left out: forward_dynamics, inverse_mass_matrix")
+    assert said[0].startswith("left out: forward_dynamics of 'line' divides by the mass matrix, which is singular")
+    assert "; likewise inverse_mass_matrix, mass_matrix_solve" in said[0]
     assert "mass_matrix" in made
     for _ in ("compiled", "found in the cache"):
         assert not issued(lambda: symgen.compile(line, ["mass_matrix"]))
+
+
+def test_a_description_without_inertials_is_told_of_what_is_left_out_once_a_reason(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "light.urdf"
+    path.write_text(robot(*(link(name, "") for name in "abc"), joint("j", "a", "b"), joint("k", "b", "c")), encoding="utf-8")
+    assert cli.main(["generate", str(path), "-o", str(tmp_path / "out")]) == 0
+    err = capsys.readouterr().err.splitlines()
+    assert len(err) <= 6
+    assert sum("forward_dynamics of 'r' divides by the mass matrix" in line for line in err) == 1
+    assert sum("center_of_mass of 'r' is about the mass centre" in line for line in err) == 1
+    assert all(any(name in line for line in err) for name in ("step_rk4", "centroidal_momentum_rate", "interbody_forces"))
+    assert err[-1].startswith("symgen: warning: no link that moves has mass")
 
 
 def test_notes_alike_are_one_line_that_names_the_first_and_counts_the_rest() -> None:

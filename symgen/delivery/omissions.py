@@ -63,11 +63,14 @@ def _noted(mechanism: Mechanism) -> Iterable[Omission]:
 
 
 def _functions(left_out: Mapping[str, str]) -> Iterable[Omission]:
-    """One entry for all functions that are left out for the same reason."""
-    for why in dict.fromkeys(left_out.values()):
-        names = [name for name, reason in left_out.items() if reason == why]
-        whole = len(names) == 1 and why.startswith(names[0])
-        text = why if whole else f"{', '.join(names)}: {why.removeprefix(names[0]).strip()}"
+    """One entry for all functions that are left out for the same reason, each function's own name in it aside."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in left_out.items():
+        reasons.setdefault(why.removeprefix(name), []).append(name)
+    for why, names in reasons.items():
+        text = f"{', '.join(names)}: {why}"
+        if why != left_out[names[0]]:   # a sentence that begins with the function
+            text = names[0] + why + (f"; likewise {', '.join(names[1:])}" if names[1:] else "")
         yield {"kind": "functions", "text": text, "functions": names}
 
 

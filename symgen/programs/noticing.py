@@ -51,8 +51,9 @@ def left_out(refused: Mapping[str, str]) -> Notices:
     """One notice for all functions that are left out for the same reason."""
     reasons: dict[str, list[str]] = {}
     for name, why in refused.items():
-        reasons.setdefault(why.removeprefix(name).strip(), []).append(name)
-    return [(LEFT_OUT, f"left out: {_listed(names)} {why}") for why, names in reasons.items()]
+        reasons.setdefault(why.removeprefix(name), []).append(name)
+    return [(LEFT_OUT, f"left out: {refused[names[0]]}" + (f"; likewise {_listed(names[1:])}" if names[1:] else ""))
+            for names in reasons.values()]
 
 
 def lost_digits(program: Form) -> str:
