@@ -343,8 +343,7 @@ class Mechanism:
     def slices(self, joint: str) -> tuple[slice, slice]:
         """The entries of q and those of v (also of a and tau) of a joint, by name. ArgumentError where it follows another one."""
         if (follows := self.follows[index := self.joint_index(joint)]) is not None:
-            raise ArgumentError(f"joint '{joint}' has no entries of its own; take those of '{self.joints[follows.leader].name}', "
-                                "which it follows")
+            raise ArgumentError(f"joint '{joint}' has no entries; take those of its leader '{self.joints[follows.leader].name}'")
         return self.q_slices[index], self.v_slices[index]
 
     def frame(self, name: str) -> Frame:

@@ -168,7 +168,7 @@ def test_followers_need_no_place_in_an_order_and_have_no_entries() -> None:
     ours = symgen.load(text, mimic="couple", joint_order=["last", "lead"])
     assert names(ours) == ["first", "last", "lead"]
     assert (ours.slices("last"), ours.slices("lead")) == ((slice(0, 1), slice(0, 1)), (slice(1, 2), slice(1, 2)))
-    with pytest.raises(ArgumentError, match="joint 'first' has no entries of its own; take those of 'lead'"):
+    with pytest.raises(ArgumentError, match="joint 'first' has no entries; take those of its leader 'lead'"):
         ours.slices("first")
     with pytest.raises(UnknownName, match="did you mean 'lead'"):
         ours.slices("leed")

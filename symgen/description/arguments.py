@@ -145,8 +145,10 @@ def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 def validate(name: str, value: Any) -> Any:
     """The value of an argument, an iterator as a list; ArgumentError where it has a wrong type."""
     whole = list(value) if isinstance(value, Iterator) else value
-    if name in TYPES and not TYPES[name].accepts(whole):
-        raise ArgumentError(f"{name} is {_described(value)}; give {TYPES[name].words}")
+    wanted = TYPES.get(name)
+    if wanted is not None and not wanted.accepts(whole):
+        text = ", which is no text" if wanted.accepts("text") else ""
+        raise ArgumentError(f"{name} is {_described(value)}{text}; give {wanted.words}")
     return whole
 
 
