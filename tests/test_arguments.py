@@ -15,6 +15,7 @@ import symgen
 from symgen import SymgenError
 from symgen.description.arguments import TYPES
 from symgen.errors import ArgumentError
+from symgen.measuring.bench import bench
 from tests.descriptions import joint, link, robot
 
 
@@ -71,6 +72,12 @@ def test_models_in_memory_and_robots_by_hand_refuse_them_too() -> None:
         for model in (3, None, "panda", b"panda", Thing()):
             with pytest.raises(ArgumentError, match="; give a "):
                 convert(model)
+
+
+def test_bench_refuses_them_too() -> None:
+    for parameter in ("functions", "native", "contact", "baumgarte", "form", "progress"):
+        with pytest.raises(ArgumentError, match=f"{parameter} is "):
+            bench(symgen.load("planar_arm"), **{parameter: Thing()})
 
 
 def test_jax_functions_refuse_them_too() -> None:

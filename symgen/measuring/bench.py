@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from symgen import derivatives
+from symgen.description.arguments import validated
 from symgen.functions import BY_DEFAULT
 from symgen.machine.building import Build, scheduling
 from symgen.machine.compilers import find_compiler
@@ -138,6 +139,7 @@ class Bench:
         return "\n".join(lines)
 
 
+@validated
 def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, native: bool = False,
           progress: Progress | None = None, contact: Links = None, baumgarte: bool = False, form: str = AUTO) -> Bench:
     """Time functions ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) of a mechanism.
