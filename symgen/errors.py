@@ -7,6 +7,7 @@
         ArgumentError        ValueError    a shape, a type or a value that cannot be taken
           UnknownName        LookupError   a name that does not exist
         OutOfReach                         no method gives this function of this robot
+          TooLong                          … since it needs more rows than a C compiler takes
         MethodRefusal                      another method may
       StateError             ValueError    a checked function refuses a state
       BuildError, ToolMissing              a compiler or another program
@@ -76,6 +77,10 @@ class OutOfReach(RequestError):
 
     Where no function is named, it is left out.
     """
+
+
+class TooLong(OutOfReach):
+    """A function of this robot needs more rows than a C compiler takes. `symgen.generate` writes the others without it."""
 
 
 class MethodRefusal(RequestError):

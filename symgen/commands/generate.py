@@ -58,7 +58,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Write the folder, then print the table of costs and what to do next."""
+    """Write the folder, then print the table of costs and what to do next; 1 where a function that was named is missing."""
     from symgen.delivery.writing import deliver, wrappers
     from symgen.options import TextOptions
     from symgen.programs import assembled, making
@@ -76,11 +76,11 @@ def run(options: Namespace) -> int:
     with Progress() as progress:
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = deliver(mechanism, out, wanted, chosen, text, name=options.name, evidence=not options.no_evidence,
-                           functions_only=options.functions_only, progress=progress)
+                           functions_only=options.functions_only, progress=progress, strict=options.strict)
     say_notes(mechanism, options.robot, drives=options.drives)
     for line in (*assembled.sentences(mechanism), assembled.AS_IF_OPEN) if mechanism.loops else ():
         print(f"symgen: note: {line}", file=sys.stderr)
-    made, _ = making.programs_and_refusals(mechanism, wanted, chosen)   # made by `generate`, and only looked up
+    made, refused = making.programs_and_refusals(mechanism, wanted, chosen, strict=options.strict)   # only looked up
     for line in _remarks(mechanism, made.values(), chosen):
         print(f"symgen: note: {line}", file=sys.stderr)
     if slow is not None:
@@ -95,11 +95,14 @@ def run(options: Namespace) -> int:
     if wanted is None:
         for omitted in (one for one in manifest["not_modelled"] if one["kind"] == "functions"):
             print(f"symgen: note: left out: {omitted['text']}", file=sys.stderr)
+    missing = {} if wanted is None else refused
+    for name, reason in missing.items():
+        print(f"symgen: warning: {name} is missing: {reason}", file=sys.stderr)
     name_frame(mechanism, manifest["functions"], options.frame, (options.jacobian_frame, options.jacobian_order))
     if not options.quiet:
         print(costs(manifest["functions"]))
         print(_next_steps(out, manifest))
-    return 0
+    return 1 if missing else 0
 
 
 def _remarks(mechanism: Mechanism, made: Iterable[Form], chosen: ProgramOptions) -> list[str]:

@@ -6,13 +6,15 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from symgen.delivery.omissions import missing_words
 from symgen.functions import PREPARING
 
 
 def command(name: str, manifest: Mapping[str, Any], evidence: bool, prefix: str | None = None) -> list[str]:
     """The canonical command, word by word, to be given inside the folder: it writes the same bytes to ../NAME-again.
 
-    `name` is the C name, `prefix` the --name that was given, `manifest` has the functions and the options. Every choice is named,
+    `name` is the C name, `prefix` the --name that was given, `manifest` has the functions, the options and what is not
+    modelled. Every choice is named,
     and nothing of the machine: what the reading decided (gravity, locked joints, snaps) stands in NAME.toml.
     """
     options = manifest["options"]
@@ -21,6 +23,8 @@ def command(name: str, manifest: Mapping[str, Any], evidence: bool, prefix: str 
         if function in PREPARING:
             continue
         words += ["-f", f"{function}={entry['method']}"]
+    for word in missing_words(manifest["not_modelled"]):
+        words += ["-f", word]
     words += ["--real", manifest["real"]]
     for option in ("name", "frame", "payload", "wrench", "jacobian_frame", "jacobian_order", "task_rows", "contact", "effort",
                    "form", "parameter", "trig", "target"):

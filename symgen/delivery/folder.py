@@ -55,18 +55,19 @@ def write(
     floors: Mapping[str, Mapping[int, Bound]] | None = None,
     functions_only: bool = False,
     left_out: Mapping[str, str] | None = None,
+    missing: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
 
     `name` replaces the robot's as the C name. `options` are those of the programs, which the manifest records. `evidence` is
     what is known of the C, plain data for the manifest and the README ("cost": `symgen.delivery.cost_sheet`, "proof":
     `symgen.delivery.proof_sheet`). `floors` are certified bounds of divisors by function and row (`Source`). `left_out` says
-    why other functions are not in it. An existing folder is replaced when symgen wrote it; files in it that symgen did not write
-    are kept. With `functions_only` it holds the functions and their headers, nothing else, not even the manifest. Raises
-    RequestError when something else is at that place, or when the disk refuses.
+    why other functions are not in it, `missing` why some that were asked for are not. An existing folder is replaced when symgen
+    wrote it; files in it that symgen did not write are kept. With `functions_only` it holds the functions and their headers,
+    nothing else, not even the manifest. Raises RequestError when something else is at that place, or when the disk refuses.
     """
     files = texts(mechanism, programs, name=name, options=options, text=text, cases=cases, evidence=evidence, floors=floors,
-                  left_out=left_out)
+                  left_out=left_out, missing=missing)
     manifest: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
         functions = {entry[kind] for entry in manifest["functions"].values() for kind in ("file", "batch") if kind in entry}
@@ -88,6 +89,7 @@ def texts(
     evidence: Mapping[str, Any] | None = None,
     floors: Mapping[str, Mapping[int, Bound]] | None = None,
     left_out: Mapping[str, str] | None = None,
+    missing: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Every file of the folder by name. The same arguments give the same texts."""
     from symgen.description.canonical import to_toml
@@ -98,8 +100,9 @@ def texts(
                     tuple(_with_unfelt(mechanism, options.wrenches, str)), told,
                     all(joint.type.directed for joint in mechanism.joints), options.contacts)
     described = _manifest(mechanism, programs, target, options)
-    words = again.command(target.name, described, bool(evidence), name)
-    described |= {"command": shlex.join(words), "not_modelled": [*omissions(mechanism, left_out), *_of_checks(options, text)]}
+    not_modelled = [*omissions(mechanism, left_out, missing), *_of_checks(options, text)]
+    words = again.command(target.name, described | {"not_modelled": not_modelled}, bool(evidence), name)
+    described |= {"command": shlex.join(words), "not_modelled": not_modelled}
     common = target.context | {"real": described["real"], "cpp": "cpp17" in text.wrap, "casadi": "casadi" in text.wrap,
                                "cuda": GPU in text.wrap, "at_rates": target.rates,
                                "statuses": statuses(programs.values(), target)}

@@ -14,14 +14,28 @@ NOTED = {"lock": "locked", "snap": "snapped", "warning": "warning"}
 """Kinds of notes about decisions of a reading, and the kinds of omissions that they become."""
 
 
-def omissions(mechanism: Mechanism, left_out: Mapping[str, str] | None = None) -> list[Omission]:
+MISSING = "missing"
+"""The kind of omission of a function that was asked for by name and is too long."""
+
+
+def omissions(mechanism: Mechanism, left_out: Mapping[str, str] | None = None,
+              missing: Mapping[str, str] | None = None) -> list[Omission]:
     """Everything that the description declares, or a robot has, and the C does not know.
 
     Data of joints that are not applied (SI units, as declared), mimic joints, the fixed base, limits, what was locked or snapped,
-    the reading's warnings, and the functions `left_out` with the reason.
+    the reading's warnings, the functions that are `missing` although they were asked for, in the words of the request, and the
+    functions `left_out`; of each function the reason.
     """
     return [*_unapplied(mechanism), *_mimic(mechanism), _base(mechanism), *_limits(mechanism), *_noted(mechanism),
+            *({"kind": MISSING, "text": why, "functions": [word]} for word, why in (missing or {}).items()),
             *_functions(left_out or {})]
+
+
+def missing_words(not_modelled: object) -> list[str]:
+    """The requests that a manifest's list of omissions records as MISSING; empty for anything that is no such list."""
+    entries = [entry for entry in not_modelled if isinstance(entry, dict)] if isinstance(not_modelled, list) else []
+    return [str(word) for entry in entries if entry.get("kind") == MISSING and isinstance(entry.get("functions"), list)
+            for word in entry["functions"]]
 
 
 def _unapplied(mechanism: Mechanism) -> Iterable[Omission]:

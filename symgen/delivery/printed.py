@@ -17,9 +17,11 @@ from typing import Any
 
 from symgen.delivery import selftest
 from symgen.delivery.folder import texts
+from symgen.delivery.omissions import missing_words
 from symgen.delivery.ownership import entries
 from symgen.delivery.writing import left_out
 from symgen.errors import SymgenError, printable
+from symgen.names import named
 from symgen.programs import making
 from symgen.recursion import Form
 from symgen.verification.folder import LARGEST_FILE, Folder
@@ -65,7 +67,7 @@ def _printed(folder: Folder, manifest: Mapping[str, Any], programs: Mapping[str,
     evidence = {key: manifest[key] for key in MEASURED if key in manifest}
     return texts(mechanism, programs, name=_given_name(str(manifest.get("command", ""))), options=options, text=text,
                  cases=selftest.cases(mechanism, programs, options, text), evidence=evidence, floors=floors,
-                 left_out=_left_out(folder, programs, manifest))
+                 left_out=_left_out(folder, programs, manifest), missing=_missing(folder, manifest))
 
 
 def _given_name(command: str) -> str | None:
@@ -81,7 +83,8 @@ def _given_name(command: str) -> str | None:
 
 def _left_out(folder: Folder, programs: Iterable[str], manifest: Mapping[str, Any]) -> dict[str, str]:
     """Why the other functions are not there. A reason that is not recorded so may lie in the methods, which are then asked."""
-    why = left_out(folder.mechanism, programs, folder.options.payload)
+    there = {word.partition("=")[0] for word in missing_words(manifest.get("not_modelled"))}
+    why = left_out(folder.mechanism, {*programs, *there}, folder.options.payload)
     for function, text in why.items():
         if text.removeprefix(function).strip() not in _recorded(manifest, function):
             try:
@@ -89,6 +92,20 @@ def _left_out(folder: Folder, programs: Iterable[str], manifest: Mapping[str, An
             except SymgenError as error:
                 why[function] = str(error)
     return why
+
+
+def _missing(folder: Folder, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """{request: why it is not there} of the requests that the manifest records as missing. One that can be made is left out, so
+    that the files are found to differ.
+    """
+    found = {}
+    for word in missing_words(manifest.get("not_modelled")):
+        name, _, method = word.partition("=")
+        try:
+            making.shaped(folder.mechanism, named(name), method or None, folder.options)
+        except SymgenError as error:
+            found[word] = str(error)
+    return found
 
 
 def _recorded(manifest: Mapping[str, Any], function: str) -> str:

@@ -24,7 +24,7 @@ from symgen.names import nearest
 from symgen.options import AUTO, NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
 from symgen.programs import noticing
 from symgen.programs.adjusting import named
-from symgen.programs.making import INVERSE_ON_REQUEST_ABOVE, Progress, programs_and_refusals, refusal
+from symgen.programs.making import INVERSE_ON_REQUEST_ABOVE, Progress, programs_and_refusals, refusal, requested
 
 
 def wrappers(asked: Iterable[str]) -> list[str]:
@@ -56,7 +56,8 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
              target: str | None = None, checked: bool = False, evidence: bool = True,
              functions_only: bool = False, progress: Progress | None = None, jacobian_frame: str = USUAL.frame,
              jacobian_order: str = USUAL.order, task_rows: Rows = None, contact: Links = None, effort: str = NORMAL,
-             batch: bool = False, parameters: Names = (), baumgarte: bool = False, form: str = AUTO) -> dict[str, Any]:
+             batch: bool = False, parameters: Names = (), baumgarte: bool = False, form: str = AUTO,
+             strict: bool = False) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
     `functions` as in `symgen.programs.making.requested`. `real` None is float where the target's FPU has single precision only,
@@ -70,7 +71,10 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     (`cost_sheet`) and what is proved (`proof_sheet`). `checked` functions return a status, and do not touch their results
     when it is not OK. With `batch` every function is there for many states as well. With `functions_only` the folder holds
     the functions, their headers and what wraps them and nothing else: no self-test, description or manifest, nothing for the
-    target. Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
+    target. Where a function of several that are named needs more rows than a C compiler takes, the others are written, and the
+    manifest's `not_modelled` has an entry of kind 'missing' with the reason, which a SymgenWarning says as well; `strict` raises
+    TooLong instead, as is done where nothing is left. Raises a SymgenError subclass, one sentence, for whatever cannot be
+    carried out.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
     wraps = tuple(wrappers(wrap))
@@ -83,18 +87,19 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     if (slow := None if machine is None else targets.slow(machine, options.real)) is not None:
         warn(slow)
     return deliver(mechanism, out, functions, options, text, name=name, evidence=evidence, functions_only=functions_only,
-                   progress=progress)
+                   progress=progress, strict=strict)
 
 
 def deliver(mechanism: Mechanism, out: str | PathLike[str], functions: Iterable[str] | None, options: ProgramOptions,
             text: TextOptions, *, name: str | None = None, evidence: bool = True, functions_only: bool = False,
-            progress: Progress | None = None) -> dict[str, Any]:
+            progress: Progress | None = None, strict: bool = False) -> dict[str, Any]:
     """`generate` of a mechanism, with what is chosen in two pieces."""
     tell, asked = progress or (lambda what, done, total: None), options
     options = replace(options, frame=options.frame or tip(mechanism), parameters=named(mechanism, options.parameters))
     options = options.guarded(text.checked)
     text = replace(text, target=None) if functions_only else text
-    found, refused = programs_and_refusals(mechanism, functions, options, tell)      # → model → derivation → Programs
+    functions = None if functions is None else list(functions)
+    found, refused = programs_and_refusals(mechanism, functions, options, tell, strict)   # → model → derivation → Programs
     warn_each(noticing.notices(mechanism, found, asked, functions is not None, refused))
     tell("answers for the self-test", 1, 3)
     cases = [] if functions_only else selftest.cases(mechanism, found, options, text)   # the reference's answers
@@ -109,6 +114,14 @@ def deliver(mechanism: Mechanism, out: str | PathLike[str], functions: Iterable[
         rows = {function: one for function, one in found.items() if isinstance(one, Program)}   # of loops nothing is proved
         known |= {"proof": proof_sheet(mechanism, rows, options, text, name or mechanism.name)} if rows else {}
     tell("writing the folder", 3, 3)
-    missing = left_out(mechanism, found, options.payload, refused)
+    words = _words(mechanism, functions, options)
+    missing = {words[name]: why for name, why in refused.items() if name in words}
+    absent = left_out(mechanism, {*found, *words}, options.payload, refused)
     return folder.write(out, mechanism, found, name=name, options=options, text=text, cases=cases, evidence=known, floors=bounds,
-                        functions_only=functions_only, left_out=missing)            # → C
+                        functions_only=functions_only, left_out=absent, missing=missing)            # → C
+
+
+def _words(mechanism: Mechanism, functions: Iterable[str] | None, options: ProgramOptions) -> dict[str, str]:
+    """{function: NAME or NAME=METHOD as it was asked for}; empty where no function is named."""
+    wanted = {} if functions is None else requested(mechanism, functions, options.payload)
+    return {name: f"{name}={method}" if method else name for name, method in wanted.items()}

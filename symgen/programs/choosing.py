@@ -11,7 +11,7 @@ from symgen import methods, shelf
 from symgen.derivation.constants import LostDigits
 from symgen.derivation.scalars import TooManyRows
 from symgen.description.tip import tip
-from symgen.errors import MethodRefusal, OutOfReach
+from symgen.errors import MethodRefusal, OutOfReach, TooLong
 from symgen.functions import FUNCTIONS, PREPARING
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
@@ -104,7 +104,7 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions,
     if found is None:
         if singular or lost:
             raise OutOfReach(singular or next(iter(lost.values())))
-        raise OutOfReach(
+        raise TooLong(
             f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {deriving.ROW_BUDGET} rows by every "
             "method; lock joints that do not matter with --lock, or ask for other functions with -f"
         )

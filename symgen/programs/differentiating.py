@@ -11,7 +11,7 @@ from symgen.derivatives import Derivative
 from symgen.description.arguments import validated
 from symgen.differentiation import Equation, differentiated
 from symgen.differentiation.length import lengths
-from symgen.errors import ArgumentError, OutOfReach
+from symgen.errors import ArgumentError, TooLong
 from symgen.functions import AT_RUN_TIME, FUNCTIONS, GAINS
 from symgen.ir import Program
 from symgen.names import nearest
@@ -56,7 +56,7 @@ def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: s
     `symgen.derivatives.MODES`. "jacobian" has a result dy_dx for each result y and argument x; "jvp" takes changes dx and gives
     dy; "vjp" takes weights y_bar and gives x_bar; "hvp" takes both and gives dx_bar, what x_bar changes by. Positions change by a
     step, q ⊕ dq, as long as v. Raises ArgumentError for an unknown argument or mode, or a derivative of a derivative, and
-    OutOfReach beyond the row budget.
+    TooLong beyond the row budget.
     """
     nearest(mode, derivatives.MODES, f"derivative of {program.function}")
     if derivatives.told(program.function) is not None:
@@ -78,10 +78,10 @@ def differentiate(program: Program, wanted: Derivative, equation: Program | None
     long = lengths(program, wanted.mode, by) if solves is None or wanted.mode != "jacobian" else \
         lengths(solves.program, wanted.mode, solves.of(by))
     if min(long) > LEFT * ROW_BUDGET:
-        raise OutOfReach(_too_long(wanted, by, f"about {min(long)}"))
+        raise TooLong(_too_long(wanted, by, f"about {min(long)}"))
     found = differentiated(program, wanted._replace(by=by), wanted.name, solves)
     if len(found.rows) > ROW_BUDGET:
-        raise OutOfReach(_too_long(wanted, by, str(len(found.rows))))
+        raise TooLong(_too_long(wanted, by, str(len(found.rows))))
     return found
 
 

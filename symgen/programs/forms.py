@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
 from symgen import methods
-from symgen.errors import ArgumentError, OutOfReach, RequestError
+from symgen.errors import ArgumentError, OutOfReach, RequestError, TooLong
 from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.levelled import Levelled
@@ -48,7 +49,8 @@ def formed(mechanism: Mechanism, function: str, method: str | None, options: Pro
             raise
         return unrolled()
     if options.form == AUTO and found.outline.length <= ROW_BUDGET:
-        return unrolled()
+        with suppress(TooLong):   # few rows a link, of more joints than rows are written for
+            return unrolled()
     return found
 
 

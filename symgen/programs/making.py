@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from copy import copy
 from dataclasses import asdict, replace
 from functools import lru_cache, partial
 from os import PathLike
@@ -19,7 +20,7 @@ from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
 from symgen.description.arguments import validated
 from symgen.description.loading import load
-from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, RequestError, warn_each
+from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, RequestError, TooLong, warn_each
 from symgen.functions import ASSEMBLE, ASSEMBLING, BY_DEFAULT, EQUATIONS, FUNCTIONS, OF_LOOPS, PREPARING, REGROUP, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
@@ -115,7 +116,7 @@ def _asked_for(function: str) -> None:
 
 
 def in_rows(mechanism: Mechanism) -> None:
-    """MechanismError where a robot has more joints than rows are written for."""
+    """Raise TooLong where a robot has more joints than rows are written for."""
     refuse_many_joints(mechanism)
 
 
@@ -130,20 +131,20 @@ def made(mechanism: Mechanism, function: str, method: str | None, options: Progr
         options = replace(options, parameters=adjusting.named(mechanism, options.parameters))
     found = _asked(mechanism, function, method, replace(
         felt(mechanism, function, options), real=options.real, effort=options.effort, rounds=options.rounds))
-    if isinstance(found, str):
-        raise OutOfReach(found)
+    if isinstance(found, OutOfReach):
+        raise copy(found)   # without the traceback of another call
     return found
 
 
 @lru_cache(maxsize=256)
-def _asked(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program | str:
+def _asked(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program | OutOfReach:
     """The Program, or why no method makes it. Both are worked out once."""
     refused = refusal(mechanism, function, options.payload) or task.refusal(mechanism, function, options)
     if refused is not None:
         raise RequestError(refused)
     if function in PREPARING:
         if not options.parameters:
-            return f"{function} is there where numbers may change at run time; name some with --parameter"
+            return OutOfReach(f"{function} is there where numbers may change at run time; name some with --parameter")
         own = adjusting.adjusting(mechanism, options.parameters)
         if function == REGROUP and options.floors:
             return replace(passes.run(own.guarded), real=options.real)
@@ -165,7 +166,7 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
     key = _key(mechanism, function, method, options)
     known = shelf.find("program", *key)
     if known is not None and "refused" in known:
-        raise RequestError(known["refused"])
+        raise TooLong(known["refused"])
     found = known and from_plain(known["program"])
     if found and (found.function, found.method) == (function, method):
         return _dividing_by_something(mechanism, replace(found, real=options.real), options)
@@ -181,7 +182,7 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
         refused = (f"{function} of '{mechanism.name}' by {method} needs more than {deriving.ROW_BUDGET} rows; "
                    "take another method or lock joints that do not matter with --lock")
         shelf.keep({"refused": refused}, "program", *key)
-        raise RequestError(refused) from None
+        raise TooLong(refused) from None
     shelf.keep({"program": to_plain(replace(derived, real=DOUBLE.name))}, "program", *key)
     return _dividing_by_something(mechanism, derived, options)
 
@@ -231,8 +232,8 @@ def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, optio
             found = chaining.jacobian(mechanism, wanted, base.method, compose, options,
                                       lambda called: made(mechanism, called, None, options))
         except TooManyRows:
-            raise OutOfReach(f"{function} of '{mechanism.name}' needs more than {deriving.ROW_BUDGET} rows; ask for "
-                             f"{wanted.of}:vjp or {wanted.of}:jvp, which are a row or a column at a time") from None
+            raise TooLong(f"{function} of '{mechanism.name}' needs more than {deriving.ROW_BUDGET} rows; ask for "
+                          f"{wanted.of}:vjp or {wanted.of}:jvp, which are a row or a column at a time") from None
         shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
         return found
     solved, equation = differentiating.SOLVES.get(wanted.of), None
@@ -275,22 +276,22 @@ def _dividing_by_something(mechanism: Mechanism, found: Program, options: Progra
     return found
 
 
-def _chosen(mechanism: Mechanism, function: str, options: ProgramOptions) -> Program | str:
-    """What `best` gives, kept: the method, and with it the Program. A sentence where no method is left."""
+def _chosen(mechanism: Mechanism, function: str, options: ProgramOptions) -> Program | OutOfReach:
+    """The result of `best`, kept: the method, and with it the Program. An error with its sentence where no method is left."""
     key = (*_key(mechanism, function, None, options), options.real)
     known = shelf.find("choice", *key)
     if known is None:
         try:
             found = choosing.best(mechanism, function, options, lambda: loss(mechanism, options.payload))
         except OutOfReach as error:
-            shelf.keep({"refused": str(error)}, "choice", *key)
-            return str(error)
+            shelf.keep({"refused": str(error), "too_long": isinstance(error, TooLong)}, "choice", *key)
+            return error
         shelf.keep({"method": found.method, "passed_over": found.passed_over}, "choice", *key)
         plain = to_plain(replace(found, real=DOUBLE.name, passed_over=()))
         shelf.keep({"program": plain}, "program", *_key(mechanism, function, found.method, options))
         return found
     if "refused" in known:
-        return str(known["refused"])
+        return (TooLong if known["too_long"] else OutOfReach)(known["refused"])
     passed_over = tuple((method, why) for method, why in known["passed_over"])
     return replace(made(mechanism, function, known["method"], options), passed_over=passed_over)
 
@@ -340,9 +341,7 @@ def shaped(mechanism: Mechanism, function: str, method: str | None, options: Pro
 
 def programs(mechanism: Mechanism, functions: Iterable[str] | None = None,
              options: ProgramOptions | None = None) -> dict[str, Program]:
-    """The Programs of the requested functions, in the order of `symgen.functions`; with None, those within reach. None is looped:
-    `programs_and_refusals` gives what `generate` makes.
-    """
+    """Programs, never loops, of the requested functions in the order of `symgen.functions`; with None, of those within reach."""
     found = programs_and_refusals(mechanism, functions, replace(options or ProgramOptions(), form=UNROLLED))[0]
     return {name: one for name, one in found.items() if isinstance(one, Program)}
 
@@ -353,12 +352,13 @@ def _tell(progress: Progress | None, done: int, total: int, what: str) -> None:
 
 
 def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None, options: ProgramOptions | None = None,
-                          progress: Progress | None = None) -> tuple[dict[str, Form], dict[str, str]]:
-    """(Programs, or Recursions where loops are taken; with functions None those that cannot be made, each with its sentence).
+                          progress: Progress | None = None, strict: bool = True) -> tuple[dict[str, Form], dict[str, str]]:
+    """(Programs, or Recursions where loops are taken; functions that are not made, each with its sentence).
 
-    Raises OutOfReach where nothing is left, or where a function that was named is out of reach.
+    With functions None these are all that cannot be made; of functions that are named, those that are too long, unless `strict`.
+    Raises OutOfReach where nothing is left, and for any other function that is named and out of reach.
     """
-    found, refused = one_by_one(mechanism, functions, options := options or ProgramOptions(), progress)
+    found, refused = one_by_one(mechanism, functions, options := options or ProgramOptions(), progress, strict)
     if functions is None:
         usual = (*BY_DEFAULT, *(OF_LOOPS if mechanism.loops else ()))
         refused |= {name: why for name in usual if (why := refusal(mechanism, name, options.payload)) is not None}
@@ -366,8 +366,8 @@ def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None,
 
 
 def one_by_one(mechanism: Mechanism, functions: Iterable[str] | None, options: ProgramOptions,
-               progress: Progress | None = None) -> tuple[dict[str, Form], dict[str, str]]:
-    """Likewise, each Program as it is by itself (`together`)."""
+               progress: Progress | None = None, strict: bool = True) -> tuple[dict[str, Form], dict[str, str]]:
+    """`programs_and_refusals`, each Program as it is by itself (`together`)."""
     wanted = requested(mechanism, functions, options.payload)
     found: dict[str, Form] = {}
     refused: dict[str, str] = {}
@@ -378,16 +378,15 @@ def one_by_one(mechanism: Mechanism, functions: Iterable[str] | None, options: P
             with searching.telling(tell):
                 found[name] = shaped(mechanism, name, wanted[name], options)
         except OutOfReach as error:
-            if functions is not None or (len(refused) + 1 == len(wanted)):
+            needed = functions is not None and (strict or not isinstance(error, TooLong))
+            if needed or len(refused) + 1 == len(wanted):
                 raise
             refused[name] = str(error)
     return found, refused
 
 
 def together(found: Mapping[str, Form], mechanism: Mechanism, options: ProgramOptions) -> dict[str, Form]:
-    """Programs of one robot, with those that they need where numbers may change at run time; their argument `prepared` holds what
-    one of them reads. ArgumentError where none of them feels a parameter.
-    """
+    """Add what prepares parameters, if any, and cut `prepared` to what is read; ArgumentError where no Program depends on one."""
     if not options.parameters:
         return dict(found)
     preparing = {name: made(mechanism, name, None, options) for name in PREPARING}

@@ -14,7 +14,7 @@ from symgen.options import ProgramOptions
 from symgen.programs.choosing import loses_digits
 from symgen.recursion import Form
 
-FRAME, LOOPS, LEFT_OUT, PRECISION = "frame", "loops", "left out", "precision"
+FRAME, LOOPS, LEFT_OUT, MISSING, PRECISION = "frame", "loops", "left out", "missing", "precision"
 """Kinds of these warnings."""
 Notices = list[tuple[str, str]]
 """Kind and sentence of each."""
@@ -24,10 +24,10 @@ def notices(mechanism: Mechanism, made: Mapping[str, Form], options: ProgramOpti
             refused: Mapping[str, str]) -> Notices:
     """All that is to be said of Programs that were `made`.
 
-    `named`: True if the user named the functions; `refused`: the others, with the reason of each.
+    `named`: True if the user named the functions; `refused`: those that are not made, with the reason of each.
     """
     lost = [(PRECISION, lost_digits(program)) for program in made.values() if loses_digits(mechanism, program, options)]
-    return [*of_names(mechanism, made, options, named), *left_out(refused), *lost]
+    return [*of_names(mechanism, made, options, named), *absent(refused, MISSING if named else LEFT_OUT), *lost]
 
 
 def of_names(mechanism: Mechanism, functions: Iterable[str], options: ProgramOptions, named: bool) -> Notices:
@@ -47,12 +47,12 @@ def of_names(mechanism: Mechanism, functions: Iterable[str], options: ProgramOpt
     return said
 
 
-def left_out(refused: Mapping[str, str]) -> Notices:
-    """One notice for all functions that are left out for the same reason."""
+def absent(refused: Mapping[str, str], kind: str) -> Notices:
+    """One notice for all functions that are not made for the same reason."""
     reasons: dict[str, list[str]] = {}
     for name, why in refused.items():
         reasons.setdefault(why.removeprefix(name), []).append(name)
-    return [(LEFT_OUT, f"left out: {refused[names[0]]}" + (f"; likewise {_listed(names[1:])}" if names[1:] else ""))
+    return [(kind, f"{kind}: {refused[names[0]]}" + (f"; likewise {_listed(names[1:])}" if names[1:] else ""))
             for names in reasons.values()]
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant, Mat3, Vec3
 from symgen.derivation.model.links import Model, aligned, body_inertia, place
-from symgen.errors import MechanismError
+from symgen.errors import TooLong
 from symgen.mechanism import Body, Mechanism
 
 NEARLY_PARALLEL = 0.01
@@ -29,11 +29,10 @@ half of the 100 000 rows that a Program may have.
 
 
 def refuse_many_joints(mechanism: Mechanism) -> None:
-    """MechanismError for more than `MOST_JOINTS`."""
+    """Raise TooLong for more than `MOST_JOINTS`."""
     if len(mechanism.joints) > MOST_JOINTS:
-        raise MechanismError(f"{mechanism.name}: {len(mechanism.joints)} joints move, and symgen writes rows for at most "
-                             f"{MOST_JOINTS}; generate, verify, cost and inspect take --form looped, or lock joints that do not "
-                             "matter with --lock")
+        raise TooLong(f"{mechanism.name}: {len(mechanism.joints)} joints move, and symgen writes rows for at most {MOST_JOINTS}; "
+                      "generate, verify, cost and inspect take --form looped, or lock joints that do not matter with --lock")
 
 
 class Line(NamedTuple):
