@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -281,6 +282,26 @@ def test_a_mistake_is_one_sentence(what: str) -> None:
     with pytest.raises(error, match=words) as told:
         done()
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(("argument", "says"), [
+    ({"parameters": ["*"]}, "parameters: JAX's functions have no numbers that change at run time"),
+    ({"parameters": "gravity"}, "parameters: JAX's functions have no numbers that change at run time"),
+    ({"checked": True}, "checked: JAX's functions have no status; leave it out"),
+    ({"form": "looped"}, "form 'looped': JAX's functions are made of rows; leave form out"),
+    ({"form": "lopped"}, "did you mean 'looped'"), ({"native": "yes"}, "native is 'yes'; give True or False"),
+])
+def test_an_option_that_jax_does_not_have_is_one_sentence(argument: dict[str, Any], says: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        symgen.jax.functions("planar_arm", ["mass_matrix"], **argument)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_argument_of_compile_is_known_here() -> None:
+    assert [*signature(symgen.jax.functions).parameters] == [*signature(symgen.compile).parameters]
+    defaults = {name: one.default for name, one in signature(symgen.compile).parameters.items() if one.kind is one.KEYWORD_ONLY}
+    assert symgen.jax.functions("planar_arm", ["mass_matrix"], **defaults | {"optimize": 0, "form": "unrolled"}).functions
 
 
 def test_without_jax_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
