@@ -98,9 +98,8 @@ def test_everything_is_refused_where_that_is_asked_for_or_nothing_is_left(
 def test_more_joints_than_rows_are_written_for_leave_the_loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                                capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys.modules[refuse_many_joints.__module__], "MOST_JOINTS", 60)
-    wanted = ["-f", "forward_kinematics", "-f", "inverse_dynamics:jvp"]
+    wanted = ["-f", "forward_kinematics", "-f", "inverse_dynamics:jvp", "--functions-only"]
     assert main(["generate", "planar_point_mass:61", *wanted, "-o", str(tmp_path / "c")]) == 1
     assert "inverse_dynamics:jvp is missing: planar_point_mass: 61 joints move" in capsys.readouterr().err
-    written = json.loads((tmp_path / "c" / "manifest.json").read_text(encoding="utf-8"))["functions"]
-    assert written["forward_kinematics"]["form"] == "looped"
-    assert [*written] == ["forward_kinematics"]
+    assert [path.name for path in (tmp_path / "c").glob("*.c")] == ["planar_point_mass_forward_kinematics.c"]
+    assert "for (" in (tmp_path / "c" / "planar_point_mass_forward_kinematics.c").read_text(encoding="utf-8")
