@@ -116,9 +116,10 @@ class ExactAnswers:
         if any(array.drawn in CLOSED for array in FUNCTIONS[function].arguments) and CLOSED[0] not in self.states:
             self._take(dict(zip(CLOSED, self._beside() if self.baumgarte else self._closed(), strict=True)))
         for array in FUNCTIONS[function].arguments:
-            if array.name not in self.states:
-                whole = array.of_each(count[array.each]) if array.each else array
-                self._take(draw_besides({array.name: whole.sizes(sizes)}, self.count, self.seed))
+            shape = (array.of_each(count[array.each]) if array.each else array).sizes(sizes)
+            known = self.states.get(array.name)   # results of one name may have two shapes, as the C of two functions
+            if known is None or (array.name not in self.given and known.shape[1:] != shape):
+                self._take(draw_besides({array.name: shape}, self.count, self.seed))
 
     def _closed(self) -> tuple[Array, Array]:
         """Positions on the loops, and velocities that they allow; any where there are none."""
