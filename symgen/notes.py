@@ -13,10 +13,11 @@ KINDS = {
     "snap": "a rotation that was read as a multiple of pi/2",
     "mimic": "joints that are declared to follow others: independent, or coupled",
     "unapplied": "numbers that were read and are in no function: damping, friction, rotors …",
+    "idle": "a loop closure that constrains nothing and is left out",
     "warning": "what looks like a mistake, or is left out although it would change the answer",
 }
 """Kind of a note -> meaning; in the order in which they are shown, warnings last."""
-LOUD = ("snap", "mimic", "unapplied", "warning")
+LOUD = ("snap", "mimic", "unapplied", "idle", "warning")
 """Kinds that are said without being asked for: SymgenWarnings in Python, lines on stderr on the command line."""
 NAMED = 4
 """Further elements that a gathered line names before it counts the rest."""

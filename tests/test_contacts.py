@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
@@ -255,6 +256,36 @@ def test_a_request_that_cannot_be_carried_out_is_one_sentence() -> None:
         symgen.program("quadruped", DYNAMICS, contact="FOOT")
     with pytest.raises(ArgumentError, match="is on its base, which nothing moves"):
         symgen.program("panda", IMPACT, contact="panda_link0")
+
+
+ROD = """<robot name="pin"><link name="base"/><link name="rod"><inertial><origin xyz="0.2 0 0"/><mass value="1.5"/>
+  <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link><link name="tip"/>
+  <joint name="j" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>
+  <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+  <joint name="f" type="fixed"><origin xyz="0.4 0 0"/><parent link="rod"/><child link="tip"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("points", [("rod",), ("rod:0,0.3,0",), ("rod:1e-7,0,0",), ("tip", "rod")])
+@pytest.mark.parametrize("function", [DYNAMICS, IMPACT])
+def test_a_contact_that_no_joint_moves_is_refused_by_name(points: tuple[str, ...], function: str) -> None:
+    says = f"no joint moves the contact '{re.escape(points[-1])}' of 'pin', .*; move it with --contact rod:x,y,z"
+    with pytest.raises(ArgumentError, match=says):
+        making.program(symgen.load(ROD), function, contact=points)
+
+
+@pytest.mark.parametrize("points", [("tip",), ("tip", "rod:0.4,0,0"), ("tip", "rod:0.4,0.1,0")])
+def test_rows_that_are_zero_or_the_same_take_the_least_forces(points: tuple[str, ...]) -> None:
+    """A hinge holds still whatever the contacts repeat; across its circle no force acts."""
+    solver = symgen.compile(symgen.load(ROD), [DYNAMICS, IMPACT], contact=points)
+    q, v, tau, active = [0.3], [0.7], [2.0], [1] * len(points)
+    a, forces = solver.contact_forward_dynamics(q, [0.0], tau, active)
+    assert np.abs(a).max() < 1e-10
+    moment = 2.0 + 9.81 * 1.5 * 0.2 * np.cos(0.3)   # about the y axis, with which q sinks
+    lever = 0.4 * np.array([-np.sin(0.3), 0, -np.cos(0.3)])
+    assert np.allclose(forces, -moment * lever / (len(points) * 0.16), atol=1e-8)
+    after, impulses = solver.contact_impulse(q, v, active)
+    assert np.abs(after).max() < 1e-10
+    assert np.allclose(impulses, impulses[0], atol=1e-8)
 
 
 def test_robots_that_do_not_ask_for_them_have_nothing_of_them() -> None:

@@ -49,18 +49,18 @@ ROOMS: dict[str, str] = {
     "notes": "",
     "mechanism": "bodies contacts content coupling drives errors functions joints loops names notes poses tables trees",
     "shelf": "version",
-    # a file → Mechanism
-    "description": "closures coupling drives errors joints loops mechanism names notes poses",
     # the other road to the same numbers: nothing of the derivation is allowed here
     "reference": "closures derivatives drives errors functions joints loops mechanism poses",
+    # a file → Mechanism
+    "description": "closures coupling drives errors joints loops mechanism names notes poses reference",
     # Mechanism → Program
     "derivation": "closures drives errors ir joints loops mechanism poses trees",
     "methods": "closures derivation errors functions loops mechanism names",
     "passes": "errors ir",
     "looping": "derivation drives errors functions ir joints levelled mechanism methods passes recursion segmented",
     "differentiation": "derivation derivatives errors functions ir joints passes",
-    "programs": "derivation derivatives description differentiation errors functions ir levelled looping mechanism methods names "
-                "options passes reals recursion reference segmented shelf",
+    "programs": "contacts derivation derivatives description differentiation errors functions ir levelled looping mechanism "
+                "methods names options passes reals recursion reference segmented shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
     "readback": "errors functions ir levelled reals recursion segmented",
     "backends": "derivatives errors functions ir levelled names options reals recursion segmented version",

@@ -10,7 +10,7 @@ from symgen.mechanism import Mechanism
 Omission = dict[str, Any]
 """`kind`, `text` (one sentence) and, where it is about joints, `joints`: what each of them declares."""
 
-NOTED = {"lock": "locked", "snap": "snapped", "warning": "warning"}
+NOTED = {"lock": "locked", "snap": "snapped", "warning": "warning", "idle": "idle loop"}
 """Kinds of notes about decisions of a reading, and the kinds of omissions that they become."""
 
 

@@ -133,13 +133,15 @@ def assemble(
     implausible = [doubt for link in tree.links for inertial in link.inertials
                    for doubt in _doubts(link, inertial, strict, work.carriers[link.name].body)]
     body_parts = _parts(work, tree.links)
-    loops, open_ones = closed(tree, order, {name: (one.body, one.pose) for name, one in work.carriers.items()}, work.behind)
-    notes = [Note("snap", snap.text) for snap in snapper.snaps] + list(tree.notes) + work.notes + open_ones
+    joints, bodies = tuple(work.joints), tuple(Body(name, body_parts[i]) for i, name in enumerate(work.names))
+    coupled = coupled and any(joint.mimic for joint in joints)
+    loops, left_out = closed(tree, {name: (carrier.body, carrier.pose) for name, carrier in work.carriers.items()}, work.behind,
+                             lambda: Mechanism(tree.name, joints, bodies, coupled=coupled))
+    notes = [Note("snap", snap.text) for snap in snapper.snaps] + list(tree.notes) + work.notes + left_out
     # Of a description that was lumped before, a joint that others mimic may be locked and gone; the first reading spoke of it.
     leaders = {c.name for c in tree.connections}
     if tree.read_before:
         leaders |= {j.mimic.joint for j in work.joints if j.mimic is not None}
-    coupled = coupled and any(joint.mimic for joint in work.joints)
     notes += remarks.on_mimics(work.joints, leaders, coupled) + remarks.on_what_is_not_applied(work.joints)
     notes += remarks.on_weight_not_borne(_borne(work, tree.links)) if GRAVCOMP not in work.drives else []
     notes += remarks.on_the_order(joint_order, [joint.name for joint in work.joints])
@@ -150,8 +152,8 @@ def assemble(
         notes += remarks.on_the_base(root, masses, [(c.parent, c.child, c.kind == "fixed") for c in order], base_named)
     made = Mechanism(
         name=tree.name,
-        joints=tuple(work.joints),
-        bodies=tuple(Body(name, body_parts[i]) for i, name in enumerate(work.names)),
+        joints=joints,
+        bodies=bodies,
         frames=_frames(tree, work, root),
         gravity=gravity if gravity is not None else tree.gravity if tree.gravity is not None else EARTH,
         base=root,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from symgen.description.lookup import link_hint
 from symgen.description.quantities import Place, rounded, shown
 from symgen.description.snapping import HALF_PI
-from symgen.description.tree import Connection, ExtraFrame, Grip, Tree
+from symgen.description.tree import Closing, ExtraFrame, Grip, Tree
 from symgen.errors import ArgumentError
 from symgen.loops import End, Loop, Start, choice_fault, start_fault
 from symgen.mechanism import Joint, Mechanism, Note
@@ -20,33 +20,36 @@ Carried = Mapping[str, tuple[int, Pose]]
 Behind = Callable[[Pose, Pose, Place], Pose]
 
 
-def closed(tree: Tree, order: Iterable[Connection], carried: Carried, behind: Behind) -> tuple[tuple[Loop, ...], list[Note]]:
-    """The loops of a mechanism, and what is to be said of those that are left out.
+def closed(tree: Tree, carried: Carried, behind: Behind, moving: Callable[[], Mechanism]) -> tuple[tuple[Loop, ...], list[Note]]:
+    """The loops of a mechanism that constrain something, and what is to be said of those that do not.
 
-    A loop both of whose ends stand on one body is left out, with a warning, where locked joints put them there; where they are
-    welded it is a mistake, and DescriptionError names it. `order`: parents before children; `behind`: a pose behind another.
+    A loop is left out if both of its frames are on one body, with a warning where they are apart, or if they stay together
+    however the joints move. `moving` makes the mechanism without its loops; `behind` puts a pose behind another.
     """
-    welded: dict[str, str] = {}
-    for one in order:
-        welded[one.child] = welded.get(one.parent, one.parent) if one.kind == "fixed" else one.child
     frames = {frame.name: frame for frame in tree.frames}
-    found: dict[str, Loop] = {}
-    names: set[str] = set()
-    notes: list[Note] = []
+    found: dict[str, tuple[Closing, Loop]] = {}
     for loop in tree.loops:
-        if loop.name in names:
+        if loop.name in found:
             raise loop.place.error("this name is already a loop", "give each loop its own name")
-        names.add(loop.name)
         (on_first, first), (on_second, second) = (_end(grip, frames, carried, behind) for grip in (loop.first, loop.second))
-        if first.body != second.body:
-            found[loop.name] = Loop(loop.name, loop.kind, first, second, loop.parameters)
-        elif welded.get(on_first, on_first) == welded.get(on_second, on_second):
-            what = "a link to itself" if on_first == on_second else f"{shown(on_first)} and {shown(on_second)}, which are welded"
-            raise loop.place.error(f"it joins {what}", "name two links that can move against each other")
-        else:
-            notes.append(Note("warning", f"loop {loop.name} is left out, since locked joints hold {on_first} and {on_second} "
-                                         "together; whether it is closed there is not checked"))
-    return tuple(found.values()), notes
+        if on_first == on_second:
+            raise loop.place.error("it joins a link to itself", "name two links that can move against each other")
+        found[loop.name] = loop, Loop(loop.name, loop.kind, first, second, loop.parameters)
+    if not found:
+        return (), []
+    from symgen.reference.rounding import ROUNDED, idle  # NumPy, which a description without loops does without
+
+    apart, notes = idle(moving(), [loop for _, loop in found.values()]), []
+    for name, size in apart.items():
+        declared, between = found[name]
+        if size > ROUNDED and between.first.body != between.second.body:   # no pose closes it, which whoever assembles says
+            continue
+        del found[name]
+        said = (f"loop {name} constrains nothing and is left out: no joint moves its frame on {declared.second.link} against its "
+                f"frame on {declared.first.link}")
+        notes.append(Note("idle", said) if size <= ROUNDED else
+                     Note("warning", f"{said}, and they are apart by {size:.2g} rad or parts of the robot's size"))
+    return tuple(loop for _, loop in found.values()), notes
 
 
 def started(tree: Tree, joints: Sequence[Joint], loops: Sequence[Loop]) -> Start:

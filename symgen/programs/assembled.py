@@ -27,6 +27,9 @@ AS_IF_OPEN = ("only constrained_, constraint_, reduced_, assembly_ and contact_ 
 PULLED = ("where loops are open, A and gamma are the slope of C and what is left of its second derivative, and gains pull them "
           "together: C'' + K_d C' + K_p C = 0 along the motion")
 SHARED = "more is actuated than moves, and tau_independent has the least forces that do, by the sum of their squares"
+IDLE = "loop {name}: no motion asks for its {rows}, and A leaves that out"
+ROUNDED_IDLE = ("loop {name}: to 1e-05 of the robot's size and rad, the precision of rounded numbers, other rows say the same as "
+                "its {rows} or no motion asks for them, and A leaves that out")
 LEAST = "forces of the loops are the least ones that keep them closed, since others would as well"
 
 
@@ -91,9 +94,10 @@ def sentences(mechanism: Mechanism) -> list[str]:
     said = [f"the loops close at {pose} (rad, m); the declared start is open by {known['open_by']:.2g} m or rad",
             f"{mechanism.nv} velocities less {mechanism.nv - free} that the loops take leave {free} free; "
             f"A has {known['rows']} rows" + (f", {known['redundant']} of them redundant: {LEAST}" if known["redundant"] else "")]
-    said += [f"loop {name}: no motion asks for its {_listed(rows)}, and A leaves that out"
+    found = closing.assembly(mechanism)
+    said += [(ROUNDED_IDLE if found.rounded else IDLE).format(name=name, rows=_listed(rows))
              for name, rows in known["idle"].items()]
-    return [*said, *_chosen(mechanism, closing.assembly(mechanism))]
+    return [*said, *_chosen(mechanism, found)]
 
 
 def rows(mechanism: Mechanism) -> str:

@@ -35,7 +35,7 @@ def assembly(mechanism: Mechanism) -> Assembly:
     found = known["found"]
     return assembling.Assembly(tuple(found["q"]), tuple(map(tuple, found["kept"])), found["rank"], tuple(found["dependent"]),
                                tuple(found["given"]), found["start"], tuple(found["actuated"]), tuple(found["passive"]),
-                               found["unmoved"])
+                               found["unmoved"], found["rounded"])
 
 
 @lru_cache(maxsize=64)
@@ -82,7 +82,8 @@ def lay(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
     closed = assembly(mechanism)
     linkage.loops = closings(linkage.model, mechanism, closed.kept, moves(mechanism))
     linkage.solves = solves(mechanism)
-    linkage.anywhere, linkage.dependent = anywhere, closed.given
+    linkage.anywhere = anywhere or closed.rounded   # rows that are left out leave the frames off by rounding
+    linkage.dependent = closed.given
     linkage.actuated, linkage.passive = closed.actuated, closed.passive
 
 
@@ -98,6 +99,9 @@ def refusal(mechanism: Mechanism, function: str) -> str | None:
         return None
     if mechanism.loops:
         return _unmoved(mechanism, function) if mechanism.actuated and FUNCTIONS[function].counts("NA") else None
+    if any(note.kind == "idle" for note in mechanism.notes):
+        return (f"{function} is about loops, and those of '{mechanism.name}' constrain nothing; take functions of the tree, as "
+                "forward_dynamics")
     return f"{function} is about loops, and '{mechanism.name}' has none; declare joints that close some, as [[loop]] does in TOML"
 
 

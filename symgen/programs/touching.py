@@ -6,17 +6,35 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from symgen import shelf
+from symgen.contacts import told
 from symgen.errors import ArgumentError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE, Mechanism
 
 
 def settled(mechanism: Mechanism, contacts: Iterable[str]) -> None:
-    """UnknownName for a link that the robot has not, ArgumentError for one that stands still."""
-    for text in contacts:
+    """UnknownName for a link that the robot has not, ArgumentError for a point that no joint moves."""
+    named = tuple(contacts)
+    for text in named:
         if mechanism.contact(text).body == BASE:
             raise ArgumentError(f"the contact '{text}' of '{mechanism.name}' is on its base, which nothing moves; name a link "
                                 "that a joint carries, or let the base move with --base free")
+    for text in _immovable(mechanism, named):
+        raise ArgumentError(f"no joint moves the contact '{text}' of '{mechanism.name}', which lies on the axes of those that "
+                            f"carry it; move it with --contact {told(text).link}:x,y,z (m, in the link's frame)")
+
+
+@lru_cache(maxsize=64)
+def _immovable(mechanism: Mechanism, contacts: tuple[str, ...]) -> tuple[str, ...]:
+    if not contacts:
+        return ()
+    from symgen.reference.contacts import immovable  # NumPy, which a cached Program does without
+
+    known = shelf.find("immovable", mechanism.content, contacts)
+    if known is None:
+        known = list(immovable(mechanism, contacts))
+        shelf.keep(known, "immovable", mechanism.content, contacts)
+    return tuple(known)
 
 
 def refusal(mechanism: Mechanism, function: str, contacts: tuple[str, ...]) -> str | None:
@@ -30,12 +48,12 @@ def refusal(mechanism: Mechanism, function: str, contacts: tuple[str, ...]) -> s
 @lru_cache(maxsize=64)
 def solves(mechanism: Mechanism, contacts: tuple[str, ...]) -> int:
     """How often forces are solved for, with one elimination; see `symgen.reference.contacts`."""
-    from symgen.reference.contacts import solves as told  # NumPy, which a cached Program does without
+    from symgen.reference.contacts import solves as count  # NumPy, which a cached Program does without
     from symgen.reference.mechanics import Reference
 
     known = shelf.find("solves", mechanism.content, contacts)
     if known is None:
-        known = told(mechanism, contacts, Reference)
+        known = count(mechanism, contacts, Reference)
         shelf.keep(known, "solves", mechanism.content, contacts)
     return int(known)
 

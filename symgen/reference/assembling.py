@@ -10,7 +10,6 @@ exact, and the closed state is one and the same on every machine.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,27 +22,25 @@ import numpy as np
 
 from symgen.errors import RequestError
 from symgen.mechanism import Mechanism
-from symgen.reference import closing, starts
+from symgen.reference import closing, rounding, starts
+from symgen.reference.descending import CLOSED, LONGEST, PATIENCE, gauss_newton
 from symgen.reference.motion import Motion
 from symgen.reference.precision import FLOAT, Array, arb
+from symgen.reference.rounding import ROUNDED, exact_rank, given_columns, spanning_columns
 from symgen.reference.states import GRID
 from symgen.reference.steps import integrate
 
 DIGITS = 120
 """To which closed states are known; they are decimals of as many places."""
 GUARD = 30
-CLOSED = 1e-11
-"""m and rad: of floats, what is closed."""
-TURNS, PATIENCE = 200, 15
-"""Steps at most, and those that may gain nothing."""
 STARTS = 16
 """Poses from which it is tried to close the loops."""
-LONGEST = 0.5
-"""rad and m that one step may move a joint by."""
 RANK = 1e-7
 """A singular value this small a part of the largest is none, in floats on the loops."""
 NOTHING = Fraction(1, 10**40)
 """Of a row of A and of what elimination leaves of it, beside the largest entry."""
+TINY, SHUT = 10.0**-(DIGITS + 5), 10.0**-100
+"""rad and m: the last change of a sharpened pose, and how far it may be open."""
 SHARPENED = 40
 REACH = Fraction(3, 5)
 """rad and m within which states are drawn round the assembled pose."""
@@ -79,6 +76,8 @@ class Assembly:
     """Likewise `given` by others, but those that nothing drives first."""
     unmoved: str = ""
     """Why what is driven cannot move all that the loops leave free; empty where it can."""
+    rounded: bool = False
+    """True if rows are left out because others say the same to ROUNDED, in numbers that contradict each other by less."""
 
     @property
     def rows(self) -> int:
@@ -96,82 +95,130 @@ def assemble(mechanism: Mechanism) -> Assembly:
     """Close the loops of a mechanism from its declared start, or else from poses round it. OpenLoops says why they cannot be."""
     floats, begun = Motion(mechanism, FLOAT), starts.start(mechanism)
     start = float(np.abs(closing.residual(floats, None, begun)).max())
-    tries, turned, singular = [], False, None
+    tries, turned, refused = [], False, None
     for attempt in range(STARTS):
-        q = _gauss_newton(floats, starts.near(mechanism, begun, attempt))
+        near = starts.near(mechanism, begun, attempt)
+        q = gauss_newton(floats, None, near)
         tries.append(float(np.abs(closing.residual(floats, None, q)).max()))
-        if tries[-1] > CLOSED:
+        if not rounding.contradiction(mechanism, q) <= ROUNDED:
             continue
         if closing.astray(floats, q):
             turned = True
             continue
         try:
-            found = _judged(mechanism, _guessed(mechanism, q, start))
+            found = _judged(mechanism, near, q, start)
         except OpenLoops as error:
-            singular = singular or error
+            refused = refused or error
             if start <= CLOSED:   # what is declared closed is meant so
                 break
         else:
             return _divided(mechanism, found)
-    if singular is not None:
-        raise singular
+    if refused is not None:
+        raise refused
     if turned:
         raise OpenLoops(f"the loops of '{mechanism.name}' close with one frame turned half round against the other alone; turn "
                         "that frame, or declare a start near a closed pose")
     raise OpenLoops(f"the loops of '{mechanism.name}' cannot be closed: from {STARTS} poses round its start the best is off by "
-                    f"{min(tries):.2g} m or rad; look for a wrong length or frame, or declare a start near a closed pose")
+                    f"{min(tries):.2g} m or rad, and rounded numbers explain {ROUNDED:g} of the robot's size or rad; look for a "
+                    "wrong length or frame, write more digits, or declare a start near a closed pose")
 
 
-def _guessed(mechanism: Mechanism, q: Array, start: float) -> Assembly:
-    """By the floats of one closed pose."""
-    A = closing.jacobian(Motion(mechanism, FLOAT), None, q)
+def _judged(mechanism: Mechanism, near: Array, q: Array, start: float) -> Assembly:
+    """The rows that count at a pose q that is closed near another, and their rank: as the numbers are, or where they are rounded
+    as they are meant.
+
+    OpenLoops: neither makes a mechanism that moves.
+    """
+    A, exact, refused = closing.jacobian(Motion(mechanism, FLOAT), None, q), None, None
+    try:
+        exact = _as_declared(mechanism, q, A, start)
+    except OpenLoops as error:
+        refused = error
+    if exact is not None and exact.rank <= rounding.rank(mechanism, A):
+        return exact
+    try:
+        return _as_rounded(mechanism, near, q, start)
+    except OpenLoops as error:
+        if exact is not None:   # rows that differ little in this pose alone
+            return exact
+        raise refused or error from None
+
+
+def _as_declared(mechanism: Mechanism, q: Array, A: Array, start: float) -> Assembly | None:
+    """With all rows that are not zero for ever; None where the numbers contradict each other."""
+    if np.abs(closing.residual(Motion(mechanism, FLOAT), None, q)).max() > CLOSED:
+        return None
     values = np.linalg.svd(A, compute_uv=False)
     rank = int((values > RANK * values[0]).sum())
+    _refuse_rank(mechanism, A, rank)
+    every = tuple(tuple(range(len(loop.type.rows))) for loop in mechanism.loops)
+    guess = _guessed(q, every, A, rank, start)
+    own = _closed(Motion(mechanism, FLOAT), Motion(mechanism, arb(DIGITS + GUARD)), guess, starts.rational(mechanism, q), 0.0)
+    return None if own is None else _in_balls(mechanism, guess, own)[0]
+
+
+def _as_rounded(mechanism: Mechanism, near: Array, q: Array, start: float) -> Assembly:
+    """With as many rows as are independent in spite of rounding. They close exactly, and the others have to follow them."""
+    floats = Motion(mechanism, FLOAT)
+    A = closing.jacobian(floats, None, q)
+    _refuse_rank(mechanism, A, rounding.rank(mechanism, A))
+    kept = rounding.independent_rows(mechanism, A)
+    nearer = gauss_newton(floats, kept, near)   # rows that contradict each other lead away from it
+    q = nearer if rounding.contradiction(mechanism, nearer) <= ROUNDED else q
+    A = closing.jacobian(floats, None, q)
+    rank = rounding.rank(mechanism, A)
+    _refuse_rank(mechanism, A, rank)
+    kept = rounding.independent_rows(mechanism, A)
+    guess = _guessed(q, kept, closing.jacobian(floats, kept, q), rank, start, rounded=True)
+    own = _sharpened(Motion(mechanism, arb(DIGITS + GUARD)), mechanism, guess, starts.rational(mechanism, q))
+    found, states = _in_balls(mechanism, guess, own)
+    apart = rounding.contradiction(mechanism, states["q"].astype(float), states["v"].astype(float))
+    if apart > ROUNDED:
+        raise OpenLoops(f"the loops of '{mechanism.name}' have {A.shape[0]} rows, of which {rank} are independent to {ROUNDED:g} "
+                        f"(singular values {rounding.listed(mechanism, A)}), and the others contradict them by {apart:.1e} where "
+                        "the loops move; write numbers exactly, as pi/6, or with more digits, or let the loops keep less from "
+                        "moving")
+    return replace(found, q=tuple(map(float, own)))
+
+
+def _guessed(q: Array, kept: rounding.Kept, A: Array, rank: int, start: float, rounded: bool = False) -> Assembly:
+    return Assembly(tuple(map(float, q)), kept, rank, spanning_columns(A, rank), given_columns(A, rank), start, rounded=rounded)
+
+
+def _refuse_rank(mechanism: Mechanism, A: Array, rank: int) -> None:
+    if not rank:
+        raise OpenLoops(f"the loops of '{mechanism.name}' close where it is singular: their rank is 0 there; declare another "
+                        "start")
     if rank >= mechanism.nv:
         raise OpenLoops(f"the loops of '{mechanism.name}' leave nothing that moves: {mechanism.nv} velocities, and rows of rank "
-                        f"{rank}; take a loop away, or let it keep less from moving")
-    every = tuple(tuple(range(len(one.type.rows))) for one in mechanism.loops)
-    return Assembly(tuple(map(float, q)), every, rank, _dependent(A, rank), _given(A, rank), start)
+                        f"{rank} (singular values {rounding.listed(mechanism, A)}, where rounded numbers explain {ROUNDED:g}); "
+                        "take a loop away, let it keep less from moving, or write more digits")
 
 
-def _judged(mechanism: Mechanism, guess: Assembly) -> Assembly:
-    """With the rows that are not zero for ever, and the rank in balls at several closed poses."""
-    states = closed_states(mechanism, guess, 3, seed=0)
+def _in_balls(mechanism: Mechanism, guess: Assembly, own: Array) -> tuple[Assembly, dict[str, Array]]:
+    """A guess without rows that are zero for ever, its rank known at the assembled pose `own` and at several closed states, and
+    these states."""
     scalars = arb(DIGITS + GUARD)
     reference = Motion(mechanism, scalars)
-    # the first one is the assembled pose itself, sharpened
-    own = _sharpened(reference, mechanism, guess, starts.rational(mechanism, guess.q))
-    q = scalars.array(np.array([list(own), *states["q"]], dtype=object))
     with scalars.working():
-        A = closing.jacobian(reference, None, q)
         nothing = scalars.constant(NOTHING)
-        ranks = [_rank(one, nothing) for one in A]
-        large = [any(abs(x) > nothing for x in A[:, row].ravel()) for row in range(A.shape[1])]
-    if ranks[0] < max(ranks):
-        raise OpenLoops(f"the loops of '{mechanism.name}' close where it is singular: their rank is {ranks[0]} there and "
-                        f"{max(ranks)} elsewhere; declare another start")
-    if ranks[0] != guess.rank:
-        raise OpenLoops(f"floats do not tell the rank of the loops of '{mechanism.name}' ({guess.rank}, and {ranks[0]} in "
+        rank = exact_rank(closing.jacobian(reference, guess.kept, scalars.array(own)), nothing)
+    if rank != guess.rank:
+        raise OpenLoops(f"floats do not tell the rank of the loops of '{mechanism.name}' ({guess.rank}, and {rank} in "
                         f"{DIGITS} digits); declare another start")
+    states = closed_states(mechanism, guess, 3, seed=0)
+    with scalars.working():
+        A = closing.jacobian(reference, guess.kept, scalars.array(np.array([list(own), *states["q"]], dtype=object)))
+        largest = max(exact_rank(of_state, nothing) for of_state in A)
+        large = [any(abs(x) > nothing for x in A[:, row].ravel()) for row in range(A.shape[1])]
+    if rank < largest:
+        raise OpenLoops(f"the loops of '{mechanism.name}' close where it is singular: their rank is {rank} there and "
+                        f"{largest} elsewhere; declare another start")
     kept, first = [], 0
-    for own_rows in guess.kept:
-        kept.append(tuple(k for k in own_rows if large[first + k]))
-        first += len(own_rows)
-    return replace(guess, kept=tuple(kept))
-
-
-def _rank(A: Array, nothing: Any) -> int:
-    """By elimination with the largest entry left as the pivot."""
-    rows, found = [list(row) for row in A], 0
-    whole = max(abs(x) for row in rows for x in row)
-    while rows:
-        size, i, j = max((float(abs(x).mid()), i, j) for i, row in enumerate(rows) for j, x in enumerate(row))
-        pivot = rows.pop(i)
-        if not size or not abs(pivot[j]) > nothing * whole:
-            return found
-        rows = [[x - p * (row[j] / pivot[j]) for x, p in zip(row, pivot, strict=True)] for row in rows]
-        found += 1
-    return found
+    for rows in guess.kept:
+        kept.append(tuple(k for place, k in enumerate(rows) if large[first + place]))
+        first += len(rows)
+    return replace(guess, kept=tuple(kept)), states
 
 
 def _divided(mechanism: Mechanism, at: Assembly) -> Assembly:
@@ -180,17 +227,17 @@ def _divided(mechanism: Mechanism, at: Assembly) -> Assembly:
     every, given = set(range(mechanism.nv)), at.given
     independent = {k for name in mechanism.independent for k in mechanism.velocities_of[name]}
     if independent:
-        given = _given(A, at.rank, independent)
+        given = given_columns(A, at.rank, independent)
         free = every - {*given}
         if free != independent:
-            ways = [k for k in sorted(every) if k not in _given(A, at.rank, {k})] if len(free) == 1 else sorted(free)
+            ways = [k for k in sorted(every) if k not in given_columns(A, at.rank, {k})] if len(free) == 1 else sorted(free)
             some = "one of " if len(free) == 1 < len(ways) else ""
             raise OpenLoops(f"of '{mechanism.name}' {_counted(independent)} declared to be independent, and the loops leave "
                             f"{len(free)} free, on which all others must hang; name {some}{', '.join(names[k] for k in ways)}")
     driven = {k for name in mechanism.actuated for k in mechanism.velocities_of[name]}
     if not driven:
         return replace(at, given=given, actuated=tuple(sorted(every - {*given})), passive=given)
-    passive = _given(A, at.rank, driven)
+    passive = given_columns(A, at.rank, driven)
     idle = [names[k] for k in sorted(every - driven - {*passive})]
     unmoved = "" if not idle else (
         f"of '{mechanism.name}' {_counted(driven)} actuated, which cannot move all {mechanism.nv - at.rank} that the loops leave "
@@ -242,14 +289,14 @@ def closed_near(mechanism: Mechanism, q: Sequence[float] | None) -> Array:
     if q is None:
         found = np.array(at.q)
     else:
-        found = _gauss_newton(floats, np.array(q, dtype=float))
-        if not (size := float(np.abs(closing.residual(floats, None, found)).max())) <= CLOSED:
+        found = gauss_newton(floats, at.kept, np.array(q, dtype=float))
+        if not (size := float(np.abs(closing.residual(floats, at.kept, found)).max())) <= CLOSED:
             raise OpenLoops(f"from that position the loops of '{mechanism.name}' do not close: {size:.2g} m or rad are left; "
                             "start nearer to a closed one")
         if closing.astray(floats, found):
             raise OpenLoops(f"from that position the loops of '{mechanism.name}' close with one frame turned half round against "
                             "the other; start nearer to a closed one")
-        at = replace(at, dependent=_dependent(closing.jacobian(floats, None, found), at.rank))
+        at = replace(at, dependent=spanning_columns(closing.jacobian(floats, at.kept, found), at.rank))
     return _sharpened(Motion(mechanism, arb(DIGITS + GUARD)), mechanism, at, starts.rational(mechanism, found, FINE))
 
 
@@ -304,8 +351,9 @@ def _closed(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: fl
             C = closing.residual(sharp, at.kept, q)
             change = back @ _middle(C)
             step = _middle(step - change)
-            if all(abs(x) < _tiny() for x in change):
-                return _decimal(integrate(sharp, exact, _middle(step @ way), unit))
+            if all(abs(x) < TINY for x in change):
+                closes = all(abs(x) < SHUT for x in C)   # where rows contradict each other, the least of them is left
+                return _decimal(integrate(sharp, exact, _middle(step @ way), unit)) if closes else None
     return None
 
 
@@ -321,7 +369,7 @@ def _following(floats: Motion, sharp: Motion, at: Assembly, q: Array, rates: Seq
         for _ in range(SHARPENED):
             change = back @ _middle(closing.rows(sharp, at.kept, exact, v, 0 * v)[1])
             v[dependent] = _middle(v[dependent] - change)
-            if all(abs(x) < _tiny() for x in change):
+            if all(abs(x) < TINY for x in change):
                 return _decimal(v)
     return None
 
@@ -333,10 +381,6 @@ def _sharpened(sharp: Motion, mechanism: Mechanism, at: Assembly, drawn: Array) 
         raise OpenLoops(f"the closed pose of '{mechanism.name}' cannot be sharpened, so that it may be singular; declare another "
                         "start")
     return found
-
-
-def _tiny() -> Any:
-    return flint.arb(10) ** -(DIGITS + 5)
 
 
 def _middle(balls: Array) -> Array:
@@ -352,47 +396,3 @@ def _decimal(balls: Array) -> Array:
         return Fraction(int(str((one.mid() * whole + flint.arb("0.5")).floor().unique_fmpz())), whole)
 
     return np.asarray(np.frompyfunc(rounded, 1, 1)(balls), dtype=object)
-
-
-def _gauss_newton(floats: Motion, q: Array) -> Array:
-    """Damped: the damping falls with what is left, so that the last steps are Gauss and Newton's own."""
-    best, since = np.inf, 0
-    for _ in range(TURNS):
-        C = closing.residual(floats, None, q)
-        size = float(np.abs(C).max())
-        best, since = (size, 0) if size < 0.9 * best else (best, since + 1)
-        if size < CLOSED / 100 or not np.isfinite(size) or since > PATIENCE:
-            break
-        A = closing.jacobian(floats, None, q)
-        S = A @ A.T
-        mu = 1e-3 * min(1.0, size) * np.trace(S) / len(S) + 1e-14 * np.trace(S)
-        step = -A.T @ np.linalg.solve(S + mu * np.eye(len(S)), C)
-        q = integrate(floats, q, step * min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300)), np.array(1.0))
-    return q
-
-
-def _given(A: Array, rank: int, spared: Collection[int] = ()) -> tuple[int, ...]:
-    """`rank` columns that span the others, from the last on, each with a good part of its length across those behind it. Those
-    that are `spared` come after all others."""
-    found: list[int] = []
-    for turn, part in itertools.product((False, True) if spared else (False,), (0.2, 0.02, 1e-6)):
-        for k in reversed(range(A.shape[1])):
-            if len(found) == rank or k in found or (k in spared) is not turn:
-                continue
-            others = A[:, found]
-            left = A[:, k] - others @ np.linalg.lstsq(others, A[:, k], rcond=None)[0] if found else A[:, k]
-            if np.linalg.norm(left) > part * np.linalg.norm(A, axis=0).max():
-                found.append(k)
-    return tuple(sorted(found))
-
-
-def _dependent(A: Array, rank: int) -> tuple[int, ...]:
-    """`rank` columns that span the others, greedily the largest of what is left; of equal ones the first."""
-    left, found = np.array(A, dtype=float), []
-    for _ in range(rank):
-        sizes = [float(f"{size:.5g}") for size in np.linalg.norm(left, axis=0)]
-        k = max(range(len(sizes)), key=lambda one: (sizes[one], -one))
-        found.append(k)
-        way = left[:, k] / np.linalg.norm(left[:, k])
-        left = left - np.outer(way, way @ left)
-    return tuple(sorted(found))

@@ -92,12 +92,15 @@ def _unspun(axis: int, at: Relative) -> list[Array]:
 
 
 @at_precision
-def rows(motion: Motion, kept: Kept | None, q: Array, v: Array | None = None, a: Array | None = None) -> list[Array]:
-    """The series of the kept rows of all loops (..., NL), one array a power of t: of C alone without v and a. None keeps all."""
+def rows(motion: Motion, kept: Kept | None, q: Array, v: Array | None = None, a: Array | None = None,
+         loops: Sequence[Loop] | None = None) -> list[Array]:
+    """The series of the kept rows of all loops (..., NL), one array a power of t: of C alone without v and a. None keeps all.
+
+    `loops` stand in the place of those of the mechanism."""
     q, v, a = (q, None, None) if v is None or a is None else stacked(q, v, a)
     placed = motion.placements(q, v, a)
     found = []
-    for number, loop in enumerate(motion.mechanism.loops):
+    for number, loop in enumerate(motion.mechanism.loops if loops is None else loops):
         at = relative(motion, loop, placed, q.shape[:-1])
         own = range(len(loop.type.rows)) if kept is None else kept[number]
         found += [_row(loop.type.rows[k], loop, at, motion.scalars.constant) for k in own]

@@ -25,12 +25,11 @@ from symgen.reference.arrays import times, transposed
 from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.damped import damped
 from symgen.reference.motion import Motion
-from symgen.reference.precision import FLOAT, Array, arb
+from symgen.reference.precision import FLOAT, Array
+from symgen.reference.rounding import ROUNDED, column_scales, counted, row_scales, size
 from symgen.reference.states import draw_states
 
-DIGITS, STATES, SEED = 80, 3, 78
-NOTHING = 1e-30
-"""Of what a row's product with itself was: what the rows before it leave over of it is nothing then."""
+STATES, SEED = 3, 78
 SOLVES = 3
 """Where forces are redundant, and no loops are."""
 AXES = 3
@@ -133,11 +132,21 @@ def contact_impulse(reference: Any, /, q: Array, v: Array, active: Array, payloa
 
 
 @lru_cache(maxsize=64)
+def immovable(mechanism: Mechanism, contacts: tuple[str, ...]) -> tuple[str, ...]:
+    """The contacts that no joint moves, by more than rounded numbers explain."""
+    reference = Motion(mechanism, FLOAT, contact=contacts)
+    J = np.abs(jacobian(reference, draw_states(mechanism, STATES, SEED)["q"].astype(float)) * column_scales(mechanism))
+    moved = (J / size(mechanism)).max(axis=(0, 2)).reshape(-1, AXES).max(axis=-1)
+    return tuple(contact for contact, by in zip(contacts, moved, strict=True) if by <= ROUNDED)
+
+
+@lru_cache(maxsize=64)
 def redundant(mechanism: Mechanism, contacts: tuple[str, ...]) -> bool:
     """Whether the rows of loops and of all contacts depend on each other at random states, on the loops where there are some."""
     if AXES * len(contacts) > mechanism.nv:
         return True
-    return all(len(_independent(A)) < len(A) for A in _drawn(mechanism, contacts))
+    A = _drawn(mechanism, contacts)
+    return bool((_ranks(A) < A.shape[-2]).all())
 
 
 @lru_cache(maxsize=64)
@@ -148,7 +157,7 @@ def solves(mechanism: Mechanism, contacts: tuple[str, ...], kind: Callable[..., 
         return 1
     if not mechanism.loops:
         return SOLVES
-    floats, q = kind(mechanism, FLOAT, contact=contacts), _places(mechanism).astype(float)
+    floats, q = kind(mechanism, FLOAT, contact=contacts), _places(mechanism)
     A, drawn = all_rows(floats, q), _drawn(mechanism, contacts)
     try:
         moved = np.linalg.solve(floats.mass_matrix(q), transposed(A))
@@ -158,8 +167,7 @@ def solves(mechanism: Mechanism, contacts: tuple[str, ...], kind: Callable[..., 
     for active in {(1,) * len(contacts), (0,) * len(contacts), *map(tuple, np.eye(len(contacts), dtype=int).tolist())}:
         holds = np.array([1] * loops + [one for one in active for _ in range(AXES)])
         S = holds[:, None] * (A @ moved) * holds + np.diag(1 - holds)
-        rank = max(len(_independent(one[holds == 1])) for one in drawn)
-        found.append(constrained.turns(S, rank + n - holds.sum()))
+        found.append(constrained.turns(S, int(_ranks(drawn[:, holds == 1]).max()) + n - holds.sum()))
     return max(found)
 
 
@@ -167,28 +175,23 @@ def _places(mechanism: Mechanism) -> Array:
     """Random positions, on the loops where there are some."""
     drawn = closed_states(mechanism, assemble(mechanism), STATES, SEED) if mechanism.loops else \
         draw_states(mechanism, STATES, SEED)
-    return drawn["q"]
+    return drawn["q"].astype(float)
 
 
 @lru_cache(maxsize=16)
-def _drawn(mechanism: Mechanism, contacts: tuple[str, ...]) -> list[Array]:
-    """A at them, in balls."""
-    reference = Motion(mechanism, arb(DIGITS), contact=contacts)
-    with reference.scalars.working():
-        return list(all_rows(reference, reference.scalars.array(_places(mechanism))))
+def _drawn(mechanism: Mechanism, contacts: tuple[str, ...]) -> Array:
+    """A at them, without units."""
+    A = all_rows(Motion(mechanism, FLOAT, contact=contacts), _places(mechanism))
+    rows = np.full(A.shape[-2], 1 / size(mechanism))
+    if mechanism.loops:
+        own = row_scales(mechanism, mechanism.loops, assemble(mechanism).kept)
+        rows[:len(own)] = own
+    return np.asarray(rows[:, None] * A * column_scales(mechanism))
 
 
-def _independent(A: Array) -> list[Array]:
-    """What the rows that are not made of those before them add, by Gram and Schmidt."""
-    ways: list[Array] = []
-    with arb(DIGITS).working():
-        for row in A:
-            way, size = row, (row * row).sum()
-            for other in ways:
-                way = way - other * ((way * other).sum() / (other * other).sum())
-            if abs((way * way).sum()) > NOTHING * (abs(size) + NOTHING):
-                ways.append(way)
-    return ways
+def _ranks(A: Array) -> Array:
+    """Of matrices without units (..., n, NV); of no rows zero."""
+    return counted(np.linalg.svd(A, compute_uv=False)) if A.shape[-2] else np.zeros(A.shape[:-2], dtype=int)
 
 
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {

@@ -26,7 +26,7 @@ _NAME = 29
 _AXES = {axis: sign + name for name, plus in (("x", X_AXIS), ("y", Y_AXIS), ("z", Z_AXIS))
          for sign, axis in (("", plus), ("-", tuple(-c for c in plus)))}
 _TITLES = {"lump": "Lumped", "lock": "Locked", "info": "Remarks", "snap": "Snapped rotations", "mimic": "Mimic joints",
-           "unapplied": "Read and not applied", "warning": "Warnings"}
+           "unapplied": "Read and not applied", "idle": "Loops that constrain nothing", "warning": "Warnings"}
 
 
 def show(mechanism: Mechanism, whole: bool = False) -> str:

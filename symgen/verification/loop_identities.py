@@ -30,10 +30,17 @@ def _balance(f: Functions) -> Distance:
     return driven - tau - held, terms(driven, tau, held)
 
 
+def _largest_rates(A: Array, a: Array) -> Array:
+    """Bounds of the entries of A a (..., NL) for accelerations as large as the largest: that of a joint which loops hold still
+    is what is left of much larger ones."""
+    largest = np.abs(np.asarray(a, dtype=float)).max(axis=-1, keepdims=True)
+    return np.asarray(np.abs(np.asarray(A, dtype=float)).sum(axis=-1) * largest)
+
+
 def _kept(f: Functions) -> Distance:
     """A a + γ."""
     a, A, gamma = f("constrained_forward_dynamics")["a"], f("constraint_jacobian")["A"], f("constraint_bias")["gamma"]
-    return times(A, a) + gamma, terms(np.abs(A) @ np.abs(a)[..., None], gamma)
+    return times(A, a) + gamma, terms(_largest_rates(A, a), gamma)
 
 
 def _pulled(f: Functions) -> Distance:
@@ -41,7 +48,7 @@ def _pulled(f: Functions) -> Distance:
     a, A, gamma = f("constrained_forward_dynamics")["a"], f("constraint_jacobian")["A"], f("constraint_bias")["gamma"]
     (q, v), gains = (f.states[name] for name in CLOSED), f.states["gains"]
     back = gains[:, 1:] * times(A, v) + gains[:, :1] * f("constraint_residual", q=q)["C"]
-    return times(A, a) + gamma + back, terms(np.abs(A) @ np.abs(a)[..., None], gamma, back)
+    return times(A, a) + gamma + back, terms(_largest_rates(A, a), gamma, back)
 
 
 def _thrown_back(f: Functions) -> Distance:
