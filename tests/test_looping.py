@@ -72,6 +72,10 @@ OTHERS = [
     *((name, function, "fixman:planar") for name in ("points", "turned", "planar_point_mass")
       for function in (*CUT, "mass_matrix_log_determinant_gradient")),
     *(("rods", function, "fixman:planar") for function in (*CUT[2:], "mass_matrix_log_determinant_gradient"))]
+OTHERS += [*(("beside", function, BY[function]) for function in ("link_poses", "kinetic_energy", "center_of_mass")),
+           *(("balls", function, BY.get(function, "newton_euler")) for function in ("link_poses", "kinetic_energy", "integrate",
+                                                                                    "inverse_dynamics"))]
+"""Forests of which roots move freely."""
 ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "spherical_pendulum")
 
 
@@ -106,7 +110,17 @@ def robot(name: str) -> Mechanism:
         made, random = random_mechanism(5, 4), Random(5)
         return replace(made, joints=tuple(replace(joint, drive=Drive(*(Fraction(random.randint(1, 99), 100) for _ in range(4))))
                                           for joint in made.joints))
+    if name in ("beside", "balls"):
+        kinds = {"ball": "free", "second": "free"} if name == "balls" else {"ball": "free", "first": "revolute"}
+        bodies = [f'[[body]]\nname = "{body}"\nparent = "base"\nmass = {n}\ncentre = [0.1, 0.02, 0.03]\n'
+                  f'inertia = [0.02, 0, 0, 0.03, 0, 0.025]\njoint = {{ name = "j{n}", type = "{kind}", '
+                  f'xyz = [0.{n}, -0.2, 0.{n + 4}], rpy = [0.3, 0.{n}, 0.1]{AXIS * (kind == "revolute")} }}\n'
+                  for n, (body, kind) in enumerate(kinds.items(), 1)]
+        return symgen.load(f'name = "{name}"\n' + "".join(bodies))
     return symgen.load(name)
+
+
+AXIS = ", axis = [0, 0, 1]"
 
 
 def drawn(one: Recursion, mechanism: Mechanism, seed: int = 1) -> dict[str, list[arb]]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from symgen import methods, passes
 from symgen.derivation import constants as k
-from symgen.derivation.model import Model, reframe, regroup
+from symgen.derivation.model import Frame, Link, Model, reframe, regroup
 from symgen.derivation.model.links import place
 from symgen.derivation.scalars import DivisionByZero
 from symgen.derivation.tabled import GEOMETRY, TEN, Columns, constants_of
@@ -42,22 +42,40 @@ def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "")
 
 
 def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> Recursion:
-    inputs, outputs = _ports(mechanism, function, False), _ports(mechanism, function, True)
-    widths = _widths(function)
-    model, numbers = _laid(mechanism, function in FORCES and methods.find(method).regroups, any(widths.values()), k.digits())
+    ports = _ports(mechanism, function, False), _ports(mechanism, function, True)
+    regrouped = function in FORCES and methods.find(method).regroups
+    model, numbers = _laid(mechanism, regrouped, any(_widths(function).values()), k.digits())
     frame = model.frame(mechanism, named) if FUNCTIONS[function].needs_frame else None
     trunks = [i for i, link in enumerate(model.links) if link.kind == GHOST]
     if any(model.links[i].parent != BASE for i in trunks):
         raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form, since a link behind others moves freely; take "
                          "--form unrolled")
-    kinds = tuple(dict.fromkeys(link.kind for link in model.links if link.kind != GHOST))
+    several = bool(trunks) and sum(link.parent == BASE for link in model.links) > 1
+    ways = [] if several and len(trunks) == len(model.links) else [[model.links[i] for i in trunks]]
+    if several:   # beside other roots, a free root that cannot be what all stand on is a link like any other
+        ways.append([])
+    refused: OutOfReach | None = None
+    for trunk in ways:
+        try:
+            return _with_trunk(mechanism, function, method, ports, model, numbers, trunk, frame)
+        except OutOfReach as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
+
+
+def _with_trunk(mechanism: Mechanism, function: str, method: str, ports: tuple[tuple[Port, ...], tuple[Port, ...]], model: Model,
+                numbers: Sequence[Mapping[str, k.Constant]], trunk: Sequence[Link], frame: Frame | None) -> Recursion:
+    """The function where the links of `trunk`, all that move freely or none, are what the others stand on."""
+    (inputs, outputs), widths = ports, _widths(function)
+    kinds = tuple(dict.fromkeys(link.kind for link in model.links if not trunk or link.kind != GHOST))
     if not kinds:
         raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form, since nothing stands on what moves freely; take "
                          "--form unrolled")
-    of = tuple(kinds.index(link.kind) if link.kind != GHOST else len(kinds) for link in model.links)
+    of = tuple(kinds.index(link.kind) if link.kind in kinds else len(kinds) for link in model.links)
     if frame is not None and (frame.link < 0 or of[frame.link] == len(kinds)):
-        raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form, since frame '{named}' stands on no link with a "
-                         "joint behind the base's; take --form unrolled")
+        raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form, since frame '{frame.name}' stands on no link "
+                         "with a joint behind the base's; take --form unrolled")
     by_class = [[row for row, own in zip(numbers, of, strict=True) if own == c] for c in range(len(kinds))]
     why = ""
     # What is taken for common to all links: less and less, as long as it is zero, or one, to some of them for what stands beside.
@@ -67,14 +85,13 @@ def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> 
         columns = [Columns.of(rows, (*own, *[parameter.name for parameter in joint_type(kind).parameters]))
                    for rows, own, kind in zip(by_class, apart, kinds, strict=True)]
         try:
-            trunk = [link for link in model.links if link.kind == GHOST]
             roots = sum(link.parent == BASE for link in model.links)
             chain = replace(chained(model, kinds, columns, trunk, widths, frame), rows=_rows(function),
                             rooted=len(trunk) == roots == 1 and frame is None, on=frame.link if frame else -1)
             found = swept(chain, bool(trunk), run(chain, function, method))
             tables = tuple(tuple(k.to_fraction(x) for x in found.columns[own].row(row))
                            for row, own in zip(numbers, of, strict=True))
-            names = [*kinds, *[GHOST] * bool(trunks)]
+            names = [*kinds, *[GHOST] * bool(trunk)]
             made = Recursion(
                 function, method, inputs, outputs,
                 tuple(Kind(name, joint_type(name).nq, joint_type(name).nv, own.width, own.names)
