@@ -21,10 +21,11 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TextIO
+from typing import Any
 
 from symgen import commands
 from symgen.commands import Parser, how_much
+from symgen.commands._streams import abandon, standard_streams
 from symgen.errors import RequestError, SymgenError, collected
 from symgen.machine.compilers import compiler_version
 from symgen.names import nearest
@@ -35,25 +36,24 @@ REFUSED = 2
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `symgen` on `argv` (default: the process's own arguments) and return its exit code; raises nothing."""
-    for stream in (sys.stdout, sys.stderr):
-        _tolerate(stream)
     gc.set_threshold(100_000, 50, 100)   # a command makes millions of small objects and few circles: collect seldom
-    try:
-        with _terminable():
-            code = _dispatch(list(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()
-        return code
-    except KeyboardInterrupt as stop:
-        return _stopped(stop)
-    except BrokenPipeError:
-        _abandon(sys.stdout)
-        return 128 + 13   # SIGPIPE, by number: Windows has no such name
-    except Exception as error:
-        if (cause := _cause(error)) is not None:
-            return _stopped(cause)
-        if isinstance(error, OSError):
-            _abandon(sys.stdout)   # what a full disk did not take must not fail once more at exit
-        return _say(sentence(error), REFUSED)
+    with standard_streams() as output:
+        try:
+            with _terminable():
+                code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+            sys.stdout.flush()
+            return code
+        except KeyboardInterrupt as stop:
+            return _stopped(stop)
+        except BrokenPipeError:
+            abandon(output)
+            return 128 + 13   # SIGPIPE, by number: Windows has no such name
+        except Exception as error:
+            if (cause := _cause(error)) is not None:
+                return _stopped(cause)
+            if isinstance(error, OSError):
+                abandon(output)   # what a full disk did not take must not fail once more at exit
+            return _say(sentence(error), REFUSED)
 
 
 class Terminated(KeyboardInterrupt):
@@ -200,21 +200,8 @@ def overview() -> str:
 def _say(text: str, code: int) -> int:
     if os.environ.get("SYMGEN_TRACEBACK"):
         traceback.print_exc()
-    with contextlib.suppress(OSError, ValueError):
-        print(f"symgen: {text}", file=sys.stderr, flush=True)
+    print(f"symgen: {text}", file=sys.stderr, flush=True)
     return code
-
-
-def _tolerate(stream: TextIO) -> None:
-    """Print a substitute where a terminal lacks a character, instead of failing."""
-    with contextlib.suppress(AttributeError, ValueError, OSError):
-        stream.reconfigure(errors="replace")  # type: ignore[attr-defined]
-
-
-def _abandon(stream: TextIO) -> None:
-    """Point a stream that nobody reads any more at nothing, so that Python's last flush stays quiet."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

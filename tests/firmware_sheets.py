@@ -45,7 +45,7 @@ def wanted() -> list[tuple[str, str]]:
 def sheet(robot: str, target: str, real: str) -> dict[str, Any]:
     """One robot's; RuntimeError names the tool that is missing."""
     mechanism, options = load(robot), ProgramOptions(real)
-    found = cost_sheet(mechanism, programs(mechanism, None, options).values(), target, options)
+    found = cost_sheet(mechanism, programs(mechanism, None, options), target, options)
     if "missing" in found:
         raise RuntimeError(found["missing"])
     return found

@@ -172,8 +172,11 @@ def test_text_depends_on_nothing_else() -> None:
 def test_names_of_robots() -> None:
     named = {"panda": "panda", "my-arm v2": "my_arm_v2", "2R": "robot_2R", "": "robot", "Ümlaut": "mlaut", "int": "int_robot"}
     named |= {"math": "math_robot", "sin": "sin_robot", "test": "test_robot", "_x__y": "x_y", "a/../b": "a_b"}
+    named |= {"far": "far_robot", "NAN": "NAN_robot", "arm_": "arm", "arm__b": "arm_b", "x" * 300: "x" * 100}
     for given, expected in named.items():
         assert c99.Target(given, Sizes(1, 1, 1)).name == expected
+        assert words.name_fault(expected) == "", "what symgen makes of a name is one that it takes"
+        assert (words.name_fault(given) == "") == (given == expected)
     for local in ("class", "y1", "_Bool", "1x", "", "a-b"):
         assert re.fullmatch(r"[A-Za-z_]\w*", words.C.local(local, ()))
         assert words.C.local(local, ()) not in words.KEYWORDS | words.MATH

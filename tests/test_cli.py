@@ -207,6 +207,36 @@ def test_generate_names_the_folder_after_the_robot(run: Run, tmp_path: Path, mon
     assert "symgen verify ./arm" in out
 
 
+@pytest.mark.parametrize(("name", "why", "instead"), [
+    ("double", "is a keyword of C or C++", "double_robot"), ("co_await", "is a keyword of C or C++", "co_await_robot"),
+    ("__arm", "begins or ends with an underscore", "arm"), ("_arm", "begins or ends with an underscore", "arm"),
+    ("arm_", "begins or ends with an underscore", "arm"), ("2arm", "begins with a digit", "robot_2arm"),
+    ("c", "is the name of a header or a library of the system", "c_robot"), ("NAN", "is a macro or a function", "NAN_robot"),
+    ("I", "is a macro or a function", "I_robot"), ("linux", "is a macro or a function", "linux_robot"),
+    ("far", "is a macro or a function", "far_robot"), ("my arm", "has characters other than", "my_arm"),
+    ("my-arm", "has characters other than", "my_arm"), ("\u00e4rm", "has characters other than", "rm"), ("", "is empty", "robot"),
+    ("a" * 101, "is longer than 100 characters", "a" * 100),
+])
+def test_a_name_that_c_cannot_take_is_refused(run: Run, tmp_path: Path, name: str, why: str, instead: str) -> None:
+    sentence = refused(run, "generate", "planar_arm", "-f", "mass_matrix", "-o", str(tmp_path / "arm"), "--name", name)
+    assert f"cannot be the name in C (--name), since it {why}" in sentence
+    assert sentence.endswith(f"; take '{instead}'\n")
+    with pytest.raises(symgen.SymgenError, match=re.escape(f"take '{instead}'")):
+        symgen.generate("planar_arm", tmp_path / "arm", ["mass_matrix"], name=name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_robots_own_name_that_c_cannot_take_is_changed_with_a_note(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "legs.urdf"
+    path.write_text(robot(link("a", ""), link("b"), joint("j", "a", "b")).replace('name="r"', 'name="double"'))
+    words = ("generate", str(path), "-f", "mass_matrix", "-o", str(tmp_path / "arm"))
+    code, _, err = run(*words)
+    assert code == 0
+    assert ("symgen: note: the robot 'double' is called double_robot in C, since its name is a keyword of C or C++; --name NAME "
+            "takes another\n") in err
+    assert "in C" not in run(*words, "--name", "double_robot")[2]
+
+
 def test_verify_says_yes(run: Run) -> None:
     code, out, err = run("verify", "planar_arm", "-f", "mass_matrix", "--states", "2")
     assert (code, err) == (0, "")
@@ -386,7 +416,7 @@ def test_no_failure_is_a_traceback(
     run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, expected: str
 ) -> None:
     monkeypatch.delenv("SYMGEN_TRACEBACK", raising=False)
-    monkeypatch.setattr(cli, "_abandon", lambda stream: None)   # the test's own stdout stays
+    monkeypatch.setattr(cli, "abandon", lambda stream: None)   # the test's own stdout stays
     monkeypatch.setattr(commands.find("robots"), "run", failing(error))
     found, out, err = run("robots")
     assert (found, out, err.count("\n")) == (code, "", 1)
@@ -528,7 +558,7 @@ def test_a_full_disk_is_one_sentence() -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run([*SYMGEN, "show", "panda"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "symgen: the output cannot be written: No space left on device\n"
+    assert done.stderr == "symgen: standard output: No space left on device\n"
 
 
 @pytest.mark.parametrize(("number", "code", "said"), [
@@ -581,3 +611,76 @@ def test_a_terminal_without_greek_gets_substitutes() -> None:
     done = process("show", "panda", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert "panda_joint1" in done.stdout
+
+
+CLOSED = "symgen: standard output is closed; let it lead to a file, a pipe or /dev/null"
+ANSWERS = {
+    "robots": [], "show": ["planar_arm"], "inspect": ["planar_arm", "M[0,0]"], "reproduce": [], "--version": [], "--help": [],
+    "verify": ["planar_arm", "-f", "mass_matrix", "--states", "1"], "prove": ["planar_arm", "-f", "mass_matrix", "--states", "2"],
+    "convert": ["planar_arm", "--to", "toml", "-o", "-"], "generate": ["--help"],
+}
+
+
+def closing(*numbers: int) -> Callable[[], None]:
+    """Close standard streams in a child, as `>&-` does in a shell."""
+    def close() -> None:
+        for number in numbers:
+            os.close(number)
+    return close
+
+
+@pytest.mark.parametrize("command", ANSWERS)
+def test_an_answer_that_cannot_be_written_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """Python's sys.stdout is None where the descriptor is closed."""
+    monkeypatch.setattr(sys, "stdout", None)
+    assert cli.main([command, *ANSWERS[command]]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == CLOSED
+    monkeypatch.setattr(sys, "stderr", None)
+    assert cli.main([command, *ANSWERS[command]]) == 2
+
+
+def test_a_process_without_standard_output_says_so() -> None:
+    done = subprocess.run([*SYMGEN, "robots"], stderr=subprocess.PIPE, text=True, check=False, preexec_fn=closing(1))
+    assert (done.returncode, done.stderr) == (2, f"{CLOSED}\n")
+
+
+@pytest.mark.parametrize("closed", [(2,), (0, 1, 2)])
+def test_a_folder_is_delivered_whatever_stream_is_closed(tmp_path: Path, closed: tuple[int, ...]) -> None:
+    """The account on standard output is not the result; the folder is. No file of it takes a closed stream's number."""
+    done = subprocess.run([*SYMGEN, "generate", "planar_arm", "-f", "jacobian", "-o", str(tmp_path / "arm")],
+                          capture_output=True, text=True, check=False, preexec_fn=closing(*closed))
+    assert done.returncode == 0
+    assert done.stdout.count("wrote planar_arm") == (1 not in closed)
+    assert done.stderr.count("symgen: note: the frame is link2") == (2 not in closed)
+    assert symgen.verify(tmp_path / "arm", states=1).closing == "verified"
+
+
+def test_an_error_without_a_place_for_its_sentence_keeps_its_exit_code() -> None:
+    done = subprocess.run([*SYMGEN, "show", "pandas"], capture_output=True, check=False, preexec_fn=closing(0, 1, 2))
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_note_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*SYMGEN, "generate", "planar_arm", "-v", "-f", "jacobian", "-o", str(tmp_path / "arm")],
+                              stdout=subprocess.PIPE, stderr=full, text=True, check=False)
+    assert (done.returncode, done.stdout.count("wrote planar_arm")) == (0, 1)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_help_on_a_full_disk_is_an_error() -> None:
+    """argparse passes over an error of its own writing."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*SYMGEN, "generate", "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "symgen: standard output: No space left on device\n")
+
+
+def test_help_states_the_defaults_that_hold(run: Run) -> None:
+    """Functions on request are left out without -f, and a printed right angle is read as one whatever --snap's tolerance is."""
+    told = " ".join(run("generate", "--help")[1].split())
+    assert "every function but those that are made on request only" in told
+    assert "a decimal that is k·pi/2 as printed to four places or more, such as 1.5708, is read so with any TOL" in told
+    assert "symgen's own files in it are replaced, all others stay" in told

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,8 @@ from symgen.backends import c99
 from symgen.certificate import checked_floors
 from symgen.cli import main
 from symgen.commands.cost import _clock
-from symgen.errors import RequestError, ToolMissing
+from symgen.delivery import writing
+from symgen.errors import BuildError, RequestError, ToolMissing
 from symgen.machine import targets
 from symgen.machine.cost import OPTIMIZE, Cost, measure
 from symgen.machine.emulation import Toolchain
@@ -304,6 +307,96 @@ def test_a_folder_made_where_a_tool_is_missing_says_so(tmp_path: Path, monkeypat
     said = "no-such-chip-gcc is not installed; on Debian"
     assert f"symgen: note: README.md has no cost sheet: {said}" in capsys.readouterr().err
     assert said in (tmp_path / "c" / "README.md").read_text(encoding="utf-8")
+
+
+def costs(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    """The facts that `symgen cost` prints, by function where they are about one."""
+    assert main(["cost", *words, "--json"]) == 0
+    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return facts | {"functions": {one["function"]: one for one in facts["functions"]}}
+
+
+def test_numbers_at_run_time_are_those_of_a_robot_that_can_be(capsys: pytest.CaptureFixture[str]) -> None:
+    """No state ends early in a check: such a function has no branch, so it takes the same instructions at every state."""
+    need("cortex-m4f")
+    facts = costs(capsys, "planar_arm", "-f", "forward_dynamics", "--parameter", "*.mass", "--checked", "--target", "cortex-m4f")
+    least, most = facts["functions"]["forward_dynamics"]["alone"]
+    assert (facts["untold"], least) == ([], most)
+    assert facts["functions"]["forward_dynamics"]["cycles"][1] > most
+
+
+def test_states_that_a_check_refuses_are_not_measured() -> None:
+    """By floors that some states reach and others do not."""
+    need("cortex-m4f")
+    mechanism, made = load("planar_arm"), program("planar_arm", "forward_dynamics", real="float")
+    text = TextOptions("libm", checked=True)
+    bounds = checked_floors(mechanism, {"forward_dynamics": made}, ProgramOptions("float"), text)
+    last = max(bounds["forward_dynamics"])
+    for least, left in ((Fraction(16, 10), False), (Fraction(10**9), True)):
+        floors = {"forward_dynamics": {**bounds["forward_dynamics"], last: least}}
+        if left:
+            with pytest.raises(BuildError, match="forward_dynamics of 'planar_arm' refuses all of 16 states"):
+                measure(mechanism, [made], "cortex-m4f", 16, text=text, floors=floors)
+            continue
+        found = measure(mechanism, [made], "cortex-m4f", 16, text=text, floors=floors)
+        assert re.search(r"[1-9]\d* of 16 states are refused by the checks and not measured", found.untold[0])
+        assert len(set(found.costs[0].alone)) == 1
+
+
+def test_a_folder_is_measured_as_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                         capsys: pytest.CaptureFixture[str]) -> None:
+    """With its functions, checks, sines, real type and target: by the figures of its own sheet, until its C is changed."""
+    need("cortex-m4f")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(writing, "proof_sheet", lambda *given: {})   # which takes seconds, and is another test's
+    words = ["-f", "gravity_force", "-f", "mass_matrix", "--checked", "--trig", "inline", "--real", "float"]
+    assert main(["generate", "planar_arm", *words, "--target", "cortex-m4f", "--name", "arm"]) == 0
+    sheet = json.loads(Path("arm/manifest.json").read_text(encoding="utf-8"))["cost"]["functions"]
+    Path("arm").rename("planar_arm")
+    capsys.readouterr()
+    facts = costs(capsys, "planar_arm")
+    assert (facts["folder"], facts["target"], facts["real"]) == ("planar_arm", "cortex-m4f", "float")
+    assert {name: {key: value for key, value in one.items() if key not in ("function", "rate")}
+            for name, one in facts["functions"].items()} == sheet
+    source = Path("planar_arm/arm_mass_matrix.c")
+    more = "static const float more[100] __attribute__((used)) = {1.0f};\n"
+    source.write_text(source.read_text(encoding="utf-8") + more, encoding="utf-8")
+    spoilt = costs(capsys, "planar_arm", "-f", "mass_matrix")["functions"]
+    assert set(spoilt) == {"mass_matrix"}
+    assert spoilt["mass_matrix"]["flash"] == sheet["mass_matrix"]["flash"] + 400
+    for decided in (["--real", "double"], ["--checked"], ["--trig", "macro"], ["--gravity", "0,0,-1"]):
+        assert main(["cost", "planar_arm", *decided]) == 2
+        assert f"measured as it was generated, so {decided[0]} does not apply" in capsys.readouterr().err
+
+
+VERSION = 'case "$1" in --version|-version) echo "stub, version 9.0"; exit 0;; esac\n'
+NO_PICOLIBC = "echo \"fatal error: cannot read spec file 'picolibc.specs': No such file or directory\"; exit 1"
+BROKEN = "echo \"error: cannot execute 'cc1'\"; exit 1"
+
+
+@pytest.mark.parametrize(("tools", "costs", "memory"), [
+    ({}, "arm-none-eabi-gcc is not installed; on Debian", "frama-c is not installed; on Debian"),
+    ({"arm-none-eabi-gcc": NO_PICOLIBC}, "qemu-system-arm is not installed; on Debian", "frama-c is not installed"),
+    ({"arm-none-eabi-gcc": NO_PICOLIBC, "qemu-system-arm": BROKEN}, "picolibc-arm-none-eabi is not installed; on Debian",
+     "frama-c is not installed"),
+    ({"arm-none-eabi-gcc": BROKEN, "qemu-system-arm": BROKEN, "frama-c": BROKEN},
+     "arm-none-eabi-gcc refused the generated text for Arm Cortex-M4F: error: cannot execute 'cc1'", "frama-c refused"),
+])
+def test_a_tool_that_is_missing_or_fails_stops_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tools: dict[str, str], costs: str,
+    memory: str,
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, script in tools.items():
+        (programs / name).write_text(f"#!/bin/sh\n{VERSION}{script}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    assert main(["generate", "planar_arm", "-f", "gravity_force", "--target", "cortex-m4f", "-o", str(tmp_path / "c")]) == 0
+    err = capsys.readouterr().err
+    assert f"symgen: note: README.md has no cost sheet: {costs}" in err
+    assert f"symgen: note: README.md has no proof of memory and finite numbers: {memory}" in err
+    assert (tmp_path / "c" / "firmware" / "Makefile").is_file()
 
 
 @pytest.mark.usefixtures("polished_here")

@@ -303,12 +303,12 @@ def test_angles_out_of_range_have_other_sines(tmp_path: Path) -> None:
     M, q = np.full((16, 3), 5.0), np.zeros((4, 3))
     q[1] = 0.3, 1e6, -1e12
     exact = symgen.compile("scara", ["mass_matrix"], trig="libm").mass_matrix(q.T).reshape(3, 16).T
-    symgen.generate("scara", tmp_path / "far", ["mass_matrix"], name="far", wrap=["cuda"])
-    assert strided(on_cpu(tmp_path / "far").library.far_mass_matrix_cuda_strided, 3, [q, M]) == 0
+    symgen.generate("scara", tmp_path / "far", ["mass_matrix"], name="remote", wrap=["cuda"])
+    assert strided(on_cpu(tmp_path / "far").library.remote_mass_matrix_cuda_strided, 3, [q, M]) == 0
     np.testing.assert_allclose(M, exact, rtol=1e-15)
-    symgen.generate("scara", tmp_path / "near", ["mass_matrix"], name="near", wrap=["cuda"], trig="inline", checked=True)
+    symgen.generate("scara", tmp_path / "near", ["mass_matrix"], name="close_by", wrap=["cuda"], trig="inline", checked=True)
     status = np.zeros(3, np.int32)
-    assert strided(on_cpu(tmp_path / "near").library.near_mass_matrix_cuda_strided, 3, [q, M], [status]) == 0
+    assert strided(on_cpu(tmp_path / "near").library.close_by_mass_matrix_cuda_strided, 3, [q, M], [status]) == 0
     assert [int(one) for one in status] == [0, 2, 2]   # OUT_OF_RANGE
 
 

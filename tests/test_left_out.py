@@ -76,7 +76,7 @@ def test_everything_that_is_declared_and_not_known_to_the_c_is_listed(urdf: Path
 
 def test_the_command_makes_the_same_bytes_again(urdf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "first"
-    options = ("--real float --frame l2 --payload l3 --wrench tool --trig inline --checked --wrap cpp17 --name my-arm --target "
+    options = ("--real float --frame l2 --payload l3 --wrench tool --trig inline --checked --wrap cpp17 --name my_arm --target "
                "cortex-m4f --no-evidence --lock j3=0.1 --gravity 0,1,-9.8 -f bias_force -f mass_matrix_solve=udut -f jacobian")
     assert main(["generate", str(urdf), "-o", str(folder), *options.split()]) == 0
     command = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["command"]

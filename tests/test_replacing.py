@@ -398,3 +398,53 @@ def test_a_folder_is_the_user_s_whatever_its_name(disk_folder: Path, name: str) 
     else:
         replace_folder(folder, NEW, "arm")
     assert (folder / name / "mine").read_text() == "mine"
+
+
+@pytest.mark.parametrize(("place", "says"), [
+    ("/", "/ is the root of the file system and cannot be replaced"), (".", "here is the working directory and cannot be"),
+    ("..", " holds the working directory and cannot be replaced"), ("sub/../.", "here is the working directory"),
+    ("file", "here/file is a file, not a folder; choose"), ("to_file", "here/file is a file, not a folder; choose"),
+    ("file/x", "here/file is not a folder, so that no folder .*here/file/x can be made"),
+    ("file/x/y", "here/file is not a folder, so that"), ("to_file/x", "here/file is not a folder, so that"),
+    ("turning", "turning is a symbolic link that leads back to itself"), ("turning/x", "turning is a symbolic link that leads"),
+    ("deep/" + 300 * "n", "File name too long; nothing was changed, choose a shorter name"),
+    ("full", "here/full holds files that symgen did not write"), ("to_full", "here/full holds files that symgen did not write"),
+])
+def test_a_place_that_cannot_be_a_folder_is_refused_in_a_true_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, says: str
+) -> None:
+    here = tmp_path / "here"
+    for folder in ("full", "sub"):
+        (here / folder).mkdir(parents=True)
+    for file in ("file", "full/mine"):
+        (here / file).write_text("mine")
+    for link, target in (("to_file", "file"), ("to_full", "full"), ("turning", "turned"), ("turned", "turning")):
+        (here / link).symlink_to(target)
+    monkeypatch.chdir(here)
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    with pytest.raises(RequestError, match=says):
+        replace_folder(Path(place), NEW, "arm")
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before, "nothing was changed"
+
+
+@pytest.mark.parametrize(("place", "target"), [("dangling", "nowhere/in/here"), ("to_sub", "sub"), ("~", "~")])
+def test_a_link_s_target_is_written_and_a_tilde_is_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, target: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sub").mkdir()
+    Path("dangling").symlink_to("nowhere/in/here")
+    Path("to_sub").symlink_to("sub")
+    replace_folder(Path(place), NEW, "arm")
+    assert content(tmp_path / target) == NEW
+
+
+def test_a_folder_that_may_not_be_written_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the system's own error: the superuser may write everywhere."""
+    def refuse(*given: Any, **settings: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "makedirs", refuse)
+    with pytest.raises(RequestError, match="arm cannot be written: Permission denied; nothing was changed, choose a folder that "
+                                           "you may write to"):
+        replace_folder(tmp_path / "locked" / "arm", NEW, "arm")

@@ -236,7 +236,7 @@ def test_a_generated_folder_is_verified_as_it_lies(tmp_path: Path) -> None:
 
 def test_a_folder_remembers_its_options(tmp_path: Path) -> None:
     symgen.generate("panda", tmp_path / "out", ["inverse_dynamics", "forward_dynamics=riccati", "jacobian"], real="float",
-                    payload="panda_link8", frame="panda_link4", trig="macro", name="My-Arm")
+                    payload="panda_link8", frame="panda_link4", trig="macro", name="My_Arm")
     report = verify(tmp_path / "out", states=4)
     assert report.passed, str(report)
     assert report.real == "float"

@@ -25,7 +25,7 @@ FUNCTIONS = ("inverse_dynamics", "mass_matrix")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With all that a folder may hold: own sines, a wrapper, a target."""
     folder = tmp_path_factory.mktemp("made") / "arm"
-    symgen.generate("planar_arm", folder, FUNCTIONS, name="my-arm", trig="inline", wrap=["cpp17"], target="host",
+    symgen.generate("planar_arm", folder, FUNCTIONS, name="my_arm", trig="inline", wrap=["cpp17"], target="host",
                     evidence=False)
     return folder
 

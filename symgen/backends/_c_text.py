@@ -23,10 +23,20 @@ KEYWORDS = _set(
     char8_t char16_t char32_t class co_await co_return co_yield compl concept const_cast consteval constinit decltype
     delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq operator or or_eq private
     protected public reinterpret_cast requires static_cast template this throw try typeid typename using virtual wchar_t
-    xor xor_eq main linux unix NULL
+    xor xor_eq
     """
 )
 """Of C99 to C23 and of C++, since generated text is also compiled as C++ on some targets."""
+
+MACROS = _set(
+    """
+    NULL TRUE FALSE EOF ERROR BUFSIZ RAND_MAX CHAR_BIT assert errno offsetof va_arg va_copy va_end va_list va_start setjmp
+    stdin stdout stderr linux unix i386 mips sparc sun hpux m68k vax PPC ppc vector pixel
+    far near huge small interface pascal cdecl min max IN OUT OPTIONAL VOID CONST BOOL FAR NEAR CALLBACK DELETE
+    HIGH LOW INPUT OUTPUT DEFAULT bit byte word interrupt
+    """
+)
+"""What compilers, Windows' headers and those of microcontrollers define."""
 
 _MATH = _set(
     """
@@ -64,23 +74,51 @@ _SYSTEM = _set(
     abort abs accept access alarm atexit atof atoi atol bind bsearch calloc chdir clock close connect div dup exit fork free
     getenv getpid index kill labs ldiv link listen llabs lldiv malloc nice open pause pipe printf putc putchar puts qsort raise
     rand random read realloc recv remove rename rewind select send signal sleep socket srand stat strtod sync system tee
-    truncate unlink usleep wait write
+    truncate unlink usleep wait write main
     """
 )
 
+LONGEST = 100
+"""Characters of a name. A file system takes 255 for a file, and the names of functions are added."""
 WIDTH = 110
 """Columns that a generated line stays within."""
 
 
 def identifier(name: str) -> str:
     """`name` as a C identifier that can also name a header, a library and a CMake target: 'my-arm v2' -> 'my_arm_v2'."""
-    text = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")
+    text = re.sub(r"[^A-Za-z0-9_]+", "_", name)[:LONGEST].strip("_")
     text = re.sub(r"__+", "_", text)  # a double underscore is reserved in C++
     if not text:
         return "robot"
     if text[0].isdigit():
         return f"robot_{text}"
-    return f"{text}_robot" if text in KEYWORDS or text in MATH or text in _SYSTEM or text.lower() in _TAKEN_FILES else text
+    return f"{text}_robot" if _taken(text) else text
+
+
+def name_fault(name: str) -> str:
+    """Return why `name` cannot stand before C names and name files as it is; "" where `identifier` leaves it as it is."""
+    if not name:
+        return "is empty"
+    if len(name) > LONGEST:
+        return f"is longer than {LONGEST} characters"
+    if re.search(r"[^A-Za-z0-9_]", name):
+        return "has characters other than letters, digits and underscores of ASCII"
+    if name[0].isdigit():
+        return "begins with a digit"
+    if name.startswith("_") or name.endswith("_") or "__" in name:
+        return "begins or ends with an underscore, or has two in a row, as names of the compiler have"
+    return _taken(name)
+
+
+def _taken(name: str) -> str:
+    """Return whose name it is already; "" for a name that is free."""
+    if name in KEYWORDS:
+        return "is a keyword of C or C++"
+    if name in MACROS or name in MATH or name in _SYSTEM:
+        return "is a macro or a function of the system's headers"
+    if name.lower() in _TAKEN_FILES:
+        return "is the name of a header or a library of the system or of a target of CMake"
+    return ""
 
 
 def comment(text: str) -> str:
@@ -103,7 +141,7 @@ def literal(value: Fraction, real: Real) -> str:
 
 
 C = Language(
-    reserved=KEYWORDS | MATH,
+    reserved=KEYWORDS | MACROS | MATH,
     operators={"mul": ("*", PRODUCT), "div": ("/", PRODUCT), "add": (" + ", SUM), "sub": (" - ", SUM)},
     literal=literal,
     call=lambda name, real: real.libm(name),

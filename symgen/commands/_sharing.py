@@ -46,7 +46,9 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
     reading.add_argument("--lock", action="append", default=[], metavar="JOINT[=VALUE]",
                          help="freeze a joint at VALUE (rad or m, or pi/2; default 0) and lump what hangs on it; repeatable")
     reading.add_argument("--gravity", metavar="X,Y,Z", help="acceleration of gravity in the base, m/s² (default 0,0,-9.81)")
-    reading.add_argument("--snap", metavar="off|TOL", help="snap rotations within TOL rad of k·pi/2 (default 1e-8)")
+    reading.add_argument("--snap", metavar="off|TOL",
+                         help="read rotations within TOL rad of k·pi/2 as that (default 1e-8); a decimal that is k·pi/2 as "
+                              "printed to four places or more, such as 1.5708, is read so with any TOL; off: neither")
     reading.add_argument("--mimic", metavar="independent|couple|refuse",
                          help="joints that mimic others: independent (default), following those, or refused")
     reading.add_argument("--base", metavar="fixed|free",
@@ -89,6 +91,8 @@ def read(options: Namespace) -> Mechanism:
                      joint_order=options.joint_order,
                      distribution=options.distribution, model=options.model, xacro=_pairs(options.xacro, "--xacro", ":="),
                      packages=_pairs(options.package, "--package", "="))
+    if options.distribution is None:
+        _name_namesake(options.robot)
     log().info("%.2f s reading %s", perf_counter() - start, options.robot)
     return mechanism
 
@@ -123,32 +127,50 @@ def locks(words: Iterable[str]) -> dict[str, str | None]:
     return found
 
 
-def generated_folder(options: Namespace, done: str) -> Path | None:
-    """The folder of `symgen generate` that ROBOT names, None if it is none; RequestError for options that it has already decided.
+def generated_folder(options: Namespace, done: str, usual: Mapping[str, object] | None = None) -> Path | None:
+    """Return the folder of `symgen generate` that ROBOT names; None for a robot.
 
-    `done` says what the command does to it ('verified'). A built-in robot's name wins over a folder of that name.
+    `done` says what the command does to the folder ('verified'), `usual` are the command's own defaults. Of a folder in the
+    working directory and a built-in robot that share a name, a note says which is taken. Raises RequestError for options that a
+    folder has already decided.
     """
-    from symgen.description.loading import builtin_robots
+    from symgen.description.folders import folder_to_judge, namesake
 
     robot = options.robot
-    try:
-        if options.distribution is not None or robot.partition(":")[0] in builtin_robots() or not Path(robot).is_dir():
-            return None
-    except (OSError, ValueError):
-        return None   # reading it will say why
-    changed = next((name for name, default in _DECIDED.items() if getattr(options, name, default) != default), None)
+    folder = None if options.distribution is not None else folder_to_judge(robot)
+    if folder is None:
+        return None
+    twin = namesake(robot)
+    defaults = _DECIDED | dict(usual or {})
+    changed = next((name for name, default in defaults.items() if getattr(options, name, default) != default), None)
     if changed is not None:
         flag = f"--{changed.replace('_', '-')}"
-        raise RequestError(f"{robot} is {done} as it was generated, so {flag} does not apply; generate it again with it, or "
-                           "name the description")
-    return Path(robot)
+        beside = "" if twin is None else f", or work in another directory for the built-in robot '{robot}'"
+        raise RequestError(f"the folder {robot} is {done} as it was generated, so {flag} does not apply; generate it again with "
+                           f"it, or name the description{beside}")
+    if twin is not None:
+        print(f"symgen: note: '{robot}' means the folder ./{robot} here, not the built-in robot; work in another directory for "
+              "the robot", file=sys.stderr)
+    return folder
+
+
+def _name_namesake(robot: str) -> None:
+    """Print a note where a built-in robot was taken and a folder in the working directory has its name."""
+    from symgen.description.folders import namesake
+
+    twin = namesake(robot)
+    if twin is not None:
+        instead = f"./{twin.folder} names the folder" if twin.generated else f"the folder ./{twin.folder} is not looked at, " \
+            "since it holds no manifest.json of symgen's"
+        print(f"symgen: note: '{robot}' is the built-in robot; {instead}", file=sys.stderr)
 
 
 def function_arguments(parser: Parser) -> None:
     """-f."""
     parser.add_argument("-f", "--function", action="append", dest="functions", metavar="FUNCTION[=METHOD]",
                         help="a function, by METHOD or by that with the fewest operations, or its derivative, as "
-                             "FUNCTION:jacobian(q); repeatable (default: every function)")
+                             "FUNCTION:jacobian(q); repeatable (default: every function but those that are made on "
+                             "request only, which a note of generate's names)")
 
 
 def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
@@ -324,6 +346,12 @@ def costs(functions: Mapping[str, Mapping[str, Any]]) -> str:
         figures = (ops["mul"], ops["add"], ops["div"], ops["sin"] + ops["cos"], *(ops.get(log, 0) for log in logs))
         rows.append((name, entry["method"], *figures, entry["depth"]))
     return "\n".join(table(rows, texts=(0, 1)))
+
+
+def account(options: Namespace, text: str) -> None:
+    """Print what a command wrote and where, unless --quiet is given or standard output is closed: the files are the result."""
+    if not options.quiet and sys.stdout.writable():
+        print(text)
 
 
 def as_json(facts: Any) -> str:

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 
 from symgen.commands import Parser
-from symgen.commands._sharing import read, robot_arguments, say_notes, shortened
+from symgen.commands._sharing import account, read, robot_arguments, say_notes, shortened
 from symgen.errors import RequestError
 
 SUMMARY = "the robot as TOML, URDF or MJCF, and what that format cannot say"
@@ -39,6 +39,6 @@ def run(options: Namespace) -> int:
         print(shortened(line) if sys.stderr.isatty() else line, file=sys.stderr)
     if printed:
         print(written.text, end="")
-    elif not options.quiet:
-        print(f"wrote {mechanism.name} as {of_format.NAME} to {place}")
+    else:
+        account(options, f"wrote {mechanism.name} as {of_format.NAME} to {place}")
     return 0

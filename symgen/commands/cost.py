@@ -13,6 +13,7 @@ from symgen.commands._sharing import (
     as_json,
     form_argument,
     functions,
+    generated_folder,
     program_arguments,
     program_options,
     read,
@@ -33,55 +34,71 @@ rate: calls per second by the most cycles; where these are unknown, if every ins
 
 
 def arguments(parser: Parser) -> None:
-    """The robot, the target, and which functions."""
-    robot_arguments(parser)
+    """The robot or folder, the target, and which functions."""
+    robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     measured = ", ".join(name for name in targets.names() if targets.find(name).counter)
-    parser.add_argument("--target", required=True, metavar="TARGET", help=f"what runs the C: {measured}")
+    parser.add_argument("--target", metavar="TARGET",
+                        help=f"what runs the C: {measured} (default: the target that a folder was generated for)")
     parser.add_argument("--clock", metavar="HZ", help="the target's clock, as 168e6: adds the control rate that it allows")
     program_arguments(parser, on_a_target=True)
     form_argument(parser)
-    parser.add_argument("--trig", default="libm", metavar="libm|macro|inline|auto", help="where sine and cosine come from")
+    parser.add_argument("--trig", metavar="libm|macro|inline|auto", help="where sine and cosine come from (default libm)")
     parser.add_argument("--checked", action="store_true", help="the functions as they are with their checks")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
 
 def run(options: Namespace) -> int:
     """Measure everything, then print the table."""
-    from symgen.certificate import checked_floors
-    from symgen.machine.cost import OPTIMIZE, STATES, measure
+    from symgen.delivery.cost_sheet import measured_folder
+    from symgen.machine.cost import OPTIMIZE, STATES
     from symgen.machine.cycles import TIMINGS
-    from symgen.options import TextOptions
-    from symgen.programs.making import programs_and_refusals
 
     clock = _clock(options.clock)
-    chosen = program_options(options, targets.real(options.target))
-    real, text = chosen.real, TextOptions(options.trig, checked=options.checked)
-    chosen = chosen.guarded(options.checked)
-    slow, why = targets.slow(options.target, real), targets.why(options.target, options.real)
-    timing = TIMINGS.get(targets.find(options.target).core)
-    mechanism = read(options)
-    made, _ = programs_and_refusals(mechanism, functions(options.functions), chosen)
-    floors = checked_floors(mechanism, made, chosen, text)
-    measured = measure(mechanism, made.values(), options.target, options=chosen, text=text, floors=floors)
-    if slow is not None:
+    folder = generated_folder(options, "measured", {"real": None, "trig": None, "checked": False})
+    if folder is None:
+        found, name, target, real = _robot(options)
+    else:
+        found, generated = measured_folder(folder, functions(options.functions), options.target)
+        name, real, target = generated.mechanism.name, generated.options.real, options.target or str(generated.text.target)
+    timing = TIMINGS.get(targets.find(target).core)
+    if (slow := targets.slow(target, real)) is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
-    if why is not None:
+    if folder is None and (why := targets.why(target, options.real)) is not None:
         print(f"symgen: note: {why}", file=sys.stderr)
     if options.json:
-        print(as_json({"robot": mechanism.name, "target": options.target, "real": real, "optimize": OPTIMIZE,
-                       "states": STATES, "clock": clock, "flash": measured.flash, "flash_with_libm": measured.flash_with_libm,
-                       "ram_with_libm": measured.ram_with_libm, "untold": measured.untold,
+        print(as_json({"robot": name, "folder": None if folder is None else str(folder), "target": target, "real": real,
+                       "optimize": OPTIMIZE, "states": STATES, "clock": clock, "flash": found.flash,
+                       "flash_with_libm": found.flash_with_libm,
+                       "ram_with_libm": found.ram_with_libm, "untold": found.untold,
                        "timing": None if timing is None else timing.words,
-                       "functions": [cost.facts(clock) for cost in measured.costs]}))
+                       "functions": [cost.facts(clock) for cost in found.costs]}))
         return 0
-    print(f"{mechanism.name} on {targets.find(options.target).title}, {real}, {OPTIMIZE}\n")
-    print("\n".join(_table(measured, clock, timing is not None)))
+    subject = name if folder is None else f"{name}, the folder {folder},"
+    print(f"{subject} on {targets.find(target).title}, {real}, {OPTIMIZE}\n")
+    print("\n".join(_table(found, clock, timing is not None)))
     print(f"\n{EPILOG}")
     if timing is not None:
         print(fill(f"cycles: {timing.words}", LINE))
-    for sentence in measured.untold:
+    for sentence in found.untold:
         print(f"symgen: note: not known of {sentence}", file=sys.stderr)
     return 0
+
+
+def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
+    """Measure what the options ask of a robot; with the robot's name, the target and the real type."""
+    from symgen.certificate import checked_floors
+    from symgen.delivery.cost_sheet import measured
+    from symgen.options import TextOptions
+    from symgen.programs.making import programs_and_refusals
+
+    if options.target is None:
+        raise RequestError(f"cost: name what runs the C with --target, one of {', '.join(targets.names())}")
+    text = TextOptions(options.trig or "libm", checked=options.checked)
+    chosen = program_options(options, targets.real(options.target)).guarded(options.checked)
+    mechanism = read(options)
+    made, _ = programs_and_refusals(mechanism, functions(options.functions), chosen)
+    floors = checked_floors(mechanism, made, chosen, text)
+    return measured(mechanism, made, options.target, chosen, text, floors), mechanism.name, options.target, chosen.real
 
 
 def _clock(text: str | None) -> float | None:

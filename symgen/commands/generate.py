@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from symgen.commands import Parser
 from symgen.commands._sharing import (
     Progress,
+    account,
     costs,
     form_argument,
     functions,
@@ -36,10 +37,13 @@ SUMMARY = "the folder of C: one file a function, self-test, CMakeLists.txt, READ
 def arguments(parser: Parser) -> None:
     """The robot, the folder, and what changes the C."""
     robot_arguments(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write, replaced whole (default: ./NAME)")
+    parser.add_argument("-o", "--output", metavar="DIR",
+                        help="the folder to write; symgen's own files in it are replaced, all others stay (default: ./NAME)")
     program_arguments(parser, on_a_target=True)
     form_argument(parser)
-    parser.add_argument("--name", metavar="NAME", help="prefix of every C name and file (default: the robot's name)")
+    parser.add_argument("--name", metavar="NAME",
+                        help="prefix of every C name and file: letters, digits and single underscores of ASCII, no word of C's "
+                             "or C++'s (default: the robot's name, as far as C takes it)")
     parser.add_argument("--trig", metavar="libm|macro|inline|auto",
                         help="call sin and cos (default with --target), or NAME_SIN and NAME_COS; inline: bring an own sine "
                              "and cosine without a branch; auto (default): own ones of all angles in a loop, libm's beyond")
@@ -59,12 +63,12 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next; 1 where a function that was named is missing."""
-    from symgen.delivery.writing import deliver, wrappers
+    from symgen.delivery.writing import deliver, renamed, wrappers
     from symgen.options import TextOptions
     from symgen.programs import assembled, making
 
-    if options.output == "" or options.name == "":
-        raise RequestError(f"--{'output' if options.output == '' else 'name'} is empty; name one, or leave the option out")
+    if options.output == "":
+        raise RequestError("--output is empty; name a folder, or leave the option out")
     wrap = tuple(wrappers(options.wrap))
     chosen = program_options(options, targets.real(options.target))
     text = TextOptions(options.trig or targets.trig(options.target), checked=options.checked, wrap=wrap, target=options.target,
@@ -78,6 +82,8 @@ def run(options: Namespace) -> int:
         manifest = deliver(mechanism, out, wanted, chosen, text, name=options.name, evidence=not options.no_evidence,
                            functions_only=options.functions_only, progress=progress, strict=options.strict)
     say_notes(mechanism, options.robot, drives=options.drives)
+    if options.name is None and (called := renamed(mechanism)):
+        print(f"symgen: note: {called}; --name NAME takes another", file=sys.stderr)
     for line in (*assembled.sentences(mechanism), assembled.AS_IF_OPEN) if mechanism.loops else ():
         print(f"symgen: note: {line}", file=sys.stderr)
     made, refused = making.programs_and_refusals(mechanism, wanted, chosen, strict=options.strict)   # only looked up
@@ -92,6 +98,9 @@ def run(options: Namespace) -> int:
               file=sys.stderr)
     if "missing" in manifest.get("cost", {}):
         print(f"symgen: note: README.md has no cost sheet: {manifest['cost']['missing']}", file=sys.stderr)
+    if "eva_missing" in manifest.get("proof", {}):
+        print(f"symgen: note: README.md has no proof of memory and finite numbers: {manifest['proof']['eva_missing']}",
+              file=sys.stderr)
     if wanted is None:
         for omitted in (one for one in manifest["not_modelled"] if one["kind"] == "functions"):
             print(f"symgen: note: left out: {omitted['text']}", file=sys.stderr)
@@ -99,9 +108,7 @@ def run(options: Namespace) -> int:
     for name, reason in missing.items():
         print(f"symgen: warning: {name} is missing: {reason}", file=sys.stderr)
     name_frame(mechanism, manifest["functions"], options.frame, (options.jacobian_frame, options.jacobian_order))
-    if not options.quiet:
-        print(costs(manifest["functions"]))
-        print(_next_steps(out, manifest))
+    account(options, f"{costs(manifest['functions'])}\n{_next_steps(out, manifest)}")
     return 1 if missing else 0
 
 
@@ -133,7 +140,7 @@ def _folder(name: str) -> str:
 
 
 def _next_steps(out: Path, manifest: dict[str, Any]) -> str:
-    # `verify` would take a bare name for the built-in robot of that name.
+    # ./NAME always means the folder; a bare name may also be that of a built-in robot.
     place = str(out) if out.is_absolute() or len(out.parts) > 1 else f"./{out}"
     folder, build = shlex.quote(place), shlex.quote(place + "-build")
     made = len(manifest["functions"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress, read, robot_arguments, say_notes
+from symgen.commands._sharing import Progress, account, read, robot_arguments, say_notes
 
 SUMMARY = "one robot's facts on one self-contained HTML page"
 
@@ -25,6 +25,5 @@ def run(options: Namespace) -> int:
     say_notes(mechanism, options.robot, drives=options.drives)
     with Progress() as progress:
         written = report(mechanism, options.output, states=options.states, progress=progress)
-    if not options.quiet:
-        print(written)
+    account(options, str(written))
     return 0

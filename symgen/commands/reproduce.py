@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress
+from symgen.commands._sharing import Progress, account
 
 SUMMARY = "a paper's result again: picture, CSV, and a page beside what the paper says"
 
@@ -28,6 +28,5 @@ def run(options: Namespace) -> int:
         return 0
     with Progress() as progress:
         written = reproduce.reproduce(options.name, options.output, progress)
-    for path in written if not options.quiet else ():
-        print(path)
+    account(options, "\n".join(map(str, written)))
     return 0

@@ -6,23 +6,26 @@ The same compiler and emulator give the same sheet. It names both, since the fol
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from symgen.errors import ToolMissing
+from symgen.errors import BuildError, RequestError
 from symgen.machine import targets
-from symgen.machine.cost import OPTIMIZE, STATES, Floors, measure
+from symgen.machine.cost import OPTIMIZE, SEED, STATES, Floors, Measured, Written, measure
 from symgen.machine.cycles import TIMINGS
 from symgen.machine.emulation import Toolchain
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.recursion import Form
+from symgen.verification.adjusted import given
+from symgen.verification.folder import Folder, read_folder
+from symgen.verification.folder import programs as programs_of
 
 
-def cost_sheet(mechanism: Mechanism, programs: Iterable[Form], target: str, options: ProgramOptions,
+def cost_sheet(mechanism: Mechanism, programs: Mapping[str, Form], target: str, options: ProgramOptions,
                text: TextOptions = PLAIN, floors: Floors | None = None) -> dict[str, Any]:
-    """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is not installed.
+    """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is missing or fails.
 
     Functions by name, with the fields of `symgen.machine.cost.Cost`. "flash" is the sum of theirs in bytes. "flash_with_libm" and
     "ram_with_libm" are those of all functions together with everything that they call. "timing" names the source of the cycles.
@@ -36,14 +39,39 @@ def cost_sheet(mechanism: Mechanism, programs: Iterable[Form], target: str, opti
     try:
         with tempfile.TemporaryDirectory(prefix="symgen-cost-") as folder:
             compiler, emulator = Toolchain(machine, Path(folder)).versions()
-        measured = measure(mechanism, programs, target, options=options, text=text, floors=floors)
-    except ToolMissing as missing:
+        costs = measured(mechanism, programs, target, options, text, floors)
+    except BuildError as missing:
         return sheet | {"missing": str(missing)}
-    found = [cost.facts(None) for cost in measured.costs]
+    found = [cost.facts(None) for cost in costs.costs]
     timing = TIMINGS.get(machine.core)
     return sheet | {
         "compiler": compiler, "emulator": emulator, "flags": list(machine.flags), "optimize": OPTIMIZE, "states": STATES,
-        "flash": measured.flash, "flash_with_libm": measured.flash_with_libm, "ram_with_libm": measured.ram_with_libm,
-        "timing": None if timing is None else timing.words, "untold": list(measured.untold),
+        "flash": costs.flash, "flash_with_libm": costs.flash_with_libm, "ram_with_libm": costs.ram_with_libm,
+        "timing": None if timing is None else timing.words, "untold": list(costs.untold),
         "functions": {cost.pop("function"): cost for cost in found},
     }
+
+
+def measured(mechanism: Mechanism, programs: Mapping[str, Form], target: str, options: ProgramOptions, text: TextOptions,
+             floors: Floors | None = None) -> Measured:
+    """`measure` the programs, by function, with numbers at run time that a robot can have."""
+    return measure(mechanism, programs.values(), target, options=options, text=text, floors=floors,
+                   given=given(mechanism, programs, options, SEED).arguments)
+
+
+def measured_folder(place: Path, functions: Iterable[str] | None, target: str | None) -> tuple[Measured, Folder]:
+    """Measure the C that lies in a generated folder, on `target` (None: the one that it was generated for).
+
+    Raises RequestError where there is no target, and whatever `read_folder` and `measure` raise.
+    """
+    folder = read_folder(place, functions)
+    machine = target or folder.text.target
+    if machine is None:
+        raise RequestError(f"the folder {place} was generated for no target; name one with --target, one of "
+                           f"{', '.join(targets.names())}")
+    made = programs_of(folder)
+    headers = {f"{folder.name}.h": folder.header} | ({f"{folder.name}_sincos.h": folder.sincos} if folder.sincos else {})
+    forms = [form for name, form in made.items() if name in folder.methods]
+    return measure(folder.mechanism, forms, machine, options=folder.options, text=folder.text,
+                   given=given(folder.mechanism, made, folder.options, SEED).arguments,
+                   written=Written(folder.name, headers, folder.sources)), folder

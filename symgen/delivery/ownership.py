@@ -33,7 +33,7 @@ def standing(folder: Path, files: Collection[str], robot: str) -> Standing:
     if not disk.there(folder):
         return Standing()
     if not folder.is_dir():
-        raise RequestError(f"{folder} is a file; choose a folder that does not exist yet")
+        raise RequestError(f"{folder} is a file, not a folder; choose a folder that does not exist yet")
     if not os.listdir(folder):
         return Standing()
     own = frozenset(_written(folder, robot, alone="manifest.json" not in files))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from symgen import derivatives
-from symgen.errors import ToolMissing
+from symgen.errors import BuildError
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions, TextOptions
@@ -15,7 +15,8 @@ from symgen.proof import prove_programs
 
 def proof_sheet(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions, text: TextOptions,
                 name: str = "") -> dict[str, Any]:
-    """`Proof.facts` with Frama-C's verdict under "eva", or with "eva_missing", a sentence, where Frama-C is not installed.
+    """`Proof.facts` with Frama-C's verdict under "eva", or with "eva_missing", a sentence, where Frama-C is not installed or
+    fails.
 
     It holds no observations, since these depend on the machine's library. `name` is the NAME in the C. Of derivatives nothing is
     proved, nor where numbers may change at run time; then, and where there are no other functions, nothing is said.
@@ -25,6 +26,6 @@ def proof_sheet(mechanism: Mechanism, programs: Mapping[str, Program], options: 
         return {}
     try:
         return prove_programs(mechanism, programs, options, text, compiled=False, with_eva=True, name=name).facts()
-    except ToolMissing as missing:
+    except BuildError as missing:
         without = prove_programs(mechanism, programs, options, text, compiled=False, name=name)
         return without.facts() | {"eva_missing": str(missing)}

@@ -37,6 +37,13 @@ from symgen.errors import RequestError
 _ROUNDS = 20
 """How often an old folder is looked through for what came in meanwhile."""
 
+_REMEDIES = {
+    errno.ENOSPC: "make room or choose another folder", errno.EDQUOT: "make room or choose another folder",
+    errno.EACCES: "choose a folder that you may write to", errno.EPERM: "choose a folder that you may write to",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+"""What to do about an error of the system; another folder may help against any other."""
+
 
 @dataclass(frozen=True)
 class Journal:
@@ -55,21 +62,43 @@ def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
     place holds something that symgen did not write, when the disk refuses, or when another process keeps writing there.
     """
     work = folder
+    made: list[Path] = []
     try:
-        folder = Path(os.path.realpath(folder))  # a link is followed, so that its target is replaced and not the link
-        if _is_where_you_stand(folder):
-            raise RequestError(f"{folder} is where you stand and cannot be replaced; name a folder inside it, such as ./c")
+        folder = _place(folder)
         work = folder.with_name(f".{folder.name}.symgen")
+        made = [parent for parent in folder.parents if not os.path.lexists(parent)]
         os.makedirs(folder.parent, exist_ok=True)
         with disk.turn(work.with_name(f"{work.name}.lock")):
             _recover(work, folder)
             standing(folder, files, name)   # it refuses before anything is written
             _replace(work, folder, files, name)
     except OSError as error:
-        rest = "nothing was changed, make room or choose another folder"
+        rest = f"nothing was changed, {_REMEDIES.get(error.errno or 0, 'choose another folder')}"
         if work != folder and os.path.lexists(work):
             rest = f"what was begun stands in {work}, and the next run clears it up"
+        for parent in made:
+            with suppress(OSError):   # others may have put something there
+                os.rmdir(parent)
         raise RequestError(f"{folder} cannot be written: {_reason(error)}; {rest}") from None
+
+
+def _place(folder: Path) -> Path:
+    """Return the path with links followed, so that a link's target is replaced and not the link.
+
+    Raises RequestError for a place where no folder can stand.
+    """
+    for place in (folder, *folder.parents):
+        if place.is_symlink() and _leads_to_itself(place):
+            raise RequestError(f"{place} is a symbolic link that leads back to itself; remove it, or choose another folder")
+    folder = Path(os.path.realpath(folder))
+    if folder == folder.parent:
+        raise RequestError(f"{folder} is the root of the file system and cannot be replaced; name a folder, such as ./c")
+    if (stands := _working_directory_in(folder)) != "":
+        raise RequestError(f"{folder} {stands} and cannot be replaced; name a folder inside the working directory, such as ./c")
+    obstacle = next((place for place in folder.parents if place.exists() and not place.is_dir()), None)
+    if obstacle is not None:
+        raise RequestError(f"{obstacle} is not a folder, so that no folder {folder} can be made; choose another one")
+    return folder
 
 
 def _replace(work: Path, folder: Path, files: Mapping[str, str], robot: str) -> None:
@@ -242,11 +271,21 @@ def _journal(work: Path) -> Journal | None:
         raise OSError(errno.EINVAL, f"{work / 'journal'} is damaged") from None
 
 
-def _is_where_you_stand(folder: Path) -> bool:
+def _leads_to_itself(link: Path) -> bool:
     try:
-        return Path.cwd().is_relative_to(folder)
-    except FileNotFoundError:   # nowhere: the folder was removed
-        return False
+        os.stat(link)
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
+def _working_directory_in(folder: Path) -> str:
+    """Return in words that `folder` is or holds the working directory; "" for any other folder."""
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:   # it was removed
+        return ""
+    return "is the working directory" if folder == here else "holds the working directory" if here.is_relative_to(folder) else ""
 
 
 def _reason(error: OSError) -> str:

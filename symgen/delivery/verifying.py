@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import replace
+from inspect import signature
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from symgen.certificate import checked_floors
 from symgen.delivery.printed import check_printed
 from symgen.description.arguments import validated
-from symgen.description.loading import is_text
-from symgen.functions import PREPARING, USUAL
+from symgen.description.folders import folder_to_judge, namesake
+from symgen.errors import ArgumentError
+from symgen.functions import USUAL
 from symgen.mechanism import Mechanism
-from symgen.options import AUTO, HOST, NORMAL, Links, Names, Rows
-from symgen.programs import making
+from symgen.options import AUTO, HOST, NORMAL, Links, Names, Rows, names_of
 from symgen.programs.making import Progress
+from symgen.verification.folder import programs as programs_of
 from symgen.verification.folder import read_folder
 from symgen.verification.report import Report
 from symgen.verification.verify import verify as verify_functions
@@ -52,27 +54,43 @@ def verify(
     `robot` is a Mechanism, a built-in name, a description file, or a folder that `symgen generate` wrote: then the C in
     it is what is checked, and the manifest says which functions, methods and options. With all its
     functions, every other file of the folder is printed again too, and compared byte for byte.
+    A built-in robot's name means the folder of that name in the working directory, if symgen generated it; a Path always means
+    a path. `Report.folder` names the folder that was checked.
     `trig` and `checked` say which C is meant. `compiled` False leaves the C compiler out: floating point is then looked at on
     the Program over NumPy's own reals, and the report says that the C's is not judged.
     Where M is singular, what divides by it is refused by naming the joint: in the report when `functions` is None, else
-    as RequestError. Also raises RequestError for unknown names, and BuildError without a C compiler.
+    as RequestError. Also raises RequestError for unknown names and for options that a folder has already decided, and BuildError
+    without a C compiler.
     """
-    if isinstance(robot, Mechanism) or is_text(robot) or not Path(os.fsdecode(robot)).is_dir():
-        return verify_functions(robot, functions, states, real=real, frame=frame, payload=payload, wrench=wrench,
-                                jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
-                                contact=contact, effort=effort, trig=trig, checked=checked, parameters=parameters,
-                                baumgarte=baumgarte, form=form, seed=seed, compiled=compiled, progress=progress)
+    place = None if isinstance(robot, Mechanism) else folder_to_judge(robot)
+    options: dict[str, Any] = {
+        "real": real, "frame": frame, "payload": payload, "wrench": wrench, "jacobian_frame": jacobian_frame,
+        "jacobian_order": jacobian_order, "task_rows": task_rows, "contact": contact, "effort": effort, "trig": trig,
+        "checked": checked, "parameters": names_of(parameters), "baumgarte": baumgarte, "form": form,
+    }
+    if place is None:
+        report = verify_functions(robot, functions, states, **options, seed=seed, compiled=compiled, progress=progress)
+        twin = None if isinstance(robot, Mechanism) else namesake(robot)
+        beside = () if twin is None else (f"the built-in robot was judged; the folder ./{twin.folder} was not",)
+        return replace(report, notes=(*report.notes, *beside))
+    usual = signature(verify).parameters
+    changed = next((f"{name}={value!r}" for name, value in options.items() if value != usual[name].default), None)
+    if changed is not None:
+        raise ArgumentError(f"the folder {place} is verified as it was generated, so {changed} does not apply; generate it again "
+                            "with it, or give symgen.load of the description")
     functions = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
-    place = Path(os.fsdecode(robot))
+    report = _verify_folder(place, functions, states, seed, compiled, progress)
+    return replace(report, folder=str(place))
+
+
+def _verify_folder(place: Path, functions: list[str] | None, states: int, seed: int, compiled: bool,
+                   progress: Progress | None) -> Report:
+    """Check the C in a folder; with `functions` None also every other file of the folder."""
     folder = read_folder(place, functions)
-    mechanism, options = folder.mechanism, folder.options
-    programs = making.together({function: making.shaped(mechanism, function, None if function in PREPARING else method,
-                                                      replace(options, rounds=folder.rounds.get(function)))
-                                for function, method in (folder.every if options.parameters else folder.methods).items()},
-                               mechanism, options)
+    programs = programs_of(folder)
     sought = {f: one for f, one in programs.items() if f in folder.methods}
     helpers = {f: one for f, one in programs.items() if f not in folder.methods}
-    floors = checked_floors(mechanism, programs, options, folder.text)
+    floors = checked_floors(folder.mechanism, programs, folder.options, folder.text)
     report = verify_folder(folder, sought, floors, states, seed=seed, compiled=compiled, progress=progress, helpers=helpers)
     if functions is not None:
         return replace(report, notes=(*report.notes, "functions were named, so the other files of the folder are not judged"))

@@ -8,14 +8,16 @@ from os import PathLike
 from typing import Any
 
 from symgen import backends
+from symgen.backends._c_text import identifier, name_fault
 from symgen.certificate import checked_floors
 from symgen.delivery import folder, selftest
 from symgen.delivery.cost_sheet import cost_sheet
 from symgen.delivery.proof_sheet import proof_sheet
 from symgen.description.arguments import validated
 from symgen.description.loading import load
+from symgen.description.quantities import shown
 from symgen.description.tip import tip
-from symgen.errors import warn, warn_each
+from symgen.errors import ArgumentError, warn, warn_each
 from symgen.functions import FUNCTIONS, OF_LOOPS, USUAL
 from symgen.ir import Program
 from symgen.machine import targets
@@ -64,7 +66,8 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     else double. `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows`, `contact`,
     `effort` and `baumgarte` as in `symgen.program`, `form` one of 'unrolled', 'looped' and 'auto', which loops over tables of
     links what would otherwise be too long. `parameters` name numbers that may change at run time, set by
-    NAME_set_parameters (`symgen.compile`). `name` prefixes every C name. `trig` None is 'libm' on a target, else 'auto'
+    NAME_set_parameters (`symgen.compile`). `name` prefixes every C name and is refused where it cannot; None is the robot's own
+    name, of which `manifest["robot"]` is what C can take. `trig` None is 'libm' on a target, else 'auto'
     (`symgen.options.TRIG`).
     `wrap` names the wrappers of the C that are wanted too ('cpp17', 'casadi'), and 'cuda' for kernels. `target`
     (`symgen.machine.targets`) adds the folder firmware/ for it and, unless `evidence` is False, what a call costs there
@@ -94,6 +97,7 @@ def deliver(mechanism: Mechanism, out: str | PathLike[str], functions: Iterable[
             text: TextOptions, *, name: str | None = None, evidence: bool = True, functions_only: bool = False,
             progress: Progress | None = None, strict: bool = False) -> dict[str, Any]:
     """`generate` of a mechanism, with what is chosen in two pieces."""
+    _refuse_name(name)
     tell, asked = progress or (lambda what, done, total: None), options
     options = replace(options, frame=options.frame or tip(mechanism), parameters=named(mechanism, options.parameters))
     options = options.guarded(text.checked)
@@ -109,7 +113,7 @@ def deliver(mechanism: Mechanism, out: str | PathLike[str], functions: Iterable[
     known = {}
     if text.target is not None and evidence:
         tell(f"measuring on {text.target}", 0, 2)
-        known["cost"] = cost_sheet(mechanism, found.values(), text.target, options, text, bounds)
+        known["cost"] = cost_sheet(mechanism, found, text.target, options, text, bounds)
         tell("proving", 1, 2)
         rows = {function: one for function, one in found.items() if isinstance(one, Program)}   # of loops nothing is proved
         known |= {"proof": proof_sheet(mechanism, rows, options, text, name or mechanism.name)} if rows else {}
@@ -125,3 +129,20 @@ def _words(mechanism: Mechanism, functions: Iterable[str] | None, options: Progr
     """{function: NAME or NAME=METHOD as it was asked for}; empty where no function is named."""
     wanted = {} if functions is None else requested(mechanism, functions, options.payload)
     return {name: f"{name}={method}" if method else name for name, method in wanted.items()}
+
+
+def renamed(mechanism: Mechanism) -> str:
+    """Return in a sentence why a robot has another name in C; "" where C takes its own."""
+    fault = name_fault(mechanism.name)
+    called = identifier(mechanism.name)
+    return f"the robot '{mechanism.name}' is called {called} in C, since its name {fault}" if fault else ""
+
+
+def _refuse_name(name: str | None) -> None:
+    """Raise ArgumentError for a chosen name that cannot stand before C names."""
+    if name is None:
+        return
+    if not isinstance(name, str):
+        raise ArgumentError(f"name is {name!r}; give a text such as 'arm'")
+    if (fault := name_fault(name)) != "":
+        raise ArgumentError(f"{shown(name)} cannot be the name in C (--name), since it {fault}; take '{identifier(name)}'")

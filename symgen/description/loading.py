@@ -83,6 +83,7 @@ def load(
     """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text, a generated folder or a
     `symgen.Robot`.
 
+    A `str` that is a built-in robot's name means that robot, even where a folder has the name too; a Path means a path.
     A `str` or `bytes` whose first sign is `<` is the text of a URDF, SDF or MJCF, and one of several lines that of TOML;
     sentences about it name `<text>` and the line.
 
@@ -168,6 +169,11 @@ def builtin_robots() -> dict[str, str]:
             for path in sorted(_ROBOTS.glob("*.toml"))}
 
 
+def builtin_names() -> frozenset[str]:
+    """Return the names of the robots inside the package."""
+    return frozenset(path.stem for path in _ROBOTS.glob("*.toml"))
+
+
 def _gravity(value: str | Sequence[int | float | str | Fraction]) -> Vector3:
     entries = value.split(",") if isinstance(value, str) else list(value)
     if len(entries) != 3:
@@ -221,7 +227,7 @@ def _fetch(robot: str | bytes | os.PathLike[str]) -> tuple[bytes, Path, str]:
     if "\0" in text or not text.strip():
         raise ArgumentError(f"{shown(text)} is no robot; give a built-in name or a path")
     builtin, colon, count = text.partition(":")
-    if isinstance(robot, str | bytes | bytearray) and any(builtin == known.stem for known in _ROBOTS.glob("*.toml")):
+    if isinstance(robot, str | bytes | bytearray) and builtin in builtin_names():
         path = _ROBOTS / f"{builtin}.toml"
         return _with_count(_bytes(path, path.name), builtin, count if colon else None), path, path.name
     path = Path(text)

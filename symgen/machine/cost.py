@@ -15,16 +15,18 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from symgen.backends import printer, render
 from symgen.backends._target import Target
-from symgen.errors import RequestError
+from symgen.errors import BuildError, RequestError
 from symgen.ir import ARITY, Bound
 from symgen.machine import frames, targets
 from symgen.machine.cycles import TIMINGS, cortex_m4, guarded
@@ -105,15 +107,26 @@ class Measured:
     untold: tuple[str, ...]
 
 
+class Written(NamedTuple):
+    """C that lies in a folder: its NAME, its headers by file, and its functions' texts by function."""
+
+    name: str
+    headers: Mapping[str, str]
+    sources: Mapping[str, str]
+
+
 def measure(mechanism: Mechanism, programs: Iterable[Form], target: str, states: int = STATES,
-            options: ProgramOptions | None = None, text: TextOptions = PLAIN, floors: Floors | None = None) -> Measured:
+            options: ProgramOptions | None = None, text: TextOptions = PLAIN, floors: Floors | None = None, *,
+            given: Mapping[str, Sequence[Fraction]] | None = None, written: Written | None = None) -> Measured:
     """The cost of every one of the robot's programs over seeded random states.
 
     `options` name the links of the arguments that are given at run time; `floors` are the certified bounds that checked
-    functions compare with.
+    functions compare with. `given` are arguments that have the same numbers at every state: those of a robot that can be, where
+    numbers change at run time. `written` is the C that is measured, where it is not the backend's. States that a checked function
+    refuses are left out, and `untold` counts them.
 
     Raises RequestError for a target that does not count instructions or cannot hold the functions, ToolMissing (a
-    BuildError) when a tool is missing.
+    BuildError) when a tool is missing, BuildError when a checked function refuses every state.
     """
     machine = targets.find(target)
     if not machine.counter:
@@ -123,15 +136,22 @@ def measure(mechanism: Mechanism, programs: Iterable[Form], target: str, states:
     programs = list(programs)
     taken = {port.name: port.shape for program in programs for port in program.inputs}
     drawn = draw_states(mechanism, states, SEED, options.payload, options.wrench, taken)
-    own = Target(mechanism.name, mechanism.sizes, text)
+    drawn |= {name: np.array([numbers] * states, dtype=object) for name, numbers in (given or {}).items()}
+    own = Target(mechanism.name if written is None else written.name, mechanism.sizes, text)
 
     with tempfile.TemporaryDirectory(prefix="symgen-cost-") as name:
         folder = Path(name)
 
         def one(program: Form) -> tuple[Cost, str]:
             (folder / own.symbol(program.function)).mkdir()
-            source = printer().source(program, own, (floors or {}).get(program.function))
-            return _cost(program, source, own, drawn, Toolchain(machine, folder / own.symbol(program.function)))
+            headers: Mapping[str, str]
+            if written is None:
+                headers = printer().headers({program.function: program}, own)
+                source = printer().source(program, own, (floors or {}).get(program.function))
+            else:
+                headers, source = written.headers, written.sources[program.function]
+            tools = Toolchain(machine, folder / own.symbol(program.function))
+            return _cost(program, {**headers, "one.c": source}, own, drawn, tools)
 
         with ThreadPoolExecutor(os.cpu_count()) as side_by_side:   # each thread waits for compilers and emulators
             found = list(side_by_side.map(one, programs))
@@ -158,10 +178,10 @@ def _size(count: int) -> str:
     return f"{count / 1024:.0f} KiB" if count >= 1024 else f"{count} bytes"
 
 
-def _cost(program: Form, source: str, target: Target, drawn: Mapping[str, Any], tools: Toolchain) -> tuple[Cost, str]:
-    """The cost, and why a part of it could not be found out ("": nothing is missing)."""
+def _cost(program: Form, texts: Mapping[str, str], target: Target, drawn: Mapping[str, Any],
+          tools: Toolchain) -> tuple[Cost, str]:
+    """The cost, and why a part of it could not be found out ("": nothing is missing). `texts` hold the function as one.c."""
     symbol = target.symbol(program.function)
-    texts = printer().headers({program.function: program}, target) | {"one.c": source}
     for name, text in texts.items():
         (tools.folder / name).write_text(text, encoding="utf-8")
     tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE, "-fstack-usage")
@@ -174,26 +194,39 @@ def _cost(program: Form, source: str, target: Target, drawn: Mapping[str, Any], 
     calls = {name: ARITY[op] for op in LIBM if (name := printer().calls(program.real, target)[op]) in undefined}
     renamed = [f"--redefine-sym={name}=tape_{name}" for name in calls]
     tools.tool("objcopy", *renamed, f"--redefine-sym={symbol}={symbol}_on_tape", "one.o", "tape.o")
-    (tools.folder / "cost.c").write_text(_measuring(program, target, drawn, calls, tools), encoding="utf-8")
-    tools.compile("cost.c", "cost.o", "-std=gnu99", "-O2")
-    tools.link("cost.elf", "cost.o", "one.o", "tape.o")
-    whole, alone, count = _read(tools.run("cost.elf"))
+    whole, alone, count, statuses = _run(program, target, drawn, calls, tools)
+    untold = ""
+    if refused := sum(map(bool, statuses)):
+        if refused == len(statuses):
+            raise BuildError(f"{program.function} of '{target.name}' refuses all of {refused} states (status {statuses[0]}), so "
+                             "that what a call costs is not known")
+        accepted = [i for i, status in enumerate(statuses) if not status]
+        whole, alone, count, _ = _run(program, target, {key: rows[accepted] for key, rows in drawn.items()}, calls, tools)
+        untold = f"{refused} of {len(statuses)} states are refused by the checks and not measured"
     tools.image("linked.elf", "one.o", entry=symbol)
     linked = _sections(tools, "linked.elf")
     deepest: int | None = None
     timed: dict[str, Interval] = {}
-    untold = ""
     try:
         image = read(tools, "cost.elf")
         deepest = image.depth(image.symbols[symbol])
         timed = _cycles(program.real, symbol, undefined, image, tools, whole, alone)
     except Unreadable as unreadable:
-        untold = str(unreadable)
+        untold = "; ".join(filter(None, (untold, str(unreadable))))
     cost = Cost(program.function, program.method, (min(whole), max(whole)), (min(alone), max(alone)), count,
                 _bytes(sections, FLASH), stack, _bytes(sections, RAM), undefined,
                 _bytes(linked if undefined else sections, IMAGE), deepest, _bytes(linked, RAM),
                 work=REALS[program.real].size * printer().work(program, target.checked), **timed)
     return cost, untold
+
+
+def _run(program: Form, target: Target, drawn: Mapping[str, Any], calls: Mapping[str, int],
+         tools: Toolchain) -> tuple[list[int], list[int], int, list[int]]:
+    """Build and run the measuring program; return what it printed as `_read` does."""
+    (tools.folder / "cost.c").write_text(_measuring(program, target, drawn, calls, tools), encoding="utf-8")
+    tools.compile("cost.c", "cost.o", "-std=gnu99", "-O2")
+    tools.link("cost.elf", "cost.o", "one.o", "tape.o")
+    return _read(tools.run("cost.elf"))
 
 
 def _cycles(real: str, symbol: str, undefined: tuple[str, ...], image: Image, tools: Toolchain, whole: list[int],
@@ -277,13 +310,15 @@ def _measuring(program: Form, target: Target, drawn: Mapping[str, Any], calls: M
     )
 
 
-def _read(text: str) -> tuple[list[int], list[int], int]:
-    """Instructions at each state, with libm and without, and the calls of libm, from what the measuring program printed."""
+def _read(text: str) -> tuple[list[int], list[int], int, list[int]]:
+    """Return the instructions at each state, with libm and without, the calls of libm, and the statuses of a checked function,
+    from what the measuring program printed.
+    """
     if "overflow" in text:
         raise RequestError("a call takes more instructions than this target's counter holds; take --real float, or lock joints")
     lines = [line.split() for line in text.splitlines()]
     printed = {word: [[int(x) for x in line[1:]] for line in lines if line and line[0] == word]
-               for word in ("loop", "nothing", "tape", "state")}
+               for word in ("loop", "nothing", "tape", "state", "status")}
     (short, long), = printed["loop"]
     ticks = Fraction(long - short, _LOOP)
 
@@ -295,4 +330,4 @@ def _read(text: str) -> tuple[list[int], list[int], int]:
     whole = [instructions(state[0], empty) for state in printed["state"]]
     alone = [instructions(state[1], empty) - sum(n * each for n, each in zip(state[2:], tape, strict=True))
              for state in printed["state"]]
-    return whole, alone, max(sum(state[2:]) for state in printed["state"])
+    return whole, alone, max(sum(state[2:]) for state in printed["state"]), [status for status, in printed["status"]]

@@ -15,6 +15,8 @@ from symgen.machine.targets import Machine
 EXACT_TIME = ("-icount", "shift=10,align=off,sleep=off")
 """QEMU's clock advances by 2^10 ns with every instruction, and by nothing else."""
 _TIMEOUT = 300
+_QUOTES = str.maketrans("\u2018\u2019", "\'\'")
+"""GCC's quotation marks in a Unicode locale as those in another one."""
 _EXECUTED = re.compile(r"Trace \d+: 0x[0-9a-f]+ \[[0-9a-f]+/([0-9a-f]+)/")
 
 
@@ -82,6 +84,10 @@ class Toolchain:
         except subprocess.TimeoutExpired:
             raise BuildError(f"{command[0]} did not end within {_TIMEOUT} s; ask for fewer functions with -f") from None
         if done.returncode:
+            specs = [flag.removeprefix("--specs=") for flag in self.machine.flags if flag.startswith("--specs=")]
+            if any(f"spec file '{name}'" in done.stdout.translate(_QUOTES) for name in specs):   # which the library brings
+                library = next(word for word in self.machine.packages.split() if word.startswith("picolibc"))
+                raise ToolMissing(f"{library} is not installed; on Debian 'apt install {self.machine.packages}' brings it")
             lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
             telling = [line for line in lines if "error" in line or "overflowed" in line or "will not fit" in line]
             raise BuildError(f"{command[0]} refused the generated text for {self.machine.title}: "

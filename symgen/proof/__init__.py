@@ -69,9 +69,10 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
         if loops := [name for name in forms if name not in made and (functions is not None or not made)]:
             raise ArgumentError(f"{loops[0]} loops over links, of which nothing is proved over ranges; prove what is generated "
                                 "with --form unrolled, and let 'symgen verify' judge the loops")
-        return prove_programs(folder.mechanism, made, folder.options, folder.text, states=states, acceleration=acceleration,
-                              trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, name=folder.name, sources=folder.sources,
-                              progress=progress)
+        proof = prove_programs(folder.mechanism, made, folder.options, folder.text, states=states, acceleration=acceleration,
+                               trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, name=folder.name,
+                               sources=folder.sources, progress=progress)
+        return replace(proof, folder=str(robot))
     options = options or ProgramOptions()
     _refuse_parameters(options)
     functions = None if functions is None else list(functions)

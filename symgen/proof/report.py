@@ -62,6 +62,8 @@ class Proof:
     finite: Mapping[str, eva.Proof] | None = None
     armed: bool = False
     """Whether the armature of a drive is part of what a joint has by its link."""
+    folder: str = ""
+    """The folder whose C was proved; empty where the C was printed for the proof."""
 
     @property
     def holds(self) -> bool:
@@ -75,7 +77,8 @@ class Proof:
     def facts(self) -> dict[str, Any]:
         """Everything as plain JSON types."""
         return {
-            "robot": self.robot, "real": self.real, "states": self.states, "holds": self.holds,
+            "robot": self.robot, "folder": self.folder or None, "real": self.real, "states": self.states,
+            "holds": self.holds,
             "assumptions": list(self.assumptions),
             "ranges": {name: [[float(low), float(high)] for low, high in self.ranges.of[name]]
                        for name in ("q", "v", "a", "tau")},
@@ -93,7 +96,8 @@ class Proof:
                 "reason": floor.reason} | ({"what": floor.what} if floor.what else {})
 
     def __str__(self) -> str:
-        lines = [f"{self.robot}, {self.real}", "", "the link's own inertia H^T M H, which its pivot D of the mass matrix never "
+        subject = f"{self.robot}, the folder {self.folder}" if self.folder else self.robot
+        lines = [f"{subject}, {self.real}", "", "the link's own inertia H^T M H, which its pivot D of the mass matrix never "
                  "falls below", *self._of_several(), *self._with_rotors(), "", *self._own()]
         for one in self.functions:
             if one.divisors:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, DescriptionError, SymgenError
-from symgen.functions import USUAL
+from symgen.functions import PREPARING, USUAL
 from symgen.mechanism import Mechanism
 from symgen.names import named, nearest
 from symgen.options import AUTO, GPU, NORMAL, Links, ProgramOptions, TextOptions, names_of
+from symgen.programs import making
+from symgen.recursion import Form
 
 LARGEST_FILE = 50_000_000
 """Bytes of a file that is read at all."""
@@ -82,6 +85,15 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
     return Folder(mechanism, name, options, printed, methods, rounds, sources, blocks, device, header, sincos, every)
+
+
+def programs(folder: Folder) -> dict[str, Form]:
+    """Return the Programs of a folder's functions; where numbers change at run time, of all in it, which share an argument."""
+    mechanism, options = folder.mechanism, folder.options
+    return making.together({function: making.shaped(mechanism, function, None if function in PREPARING else method,
+                                                    replace(options, rounds=folder.rounds.get(function)))
+                            for function, method in (folder.every if options.parameters else folder.methods).items()},
+                           mechanism, options)
 
 
 def _of_many(name: str, made: Mapping[str, Any], functions: Iterable[str]) -> list[str]:

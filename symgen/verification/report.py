@@ -83,6 +83,8 @@ class Report:
     refused: dict[str, str] = field(default_factory=dict)
     """Functions left out, each with its reason."""
     notes: tuple[str, ...] = ()
+    folder: str = ""
+    """The folder whose C was checked; empty where the C was printed for the check."""
 
     @property
     def passed(self) -> bool:
@@ -138,7 +140,8 @@ class Report:
     def facts(self) -> dict[str, Any]:
         """Everything as plain JSON types."""
         return {
-            "robot": self.robot, "passed": self.passed, "closing": self.closing, "functions": self.verdicts,
+            "robot": self.robot, "folder": self.folder or None,
+            "passed": self.passed, "closing": self.closing, "functions": self.verdicts,
             "real": self.real, "states": self.states, "digits": self.digits,
             "condition": _finite(self.condition), "operations": dict(self.costs), "refused": dict(self.refused),
             "notes": list(self.notes), "checks": [check.facts() for check in self.checks],
@@ -146,7 +149,8 @@ class Report:
 
     def __str__(self) -> str:
         condition = "" if isnan(self.condition) else f" condition of M up to {self.condition:.1e},"
-        head = f"{self.robot}: {self.states} states, {self.digits} digits,{condition} {self.real}"
+        subject = f"{self.robot}, the folder {self.folder}" if self.folder else self.robot
+        head = f"{subject}: {self.states} states, {self.digits} digits,{condition} {self.real}"
         lines = [head, "", *_table(self._functions())]
         if self.of("identities"):
             lines += ["", *_table(self._identities())]
