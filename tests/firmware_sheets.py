@@ -73,7 +73,7 @@ def text() -> str:
         one = sheets[ROBOTS[0]]
         states = one["states"]
         parts += [f"## {one['title']}, {real}\n",
-                  f"`{one['compiler']}`, `{one['optimize']} -ffp-contract=off {' '.join(one['flags'])}`; `{one['emulator']}`.\n",
+                  f"`{one['compiler']}`, `{one['optimize']} {' '.join(one['flags'])}`; `{one['emulator']}`.\n",
                   *([f"Cycles: {one['timing']}\n"] if one["timing"] else [])]
         for robot, facts in sheets.items():
             parts += [f"### {robot} on {one['title']}, {real}\n", *table(facts), ""]

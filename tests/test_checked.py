@@ -256,11 +256,11 @@ int main()
     if (!fine || !both || !det || !(det.value > 0.0) || !(both.value.M[0] > 0.0)) { return 1; }
     q[2] = NAN;
     const auto bad = scara::forward_dynamics(q, v, tau);
-    if (bad || bad.status != scara::NOT_FINITE || !(std::fabs(bad.value[0]) <= 0.0)) { return 2; }
+    if (bad || bad.status != scara::not_finite || !(std::fabs(bad.value[0]) <= 0.0)) { return 2; }
 #ifdef __cpp_lib_span
-    if (scara::forward_dynamics(q, v, tau, tau) != scara::NOT_FINITE) { return 3; }
+    if (scara::forward_dynamics(q, v, tau, tau) != scara::not_finite) { return 3; }
 #endif
-    return scara::OK;
+    return scara::ok;
 }
 """
 

@@ -247,7 +247,8 @@ def test_the_functions_alone_deviate_from_no_rule_that_is_checked(generated: Pat
 
 def test_the_deviations_that_cppcheck_does_not_see_are_there(generated: Path) -> None:
     """What is on the second list is on it for a reason that can be found in the text."""
-    symbols = re.findall(r"^void (\w+)\(", (FOLDER / "planar_point_mass" / "planar_point_mass.h").read_text(), re.MULTILINE)
+    header = (FOLDER / "planar_point_mass" / "planar_point_mass.h").read_text()
+    symbols = re.findall(r"^\w+_API void (\w+)\(", header, re.MULTILINE)
     macros = re.findall(r"^#define \w+\(", (generated / "float" / "scara" / "scara.h").read_text(), re.MULTILINE)
     found = {
         "Rule 5.1": len({symbol[:31] for symbol in symbols}) < len(symbols),

@@ -134,6 +134,23 @@ def test_libm_is_in_flash_once_and_as_large_as_without_the_functions(target: str
     assert found.ram_with_libm > 0
 
 
+def test_a_square_root_brings_no_ram_of_newlib(tmp_path: Path) -> None:
+    """Its errno would be a kilobyte."""
+    need("cortex-m4f")
+    generate("free_body", tmp_path / "body", ["difference"], target="cortex-m4f", name="body", evidence=False)
+    tools = Toolchain(targets.find("cortex-m4f"), tmp_path / "body")
+    text = (tools.folder / "body_difference.c").read_text(encoding="utf-8")
+    assert "sqrtf(" in text
+    tools.tool("gcc", *BASE_FLAGS, OPTIMIZE, *tools.machine.with_newlib, "-c", "body_difference.c", "-o", "one.o")
+    assert "sqrtf" not in tools.tool("nm", "-u", "one.o")
+    assert tools.with_newlib("newlib.elf", "one.o", entry="body_difference")
+    sizes = {line.split()[0]: int(line.split()[1]) for line in tools.tool("size", "-A", "-d", "newlib.elf").splitlines()
+             if line.startswith(".")}
+    taken = sizes[".text"] + sizes.get(".rodata", 0)
+    assert sizes.get(".data", 0) == sizes.get(".bss", 0) == 0
+    assert measure(load("free_body"), [program("free_body", "difference", real="float")], "cortex-m4f", 1).newlib == (taken, 0)
+
+
 PAINTED = r"""#include <stdio.h>
 #include <stdint.h>
 #include "scara.h"
@@ -274,6 +291,8 @@ def test_the_folder_s_manifest_and_readme_hold_the_cost_sheet(target: str, tmp_p
              cost.stack, cost.stack_with_libm, 0, "cosf sinf"]
     assert f"| `forward_dynamics` | {' | '.join(map(str, cells))} |" in readme
     assert (sheet["timing"] or "Nothing is said of cycles") in readme
+    assert (sheet["newlib"] is None) == (target == "rv32imafc")
+    assert " and ".join(map(str, sheet["newlib"] or (sheet["flash_with_libm"],))) in readme
     assert sheet["compiler"] in readme
     assert main(["verify", str(tmp_path / "scara")]) == 0
 

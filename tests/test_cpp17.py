@@ -242,7 +242,7 @@ def test_a_wrapper_that_there_is_not(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_robot_called_as_a_word_of_cpp() -> None:
     text = cpp17.header(arm(), c99.Target("class", Sizes(2, 2, 2)))
     assert "namespace class_robot {" in text
-    assert "[[nodiscard]] inline real mass_matrix_determinant(" in text
+    assert "[[nodiscard]] class_robot_LOCAL inline real mass_matrix_determinant(" in text
 
 
 def test_verify_reads_the_header_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,8 @@ from symgen import generate
 from symgen.cli import main
 from symgen.errors import RequestError
 from symgen.machine import targets
+from symgen.machine.emulation import Toolchain
+from symgen.machine.firmware import BASE_FLAGS, OPTIMIZE
 from tests.test_folder import cmake
 
 pytestmark = pytest.mark.firmware
@@ -74,13 +76,23 @@ set(CMAKE_EXE_LINKER_FLAGS_INIT "--specs=rdimon.specs")
 """Newlib with semihosting, as the tools' own documentation has it."""
 
 
-def test_cmake_builds_the_self_test_for_bare_metal(tmp_path: Path) -> None:
+def test_cmake_builds_for_bare_metal_what_is_measured(tmp_path: Path) -> None:
+    """The self-test links, and a function has the instructions that the measured flags give."""
     need("cortex-m4f")
-    generate("scara", tmp_path / "scara", ["forward_dynamics"], target="cortex-m4f", evidence=False)
+    generate("scara", tmp_path / "scara", ["forward_dynamics"], target="cortex-m4f", form="looped", evidence=False)
     (tmp_path / "toolchain.cmake").write_text(TOOLCHAIN, encoding="utf-8")
     cmake("-S", tmp_path / "scara", "-B", tmp_path / "build", f"-DCMAKE_TOOLCHAIN_FILE={tmp_path / 'toolchain.cmake'}")
     cmake("--build", tmp_path / "build")
     assert (tmp_path / "build" / "scara_selftest").exists()
+    tools, file = Toolchain(targets.find("cortex-m4f"), tmp_path), "scara_forward_dynamics.c"
+    tools.compile(f"scara/{file}", "measured.o", *BASE_FLAGS, OPTIMIZE)
+    built = next((tmp_path / "build").rglob(f"{file}.*"))
+    printed = [tools.tool("objdump", "-d", str(path)).partition("Disassembly")[2] for path in (tmp_path / "measured.o", built)]
+    assert printed[0] == printed[1] != ""
+    assert "rename-registers" not in (tmp_path / "scara" / "CMakeLists.txt").read_text(encoding="utf-8")
+    readme = (tmp_path / "scara" / "README.md").read_text(encoding="utf-8")
+    assert "rename-registers" not in readme
+    assert f"arm-none-eabi-gcc -std=c99 -O2 {' '.join((*BASE_FLAGS[1:], *tools.machine.flags))} -c" in readme
 
 
 JUDGED = {"wrong": "got", "unsolved": "x"}

@@ -163,7 +163,7 @@ def test_a_planted_bound_is_seen(generated: Path, tmp_path: Path, file: str, pla
     own = tmp_path / "scara"
     shutil.copytree(generated, own)
     text = (own / file).read_text()
-    found = re.search(r">= (prepared\w*\[(\d+)\](?:\[\w+\])?)\)", text)
+    found = re.search(r">= (prepared[\w>-]*\[(\d+)\](?:\[\w+\])?)\)", text)
     assert found is not None
     meant = {"another element": found[0].replace(f"[{found[2]}]", f"[{int(found[2]) - 1}]"), "a number": ">= 0.0)",
              "another sign": found[0].replace(">=", "<=")}[planted]

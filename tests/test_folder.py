@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from dataclasses import replace
@@ -18,6 +19,7 @@ from symgen.delivery.cases import SelfTestCase
 from symgen.delivery.folder import texts, write
 from symgen.errors import RequestError
 from symgen.ir import Program, evaluate
+from symgen.machine.building import Build, scheduling
 from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.options import ProgramOptions, TextOptions
 from symgen.poses import X_AXIS, Shift
@@ -338,7 +340,11 @@ def test_the_cmake_package(tmp_path: Path) -> None:
     put(tmp_path / "arm")
     build = tmp_path / "build"
     cmake("-S", tmp_path / "arm", "-B", build, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
-    assert "-ffp-contract=off" in (build / "compile_commands.json").read_text()
+    (command,) = (unit["command"] for unit in json.loads((build / "compile_commands.json").read_text())
+                  if unit["file"].endswith("arm_forward_dynamics.c"))
+    flags, measured = shlex.split(command), (*Build().flags, *scheduling(Build()))
+    assert {flag for flag in flags if flag.startswith("-f")} == {flag for flag in measured if flag.startswith("-f")}
+    assert [flag for flag in flags if flag.startswith("-O")][-1] == measured[0]
     cmake("--build", build)
     tested = run(binary("ctest"), "--output-on-failure", cwd=build)
     assert tested.returncode == 0

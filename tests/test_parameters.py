@@ -35,6 +35,7 @@ from symgen.verification.verify import verify_programs
 from tests.doc_samples import samples
 from tests.robots_for_tests import robot
 from tests.test_c99 import WARNINGS
+from tests.test_clean_c import tool
 from tests.test_firmware import make, need
 from tests.test_folder import run as command
 from tests.test_folder import selftest
@@ -255,6 +256,7 @@ def test_c_sets_and_refuses_parameters(tmp_path: Path, real: str, checked: bool)
 
 def test_a_folder_with_parameters_is_made_again_and_verified(tmp_path: Path) -> None:
     own = folder(tmp_path, checked=True, batch=True, wrap=("cpp17", "casadi"))
+    assert selftest(own).returncode == 0
     report = verify(own)
     assert report.passed
     assert "13 numbers that may change at run time were drawn once" in str(report)
@@ -265,9 +267,73 @@ def test_a_folder_with_parameters_is_made_again_and_verified(tmp_path: Path) -> 
         "link4.mass", "link4.centre", "link4.inertia", "gravity"]
     assert not any(name in word for word in words for name in PREPARING)
     text = (own / "scara_inverse_dynamics.c").read_text()
-    assert "prepared[scara_NS]" in text
-    (own / "scara_inverse_dynamics.c").write_text(text.replace("prepared[0]", "prepared[1]", 1))
+    assert "const scara_prepared *prepared" in text
+    (own / "scara_inverse_dynamics.c").write_text(text.replace("prepared->value[0]", "prepared->value[1]", 1))
     assert not verify(own, ["inverse_dynamics"]).passed
+
+
+MACROS = ("OK=0", "ERROR=-1", "NOT_FINITE=1", "OUT_OF_RANGE=2", "DIVISOR=3", "NOT_UNIT=4", "NO_WORK=5", "NO_BODY=6", "TRUE=1",
+          "FALSE=0", "NOTHING_MOVES=7", "PARAMETERS_OK=8", "C=1", "N=4", "V=256", "Z=2", "I=_I", "PI=3", "F(x)=x", "IN=", "OUT=",
+          "near=", "far=")
+"""Of NuttX, PX4, VxWorks, Arduino, MSP430 and Windows, or plausible there."""
+CPP = """
+#include "scara.hpp"
+int main()
+{
+    scara::parameters own = scara::DEFAULTS;
+    scara::prepared prepared;
+    if (scara::set_parameters(own, prepared) != scara::parameters_ok) { return 1; }
+    const auto before = scara::inverse_dynamics({}, {}, {}, prepared);
+    own.gravity[2] *= 2.0;
+    if (scara::set_parameters(own, prepared) != scara::parameters_ok) { return 2; }
+    const auto behind = scara::inverse_dynamics({}, {}, {}, prepared);
+    if (!before || behind.status != scara::ok || behind.value[2] != 2.0*before.value[2]) { return 3; }
+#ifdef __cpp_lib_span
+    std::array<double, scara::NV> zero{}, tau;
+    if (scara::inverse_dynamics(zero, zero, zero, prepared, tau) != scara::ok || tau != behind.value) { return 4; }
+#endif
+    own.gravity[2] = __builtin_nan("");
+    return scara::set_parameters(own, prepared) == scara::parameters_not_finite ? 0 : 5;
+}
+"""
+
+
+@pytest.mark.firmware
+def test_cpp_sets_parameters_beside_common_macros(tmp_path: Path) -> None:
+    own = folder(tmp_path, checked=True, batch=True, wrap=("cpp17",))
+    (tmp_path / "main.cpp").write_text(CPP)
+    c = [path for path in own.glob("*.c") if "selftest" not in path.name]
+    assert command("gcc", "-std=c99", "-c", *c, cwd=tmp_path).returncode == 0
+    warnings = ("-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Wshadow", "-Werror", f"-I{own}",
+                *(f"-D{macro}" for macro in MACROS))
+    for compiler, standard in (("g++", "-std=c++17"), ("g++", "-std=c++20"), ("clang++", "-std=c++17")):
+        built = command(tool(compiler), standard, *warnings, "main.cpp", *tmp_path.glob("*.o"),
+                        "-lm", "-o", "main", cwd=tmp_path)
+        assert built.returncode == 0, built.stderr
+        assert command(tmp_path / "main").returncode == 0
+
+
+CALL = """#include "scara_parameters.h"
+void call(const double q[scara_NQ], double tau[scara_NV]);
+void call(const double q[scara_NQ], double tau[scara_NV])
+{
+    static double plain[scara_NS];
+    static scara_prepared prepared;
+    (void)plain;
+    (void)scara_set_parameters(&scara_DEFAULTS, &prepared);
+    scara_inverse_dynamics(q, q, q, ARGUMENT, tau);
+}
+"""
+
+
+def test_no_array_passes_for_prepared_parameters(tmp_path: Path) -> None:
+    own = folder(tmp_path)
+    for suffix, language in (("c", "-std=c99"), ("cpp", "-std=c++17")):
+        for argument, compiles in (("&prepared", True), ("plain", False), ("prepared.value", False)):
+            file = tmp_path / f"call.{suffix}"
+            file.write_text(CALL.replace("ARGUMENT", argument))
+            done = command("gcc", language, "-Wall", "-Wextra", "-Werror", f"-I{own}", "-fsyntax-only", file)
+            assert (done.returncode == 0) == compiles, (argument, done.stderr)
 
 
 @pytest.mark.parametrize("asked", [("joint1.stiffness",), ("gravity",), ("joint2.rest", "payload:link4.mass")])

@@ -25,6 +25,21 @@
 /* Never defined. It does not compile where double has another size than 8 bytes, as on AVR: generate with --real float there. */
 extern const char panda_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
 
+/* A shared library exports what panda_API stands before: its own files are compiled with panda_SHARED and panda_EXPORTS,
+ * those that use it with panda_SHARED (CMake's BUILD_SHARED_LIBS does both). Without panda_SHARED it is empty.
+ */
+#ifndef panda_API
+#if defined(panda_SHARED) && defined(_WIN32) && defined(panda_EXPORTS)
+#define panda_API __declspec(dllexport)
+#elif defined(panda_SHARED) && defined(_WIN32)
+#define panda_API __declspec(dllimport)
+#elif defined(panda_SHARED) && defined(__GNUC__)
+#define panda_API __attribute__((visibility("default")))
+#else
+#define panda_API
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -35,7 +50,7 @@ extern "C" {
  *   a: joint accelerations (rad/s^2, m/s^2)
  *   tau: joint torques and forces (N*m, N)
  */
-void panda_inverse_dynamics(const double q[panda_NQ], const double v[panda_NV], const double a[panda_NV], double tau[panda_NV]);
+panda_API void panda_inverse_dynamics(const double q[panda_NQ], const double v[panda_NV], const double a[panda_NV], double tau[panda_NV]);
 
 /* a = M(q)^-1 (tau - c)
  *   q: joint positions (rad, m)
@@ -43,26 +58,26 @@ void panda_inverse_dynamics(const double q[panda_NQ], const double v[panda_NV], 
  *   tau: joint torques and forces (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
-void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double a[panda_NV]);
+panda_API void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double a[panda_NV]);
 
 /* c = C(q,v) v + g(q)
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   c: bias force C(q,v)v + g(q)
  */
-void panda_bias_force(const double q[panda_NQ], const double v[panda_NV], double c[panda_NV]);
+panda_API void panda_bias_force(const double q[panda_NQ], const double v[panda_NV], double c[panda_NV]);
 
 /* g(q)
  *   q: joint positions (rad, m)
  *   g: gravity force
  */
-void panda_gravity_force(const double q[panda_NQ], double g[panda_NV]);
+panda_API void panda_gravity_force(const double q[panda_NQ], double g[panda_NV]);
 
 /* M(q)
  *   q: joint positions (rad, m)
  *   M: joint-space mass matrix
  */
-void panda_mass_matrix(const double q[panda_NQ], double M[panda_NV*panda_NV]);
+panda_API void panda_mass_matrix(const double q[panda_NQ], double M[panda_NV*panda_NV]);
 
 /* M(q) and c(q,v) in one pass
  *   q: joint positions (rad, m)
@@ -70,45 +85,45 @@ void panda_mass_matrix(const double q[panda_NQ], double M[panda_NV*panda_NV]);
  *   M: joint-space mass matrix
  *   c: bias force C(q,v)v + g(q)
  */
-void panda_mass_matrix_and_bias(const double q[panda_NQ], const double v[panda_NV], double M[panda_NV*panda_NV], double c[panda_NV]);
+panda_API void panda_mass_matrix_and_bias(const double q[panda_NQ], const double v[panda_NV], double M[panda_NV*panda_NV], double c[panda_NV]);
 
 /* M(q)^-1
  *   q: joint positions (rad, m)
  *   Minv: inverse of the mass matrix
  */
-void panda_inverse_mass_matrix(const double q[panda_NQ], double Minv[panda_NV*panda_NV]);
+panda_API void panda_inverse_mass_matrix(const double q[panda_NQ], double Minv[panda_NV*panda_NV]);
 
 /* x = M(q)^-1 b
  *   q: joint positions (rad, m)
  *   b: right-hand side
  *   x: M^-1 b
  */
-void panda_mass_matrix_solve(const double q[panda_NQ], const double b[panda_NV], double x[panda_NV]);
+panda_API void panda_mass_matrix_solve(const double q[panda_NQ], const double b[panda_NV], double x[panda_NV]);
 
 /* det M(q)
  *   q: joint positions (rad, m)
  *   det: determinant of the mass matrix
  */
-void panda_mass_matrix_determinant(const double q[panda_NQ], double det[1]);
+panda_API void panda_mass_matrix_determinant(const double q[panda_NQ], double det[1]);
 
 /* ln det M(q)
  *   q: joint positions (rad, m)
  *   logdet: natural logarithm of the determinant of the mass matrix, in SI units; kT/2 times it is Fixman's potential
  */
-void panda_mass_matrix_log_determinant(const double q[panda_NQ], double logdet[1]);
+panda_API void panda_mass_matrix_log_determinant(const double q[panda_NQ], double logdet[1]);
 
 /* d ln det M(q) / dq
  *   q: joint positions (rad, m)
  *   grad: d ln det M / dq
  */
-void panda_mass_matrix_log_determinant_gradient(const double q[panda_NQ], double grad[panda_NV]);
+panda_API void panda_mass_matrix_log_determinant_gradient(const double q[panda_NQ], double grad[panda_NV]);
 
 /* inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T
  *   the frame: panda_hand_tcp
  *   q: joint positions (rad, m)
  *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
  */
-void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_inv[36]);
+panda_API void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_inv[36]);
 
 /* accelerations of the links that joint forces cause
  *   the frame: panda_hand_tcp
@@ -118,7 +133,7 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
  *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
-void panda_link_accelerations(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double alpha[panda_NB*6], double alpha_tip[6]);
+panda_API void panda_link_accelerations(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double alpha[panda_NB*6], double alpha_tip[6]);
 
 /* wrenches across the joints, and the accelerations they cause
  *   q: joint positions (rad, m)
@@ -127,7 +142,7 @@ void panda_link_accelerations(const double q[panda_NQ], const double v[panda_NV]
  *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
-void panda_interbody_forces(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double F_[panda_NB*6], double a[panda_NV]);
+panda_API void panda_interbody_forces(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double F_[panda_NB*6], double a[panda_NV]);
 
 /* pose of the chosen frame in the base
  *   the frame: panda_hand_tcp
@@ -135,14 +150,14 @@ void panda_interbody_forces(const double q[panda_NQ], const double v[panda_NV], 
  *   R: axes of the frame in the base
  *   p: origin of the frame in the base (m)
  */
-void panda_forward_kinematics(const double q[panda_NQ], double R[9], double p[3]);
+panda_API void panda_forward_kinematics(const double q[panda_NQ], double R[9], double p[3]);
 
 /* twist of the chosen frame = J(q) v
  *   the frame: panda_hand_tcp
  *   q: joint positions (rad, m)
  *   J: angular rows first, axes of the base, at the frame's origin
  */
-void panda_jacobian(const double q[panda_NQ], double J[6*panda_NV]);
+panda_API void panda_jacobian(const double q[panda_NQ], double J[6*panda_NV]);
 
 /* acceleration of the chosen frame that velocities alone cause, dJ/dt v
  *   the frame: panda_hand_tcp
@@ -150,52 +165,52 @@ void panda_jacobian(const double q[panda_NQ], double J[6*panda_NV]);
  *   v: joint velocities (rad/s, m/s)
  *   Jdot_v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
  */
-void panda_bias_acceleration(const double q[panda_NQ], const double v[panda_NV], double Jdot_v[6]);
+panda_API void panda_bias_acceleration(const double q[panda_NQ], const double v[panda_NV], double Jdot_v[6]);
 
 /* poses of all links
  *   q: joint positions (rad, m)
  *   R_links: axes in the base of every moving link's frame, in the order of the joints
  *   p_links: origins of the same frames in the base (m)
  */
-void panda_link_poses(const double q[panda_NQ], double R_links[panda_NB*3*3], double p_links[panda_NB*3]);
+panda_API void panda_link_poses(const double q[panda_NQ], double R_links[panda_NB*3*3], double p_links[panda_NB*3]);
 
 /* mass centre of the whole
  *   q: joint positions (rad, m)
  *   com: mass centre of all moving links in the base (m)
  */
-void panda_center_of_mass(const double q[panda_NQ], double com[3]);
+panda_API void panda_center_of_mass(const double q[panda_NQ], double com[3]);
 
 /* velocity of the mass centre = Jcom(q) v
  *   q: joint positions (rad, m)
  *   Jcom: axes of the base
  */
-void panda_center_of_mass_jacobian(const double q[panda_NQ], double Jcom[3*panda_NV]);
+panda_API void panda_center_of_mass_jacobian(const double q[panda_NQ], double Jcom[3*panda_NV]);
 
 /* T = v^T M(q) v / 2
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   T: kinetic energy (J)
  */
-void panda_kinetic_energy(const double q[panda_NQ], const double v[panda_NV], double T[1]);
+panda_API void panda_kinetic_energy(const double q[panda_NQ], const double v[panda_NV], double T[1]);
 
 /* potential energy of gravity
  *   q: joint positions (rad, m)
  *   U: energy of the moving links' weight (J); zero when their mass centre is at the base's origin
  */
-void panda_potential_energy(const double q[panda_NQ], double U[1]);
+panda_API void panda_potential_energy(const double q[panda_NQ], double U[1]);
 
 /* momentum of all moving links about their mass centre
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   h: angular (kg*m^2/s) first, then linear (kg*m/s), axes of the base, about the mass centre
  */
-void panda_centroidal_momentum(const double q[panda_NQ], const double v[panda_NV], double h[6]);
+panda_API void panda_centroidal_momentum(const double q[panda_NQ], const double v[panda_NV], double h[6]);
 
 /* h = A_G(q) v
  *   q: joint positions (rad, m)
  *   A_G: angular rows first, axes of the base, about the mass centre
  */
-void panda_centroidal_momentum_matrix(const double q[panda_NQ], double A_G[6*panda_NV]);
+panda_API void panda_centroidal_momentum_matrix(const double q[panda_NQ], double A_G[6*panda_NV]);
 
 /* dh/dt at (q, v, a): what the base and the surroundings exert, weight included
  *   q: joint positions (rad, m)
@@ -203,7 +218,7 @@ void panda_centroidal_momentum_matrix(const double q[panda_NQ], double A_G[6*pan
  *   a: joint accelerations (rad/s^2, m/s^2)
  *   hdot: moment (N*m) first, then force (N), axes of the base, about the mass centre
  */
-void panda_centroidal_momentum_rate(const double q[panda_NQ], const double v[panda_NV], const double a[panda_NV], double hdot[6]);
+panda_API void panda_centroidal_momentum_rate(const double q[panda_NQ], const double v[panda_NV], const double a[panda_NV], double hdot[6]);
 
 /* q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion stays as long as it was
  *   q: joint positions (rad, m)
@@ -211,14 +226,14 @@ void panda_centroidal_momentum_rate(const double q[panda_NQ], const double v[pan
  *   dt: time step (s)
  *   q_next: joint positions at the end of the step (rad, m)
  */
-void panda_integrate(const double q[panda_NQ], const double v[panda_NV], const double dt[1], double q_next[panda_NQ]);
+panda_API void panda_integrate(const double q[panda_NQ], const double v[panda_NV], const double dt[1], double q_next[panda_NQ]);
 
 /* the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter
  *   q: joint positions (rad, m)
  *   q_next: joint positions at the end of the step (rad, m)
  *   delta: the way from q to q_next as velocities are counted (rad, m)
  */
-void panda_difference(const double q[panda_NQ], const double q_next[panda_NQ], double delta[panda_NV]);
+panda_API void panda_difference(const double q[panda_NQ], const double q_next[panda_NQ], double delta[panda_NV]);
 
 #ifdef __cplusplus
 }

@@ -28,6 +28,21 @@
 /* Never defined. It does not compile where double has another size than 8 bytes, as on AVR: generate with --real float there. */
 extern const char planar_point_mass_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
 
+/* A shared library exports what planar_point_mass_API stands before: its own files are compiled with planar_point_mass_SHARED and planar_point_mass_EXPORTS,
+ * those that use it with planar_point_mass_SHARED (CMake's BUILD_SHARED_LIBS does both). Without planar_point_mass_SHARED it is empty.
+ */
+#ifndef planar_point_mass_API
+#if defined(planar_point_mass_SHARED) && defined(_WIN32) && defined(planar_point_mass_EXPORTS)
+#define planar_point_mass_API __declspec(dllexport)
+#elif defined(planar_point_mass_SHARED) && defined(_WIN32)
+#define planar_point_mass_API __declspec(dllimport)
+#elif defined(planar_point_mass_SHARED) && defined(__GNUC__)
+#define planar_point_mass_API __attribute__((visibility("default")))
+#else
+#define planar_point_mass_API
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -38,7 +53,7 @@ extern "C" {
  *   a: joint accelerations (rad/s^2, m/s^2)
  *   tau: joint torques and forces (N*m, N)
  */
-void planar_point_mass_inverse_dynamics(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double a[planar_point_mass_NV], double tau[planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_inverse_dynamics(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double a[planar_point_mass_NV], double tau[planar_point_mass_NV]);
 
 /* a = M(q)^-1 (tau - c)
  *   q: joint positions (rad, m)
@@ -46,26 +61,26 @@ void planar_point_mass_inverse_dynamics(const double q[planar_point_mass_NQ], co
  *   tau: joint torques and forces (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
-void planar_point_mass_forward_dynamics(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double a[planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_forward_dynamics(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double a[planar_point_mass_NV]);
 
 /* c = C(q,v) v + g(q)
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   c: bias force C(q,v)v + g(q)
  */
-void planar_point_mass_bias_force(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], double c[planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_bias_force(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], double c[planar_point_mass_NV]);
 
 /* g(q)
  *   q: joint positions (rad, m)
  *   g: gravity force
  */
-void planar_point_mass_gravity_force(const double q[planar_point_mass_NQ], double g[planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_gravity_force(const double q[planar_point_mass_NQ], double g[planar_point_mass_NV]);
 
 /* M(q)
  *   q: joint positions (rad, m)
  *   M: joint-space mass matrix
  */
-void planar_point_mass_mass_matrix(const double q[planar_point_mass_NQ], double M[planar_point_mass_NV*planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_mass_matrix(const double q[planar_point_mass_NQ], double M[planar_point_mass_NV*planar_point_mass_NV]);
 
 /* M(q) and c(q,v) in one pass
  *   q: joint positions (rad, m)
@@ -73,45 +88,45 @@ void planar_point_mass_mass_matrix(const double q[planar_point_mass_NQ], double 
  *   M: joint-space mass matrix
  *   c: bias force C(q,v)v + g(q)
  */
-void planar_point_mass_mass_matrix_and_bias(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], double M[planar_point_mass_NV*planar_point_mass_NV], double c[planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_mass_matrix_and_bias(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], double M[planar_point_mass_NV*planar_point_mass_NV], double c[planar_point_mass_NV]);
 
 /* M(q)^-1
  *   q: joint positions (rad, m)
  *   Minv: inverse of the mass matrix
  */
-void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ], double Minv[planar_point_mass_NV*planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ], double Minv[planar_point_mass_NV*planar_point_mass_NV]);
 
 /* x = M(q)^-1 b
  *   q: joint positions (rad, m)
  *   b: right-hand side
  *   x: M^-1 b
  */
-void planar_point_mass_mass_matrix_solve(const double q[planar_point_mass_NQ], const double b[planar_point_mass_NV], double x[planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_mass_matrix_solve(const double q[planar_point_mass_NQ], const double b[planar_point_mass_NV], double x[planar_point_mass_NV]);
 
 /* det M(q)
  *   q: joint positions (rad, m)
  *   det: determinant of the mass matrix
  */
-void planar_point_mass_mass_matrix_determinant(const double q[planar_point_mass_NQ], double det[1]);
+planar_point_mass_API void planar_point_mass_mass_matrix_determinant(const double q[planar_point_mass_NQ], double det[1]);
 
 /* ln det M(q)
  *   q: joint positions (rad, m)
  *   logdet: natural logarithm of the determinant of the mass matrix, in SI units; kT/2 times it is Fixman's potential
  */
-void planar_point_mass_mass_matrix_log_determinant(const double q[planar_point_mass_NQ], double logdet[1]);
+planar_point_mass_API void planar_point_mass_mass_matrix_log_determinant(const double q[planar_point_mass_NQ], double logdet[1]);
 
 /* d ln det M(q) / dq
  *   q: joint positions (rad, m)
  *   grad: d ln det M / dq
  */
-void planar_point_mass_mass_matrix_log_determinant_gradient(const double q[planar_point_mass_NQ], double grad[planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_mass_matrix_log_determinant_gradient(const double q[planar_point_mass_NQ], double grad[planar_point_mass_NV]);
 
 /* inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T
  *   the frame: link6
  *   q: joint positions (rad, m)
  *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
  */
-void planar_point_mass_operational_inertia_inverse(const double q[planar_point_mass_NQ], double Lambda_inv[36]);
+planar_point_mass_API void planar_point_mass_operational_inertia_inverse(const double q[planar_point_mass_NQ], double Lambda_inv[36]);
 
 /* accelerations of the links that joint forces cause
  *   the frame: link6
@@ -121,7 +136,7 @@ void planar_point_mass_operational_inertia_inverse(const double q[planar_point_m
  *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
-void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double alpha[planar_point_mass_NB*6], double alpha_tip[6]);
+planar_point_mass_API void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double alpha[planar_point_mass_NB*6], double alpha_tip[6]);
 
 /* wrenches across the joints, and the accelerations they cause
  *   q: joint positions (rad, m)
@@ -130,7 +145,7 @@ void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], 
  *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
-void planar_point_mass_interbody_forces(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double F_[planar_point_mass_NB*6], double a[planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_interbody_forces(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double F_[planar_point_mass_NB*6], double a[planar_point_mass_NV]);
 
 /* pose of the chosen frame in the base
  *   the frame: link6
@@ -138,14 +153,14 @@ void planar_point_mass_interbody_forces(const double q[planar_point_mass_NQ], co
  *   R: axes of the frame in the base
  *   p: origin of the frame in the base (m)
  */
-void planar_point_mass_forward_kinematics(const double q[planar_point_mass_NQ], double R[9], double p[3]);
+planar_point_mass_API void planar_point_mass_forward_kinematics(const double q[planar_point_mass_NQ], double R[9], double p[3]);
 
 /* twist of the chosen frame = J(q) v
  *   the frame: link6
  *   q: joint positions (rad, m)
  *   J: angular rows first, axes of the base, at the frame's origin
  */
-void planar_point_mass_jacobian(const double q[planar_point_mass_NQ], double J[6*planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_jacobian(const double q[planar_point_mass_NQ], double J[6*planar_point_mass_NV]);
 
 /* acceleration of the chosen frame that velocities alone cause, dJ/dt v
  *   the frame: link6
@@ -153,52 +168,52 @@ void planar_point_mass_jacobian(const double q[planar_point_mass_NQ], double J[6
  *   v: joint velocities (rad/s, m/s)
  *   Jdot_v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
  */
-void planar_point_mass_bias_acceleration(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], double Jdot_v[6]);
+planar_point_mass_API void planar_point_mass_bias_acceleration(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], double Jdot_v[6]);
 
 /* poses of all links
  *   q: joint positions (rad, m)
  *   R_links: axes in the base of every moving link's frame, in the order of the joints
  *   p_links: origins of the same frames in the base (m)
  */
-void planar_point_mass_link_poses(const double q[planar_point_mass_NQ], double R_links[planar_point_mass_NB*3*3], double p_links[planar_point_mass_NB*3]);
+planar_point_mass_API void planar_point_mass_link_poses(const double q[planar_point_mass_NQ], double R_links[planar_point_mass_NB*3*3], double p_links[planar_point_mass_NB*3]);
 
 /* mass centre of the whole
  *   q: joint positions (rad, m)
  *   com: mass centre of all moving links in the base (m)
  */
-void planar_point_mass_center_of_mass(const double q[planar_point_mass_NQ], double com[3]);
+planar_point_mass_API void planar_point_mass_center_of_mass(const double q[planar_point_mass_NQ], double com[3]);
 
 /* velocity of the mass centre = Jcom(q) v
  *   q: joint positions (rad, m)
  *   Jcom: axes of the base
  */
-void planar_point_mass_center_of_mass_jacobian(const double q[planar_point_mass_NQ], double Jcom[3*planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_center_of_mass_jacobian(const double q[planar_point_mass_NQ], double Jcom[3*planar_point_mass_NV]);
 
 /* T = v^T M(q) v / 2
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   T: kinetic energy (J)
  */
-void planar_point_mass_kinetic_energy(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], double T[1]);
+planar_point_mass_API void planar_point_mass_kinetic_energy(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], double T[1]);
 
 /* potential energy of gravity
  *   q: joint positions (rad, m)
  *   U: energy of the moving links' weight (J); zero when their mass centre is at the base's origin
  */
-void planar_point_mass_potential_energy(const double q[planar_point_mass_NQ], double U[1]);
+planar_point_mass_API void planar_point_mass_potential_energy(const double q[planar_point_mass_NQ], double U[1]);
 
 /* momentum of all moving links about their mass centre
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   h: angular (kg*m^2/s) first, then linear (kg*m/s), axes of the base, about the mass centre
  */
-void planar_point_mass_centroidal_momentum(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], double h[6]);
+planar_point_mass_API void planar_point_mass_centroidal_momentum(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], double h[6]);
 
 /* h = A_G(q) v
  *   q: joint positions (rad, m)
  *   A_G: angular rows first, axes of the base, about the mass centre
  */
-void planar_point_mass_centroidal_momentum_matrix(const double q[planar_point_mass_NQ], double A_G[6*planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_centroidal_momentum_matrix(const double q[planar_point_mass_NQ], double A_G[6*planar_point_mass_NV]);
 
 /* dh/dt at (q, v, a): what the base and the surroundings exert, weight included
  *   q: joint positions (rad, m)
@@ -206,7 +221,7 @@ void planar_point_mass_centroidal_momentum_matrix(const double q[planar_point_ma
  *   a: joint accelerations (rad/s^2, m/s^2)
  *   hdot: moment (N*m) first, then force (N), axes of the base, about the mass centre
  */
-void planar_point_mass_centroidal_momentum_rate(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double a[planar_point_mass_NV], double hdot[6]);
+planar_point_mass_API void planar_point_mass_centroidal_momentum_rate(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double a[planar_point_mass_NV], double hdot[6]);
 
 /* q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion stays as long as it was
  *   q: joint positions (rad, m)
@@ -214,14 +229,14 @@ void planar_point_mass_centroidal_momentum_rate(const double q[planar_point_mass
  *   dt: time step (s)
  *   q_next: joint positions at the end of the step (rad, m)
  */
-void planar_point_mass_integrate(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double dt[1], double q_next[planar_point_mass_NQ]);
+planar_point_mass_API void planar_point_mass_integrate(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double dt[1], double q_next[planar_point_mass_NQ]);
 
 /* the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter
  *   q: joint positions (rad, m)
  *   q_next: joint positions at the end of the step (rad, m)
  *   delta: the way from q to q_next as velocities are counted (rad, m)
  */
-void planar_point_mass_difference(const double q[planar_point_mass_NQ], const double q_next[planar_point_mass_NQ], double delta[planar_point_mass_NV]);
+planar_point_mass_API void planar_point_mass_difference(const double q[planar_point_mass_NQ], const double q_next[planar_point_mass_NQ], double delta[planar_point_mass_NV]);
 
 #ifdef __cplusplus
 }

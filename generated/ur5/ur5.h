@@ -27,6 +27,21 @@
 /* Never defined. It does not compile where double has another size than 8 bytes, as on AVR: generate with --real float there. */
 extern const char ur5_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
 
+/* A shared library exports what ur5_API stands before: its own files are compiled with ur5_SHARED and ur5_EXPORTS,
+ * those that use it with ur5_SHARED (CMake's BUILD_SHARED_LIBS does both). Without ur5_SHARED it is empty.
+ */
+#ifndef ur5_API
+#if defined(ur5_SHARED) && defined(_WIN32) && defined(ur5_EXPORTS)
+#define ur5_API __declspec(dllexport)
+#elif defined(ur5_SHARED) && defined(_WIN32)
+#define ur5_API __declspec(dllimport)
+#elif defined(ur5_SHARED) && defined(__GNUC__)
+#define ur5_API __attribute__((visibility("default")))
+#else
+#define ur5_API
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -37,7 +52,7 @@ extern "C" {
  *   a: joint accelerations (rad/s^2, m/s^2)
  *   tau: joint torques and forces (N*m, N)
  */
-void ur5_inverse_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const double a[ur5_NV], double tau[ur5_NV]);
+ur5_API void ur5_inverse_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const double a[ur5_NV], double tau[ur5_NV]);
 
 /* a = M(q)^-1 (tau - c)
  *   q: joint positions (rad, m)
@@ -45,26 +60,26 @@ void ur5_inverse_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
  *   tau: joint torques and forces (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
-void ur5_forward_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double a[ur5_NV]);
+ur5_API void ur5_forward_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double a[ur5_NV]);
 
 /* c = C(q,v) v + g(q)
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   c: bias force C(q,v)v + g(q)
  */
-void ur5_bias_force(const double q[ur5_NQ], const double v[ur5_NV], double c[ur5_NV]);
+ur5_API void ur5_bias_force(const double q[ur5_NQ], const double v[ur5_NV], double c[ur5_NV]);
 
 /* g(q)
  *   q: joint positions (rad, m)
  *   g: gravity force
  */
-void ur5_gravity_force(const double q[ur5_NQ], double g[ur5_NV]);
+ur5_API void ur5_gravity_force(const double q[ur5_NQ], double g[ur5_NV]);
 
 /* M(q)
  *   q: joint positions (rad, m)
  *   M: joint-space mass matrix
  */
-void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV]);
+ur5_API void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV]);
 
 /* M(q) and c(q,v) in one pass
  *   q: joint positions (rad, m)
@@ -72,45 +87,45 @@ void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV]);
  *   M: joint-space mass matrix
  *   c: bias force C(q,v)v + g(q)
  */
-void ur5_mass_matrix_and_bias(const double q[ur5_NQ], const double v[ur5_NV], double M[ur5_NV*ur5_NV], double c[ur5_NV]);
+ur5_API void ur5_mass_matrix_and_bias(const double q[ur5_NQ], const double v[ur5_NV], double M[ur5_NV*ur5_NV], double c[ur5_NV]);
 
 /* M(q)^-1
  *   q: joint positions (rad, m)
  *   Minv: inverse of the mass matrix
  */
-void ur5_inverse_mass_matrix(const double q[ur5_NQ], double Minv[ur5_NV*ur5_NV]);
+ur5_API void ur5_inverse_mass_matrix(const double q[ur5_NQ], double Minv[ur5_NV*ur5_NV]);
 
 /* x = M(q)^-1 b
  *   q: joint positions (rad, m)
  *   b: right-hand side
  *   x: M^-1 b
  */
-void ur5_mass_matrix_solve(const double q[ur5_NQ], const double b[ur5_NV], double x[ur5_NV]);
+ur5_API void ur5_mass_matrix_solve(const double q[ur5_NQ], const double b[ur5_NV], double x[ur5_NV]);
 
 /* det M(q)
  *   q: joint positions (rad, m)
  *   det: determinant of the mass matrix
  */
-void ur5_mass_matrix_determinant(const double q[ur5_NQ], double det[1]);
+ur5_API void ur5_mass_matrix_determinant(const double q[ur5_NQ], double det[1]);
 
 /* ln det M(q)
  *   q: joint positions (rad, m)
  *   logdet: natural logarithm of the determinant of the mass matrix, in SI units; kT/2 times it is Fixman's potential
  */
-void ur5_mass_matrix_log_determinant(const double q[ur5_NQ], double logdet[1]);
+ur5_API void ur5_mass_matrix_log_determinant(const double q[ur5_NQ], double logdet[1]);
 
 /* d ln det M(q) / dq
  *   q: joint positions (rad, m)
  *   grad: d ln det M / dq
  */
-void ur5_mass_matrix_log_determinant_gradient(const double q[ur5_NQ], double grad[ur5_NV]);
+ur5_API void ur5_mass_matrix_log_determinant_gradient(const double q[ur5_NQ], double grad[ur5_NV]);
 
 /* inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T
  *   the frame: tool0
  *   q: joint positions (rad, m)
  *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
  */
-void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[36]);
+ur5_API void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[36]);
 
 /* accelerations of the links that joint forces cause
  *   the frame: tool0
@@ -120,7 +135,7 @@ void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[3
  *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
-void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double alpha[ur5_NB*6], double alpha_tip[6]);
+ur5_API void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double alpha[ur5_NB*6], double alpha_tip[6]);
 
 /* wrenches across the joints, and the accelerations they cause
  *   q: joint positions (rad, m)
@@ -129,7 +144,7 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
  *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
-void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double F_[ur5_NB*6], double a[ur5_NV]);
+ur5_API void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double F_[ur5_NB*6], double a[ur5_NV]);
 
 /* pose of the chosen frame in the base
  *   the frame: tool0
@@ -137,14 +152,14 @@ void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const 
  *   R: axes of the frame in the base
  *   p: origin of the frame in the base (m)
  */
-void ur5_forward_kinematics(const double q[ur5_NQ], double R[9], double p[3]);
+ur5_API void ur5_forward_kinematics(const double q[ur5_NQ], double R[9], double p[3]);
 
 /* twist of the chosen frame = J(q) v
  *   the frame: tool0
  *   q: joint positions (rad, m)
  *   J: angular rows first, axes of the base, at the frame's origin
  */
-void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV]);
+ur5_API void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV]);
 
 /* acceleration of the chosen frame that velocities alone cause, dJ/dt v
  *   the frame: tool0
@@ -152,52 +167,52 @@ void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV]);
  *   v: joint velocities (rad/s, m/s)
  *   Jdot_v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
  */
-void ur5_bias_acceleration(const double q[ur5_NQ], const double v[ur5_NV], double Jdot_v[6]);
+ur5_API void ur5_bias_acceleration(const double q[ur5_NQ], const double v[ur5_NV], double Jdot_v[6]);
 
 /* poses of all links
  *   q: joint positions (rad, m)
  *   R_links: axes in the base of every moving link's frame, in the order of the joints
  *   p_links: origins of the same frames in the base (m)
  */
-void ur5_link_poses(const double q[ur5_NQ], double R_links[ur5_NB*3*3], double p_links[ur5_NB*3]);
+ur5_API void ur5_link_poses(const double q[ur5_NQ], double R_links[ur5_NB*3*3], double p_links[ur5_NB*3]);
 
 /* mass centre of the whole
  *   q: joint positions (rad, m)
  *   com: mass centre of all moving links in the base (m)
  */
-void ur5_center_of_mass(const double q[ur5_NQ], double com[3]);
+ur5_API void ur5_center_of_mass(const double q[ur5_NQ], double com[3]);
 
 /* velocity of the mass centre = Jcom(q) v
  *   q: joint positions (rad, m)
  *   Jcom: axes of the base
  */
-void ur5_center_of_mass_jacobian(const double q[ur5_NQ], double Jcom[3*ur5_NV]);
+ur5_API void ur5_center_of_mass_jacobian(const double q[ur5_NQ], double Jcom[3*ur5_NV]);
 
 /* T = v^T M(q) v / 2
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   T: kinetic energy (J)
  */
-void ur5_kinetic_energy(const double q[ur5_NQ], const double v[ur5_NV], double T[1]);
+ur5_API void ur5_kinetic_energy(const double q[ur5_NQ], const double v[ur5_NV], double T[1]);
 
 /* potential energy of gravity
  *   q: joint positions (rad, m)
  *   U: energy of the moving links' weight (J); zero when their mass centre is at the base's origin
  */
-void ur5_potential_energy(const double q[ur5_NQ], double U[1]);
+ur5_API void ur5_potential_energy(const double q[ur5_NQ], double U[1]);
 
 /* momentum of all moving links about their mass centre
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   h: angular (kg*m^2/s) first, then linear (kg*m/s), axes of the base, about the mass centre
  */
-void ur5_centroidal_momentum(const double q[ur5_NQ], const double v[ur5_NV], double h[6]);
+ur5_API void ur5_centroidal_momentum(const double q[ur5_NQ], const double v[ur5_NV], double h[6]);
 
 /* h = A_G(q) v
  *   q: joint positions (rad, m)
  *   A_G: angular rows first, axes of the base, about the mass centre
  */
-void ur5_centroidal_momentum_matrix(const double q[ur5_NQ], double A_G[6*ur5_NV]);
+ur5_API void ur5_centroidal_momentum_matrix(const double q[ur5_NQ], double A_G[6*ur5_NV]);
 
 /* dh/dt at (q, v, a): what the base and the surroundings exert, weight included
  *   q: joint positions (rad, m)
@@ -205,7 +220,7 @@ void ur5_centroidal_momentum_matrix(const double q[ur5_NQ], double A_G[6*ur5_NV]
  *   a: joint accelerations (rad/s^2, m/s^2)
  *   hdot: moment (N*m) first, then force (N), axes of the base, about the mass centre
  */
-void ur5_centroidal_momentum_rate(const double q[ur5_NQ], const double v[ur5_NV], const double a[ur5_NV], double hdot[6]);
+ur5_API void ur5_centroidal_momentum_rate(const double q[ur5_NQ], const double v[ur5_NV], const double a[ur5_NV], double hdot[6]);
 
 /* q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion stays as long as it was
  *   q: joint positions (rad, m)
@@ -213,14 +228,14 @@ void ur5_centroidal_momentum_rate(const double q[ur5_NQ], const double v[ur5_NV]
  *   dt: time step (s)
  *   q_next: joint positions at the end of the step (rad, m)
  */
-void ur5_integrate(const double q[ur5_NQ], const double v[ur5_NV], const double dt[1], double q_next[ur5_NQ]);
+ur5_API void ur5_integrate(const double q[ur5_NQ], const double v[ur5_NV], const double dt[1], double q_next[ur5_NQ]);
 
 /* the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter
  *   q: joint positions (rad, m)
  *   q_next: joint positions at the end of the step (rad, m)
  *   delta: the way from q to q_next as velocities are counted (rad, m)
  */
-void ur5_difference(const double q[ur5_NQ], const double q_next[ur5_NQ], double delta[ur5_NV]);
+ur5_API void ur5_difference(const double q[ur5_NQ], const double q_next[ur5_NQ], double delta[ur5_NV]);
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,7 @@ from symgen.backends._target import Target
 from symgen.functions import JUDGE, REGROUP
 from symgen.ir import Program
 from symgen.reals import REALS
+from symgen.recursion import Form
 
 STATUSES = {
     "OK": "the parameters are prepared",
@@ -38,10 +39,9 @@ class Parameter(NamedTuple):
 def files(asked: Sequence[Parameter], programs: Mapping[str, Program], target: Target) -> dict[str, str]:
     """Both files by name; `programs` hold REGROUP, and JUDGE where there is anything to judge."""
     real = single_real(programs.values())
-    judge = {"judged": 0, "carried": 0} | {port.name: port.size for name in programs if name == JUDGE
-                                           for port in programs[name].outputs}
+    judge = _judged(programs)
     context = target.context | {
-        "real": real, "fields": _fields(asked, real), "statuses": _statuses(judge), "judge": judge, "judges": JUDGE in programs,
+        "real": real, "fields": _fields(asked, real), "statuses": statuses(programs), "judge": judge, "judges": JUDGE in programs,
         "checks": True,
         "zero": C.literal(Fraction(0), REALS[real]),
         "judge_symbol": target.symbol(JUDGE), "regroup_symbol": target.symbol(REGROUP),
@@ -55,7 +55,15 @@ def first(asked: Sequence[Parameter]) -> str:
     return _fields(asked[:1], "double")[0]["copies"][0]["field"] if asked else ""
 
 
-def _statuses(judge: Mapping[str, int]) -> list[dict[str, Any]]:
+def _judged(programs: Mapping[str, Form]) -> dict[str, int]:
+    """How many numbers NAME_judge_parameters gives of each kind; 0 without it."""
+    found = programs[JUDGE].outputs if JUDGE in programs else ()
+    return {"judged": 0, "carried": 0} | {port.name: port.size for port in found}
+
+
+def statuses(programs: Mapping[str, Form]) -> list[dict[str, Any]]:
+    """`name`, `value` and meaning (`what`) of each status that NAME_set_parameters can return."""
+    judge = _judged(programs)
     known = {"OK", "NOT_FINITE", *(["NO_BODY"] if judge["judged"] else []), *(["NOTHING_MOVES"] if judge["carried"] else [])}
     return [{"name": name, "value": value, "what": what} for value, (name, what) in enumerate(STATUSES.items()) if name in known]
 

@@ -53,10 +53,13 @@ MATH = frozenset(f"{name}{suffix}" for name in _MATH for suffix in ("", "f", "l"
     HUGE_VAL HUGE_VALF HUGE_VALL HUGE INFINITY NAN SNAN FP_INFINITE FP_NAN FP_NORMAL FP_SUBNORMAL FP_ZERO FP_FAST_FMA
     FP_FAST_FMAF FP_FAST_FMAL FP_ILOGB0 FP_ILOGBNAN MATH_ERRNO MATH_ERREXCEPT MAXFLOAT DOMAIN SING OVERFLOW UNDERFLOW
     PLOSS TLOSS X_TLOSS float_t double_t M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_2_SQRTPI
-    M_SQRT2 M_SQRT1_2 F I PI
+    M_SQRT2 M_SQRT1_2 C F I N PI V Z
     """
 )
-"""What <math.h> may declare or define, in ISO C, POSIX and the extensions that are met in the field."""
+"""What <math.h> may declare or define, in ISO C, POSIX and the extensions that are met in the field.
+
+The names of one letter are macros of <complex.h>, Arduino and MSP430, which a program may include before the header.
+"""
 
 # A file NAME.h would hide the system's own header, and CMake keeps some target names to itself.
 _TAKEN_FILES = _set(

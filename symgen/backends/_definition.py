@@ -8,7 +8,7 @@ from typing import Any
 
 from symgen.backends import _blocks, _checks, _parts, _sincos
 from symgen.backends._c_text import C
-from symgen.backends._ports import describe, meaning, operations_text, single_real, symbolic
+from symgen.backends._ports import describe, meaning, operations_text, single_real, struct_of, symbolic
 from symgen.backends._target import Target
 from symgen.backends._writer import CALLED, Turn, Writer, live_rows
 from symgen.errors import RequestError
@@ -75,6 +75,7 @@ def prototype(program: Form, target: Target) -> dict[str, Any]:
             {
                 "qualifier": "const " if i < len(arguments) else "",
                 "real": program.real,
+                "struct": struct_of(port, target.name) if i < len(arguments) else "",
                 "name": names[port.name],
                 "size": _size(array, port, target),
                 "what": C.comment(meaning(array, target.sizes)),
@@ -87,7 +88,8 @@ def prototype(program: Form, target: Target) -> dict[str, Any]:
 def macros(target: Target) -> set[str]:
     """What the header may define, or a user: no local and no parameter is called so."""
     statuses = _checks.STATUSES if target.checked else ()
-    return {f"{target.name}_{macro}" for macro in (*Sizes._fields, WORK.upper(), "SIN", "COS", "ANGLES", "UNVERIFIED", *statuses)}
+    named = (*Sizes._fields, WORK.upper(), "SIN", "COS", "ANGLES", "UNVERIFIED", "API", "SHARED", "EXPORTS", *statuses)
+    return {f"{target.name}_{macro}" for macro in named}
 
 
 def _refuse_nothing(program: Program) -> None:
@@ -131,20 +133,23 @@ def turn_of(program: Program, target: Target) -> Turn | None:
 
 
 def function(program: Program, target: Target, floors: Mapping[int, Bound], part: int | None,
-              turn: Turn | None) -> dict[str, Any]:
+              turn: Turn | None, arrays: bool = False) -> dict[str, Any]:
+    """What a template is told of a function; with `arrays` every argument is an array, also what C takes as a struct."""
     names = parameters(program, target)
     _refuse_nothing(program)
     inputs = [names[port.name] for port in program.inputs]
+    structs = {names[port.name] for port in program.inputs if struct_of(port, target.name) and not arrays}
+    read_as = [f"{name}->value" if name in structs else name for name in inputs]
     live = live_rows(program)
     guards = _checks.guards(program, live, floors) if target.checked else []
     angles = _checks.angles(program, live) if target.checked and target.text.trig == "inline" else []
-    taken = macros(target) | {target.symbol(program.function), *names.values(), *(turn or ())}
+    taken = macros(target) | {target.symbol(program.function), *names.values(), *(turn or ()), *(["value"] if structs else [])}
     # What goes from part to part is a local: a turn's sine and its cosine go by themselves, and are read off it in one block.
     sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
     first = _checks.ancestors(program, angles)
     met = {_angle(program, i) for i in first.intersection(sines)}
     first |= {i for i in sines if _angle(program, i) in met}
-    writer = Writer(program, C, inputs, calls(program.real, target), taken, turn,
+    writer = Writer(program, C, read_as, calls(program.real, target), taken, turn,
                     forced={*angles, *sines, *(guard.row for guard in guards)}, indent=4*(target.checked and part is None))
     own = {name: writer.local(name) for name in ("status", "none")} if target.checked else {}
     read = {program.rows[i].value[0] for i in live if program.rows[i].op == "input"}
@@ -155,7 +160,10 @@ def function(program: Program, target: Target, floors: Mapping[int, Bound], part
     # In parts, what takes sines of arguments stands first, so that the angles are not read late.
     soon = [] if part is None else writer.statements(_checks.ancestors(program, sines))
     groups = writer.statements()
-    said = prototype(program, target) | {
+    said = prototype(program, target)
+    if arrays:
+        said["parameters"] = [parameter | {"struct": ""} for parameter in said["parameters"]]
+    said |= {
         "real": program.real,
         "turns": turn is not None,
         "angles": turn.lanes if turn else 0,
@@ -174,7 +182,7 @@ def function(program: Program, target: Target, floors: Mapping[int, Bound], part
         found, text = _cut(said, [before, soon, groups], part, writer, inputs, [*angles], [g.row for g in guards],
                            turn.kind if turn else "", target.checked)
         said |= found
-    return said | {"checks": own and own | _checks.conditions(program, C, inputs, text, angles, guards)}
+    return said | {"checks": own and own | _checks.conditions(program, C, read_as, text, angles, guards)}
 
 
 def _angle(program: Program, i: int) -> Any:

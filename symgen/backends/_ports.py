@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable
 
 from symgen.errors import ArgumentError
-from symgen.functions import FUNCTIONS, Array, Size, Sizes
+from symgen.functions import FUNCTIONS, PREPARED, Array, Size, Sizes
 from symgen.ir import Outline, Port
 from symgen.reals import DOUBLE, REALS
 from symgen.recursion import Form
@@ -23,6 +23,17 @@ def single_real(programs: Iterable[Form]) -> str:
     if reals and reals[0] not in REALS:
         raise ArgumentError(f"real is '{reals[0]}'; it can be double or float")
     return reals[0] if reals else DOUBLE.name
+
+
+def struct_of(port: Port, name: str) -> str:
+    """The struct by whose address the C of the robot `name` takes an argument, a vector called `value`; "" for an array."""
+    return f"{name}_{PREPARED.name}" if port.name == PREPARED.name else ""
+
+
+def handed(port: Port, array: str, name: str) -> str:
+    """An array of numbers as the C of the robot `name` takes it for an argument."""
+    struct = struct_of(port, name)
+    return f"(const {struct} *){array}" if struct else array
 
 
 def describe(program: Form | Outline) -> tuple[list[Array], list[Array]]:

@@ -36,6 +36,7 @@ from symgen.backends._ports import counted, counts_bodies, several, single_real
 from symgen.backends._target import Target
 from symgen.backends._writer import Turn
 from symgen.errors import RequestError
+from symgen.functions import PREPARED
 from symgen.ir import Bound, Program
 from symgen.levelled import Levelled
 from symgen.reals import REALS
@@ -60,10 +61,10 @@ def source(program: Form, target: Target, floors: Mapping[int, Bound] | None = N
 
 def definition(program: Program, target: Target, floors: Mapping[int, Bound] | None = None) -> dict[str, Any]:
     """What `c99/definition.j2` is told of one function by a language with C's statements that brings its own sines: those of an
-    angle are a NAME_pair, which NAME_sincos gives; `floors` as `source` has them.
+    angle are a NAME_pair, which NAME_sincos gives, and every argument is an array; `floors` as `source` has them.
     """
     turn = Turn(f"{target.name}_pair", f"{target.name}_sincos") if _definition.early(program) else None
-    return _definition.function(program, target, floors or {}, _length(program), turn)
+    return _definition.function(program, target, floors or {}, _length(program), turn, arrays=True)
 
 
 def parts(program: Form, target: Target) -> tuple[int, int]:
@@ -144,6 +145,7 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
                   cos=trig["cos"],
                   functions=declarations, apart=any(one["apart"] for one in declarations),
                   bodies=counts_bodies(programs.values()), counted=counted(programs.values()),
+                  prepared=any(port.name == PREPARED.name for form in forms for port in (*form.inputs, *form.outputs)),
                   **several(programs.values()), work=max(work(form, target.checked) for form in forms),
                   statuses=_checks.statuses(programs.values(), target),
                   **legend(programs.values()))

@@ -15,7 +15,7 @@ from typing import Any
 
 from symgen.backends import render
 from symgen.backends._backend import Wrapper
-from symgen.backends._ports import single_real
+from symgen.backends._ports import handed, single_real
 from symgen.backends._target import Target
 from symgen.derivatives import ELSEWHERE, slope, told
 from symgen.ir import Bound, Port, Program
@@ -154,7 +154,8 @@ def _symbol(program: Program, target: Target) -> str:
 
 
 def _call(program: Program, target: Target, arrays: Sequence[str]) -> str:
-    return f"{target.symbol(program.function)}({', '.join(arrays)})"
+    given = [handed(port, array, target.name) for port, array in zip(program.inputs, arrays, strict=False)]
+    return f"{target.symbol(program.function)}({', '.join([*given, *arrays[len(given):]])})"
 
 
 def _quoted(names: Iterable[str]) -> list[str]:

@@ -10,16 +10,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from symgen import derivatives
-from symgen.backends import _checks, printer, render
+from symgen.backends import _adjustable, _checks, printer, render
 from symgen.backends._backend import Wrapper
 from symgen.backends._c_text import C, comment
-from symgen.backends._ports import counted, counts_bodies, describe, meaning, several, single_real, symbolic
+from symgen.backends._ports import counted, counts_bodies, describe, meaning, several, single_real, struct_of, symbolic
 from symgen.backends._target import Target
-from symgen.functions import FUNCTIONS, Array
+from symgen.functions import FUNCTIONS, REGROUP, Array
 from symgen.ir import Bound, Port
 from symgen.recursion import Form, Looped
 
 NAME = "cpp17"
+TYPES = ("parameters", "prepared")
+"""Types of the namespace, which no argument is called as."""
 
 
 def header(programs: Mapping[str, Form], target: Target) -> str:
@@ -30,18 +32,20 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
     return render(NAME, "header.hpp.j2", **target.context, real=real, functions=functions,
                   bodies=counts_bodies(programs.values()), counted=counted(programs.values()),
                   loops=any(isinstance(program, Looped) for program in programs.values()), **several(programs.values()),
-                  statuses=_checks.statuses(programs.values(), target))
+                  statuses=_checks.statuses(programs.values(), target),
+                  adjustable=_adjustable.statuses(programs) if REGROUP in programs else [])
 
 
 def _function(program: Form, target: Target, returned: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    names = printer().parameters(program, target)
+    names = {port: C.local(name, TYPES) for port, name in printer().parameters(program, target).items()}
     arguments, results = describe(program)
     declared = FUNCTIONS.get(program.function)
 
     def described(port: Port, array: Array) -> dict[str, str]:
         return {"name": names[port.name], "size": _size(array, port, target), "what": comment(meaning(array, target.sizes))}
 
-    given = [described(port, array) for port, array in zip(program.inputs, arguments, strict=True)]
+    given = [described(port, array) | _taken(port, names[port.name], target)
+             for port, array in zip(program.inputs, arguments, strict=True)]
     found = [described(port, array) for port, array in zip(program.outputs, results, strict=True)]
     return {
         "name": derivatives.symbol(program.function),
@@ -51,6 +55,12 @@ def _function(program: Form, target: Target, returned: Callable[..., dict[str, A
         "results": found,
         "ports": [*given, *found],
     } | _worked(program, target, {port["name"] for port in (*given, *found)}) | returned(program, found)
+
+
+def _taken(port: Port, name: str, target: Target) -> dict[str, str]:
+    """The struct that an argument is taken as ("": an array), and what of it is handed to the C."""
+    struct = struct_of(port, target.name)
+    return {"struct": struct, "passed": f"&{name}" if struct else f"{name}.data()"}
 
 
 def _worked(program: Form, target: Target, taken: set[str]) -> dict[str, str]:

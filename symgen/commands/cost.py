@@ -50,8 +50,9 @@ def arguments(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Measure everything, then print the table."""
     from symgen.delivery.cost_sheet import measured_folder
-    from symgen.machine.cost import OPTIMIZE, STATES
+    from symgen.machine.cost import STATES
     from symgen.machine.cycles import TIMINGS
+    from symgen.machine.firmware import OPTIMIZE
 
     clock = _clock(options.clock)
     folder = generated_folder(options, "measured", {"real": None, "trig": None, "checked": False})
@@ -68,8 +69,8 @@ def run(options: Namespace) -> int:
     if options.json:
         print(as_json({"robot": name, "folder": None if folder is None else str(folder), "target": target, "real": real,
                        "optimize": OPTIMIZE, "states": STATES, "clock": clock, "flash": found.flash,
-                       "flash_with_libm": found.flash_with_libm,
-                       "ram_with_libm": found.ram_with_libm, "untold": found.untold,
+                       "flash_with_libm": found.flash_with_libm, "ram_with_libm": found.ram_with_libm,
+                       "newlib": found.newlib, "untold": found.untold,
                        "timing": None if timing is None else timing.words,
                        "functions": [cost.facts(clock) for cost in found.costs]}))
         return 0
@@ -77,6 +78,10 @@ def run(options: Namespace) -> int:
     print(f"{subject} on {targets.find(target).title}, {real}, {OPTIMIZE}\n")
     print("\n".join(_table(found, clock, timing is not None)))
     print(f"\n{EPILOG}")
+    if found.newlib is not None:
+        flash, ram = found.newlib
+        print(f"+libm: picolibc's, with which all functions take {found.flash_with_libm} bytes of flash and "
+              f"{found.ram_with_libm} of RAM;\nwith newlib {flash} and {ram}")
     if timing is not None:
         print(fill(f"cycles: {timing.words}", LINE))
     for sentence in found.untold:

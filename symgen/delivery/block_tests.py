@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgen.backends import printer
+from symgen.backends._ports import handed
 from symgen.backends._target import Target
 from symgen.ir import POSITIONS
 from symgen.reals import Real
@@ -56,8 +57,10 @@ def of_function(form: Form, target: Target, real: Real, arguments: Sequence[Mapp
         at += room*(SPACED*port.size + 1 + k)
     needs = printer().driver(form, target)["needs"] if target.text.batch else 0
     work = ["work_of_many", *([str(needs)] if target.checked else [])] if needs else []
+    alone = [handed(port, array["one"], target.name) if array["argument"] else array["one"]
+             for port, array in zip(ports, found, strict=True)]
     return {"blocks": found, "laid": at, "room": at - int(found[len(arguments)]["at"]), "exactly": work,
-            "alone": ", ".join([*(array["one"] for array in found), *last])}
+            "alone": ", ".join([*alone, *last])}
 
 
 def _states(lanes: int) -> int:

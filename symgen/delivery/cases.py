@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from symgen import derivatives
 from symgen.backends import printer
 from symgen.backends._c_text import WIDTH
+from symgen.backends._ports import handed
 from symgen.backends._target import Target
 from symgen.delivery import block_tests
 from symgen.errors import RequestError
@@ -112,7 +113,8 @@ def _test(program: Form, target: Target, cases: list[SelfTestCase], tables: _Tab
         result["judge"] = {"by": "unsolved" if solved else "wrong", "against": against, "many": against.replace("[i]", "[k]")}
         result |= {"many": f"{table}_many", "all": port.size*len(cases)}
         results.append(result)
-    given = [f"{a['table']}[i]" for a in arguments]
+    given = [handed(port, f"{a['table']}[i]", target.name) for port, a in zip(program.inputs, arguments, strict=True)]
+    over = [handed(port, "shared", target.name) for port in program.inputs]
     into = [r["name"] for r in results]
     last, of_many = _work("work", f"{target.name}_WORK", program, target), _work("work_of_many", f"{target.name}_BATCH_WORK",
                                                                                 program, target)
@@ -120,13 +122,13 @@ def _test(program: Form, target: Target, cases: list[SelfTestCase], tables: _Tab
         {
             "argument": argument,
             "result": result,
-            "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into[:k], "shared", *into[k + 1 :], *last]),
+            "call": ", ".join([*given[:i], over[i], *given[i + 1 :], *into[:k], "shared", *into[k + 1 :], *last]),
         }
         for i, argument in enumerate(arguments)
         for k, result in enumerate(results) if not printer().apart(program)
     ]
     refused = [
-        {"argument": argument, "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into, *last])}
+        {"argument": argument, "call": ", ".join([*given[:i], over[i], *given[i + 1 :], *into, *last])}
         for i, argument in enumerate(arguments)
     ]
     return {

@@ -12,9 +12,10 @@ from typing import Any
 
 from symgen.errors import BuildError, RequestError
 from symgen.machine import targets
-from symgen.machine.cost import OPTIMIZE, SEED, STATES, Floors, Measured, Written, measure
+from symgen.machine.cost import SEED, STATES, Floors, Measured, Written, measure
 from symgen.machine.cycles import TIMINGS
 from symgen.machine.emulation import Toolchain
+from symgen.machine.firmware import BASE_FLAGS, OPTIMIZE
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.recursion import Form
@@ -28,7 +29,8 @@ def cost_sheet(mechanism: Mechanism, programs: Mapping[str, Form], target: str, 
     """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is missing or fails.
 
     Functions by name, with the fields of `symgen.machine.cost.Cost`. "flash" is the sum of theirs in bytes. "flash_with_libm" and
-    "ram_with_libm" are those of all functions together with everything that they call. "timing" names the source of the cycles.
+    "ram_with_libm" are those of all functions together with everything that they call. "newlib" are the same two with
+    newlib in place of picolibc, None where it is not installed. "timing" names the source of the cycles.
     "untold" says what could not be found out. A target that does not count instructions has no sheet: the answer is empty. Raises
     RequestError when the target cannot hold the functions.
     """
@@ -45,8 +47,10 @@ def cost_sheet(mechanism: Mechanism, programs: Mapping[str, Form], target: str, 
     found = [cost.facts(None) for cost in costs.costs]
     timing = TIMINGS.get(machine.core)
     return sheet | {
-        "compiler": compiler, "emulator": emulator, "flags": list(machine.flags), "optimize": OPTIMIZE, "states": STATES,
+        "compiler": compiler, "emulator": emulator, "optimize": OPTIMIZE, "states": STATES,
+        "flags": [*BASE_FLAGS[1:], *machine.flags],
         "flash": costs.flash, "flash_with_libm": costs.flash_with_libm, "ram_with_libm": costs.ram_with_libm,
+        "newlib": None if costs.newlib is None else list(costs.newlib),
         "timing": None if timing is None else timing.words, "untold": list(costs.untold),
         "functions": {cost.pop("function"): cost for cost in found},
     }

@@ -27,9 +27,9 @@ def _cost(sheet: Facts) -> dict[str, Any]:
     return {
         "timed": timed,
         "cost": {key: sheet[key] for key in ("title", "compiler", "emulator", "states", "flash", "flash_with_libm",
-                                             "ram_with_libm", "timing", "untold") if key in sheet},
+                                             "ram_with_libm", "newlib", "timing", "untold") if key in sheet},
         "unmeasured": sheet.get("missing", ""),
-        "compiled_with": " ".join((sheet.get("optimize", ""), "-ffp-contract=off", *sheet.get("flags", ()))),
+        "compiled_with": " ".join((sheet.get("optimize", ""), *sheet.get("flags", ()))),
         "costs": [
             [f"`{name}`", *(span(cost[key]) for key in ("instructions", "alone", *(("cycles", "cycles_alone") if timed else ()))),
              cost["flash"], cost["flash_with_libm"], cost["stack"], _known(cost["stack_with_libm"]), cost["ram"],

@@ -128,14 +128,15 @@ def texts(
     sources = [target.file(function) for function in programs] + [file for file in (*adjustable, *driver) if file.endswith(".c")]
     blocks = [target.file_of_many(function) for function in programs] if text.batch else []
     long = [target.file_of_many(function) for function, program in programs.items() if text.batch and backend.is_cut(program)]
+    measured = firmware.measured_flags(text.target)
     built = {"release": release, "files": sources + blocks, "blocks": blocks, "long": long, "headers": headers, "shared": shared,
              "kernels": kernels,
              "unscheduled": [target.file(function) for function, program in programs.items() if backend.unscheduled(program)],
              "threaded": any(_at_once(one) > backend.lanes(described["real"]) for one in programs.values())}
-    files["CMakeLists.txt"] = render(backend.name, "CMakeLists.txt.j2", **common, **built)
+    files["CMakeLists.txt"] = render(backend.name, "CMakeLists.txt.j2", **common, **built, **measured)
     known = {key: facts for key, facts in (evidence or {}).items() if facts}
     described |= known
-    said = _readme(mechanism, programs, described) | {"machine": text.target, "command": again.lines(words)}
+    said = measured | _readme(mechanism, programs, described) | {"machine": text.target, "command": again.lines(words)}
     cuts = {target.symbol(function): backend.parts(program, target) for function, program in programs.items()}
     said["parted"] = [{"symbol": symbol, "parts": count, "bytes": shared * REALS[described["real"]].size}
                       for symbol, (count, shared) in cuts.items() if count]
@@ -320,7 +321,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Form], described: dict[
             "stem": described["functions"][first.function]["symbol"].removeprefix(f"{described['robot']}_"),
             "function": first.function,
             "answer": first.outputs[0].name if len(first.outputs) == 1 else "results",
-            "arguments": [{"name": p.name, "size": p.size, "kept": "" if p.name == PREPARED.name else "const "}
+            "arguments": [{"name": p.name, "size": p.size, "prepared": p.name == PREPARED.name}
                           | at_rest(mechanism, p.name) for p in first.inputs],
             "works": isinstance(first, Looped),
             "prepared": any(p.name == PREPARED.name for p in first.inputs),

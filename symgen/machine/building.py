@@ -27,12 +27,12 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from symgen.backends import printer, render
-from symgen.backends._ports import single_real
+from symgen.backends._ports import handed, single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, BuildError
 from symgen.functions import ASSEMBLE
 from symgen.ir import Bound, Outline, Program
-from symgen.machine import library
+from symgen.machine import library, targets
 from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
 from symgen.machine.drivers import with_drivers
 from symgen.machine.many import BLOCK
@@ -40,13 +40,12 @@ from symgen.reals import REALS, VECTOR
 from symgen.recursion import Form, Looped
 from symgen.shelf import LOG, cache_folder
 
-SCHEDULED = ("-frename-registers", "-flive-range-shrinkage", "-fschedule-insns", "-fsched-pressure")
-"""What gcc is asked for besides, as the folder's CMake file asks it: another order, other registers, the same arithmetic."""
 FEWER = ("-O1", "-ftree-loop-vectorize", "-fvect-cost-model=cheap")
 """What gcc is asked for where a function for many states is in parts, as the folder's CMake file asks it: its other passes take
 half the time again, and make no block quicker."""
 UNSCHEDULED = ("-fno-schedule-insns",)
 """What gcc is asked for where a step over lanes is so long that the first scheduling makes it a quarter slower, likewise."""
+HOST = targets.find("host")
 NO_MEMORY = -2
 """What a loop over links returns where there is no memory for its work."""
 BETWEEN = "-O1"
@@ -80,12 +79,19 @@ class Build:
         # Where it may use such instructions, gcc fuses a sum beside a difference all the same.
         apart = ("-fno-tree-slp-vectorize",) if self.native and not self.contract else ()
         threads = ("-fopenmp",) if self.threads else ()
-        return (f"-O{self.optimize}", contract, *native, *apart, *threads, "-fPIC", "-fvisibility=hidden")
+        return (f"-O{self.optimize}", contract, "-fno-math-errno", *native, *apart, *threads, "-fPIC", "-fvisibility=hidden")
 
 
 def scheduling(build: Build) -> tuple[str, ...]:
-    """SCHEDULED where the compiler is gcc and optimises."""
-    return SCHEDULED if build.optimize > 1 and compiler_version().startswith("gcc ") else ()
+    """Flags for another order of the instructions, where gcc compiles and optimises for the processor on which that was measured.
+    The folder's CMake file asks for the same.
+    """
+    return HOST.scheduling if _is_gcc(build) and platform.machine() == HOST.architecture else ()
+
+
+def _is_gcc(build: Build) -> bool:
+    """True where gcc compiles and optimises."""
+    return build.optimize > 1 and compiler_version().startswith("gcc ")
 
 
 def load(
@@ -171,7 +177,7 @@ _LOADED: dict[str, ModuleType] = {}
 
 def depends(build: Build) -> tuple[str, ...]:
     """What a compiled library depends on besides its text. Raises BuildError where there is no compiler."""
-    return (sys.version, *runs_on(build), *find_compiler(), *build.flags, *SCHEDULED, *FEWER, *UNSCHEDULED, BETWEEN)
+    return (sys.version, *runs_on(build), *find_compiler(), *build.flags, *HOST.scheduling, *FEWER, *UNSCHEDULED, BETWEEN)
 
 
 def opened(module: str) -> ModuleType | None:
@@ -244,7 +250,8 @@ def _functions(programs: Mapping[str, Outline], target: Target) -> list[dict[str
     found = []
     for name, program in with_drivers(programs).items():
         names = printer().parameters(program, target)
-        ports = [[{"name": names[p.name], "size": p.size} for p in ports] for ports in (program.inputs, program.outputs)]
+        ports = [[{"name": names[p.name], "size": p.size, "cast": handed(p, "", target.name)} for p in ports]
+                 for ports in (program.inputs, program.outputs)]
         checked = target.checked or name == ASSEMBLE
         found.append({"symbol": target.symbol(name), "arguments": ports[0], "results": ports[1], "checked": checked,
                       "returns": "int" if checked else "void"})
@@ -335,8 +342,7 @@ def _compile(
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     # The generated functions are C99; cffi's file is whatever Python's headers ask for.
-    scheduled = scheduling(build)
-    own, asked = ("-std=c99", *scheduled), besides if scheduled else NOTHING
+    own, asked = ("-std=c99", *scheduling(build)), besides if _is_gcc(build) else NOTHING
     units = [(name, (*own, *asked.get(name, ()))) for name in files if name.endswith(".c")]
     units.append((f"{module}.c", ("-I", include, *([BETWEEN] if build.optimize else []))))
     ffi.emit_c_code(str(folder / units[-1][0]))

@@ -25,13 +25,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgen.backends import printer, render
+from symgen.backends._ports import handed, struct_of
 from symgen.backends._target import Target
 from symgen.errors import BuildError, RequestError
 from symgen.ir import ARITY, Bound
 from symgen.machine import frames, targets
 from symgen.machine.cycles import TIMINGS, cortex_m4, guarded
 from symgen.machine.emulation import Toolchain
-from symgen.machine.firmware import BASE_FLAGS, TEMPLATES
+from symgen.machine.firmware import BASE_FLAGS, OPTIMIZE, TEMPLATES
 from symgen.machine.image import Image, Unreadable, read
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
@@ -41,7 +42,6 @@ from symgen.reference.states import draw_states
 
 STATES = 64
 SEED = 11
-OPTIMIZE = "-O2"
 LIBM = ("sin", "cos", "sqrt", "log", "atan2")
 FLASH = (".text", ".rodata")
 RAM = (".data", ".bss", ".tdata", ".tbss")
@@ -97,7 +97,8 @@ class Measured:
     """The measured costs of several functions.
 
     `costs` are those of each. Then come the bytes of flash and RAM of all of them, alone and linked with what they call, which is
-    there once. `untold` says in sentences what could not be found out.
+    there once. `untold` says in sentences what could not be found out. `newlib` are the linked bytes with newlib in place of
+    picolibc; None where it is not installed.
     """
 
     costs: tuple[Cost, ...]
@@ -105,6 +106,7 @@ class Measured:
     flash_with_libm: int
     ram_with_libm: int
     untold: tuple[str, ...]
+    newlib: tuple[int, int] | None = None
 
 
 class Written(NamedTuple):
@@ -163,15 +165,23 @@ def measure(mechanism: Mechanism, programs: Iterable[Form], target: str, states:
                                "with --lock")
         tools = Toolchain(machine, folder)
         objects = [f"{own.symbol(cost.function)}/one.o" for cost in costs]
-        tools.image("all.elf", *objects, *(f"-Wl,--undefined={own.symbol(cost.function)}" for cost in costs),
-                    entry=own.symbol(costs[0].function))
-        linked = _sections(tools, "all.elf")
+        kept = [f"-Wl,--undefined={own.symbol(cost.function)}" for cost in costs]
+        tools.image("all.elf", *objects, *kept, entry=own.symbol(costs[0].function))
+        linked, newlib = _sections(tools, "all.elf"), None
+        if tools.with_newlib("newlib.elf", *objects, *kept, entry=own.symbol(costs[0].function)):
+            newlib = _in_flash_and_ram(_sections(tools, "newlib.elf"))
     untold: dict[str, list[str]] = {}
     for cost, why in found:
         untold.setdefault(why, []).append(cost.function)
     said = tuple(f"{', '.join(functions)}: {why}" for why, functions in untold.items() if why)
     called = any(cost.undefined for cost in costs)
-    return Measured(costs, whole, _bytes(linked, IMAGE) if called else whole, _bytes(linked, RAM), said)
+    flash, ram = _in_flash_and_ram(linked)
+    return Measured(costs, whole, flash if called else whole, ram, said, newlib if called else None)
+
+
+def _in_flash_and_ram(sections: Mapping[str, int]) -> tuple[int, int]:
+    """Bytes of a linked program in flash and in RAM."""
+    return _bytes(sections, IMAGE), _bytes(sections, RAM)
 
 
 def _size(count: int) -> str:
@@ -303,10 +313,12 @@ def _measuring(program: Form, target: Target, drawn: Mapping[str, Any], calls: M
         kinds={one["kind"] for one in called},
         counter=f"counter_{tools.machine.counter}.h.j2", states=len(drawn["q"]),
         tape=1 + sum(program.operations.get(op, 0) for op in LIBM),
-        types=", ".join([f"const {program.real} *"] * len(inputs) + [f"{program.real} *"] * len(results) + ["int"] * len(size)),
+        types=", ".join([f"const {struct_of(port, target.name) or program.real} *" for port in program.inputs]
+                        + [f"{program.real} *"] * len(results) + ["int"] * len(size)),
         arguments=[{"name": c, "size": p.size, "rows": rows(p.name)} for c, p in zip(inputs, program.inputs, strict=True)],
         results=[{"name": name, "size": size} for name, size in results.items()],
-        call=", ".join([*(f"{name}[i]" for name in inputs), *results, *size]),
+        call=", ".join([*(handed(port, f"{name}[i]", target.name) for name, port in zip(inputs, program.inputs, strict=True)),
+                        *results, *size]),
     )
 
 

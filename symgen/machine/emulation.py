@@ -54,6 +54,17 @@ class Toolchain:
         link = (*self.machine.link, "-nostartfiles", "-Wl,--gc-sections", f"-Wl,--entry={entry}")
         self.tool("gcc", *self.machine.flags, *link, *objects, "-lm", "-o", result)
 
+    def with_newlib(self, result: str, *objects: str, entry: str) -> bool:
+        """The program of `image`, linked with newlib in place of picolibc. False where there is no newlib."""
+        if self.machine.newlib is None:
+            return False
+        try:
+            link = ("-nostartfiles", "-Wl,--gc-sections", f"-Wl,--entry={entry}")
+            self.tool("gcc", *self.machine.with_newlib, *link, *objects, "-lm", "-o", result)
+        except BuildError:
+            return False
+        return True
+
     def trace(self, program: str, addresses: Iterable[tuple[int, int]]) -> Iterator[int]:
         """Addresses of executed instructions in their order, those in [first, last). What the program prints is dropped.
 

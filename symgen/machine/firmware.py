@@ -11,8 +11,20 @@ from symgen.machine import targets
 from symgen.recursion import Form
 
 TEMPLATES = "firmware"
-BASE_FLAGS = ("-std=c99", "-ffp-contract=off")
-"""C99, and no fused a*b + c: the answers of the self-test hold either way, equal bits at every -O only so."""
+OPTIMIZE = "-O2"
+"""The level at which everything is measured."""
+BASE_FLAGS = ("-std=c99", "-ffp-contract=off", "-fno-math-errno")
+"""C99, and no fused a*b + c: the answers of the self-test hold either way, equal bits at every -O only so.
+
+No function reads errno, and a square root that sets it brings newlib's 1 kB of data.
+"""
+
+
+def measured_flags(machine: str | None) -> dict[str, str]:
+    """The compiler and the flags with which everything is measured on a target (None: this machine), by the templates' names."""
+    chosen = targets.find(machine or "host")
+    return {"compiler": chosen.compiler, "optimize": OPTIMIZE, "base_flags": " ".join(BASE_FLAGS[1:]),
+            "flags": " ".join(chosen.flags), "scheduling": " ".join(chosen.scheduling), "architecture": chosen.architecture}
 
 
 def texts(target: Target, machine: str, programs: Mapping[str, Form]) -> dict[str, str]:
@@ -26,6 +38,7 @@ def texts(target: Target, machine: str, programs: Mapping[str, Form]) -> dict[st
         "title": chosen.title,
         "compiler": chosen.compiler,
         "flags": " ".join((*BASE_FLAGS, *chosen.flags)),
+        "optimize": OPTIMIZE,
         "link": " ".join(chosen.link),
         "emulator": " ".join(chosen.emulator),
         "packages": chosen.packages,

@@ -110,7 +110,7 @@ def zeros(program: Program, node: Any, inputs: Mapping[str, int], literal: Calla
             and isinstance(part.right, c_ast.ArrayRef) and isinstance(part.right.subscript, c_ast.Constant)
         if not product or literal(part.left.value)[1] != 0 or _name(part.right.name) not in inputs:
             return False
-        read.append((inputs[part.right.name.name], part.right.subscript.value))
+        read.append((inputs[_name(part.right.name)], part.right.subscript.value))
     return read == [(i, str(k)) for i, port in enumerate(program.inputs) for k in range(port.size)]
 
 
@@ -177,4 +177,7 @@ def _status(node: Any) -> str:
 
 
 def _name(node: Any) -> str:
+    """Of an identifier, or of what it points to as in `prepared->value`; "" of anything else."""
+    if isinstance(node, c_ast.StructRef) and node.type == "->" and isinstance(node.name, c_ast.ID):
+        return f"{node.name.name}->{node.field.name}"
     return str(node.name) if isinstance(node, c_ast.ID) else ""

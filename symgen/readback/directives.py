@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from symgen.functions import Sizes
+from symgen.functions import PREPARED, Sizes
 from symgen.readback import prototypes
 from symgen.readback.disguise import disguises, without_comments
 from symgen.readback.owed import STATUSES, shapes
@@ -24,6 +24,20 @@ _FINITE = """\
 """
 _COUNTED = r"#define NAME_ANGLES ([1-9]\d*)"
 """Of the loop in NAME_sincos.h over all angles of a call: how many they are."""
+_EXPORTS = """
+#ifndef NAME_API
+#if defined(NAME_SHARED) && defined(_WIN32) && defined(NAME_EXPORTS)
+#define NAME_API __declspec(dllexport)
+#elif defined(NAME_SHARED) && defined(_WIN32)
+#define NAME_API __declspec(dllimport)
+#elif defined(NAME_SHARED) && defined(__GNUC__)
+#define NAME_API __attribute__((visibility("default")))
+#else
+#define NAME_API
+#endif
+#endif
+"""
+"""What stands in every header, and says what a shared library exports."""
 _REFUSALS = tuple(f"{AS_WRITTEN}{more}#endif\n" for more in ("", _FINITE))
 """What stands in every function's text, of a checked one the longer: nothing but these lines between their #ifndef and #endif."""
 
@@ -62,10 +76,13 @@ def work(header: str, name: str) -> int | None:
 
 
 def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
-    """List what is wrong with a header: its macros must be the sizes, the statuses of checked functions and, with trig macros,
-    sine and cosine, no more, and it must assert the size of the real type.
+    """List what is wrong with a header: its macros must be the sizes, the statuses of checked functions, NAME_API and, with trig
+    macros, sine and cosine, no more, and it must assert the size of the real type.
     """
-    hidden = [f"the header's {sentence}" for sentence in disguises(header)]
+    exports = _EXPORTS.replace("NAME", name)
+    hidden = [] if exports in header else [f"the header does not define {name}_API as generated headers do"]
+    header = header.replace(exports, "\n" * exports.count("\n"), 1)
+    hidden += [f"the header's {sentence}" for sentence in disguises(header)]
     header = without_comments(header)
     libm = REALS[program.real].libm
     wanted = {f"{name}_SIN(x)": f"{libm('sin')}(x)", f"{name}_COS(x)": f"{libm('cos')}(x)", f"{name}_H": ""}
@@ -75,6 +92,9 @@ def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
             if isinstance(symbol, str):
                 wanted[f"{name}_{symbol}"] = str(size)
     found = []
+    if any(port.name == PREPARED.name for port in program.inputs) and (
+            f"typedef struct {{ {program.real} value[{name}_NS]; }} {name}_prepared;" not in header.splitlines()):
+        found.append(f"the header does not declare {name}_prepared as generated headers do")
     for macro, value in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\S+)[ \t]*(.*?)[ \t]*$", header, flags=re.MULTILINE):
         if macro in wanted and value != wanted[macro]:
             found.append(f"the header defines {macro} as '{value}', not '{wanted[macro]}'")

@@ -63,9 +63,10 @@ def units(text: str, seen: str = "") -> Units:
     """What `parse` is told, taken apart; ProgramError where the last declaration is not the one function of external linkage."""
     # Line numbers stay those of the file: comments keep their line ends, directives leave an empty line.
     plain = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
-    # What the includes would declare, on the text's first line: the type of a sine with its cosine, or of those of all angles.
-    types = sorted(set(re.findall(r"^ +const (\w+_(?:pair|turns)) ", plain, re.MULTILINE)))
-    names = "".join(f"typedef int {name};" for name in types)
+    # What the includes would declare, on the text's first line: the type of a sine with its cosine, or of those of all angles,
+    # and the struct of prepared parameters.
+    types = sorted(set(re.findall(r"^ +const (\w+_(?:pair|turns)) |\bconst (\w+_prepared) \*", plain, re.MULTILINE)))
+    names = "".join(f"typedef int {turn or struct};" for turn, struct in types)
     try:
         found = list(c_parser.CParser().parse(seen or names + plain).ext)
     except c_parser.ParseError as error:
@@ -158,7 +159,9 @@ def _statement(node: Any, parts: dict[str, Statement]) -> Statement:
 
 
 def name_of(node: Any) -> str:
-    """Of an identifier; "" of anything else."""
+    """Of an identifier, or of what it points to as in `prepared->value`; "" of anything else."""
+    if isinstance(node, c_ast.StructRef) and node.type == "->" and isinstance(node.name, c_ast.ID):
+        return f"{node.name.name}->{node.field.name}"
     return str(node.name) if isinstance(node, c_ast.ID) else ""
 
 

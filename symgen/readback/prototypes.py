@@ -10,6 +10,8 @@ from pycparser import c_ast
 from symgen.errors import ProgramError
 from symgen.reals import REALS, Real
 
+STRUCT = "prepared"
+"""The struct NAME_prepared, of one array called `value`."""
 Parameter = tuple[bool, str, str, str]
 """(const, type, name, size)."""
 
@@ -37,7 +39,7 @@ def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
         if isinstance(unit, c_ast.Decl) and isinstance(unit.type, c_ast.FuncDecl) and not unit.storage and not unit.funcspec:
             returned = " ".join(getattr(getattr(unit.type.type, "type", None), "names", ["?"]))
             found.append(Prototype(unit.name, returned, parameters(unit)))
-        elif not file(unit).endswith("_sincos.h") and not _is_size_assertion(unit):
+        elif not file(unit).endswith("_sincos.h") and not _is_size_assertion(unit) and not _is_struct(unit):
             raise ProgramError(f"{file(unit)} holds a {type(unit).__name__} that is no plain prototype")
     return tuple(found)
 
@@ -57,6 +59,13 @@ def _is_size_assertion(unit: Any) -> bool:
         tuple(_asserted("", real) for real in REALS.values()))
 
 
+def _is_struct(unit: Any) -> bool:
+    """True for the type NAME_prepared; `directives.macros` compares its line word for word."""
+    struct = getattr(getattr(unit, "type", None), "type", None)
+    return isinstance(unit, c_ast.Typedef) and unit.name.endswith(f"_{STRUCT}") and isinstance(struct, c_ast.Struct) \
+        and [member.name for member in struct.decls or ()] == ["value"]
+
+
 def parameters(declaration: Any) -> tuple[Parameter, ...]:
     """Those of a function's declaration; ProgramError where one is not an array of known size."""
     declared = declaration.type
@@ -73,8 +82,14 @@ def differences(found: Sequence[Prototype], symbol: str, defined: tuple[Paramete
 
 
 def parameter(node: Any) -> Parameter:
-    """An array that is declared, or an int, which has no size; ProgramError for anything else."""
+    """An array that is declared, an int, or the address of a constant struct, which have no size; ProgramError for anything else.
+    """
     array = getattr(node, "type", None)
+    if isinstance(array, c_ast.PtrDecl) and not array.quals and isinstance(array.type, c_ast.TypeDecl) \
+            and array.type.quals == ["const"]:
+        kind = " ".join(getattr(array.type.type, "names", ["?"]))
+        if kind.endswith(f"_{STRUCT}"):
+            return True, kind, node.name or "?", ""
     if isinstance(array, c_ast.TypeDecl) and getattr(array.type, "names", []) == ["int"] and not array.quals:
         return False, "int", node.name or "?", ""
     if not isinstance(array, c_ast.ArrayDecl) or not isinstance(array.type, c_ast.TypeDecl) or array.dim is None:

@@ -19,6 +19,7 @@ from typing import Any
 from pycparser import c_ast
 
 from symgen.errors import ProgramError
+from symgen.functions import PREPARED
 from symgen.ir import ARITY, Bound, Port, Program
 from symgen.readback import directives, prototypes
 from symgen.readback.checks import differences, zeros
@@ -175,8 +176,10 @@ class Matcher:
         ):
             sizes = {str(port.size), "*".join(map(str, port.shape)),
                      "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in shape)}
-            right = const == given and real == self.program.real and name.rstrip("_") == port.name
-            if not right or size not in sizes:
+            right = const == given and real == self.program.real and name.rstrip("_") == port.name and size in sizes
+            if given and port.name == PREPARED.name and real == f"{self.name}_{prototypes.STRUCT}":
+                right, name = name.rstrip("_") == port.name, f"{name}->value"
+            if not right:
                 self.found.append(f"parameter {index} is {'const ' * const}{real} {name}[{size}], not the Program's {port.name}")
             if given:
                 self.inputs[name] = index
@@ -220,7 +223,8 @@ class Matcher:
                 self.found.append(f"line {line}: {target} does not stand where generated code has it")
         if self.part is None:
             self.before.append(self.work)
-        for name in sorted(unread & self.read) + sorted(unread - set(self.inputs)):
+        read, known = ({name.partition("->")[0] for name in names} for names in (self.read, self.inputs))
+        for name in sorted(unread & read) + sorted(unread - known):
             self.found.append(f"(void){name} although {name} is read or is no argument")
         self.found += [f"{turn} is never used" for turn, angles in self.turns.items() for place, angle in enumerate(angles)
                        if angle is not None and f"{turn}[{place}]" not in self.read]
@@ -259,7 +263,7 @@ class Matcher:
 
     def _given(self, name: str) -> bool:
         """Whether an array of the function's can be seen here."""
-        return self.part is None or name in self.part
+        return self.part is None or name.partition("->")[0] in self.part
 
     def _is_work(self, name: str) -> bool:
         return self.text.work is not None and name == self.text.work.target and self._given(name)

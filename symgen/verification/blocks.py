@@ -35,7 +35,7 @@ MORE = 5
 """States beyond whole blocks: those that were drawn are gone through again."""
 _TIMEOUT = 600
 _ARRAY = re.compile(r"(#define \w+_BATCH_WORK )(\d+)")
-_PROTOTYPE = r"(void|int|ptrdiff_t) \w+_(batch|strided)\([\w *,]*\);"
+_PROTOTYPE = r"\w+_API (void|int|ptrdiff_t) \w+_(batch|strided)\([\w *,]*\);"
 
 
 def check_blocks(programs: Mapping[str, Form], texts: Mapping[str, str], printed: Mapping[str, str],

@@ -20,4 +20,5 @@ def cortex_m(title: str, core: str, fpu: str, board: str, double_in_software: in
         panda_frame=512,
         packages="gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm",
         core=core,
+        newlib=(),
     )

@@ -17,6 +17,8 @@ class Machine:
     many times the instructions of float double takes (measured on Panda's forward dynamics), 0 for an FPU that has it.
     `panda_frame` is the largest frame (bytes, float, -O2) that a function of Panda, with one result a joint, may take.
     `packages` are Debian's. `core` is GCC's name of a processor whose manual says something of cycles (empty: there is none).
+    `newlib` are the flags that link newlib in place of picolibc (None: Debian has none for it). `scheduling` asks gcc for
+    another order of the instructions where it compiles for `architecture`: the same arithmetic, and what times are measured with.
     """
 
     title: str
@@ -31,6 +33,9 @@ class Machine:
     panda_frame: int
     packages: str
     core: str = ""
+    newlib: tuple[str, ...] | None = None
+    scheduling: tuple[str, ...] = ()
+    architecture: str = ""
 
     @property
     def compiler(self) -> str:
@@ -50,6 +55,11 @@ class Machine:
         """
         numbers = self.panda_frame * max(joints, _PANDA) // (FLOAT.size * _PANDA) + max(results - joints, 0)
         return numbers * REALS[real].size
+
+    @property
+    def with_newlib(self) -> tuple[str, ...]:
+        """`flags` for newlib."""
+        return tuple(flag for flag in self.flags if flag != PICOLIBC) + (self.newlib or ())
 
 
 _PANDA = 7
