@@ -18,9 +18,15 @@ from symgen.errors import ProgramError
 from symgen.functions import USUAL, Convention
 from symgen.tables import html_table
 
+STUMPFF = tuple(f"stumpff{k}" for k in range(8))
+"""Stumpff's functions c_k(y) = Σ (−y)ʲ/(2j + k)!, of which c₀ is cos √y and c₁ is sin √y/√y."""
+BY_SERIES = (*STUMPFF, "arc", "arc_square", "still")
+"""Functions of a turn that only Programs to be differentiated contain (`symgen.differentiation.series`). `arc` is x and
+`arc_square` x²(1 − c²), of operands x and c: c is the cosine of an angle θ, x is θ/sin θ, and both change with c alone.
+`still` is its operand, and does not change with it."""
 ARITY: dict[str, int] = {
     "const": 0, "input": 0, "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sin": 1, "cos": 1, "sqrt": 1, "log": 1,
-    "atan2": 2,
+    "atan2": 2, **dict.fromkeys(STUMPFF, 1), "arc": 2, "arc_square": 2, "still": 1,
 }
 """Operands of each operation; `log` is the natural logarithm, and `atan2` of y and x the angle from the x axis to (x, y), from
 -pi to pi: pi or -pi on the negative half of the axis, by the sign of the zero that y is there."""

@@ -47,8 +47,9 @@ class ProgramOptions:
     of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at
     run time (`symgen.description.adjustable`), and with `floors` what is made of them holds the least that divisors may be. What
     is about loops holds where they are closed; with `anywhere` beside the loops too, as it must to be differentiated, and with
-    `baumgarte` as well, by which open loops are pulled together with gains at run time. `form` is one of FORMS: with "auto" what
-    would have too many rows is made of loops over links.
+    `baumgarte` as well, by which open loops are pulled together with gains at run time. With `series` a Program that moves
+    positions holds functions of a turn that are differentiated without cancellation (`symgen.differentiation.series`). `form` is
+    one of FORMS: with "auto" what would have too many rows is made of loops over links.
     """
 
     real: str = "double"
@@ -66,6 +67,7 @@ class ProgramOptions:
     floors: bool = False
     anywhere: bool = False
     baumgarte: bool = False
+    series: bool = False
     form: str = AUTO
 
     def __post_init__(self) -> None:

@@ -111,12 +111,12 @@ class StepForm:
 
 
 @cache
-def step_form(kind: str) -> StepForm:
-    """q ⊕ v dt of a joint type."""
+def step_form(kind: str, series: bool = False) -> StepForm:
+    """q ⊕ v dt of a joint type; with `series` in functions of a turn that can be differentiated without cancellation."""
     joint = joint_type(kind)
     q, v = (tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(n)) for name, n in (("q", joint.nq), ("v", joint.nv)))
     dt = sp.Symbol("dt", real=True)
-    equations, coordinates = joint.advanced(q, v, dt)
+    equations, coordinates = (joint.advanced_by_series if series else joint.advanced)(q, v, dt)
     return StepForm(q, v, dt, tuple(equations), tuple(coordinates))
 
 
@@ -131,11 +131,11 @@ class WayForm:
 
 
 @cache
-def way_form(kind: str) -> WayForm:
-    """goal ⊖ q of a joint type."""
+def way_form(kind: str, series: bool = False) -> WayForm:
+    """goal ⊖ q of a joint type; `series` as in `step_form`."""
     joint = joint_type(kind)
     q, goal = (tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(joint.nq)) for name in ("q", "goal"))
-    equations, step = joint.parted(q, goal)
+    equations, step = (joint.parted_by_series if series else joint.parted)(q, goal)
     return WayForm(q, goal, tuple(equations), tuple(step))
 
 

@@ -53,6 +53,8 @@ class Linkage(Gathering):
     solves, anywhere = 1, False
     """The joints that close loops, the velocities that these give, those that are driven, those that are given where as many of
     these as can be are not, how often the forces of the loops are solved for, and whether they need not be closed."""
+    series = False
+    """True if functions of a turn are recorded as such, to be differentiated."""
     contacts: tuple[Frame, ...] = ()   # points that may touch something
     base: BaseParameters | None = None
 

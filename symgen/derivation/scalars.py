@@ -17,7 +17,7 @@ from flint import arb, fmpq
 
 from symgen.derivation import constants as k
 from symgen.errors import ProgramError, SymgenError
-from symgen.ir import ONES, SPARE, Port, Program, Row
+from symgen.ir import BY_SERIES, ONES, SPARE, Port, Program, Row
 
 KNOWN = (fmpq, arb)
 
@@ -231,6 +231,11 @@ class Derivation:
             raise ProgramError("atan2 of a constant belongs to the model, not to the derivation")
         return Scalar(self, self._record("atan2", *(a.row if a.sign > 0 else self._record("neg", a.row) for a in (y, x))), 1)
 
+    def by_series(self, op: str, *operands: Scalar) -> Scalar:
+        """Apply one of the functions of a turn that `symgen.differentiation.series` takes apart."""
+        rows = [a.row if a.sign > 0 else self._record("neg", a.row) for a in operands]
+        return Scalar(self, self._record(op, *rows), 1)
+
     def either(self, one: Scalar, other: Scalar) -> Scalar:
         """One of two atoms of equal value: a constant, else what `symgen.passes.recognize` takes as fewer operations."""
         if one.row < 0 or other.row < 0:
@@ -318,4 +323,6 @@ def lower(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> 
         return home.cos(lower(expression.args[0], bindings, home))
     if isinstance(expression, sp.atan2):
         return home.atan2(*(lower(arg, bindings, home) for arg in expression.args))
+    if (name := str(expression.func)) in BY_SERIES:
+        return home.by_series(name, *(lower(arg, bindings, home) for arg in expression.args))
     raise ProgramError(f"{expression} cannot be lowered: no such operation in the IR")

@@ -2,7 +2,7 @@
 
 `forward` goes on from the arguments and `reverse` back from the results; `jacobian` is as many sweeps of either, `hessian` one
 over the other. `implicit` differentiates what solves an equation by the equation. Partial derivatives of the operations stand in
-`_partials`, and how positions are moved in `_draft`.
+`_partials`, and how positions are moved in `_draft`. `series` takes apart the functions of a turn.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from symgen.derivatives import Derivative
 from symgen.differentiation import forward, hessian, implicit, jacobian, reverse
 from symgen.differentiation.implicit import Equation
 from symgen.differentiation.length import lengths
+from symgen.differentiation.series import expanded
 from symgen.ir import Program
 
 __all__ = ["Equation", "differentiated"]
@@ -33,7 +34,7 @@ def differentiated(program: Program, wanted: Derivative, name: str, equation: Eq
     ways = [way for way, rows in zip(WAYS[wanted.mode], long, strict=True) if rows <= MUCH * min(long)]
     # A turn that is told from a quaternion keeps |q|, so that e·de is −w dw: but where nothing turns, only the first is exact.
     run = passes.as_recorded if "atan2" in program.operations else passes.run
-    return min([run(way(program, wanted.by, name)) for way in ways], key=lambda one: one.cost)
+    return min([run(expanded(way(program, wanted.by, name))) for way in ways], key=lambda one: one.cost)
 
 
 WAYS: dict[str, tuple[Callable[..., Program], ...]] = {

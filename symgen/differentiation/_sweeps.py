@@ -43,9 +43,9 @@ def pulled(tape: Tape, begin: int, end: int, seeds: Mapping[int, int], wanted: C
     return {i: weight for i in wanted if (weight := weights.get(i)) is not None}
 
 
-def _with(tape: Tape, total: Number, by: Number, factor: Factor) -> Number:
+def _with(tape: Tape, total: Number, by: Number, factor: Factor | None) -> Number:
     """total + factor·by. A factor is worked out where it is needed."""
-    if by is None:
+    if by is None or factor is None:
         return total
     found, negative = factor()
     term = by if found is None else tape.put("mul", found, by)

@@ -126,6 +126,8 @@ class JointType:
     `advanced(q, v, dt)` is where the velocity v, constant in the moved frame's own axes, takes q in a time dt: the exponential
     map of v dt. It gives (equations, coordinates), the coordinates over the symbols of the equations. `parted(q, goal)` is its
     inverse, the logarithm: the δ, in the axes of the frame at q, that takes q to `goal`, and of two turns the shorter.
+    `advanced_by_series` and `parted_by_series` give the same coordinates and the same δ in the functions of a turn of
+    `symgen.joints._series`: these take more operations, and their derivatives keep all digits at any turn.
     """
 
     positions: tuple[Coordinate, ...]
@@ -138,6 +140,8 @@ class JointType:
     moved: Callable[[Sequence[Any], Sequence[Any]], list[Any]] = added
     advanced: Callable[[Sequence[Any], Sequence[Any], Any], tuple[Equations, list[Any]]] = straight
     parted: Callable[[Sequence[Any], Sequence[Any]], tuple[Equations, list[Any]]] = apart
+    advanced_by_series: Callable[[Sequence[Any], Sequence[Any], Any], tuple[Equations, list[Any]]] = straight
+    parted_by_series: Callable[[Sequence[Any], Sequence[Any]], tuple[Equations, list[Any]]] = apart
     steps: Callable[[Sequence[Any]], list[tuple[Any, Any]]] = none
     along: tuple[int, ...] | None = None
     quaternion: int | None = None

@@ -13,6 +13,7 @@ from typing import Any
 from symgen.joints._hinge import turn
 from symgen.joints._joint import ANGLE, LENGTH, Elementary, Equations, JointType, Numbers, Placing, Turning
 from symgen.joints._quaternion import LEAST, SCALE, angled
+from symgen.joints._series import angled_by_series, stumpff
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -44,12 +45,30 @@ def advanced(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, li
     import sympy as sp
 
     phi, half, scaled, root, sinc, reach = sp.symbols("phi half scaled root sinc reach", real=True)
-    s, c, g_1, g_2 = sp.symbols("s c g_1 g_2", real=True)
     equations = [
         (phi, v[2] * dt), (half, phi / 2), (scaled, half * SCALE), (root, sp.sqrt(scaled * scaled + LEAST)),
-        (sinc, sp.sin(root / SCALE) / root * SCALE), (reach, sinc * dt), (g_1, reach * v[0]), (g_2, reach * v[1]),
-        (s, sp.sin(q[2] + half)), (c, sp.cos(q[2] + half)),
+        (sinc, sp.sin(root / SCALE) / root * SCALE), (reach, sinc * dt),
     ]
+    chord, coordinates = _arrived(q, v)
+    return [*equations, *chord], coordinates
+
+
+def advanced_by_series(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
+    """`advanced` with sin r/r as Stumpff's function c₁ of r²."""
+    import sympy as sp
+
+    phi, half, y, s1, reach = sp.symbols("phi half y s1 reach", real=True)
+    equations = [(phi, v[2] * dt), (half, phi / 2), (y, half * half), *stumpff(2, y), (reach, s1 * dt)]
+    chord, coordinates = _arrived(q, v)
+    return [*equations, *chord], coordinates
+
+
+def _arrived(q: Sequence[Any], v: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """The coordinates after a way of `reach` times v along the chord of the turn `phi`."""
+    import sympy as sp
+
+    phi, half, reach, s, c, g_1, g_2 = sp.symbols("phi half reach s c g_1 g_2", real=True)
+    equations = [(g_1, reach * v[0]), (g_2, reach * v[1]), (s, sp.sin(q[2] + half)), (c, sp.cos(q[2] + half))]
     return equations, [q[0] + (c * g_1 - s * g_2), q[1] + (s * g_1 + c * g_2), q[2] + phi]
 
 
@@ -61,11 +80,34 @@ def parted(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]
     """
     import sympy as sp
 
-    s, c, g_1, g_2, y_1, y_2 = sp.symbols("s c g_1 g_2 y_1 y_2", real=True)
     e, v, angle, root, whole, rate, kept, f, r = sp.symbols("e_1 v angle root whole rate kept f r", real=True)
     equations = [
         (r, (goal[2] - q[2]) / 2), *angled([sp.sin(r)], sp.cos(r)), (whole, angle / root), (rate, whole / 2),
         (kept, rate * v), (f, rate * e),
+    ]
+    behind, step = _gone(q, goal)
+    return [*equations, *behind], step
+
+
+def parted_by_series(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """`parted` with a = θ/sin θ of the turn 2θ between both: κ = a cos θ, and the half turn is a sin θ."""
+    import sympy as sp
+
+    r, sine, w, arc, kept, f = sp.symbols("r sine w arc kept f", real=True)
+    equations = [
+        (r, (goal[2] - q[2]) / 2), (sine, sp.sin(r)), (w, sp.cos(r)), *angled_by_series([sine], w),
+        (kept, arc * w), (f, arc * sine),
+    ]
+    behind, step = _gone(q, goal)
+    return [*equations, *behind], step
+
+
+def _gone(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """V⁻¹ y and the turn, of κ, half the turn f and y = Rᵀ (p_goal − p)."""
+    import sympy as sp
+
+    s, c, g_1, g_2, y_1, y_2, kept, f = sp.symbols("s c g_1 g_2 y_1 y_2 kept f", real=True)
+    equations = [
         (g_1, goal[0] - q[0]), (g_2, goal[1] - q[1]),
         (s, sp.sin(q[2])), (c, sp.cos(q[2])), (y_1, c * g_1 + s * g_2), (y_2, c * g_2 - s * g_1),
     ]
@@ -75,4 +117,4 @@ def parted(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]
 POSITIONS = (replace(LENGTH, name="x"), replace(LENGTH, name="y"), replace(ANGLE, name="angle"))
 VELOCITIES = (replace(LENGTH, name="vx"), replace(LENGTH, name="vy"), replace(ANGLE, name="w"))
 JOINT = JointType(POSITIONS, VELOCITIES, pose, oracle, drawn="body", limited=False, moved=moved, advanced=advanced,
-                  parted=parted, along=(0, 1, 2))
+                  parted=parted, advanced_by_series=advanced_by_series, parted_by_series=parted_by_series, along=(0, 1, 2))

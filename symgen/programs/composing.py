@@ -13,7 +13,7 @@ from symgen import passes
 from symgen.derivation import constants
 from symgen.derivation.scalars import Derivation, Scalar, TooManyRows
 from symgen.functions import FUNCTIONS, Function
-from symgen.ir import Program
+from symgen.ir import BY_SERIES, Program
 from symgen.mechanism import Mechanism
 from symgen.methods._composition import Compose
 from symgen.options import ProgramOptions
@@ -51,7 +51,8 @@ def put_together(mechanism: Mechanism, what: Function, method: str, options: Pro
     with constants.precision():
         home = Derivation({name: prod(shape) for name, shape in shapes.items()}, 4 * deriving.ROW_BUDGET)
         frozen = home.freeze(what.name, method, results(home), shapes)
-    found = deriving.without_idle(passes.run(frozen), len(what.arguments))
+    prepare = passes.begin if options.series else passes.run
+    found = deriving.without_idle(prepare(frozen), len(what.arguments))
     if len(found.rows) > deriving.ROW_BUDGET:
         raise TooManyRows(f"{len(found.rows)} rows")
     return replace(found, quaternions=mechanism.quaternions, real=options.real,
@@ -93,6 +94,8 @@ def inlined(program: Program, home: Derivation, given: Sequence[Sequence[Scalar]
             found.append(home.constant(row.value))
         elif row.op in unary:
             found.append(unary[row.op](*operands))
+        elif row.op in BY_SERIES:
+            found.append(home.by_series(row.op, *operands))
         else:
             found.append(binary[row.op](*operands))
         if row.name:

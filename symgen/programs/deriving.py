@@ -106,8 +106,13 @@ class Attempt:
         self.refused: SymgenError | None = None
 
     def polished(self, budget: int | None = None) -> Program:
-        """After all passes and those that come last, which deepen what they shorten; see `program`."""
+        """After all passes and those that come last, which deepen what they shorten; see `program`.
+
+        Functions of a turn in series are taken apart after differentiation, and the passes run then.
+        """
         finished = self.program(budget)
+        if self.options.series:
+            return finished
         if methods.find(self.method).shallow:
             return passes.told(finished)
         if self._polished is None:
@@ -131,7 +136,8 @@ class Attempt:
             if self.finished is None:
                 if len(self.begun[0].rows) > 2 * budget:   # the passes after the first do not halve it
                     raise TooManyRows(f"{len(self.begun[0].rows)} rows")
-                self.finished, self.begun = without_idle(passes.least(self.begun), len(FUNCTIONS[self.function].arguments)), []
+                prepared = self.begun[0] if self.options.series else passes.least(self.begun)
+                self.finished, self.begun = without_idle(prepared, len(FUNCTIONS[self.function].arguments)), []
         if len(self.finished.rows) > budget:
             raise TooManyRows(f"{len(self.finished.rows)} rows")
         return self.finished
@@ -196,7 +202,14 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
                           task_rows=rows, contact=options.contact if what.counts("NT") else None, parameters=parameters,
                           floors=options.floors and function in PREPARING, baumgarte=options.baumgarte and GAINS in what.feels,
+                          series=options.series and turns_by_series(mechanism, what),
                           anywhere=(options.anywhere or options.baumgarte) and closing.known(mechanism, function), **links)
+
+
+def turns_by_series(mechanism: Mechanism, what: Function) -> bool:
+    """True if a function moves positions, or tells them apart, and a joint turns by more than a coordinate of its own."""
+    moves = any("NQ" in one.shape for one in what.results) or "q_next" in [one.name for one in what.arguments]
+    return moves and any(joint.type.along is not None for joint in mechanism.joints)
 
 
 def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
@@ -262,6 +275,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()), at_run_time,
                               Coupling.of(mechanism))
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
+            linkage.series = options.series
             if closed:
                 closing.lay(linkage, mechanism, options.anywhere)
             if what.counts("NT"):

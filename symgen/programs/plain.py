@@ -9,7 +9,7 @@ from symgen.errors import ProgramError
 from symgen.functions import JACOBIAN_FRAMES, JACOBIAN_ORDERS, Convention
 from symgen.ir import ARITY, Outline, Port, Program, Row, check
 
-_LETTERS = dict(zip(ARITY, "citsmdnxyrla", strict=True))
+_LETTERS = dict(zip(ARITY, "citsmdnxyrla01234567bqf", strict=True))
 _OPERATIONS = {letter: op for op, letter in _LETTERS.items()}
 
 

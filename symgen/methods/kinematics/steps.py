@@ -21,7 +21,7 @@ def integrate(linkage: Linkage) -> tuple[list[Scalar], ...]:
     found = list(linkage.inputs["q"])
     for i, link in enumerate(linkage.model.links):
         linkage.step(i, "moved for dt")
-        form = step_form(link.kind)
+        form = step_form(link.kind, linkage.series)
         bindings: dict[object, Scalar] = {form.dt: dt}
         for symbols, values in ((form.q, linkage.inputs["q"][link.q]), (form.v, linkage.inputs["v"][link.v])):
             bindings |= dict(zip(symbols, values, strict=True))
@@ -35,7 +35,7 @@ def difference(linkage: Linkage) -> tuple[list[Scalar], ...]:
     home, found = linkage.home, [linkage.zero] * len(linkage.dofs)
     for i, link in enumerate(linkage.model.links):
         linkage.step(i, "way from q to q_next")
-        form = way_form(link.kind)
+        form = way_form(link.kind, linkage.series)
         bindings: dict[object, Scalar] = {}
         for symbols, name in ((form.q, "q"), (form.goal, "q_next")):
             bindings |= dict(zip(symbols, linkage.inputs[name][link.q], strict=True))
