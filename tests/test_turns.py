@@ -18,9 +18,13 @@ from symgen.differentiation.series import expanded
 from symgen.functions import FUNCTIONS
 from symgen.ir import BY_SERIES, STUMPFF, Port, Program, Row
 from symgen.joints import joint_type
+from symgen.options import ProgramOptions
+from symgen.programs.differentiating import differentiate
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
+from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.verify import verify_programs
 from tests import turns_in_digits as digits
 from tests.test_integrate import made
 
@@ -183,3 +187,36 @@ def test_no_program_that_is_printed_holds_a_function_of_a_turn() -> None:
     robot = made(*PLACES)
     for name in (f"{function}{mode}" for function in RESULTS for mode in ("", ":jvp", ":vjp")):
         assert not {row.op for row in symgen.program(robot, name).rows} & {*BY_SERIES}
+
+
+# -- what verify sees ---------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_states_hold_turns_near_none_half_a_turn_and_a_whole_one(kind: str) -> None:
+    """Of v dt, and of q_next from q; in the three states of a self-test the first two."""
+    robot = made(kind)
+    drawn = draw_states(robot, 16)
+    angular = [one.unit == "rad" for one in joint_type(kind).velocities]
+    spins = np.linalg.norm((drawn["v"] * drawn["dt"][:, None]).astype(float)[:, angular], axis=-1)
+    scalars = arb(400)
+    ways = Reference(robot, scalars).evaluate("difference", {name: scalars.array(drawn[name]) for name in ("q", "q_next")})
+    apart = np.linalg.norm(ways["delta"].astype(float)[:, angular], axis=-1)
+    for turns in (spins, apart):
+        assert 0 < turns[1] < 1e-5
+        assert abs(turns[2] - np.pi) < 1e-2
+        assert 0 < turns[5] < 1e-2
+    assert abs(spins[6] - 2 * np.pi) < 1e-2
+    assert apart[6] < 2e-2   # the shorter way
+
+
+@pytest.mark.parametrize("function", ["integrate:jacobian(v)", "difference:jacobian(q_next)"])
+def test_verify_sees_slopes_of_quotients_at_small_turns(function: str) -> None:
+    """The rows of the values themselves, differentiated: the algebra is right, and digits are lost."""
+    robot, wanted = made("free"), FUNCTIONS[function].derivative
+    assert wanted is not None
+    quotients = replace(differentiate(symgen.program(robot, wanted.of), wanted), real="double")
+    options = ProgramOptions()
+    report = verify_programs(robot, {function: quotients}, options, states=3, compiled=False)
+    assert {check.kind for check in report.failures} == {"floating"}
+    ours = verify_programs(robot, {function: symgen.program(robot, function)}, options, states=3, compiled=False)
+    assert not ours.failures

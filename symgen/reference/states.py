@@ -3,7 +3,8 @@
 Each number is k/1024, an instant that by 4096: a terminating decimal that float, double and a ball of any precision hold
 exactly, so one exact answer serves the check of the algebra and that of both floating-point types. A unit quaternion is the
 exception: no others than the 24 with entries 0, ±1/2 and ±1 are exact in binary, so it is rational, and each of its entries is
-rounded where C takes it.
+rounded where C takes it. Small turns of joints that turn freely are powers of two, which a type may hold as zero
+(`symgen.reference.special`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from symgen.mechanism import Joint, Limits, Mechanism
 from symgen.reference.precision import Array
+from symgen.reference.special import place_special
 
 GRID = 1024
 _RATE = (Fraction(-2), Fraction(2))
@@ -38,8 +40,9 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
     Entries are Fractions. Positions lie within the declared limits where both are given (and are in order), else in the joint
     type's usual range (±π rad, ±1 m); the payload is a load of 0.5 to 2 kg within 0.1 m of its link's origin, as six point
     masses. Steps dt are in turn one of a controller's, one of some seconds, in which a body turns right round, one back in time,
-    and none; an instant is a step of dynamics, dt as much shorter. Every fourth q_next is q. `besides` are changes and weights
-    for derivatives by name, and their shapes.
+    and none; an instant is a step of dynamics, dt as much shorter. Every fourth q_next is q. Joints that turn freely turn
+    little in one of four states, and by about half a turn or a whole one in another (`symgen.reference.special`). `besides` are
+    changes and weights for derivatives by name, and their shapes.
     """
     random = Random(f"{seed}/{mechanism.nv}/{count}")
     states: dict[str, list[list[Fraction]]] = {name: [] for name in ("q", "v", "a", "tau", "b")}
@@ -54,8 +57,10 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
         states["wrench"] = [[_between(random, *_FORCE) for _ in range(6 * links)] for _ in range(count)]
     goals = Random(f"q_next/{seed}/{mechanism.nv}/{count}")   # drawn apart from all else, as time steps are
     states["q_next"] = [q if k % 4 == 3 else _positions(mechanism, goals) for k, q in enumerate(states["q"])]
-    times = _steps(count, seed)
-    found = {name: _exact(rows) for name, rows in states.items()} | {"dt": times, "instant": times * INSTANT}
+    times = list(_steps(count, seed))
+    place_special(mechanism, count, seed, states["q"], states["v"], states["q_next"], times)
+    found = {name: _exact(rows) for name, rows in states.items()} | {"dt": np.array(times, dtype=object),
+                                                              "instant": _steps(count, seed) * INSTANT}
     inertias = Random(f"pi/{seed}/{len(mechanism.bodies)}/{count}")
     found["pi"] = _exact([[_between(inertias, *_RATE) for _ in range(10 * len(mechanism.bodies))] for _ in range(count)])
     if wrench is not None and links > 1:

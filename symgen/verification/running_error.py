@@ -3,7 +3,8 @@
 A derivative has no natural size of its own: its terms are products along every way through the rows. So the bound is the running
 error analysis of its rows (`symgen.certificate.rounding`), at each state of a check. Where M is ill-conditioned it grows as the
 answer does, and what a division by next to nothing costs is in it. It is a bound for the rows in this order, whatever they mean:
-that they mean the derivative is for the algebra to say.
+that they mean the derivative is for the algebra to say. A derivative of a step is smooth at every turn, and its size is known.
+Its bound is no larger than some round-offs of that size, so that rows which cancel at a small turn are not excused by their own.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ from symgen.reals import REALS
 from symgen.recursion import Form, Looped
 from symgen.reference.precision import Array
 from symgen.verification.sizes import LEAST, largest
+from symgen.verification.step_sizes import SMOOTH, slopes
 from symgen.verification.truth import Truth
+
+CANCELLED = 16
+"""Units of eps of the size of a derivative of a step that its rows may lose, whatever they bound: they may not cancel."""
 
 
 def bounds(program: Form, truth: Truth, text: TextOptions = PLAIN) -> dict[str, Array]:
@@ -66,5 +71,8 @@ def _bounds(program: Program, truth: Truth, text: TextOptions) -> dict[str, Arra
     for port in program.outputs:
         errors = [np.broadcast_to(rows[r].error, (truth.count,)) for r in port.rows]
         found[port.name] = np.stack(errors, axis=-1).reshape(truth.count, *port.shape) / REALS[program.real].eps
+    if what.derivative is not None and what.derivative.of in SMOOTH:
+        most = CANCELLED * slopes(truth, what.derivative)
+        found = {name: np.minimum(sizes, most.reshape(-1, *[1] * (sizes.ndim - 1))) for name, sizes in found.items()}
     least = {name: LEAST * np.maximum(largest(sizes), 1.0) for name, sizes in found.items()}
     return {name: np.maximum(sizes, least[name].reshape(-1, *[1] * (sizes.ndim - 1))) for name, sizes in found.items()}

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from symgen.derivatives import Derivative, change, weight
+from symgen.functions import FUNCTIONS
 from symgen.joints import Orienting, Placing
 from symgen.mechanism import Mechanism
 from symgen.reference.precision import Array
@@ -38,6 +40,31 @@ def along(mechanism: Mechanism, q: Array, step: Array) -> Array:
             else:
                 own[:, [word.of]] += turn
     return np.asarray(total)
+
+
+SMOOTH = ("integrate", "difference")
+"""Functions whose derivatives are bounded at every turn, so that these may lose no digits anywhere."""
+
+
+def slopes(truth: ExactAnswers, wanted: Derivative) -> Array:
+    """Size of a derivative of one of SMOOTH (count,): a factor for each time that it is differentiated, of what the steps are
+    multiplied by, and the sums of changes and weights.
+    """
+    def total(name: str) -> Array:
+        return np.asarray(np.abs(truth.floats[name]).reshape(truth.count, -1).sum(axis=-1))
+
+    function = FUNCTIONS[wanted.of]
+    if wanted.of == "integrate":
+        way, time = total("v"), np.abs(truth.floats["dt"])
+        rate = (1 + way) * (1 + time) * (1 + way * time)
+    else:
+        rate = (1 + total("q") + total("q_next")) * (1 + np.pi)
+    size = rate**2 if wanted.mode == "hvp" else rate
+    if wanted.mode in ("jvp", "hvp"):
+        size = size * sum(total(change(name)) for name in wanted.by or function.own)
+    if wanted.mode in ("vjp", "hvp"):
+        size = size * sum(total(weight(one.name)) for one in function.results)
+    return np.asarray(size)
 
 
 def parted(truth: ExactAnswers) -> Array:

@@ -19,7 +19,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen import methods
+from symgen import derivatives, methods
 from symgen.backends import printer
 from symgen.backends._target import Target
 from symgen.certificate import checked_floors
@@ -36,6 +36,7 @@ from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.evaluating import Runner, over
 from symgen.verification.floating import check_floating
 from symgen.verification.report import Check
+from symgen.verification.step_sizes import SMOOTH
 from symgen.verification.truth import Truth
 from tests.adversary import Failure, _differentials, _newton_euler, _robots
 from tests.judges import pinocchio_answers
@@ -44,6 +45,8 @@ WORD = ("Every function by every method is the dynamics of the robot that was de
         "round-off that verify allows, whatever the joints, the inertias and the options.")
 
 STATES = 2
+TURNING = 3
+"""Of a step and its derivatives: the second turns little, the third by about half a turn (`symgen.reference.special`)."""
 DIGITS = 200
 """Of the recursion: its differences lose 45."""
 FROM_PINOCCHIO = 1e-9
@@ -151,7 +154,8 @@ def attacked(made: Mechanism, function: str, method: str | None, options: Progra
     """What is wrong with a function by a method, if anything."""
     what = f"{function}={method} with {options} and {text}, states {states}"
     try:
-        count = STATES if FUNCTIONS[function].derivative is None else 1
+        wanted = FUNCTIONS[function].derivative
+        count = TURNING if derivatives.of(function) in SMOOTH else STATES if wanted is None else 1
         truth = Second(made, count, states, frame=options.frame, payload=options.payload, wrench=options.wrench,
                        convention=options.convention, task_rows=options.rows)
         wrong = _refused(truth, function, options)

@@ -352,9 +352,17 @@ def _momentum_rate(found: Results, word: Word) -> float:
     return _part(found["hdot"] - rate, _rows(matrix) * _most(word.state["a"]) + word.of.weight * _swung(word))
 
 
+def _blurred(mechanism: Mechanism, step: Array) -> bool:
+    """Whether a planar joint turns little beside its slide: Pinocchio divides by the turn, and is no judge there."""
+    planar = [step[own] for joint, own in zip(mechanism.joints, mechanism.v_slices, strict=True) if joint.kind == "planar"]
+    return any(0 < abs(turn) < 1e-3 * max(abs(x), abs(y)) for x, y, turn in planar)
+
+
 def _stepped(found: Results, word: Word) -> float:
     """Of a quaternion Pinocchio gives the one, of two that are the same turn, that is nearer to where it began."""
     of, theirs = word.of, word.stepped
+    if _blurred(of.places.mechanism, word.state["v"] * word.state["dt"]):
+        return 0.0
     ours = of.position(found["q_next"])
     for start, joint in zip(of.places.starts, of.places.mechanism.joints, strict=True):
         for own in (slice(start + one.of, start + one.of + 4) for one in joint.motions if isinstance(one, Orienting)):
@@ -366,6 +374,8 @@ def _stepped(found: Results, word: Word) -> float:
 def _parted(found: Results, word: Word) -> float:
     """Of a joint that turns without limits Pinocchio knows no whole turns."""
     mechanism, missed = word.of.places.mechanism, np.array(found["delta"] - word.gone)
+    if _blurred(mechanism, found["delta"]):
+        return 0.0
     for joint, own in zip(mechanism.joints, mechanism.v_slices, strict=True):
         if joint.kind == "continuous":
             missed[own] -= 2 * np.pi * np.round(missed[own] / (2 * np.pi))
