@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 import symgen
 from symgen.backends import printer
 from symgen.backends._target import Target
-from symgen.errors import ArgumentError, RequestError, StateError
+from symgen.errors import RequestError, StateError
 from symgen.ir import Program
 from symgen.looping import recursion
 from symgen.machine import kernels
@@ -31,6 +31,8 @@ from tests.recursions import TOYS, sizes
 from tests.robots_for_tests import random_mechanism
 from tests.test_c99 import WARNINGS
 
+compile_now = partial(symgen.compile, blocks="now")
+"""Blocks of states are compiled in the call that makes them worth it."""
 METHODS = {"forward_dynamics": "riccati", "mass_matrix_solve": "riccati", "inverse_dynamics": "newton_euler",
            "mass_matrix_log_determinant_gradient": "riccati", "mass_matrix_log_determinant": "riccati",
            "link_poses": "kinematics", "interbody_forces": "riccati", "center_of_mass": "composite_body",
@@ -189,23 +191,23 @@ def drawn(count: int, solver: Solver) -> list[Any]:
 
 def test_solvers_take_blocks_of_states(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "FEW", 0)
-    solver = symgen.compile(CHAIN, ["forward_dynamics"], form="looped")
+    solver = compile_now(CHAIN, ["forward_dynamics"], form="looped")
     q, v, tau = drawn(21, solver)
     alone = np.array([solver.forward_dynamics(*state) for state in zip(q, v, tau, strict=True)])
     for threads in (1, 3):
         np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau, threads=threads), alone)
     across = solver.forward_dynamics(q.T.copy(), v.T.copy(), tau.T.copy(), layout="soa")
     np.testing.assert_array_equal(across.T, alone)
-    lanes = symgen.compile("planar_point_mass:40", ["forward_dynamics=riccati:segments"])
+    lanes = compile_now("planar_point_mass:40", ["forward_dynamics=riccati:segments"])
     q, v, tau = drawn(3, lanes)
     assert lanes.forward_dynamics(q, v, tau).shape == (3, 40)
-    with pytest.raises(ArgumentError, match="one chain in lanes"):
-        lanes.forward_dynamics(q.T.copy(), v.T.copy(), tau.T.copy(), layout="soa")
+    across = lanes.forward_dynamics(q.T.copy(), v.T.copy(), tau.T.copy(), layout="soa")   # state by state: it has no blocks
+    np.testing.assert_array_equal(across.T, lanes.forward_dynamics(q, v, tau))
 
 
 def test_each_state_has_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "FEW", 0)
-    solver = symgen.compile(CHAIN, ["forward_dynamics"], form="looped", checked=True, trig="inline")
+    solver = compile_now(CHAIN, ["forward_dynamics"], form="looped", checked=True, trig="inline")
     q, v, tau = drawn(21, solver)
     wanted = solver.forward_dynamics(q, v, tau)
     q[3, 2], q[7, 5] = np.nan, 1e9

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -33,6 +33,8 @@ from symgen.verification.truth import Truth
 from tests.robots_for_tests import random_mechanism
 from tests.test_c99 import WARNINGS
 
+compile_now = partial(symgen.compile, blocks="now")
+"""Blocks of states are compiled in the call that makes them worth it."""
 WAYS = {"auto": TextOptions("auto", batch=True), "libm": TextOptions(batch=True), "inline": TextOptions("inline", batch=True),
         "checked": TextOptions("auto", checked=True, batch=True), "macro": TextOptions("macro", checked=True, batch=True),
         "inline, checked": TextOptions("inline", checked=True, batch=True)}
@@ -126,7 +128,7 @@ def test_long_functions_are_compiled_by_fewer_passes(monkeypatch: pytest.MonkeyP
     commands: list[list[str]] = []
     run = building._run
     monkeypatch.setattr(building, "_run", lambda command, folder: commands.append(command) or run(command, folder))
-    solver = symgen.compile("scara", [long, short])
+    solver = compile_now("scara", [long, short])
     solver.prepare(long)
     solver.prepare(short)
     q, v, tau = (drawn(20, 4, seed=k) for k in range(3))
@@ -294,7 +296,7 @@ def test_the_self_test_compares_states_of_a_free_base(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def solver() -> Solver:
-    return symgen.compile(ARM, ["forward_dynamics", "mass_matrix", "kinetic_energy"])
+    return compile_now(ARM, ["forward_dynamics", "mass_matrix", "kinetic_energy"])
 
 
 @pytest.fixture
@@ -378,8 +380,8 @@ def test_arrays_of_others(solver: Solver) -> None:
 
 @pytest.mark.usefixtures("blocks")
 def test_a_status_for_each_state() -> None:
-    solver = symgen.compile(ARM, ["forward_dynamics"], checked=True)
-    plain = symgen.compile(ARM, ["forward_dynamics"])
+    solver = compile_now(ARM, ["forward_dynamics"], checked=True)
+    plain = compile_now(ARM, ["forward_dynamics"])
     q, v, tau = (drawn(21, 4, seed=k) for k in range(3))
     wanted = plain.forward_dynamics(q, v, tau)
     q[[3, 20]] = np.nan
@@ -399,7 +401,7 @@ def test_a_status_for_each_state() -> None:
 
 def test_few_states_compile_nothing_more(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until so many have come together that a block of them pays."""
-    kernel = symgen.compile(ARM, ["mass_matrix"])._kernels["mass_matrix"]
+    kernel = compile_now(ARM, ["mass_matrix"])._kernels["mass_matrix"]
     called: list[int] = []
     library = kernel._many
     monkeypatch.setattr(kernel, "_many", lambda: called.append(1) or (library and library()))
@@ -458,7 +460,7 @@ def test_threads_end_together() -> None:
 @pytest.mark.parametrize("options", [{"native": True, "optimize": 3}, {"real": "float", "trig": "inline"}, {"optimize": 0}])
 def test_bits_do_not_hang_on_how_it_is_compiled(options: dict[str, Any]) -> None:
     """As long as a*b + c is not contracted, one state alone has those of many."""
-    solver = symgen.compile(ARM, ["forward_dynamics"], **options)
+    solver = compile_now(ARM, ["forward_dynamics"], **options)
     solver.prepare("forward_dynamics")
     q, v, tau = (drawn(19, 4, seed=k) for k in range(3))
     np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau), one_by_one(solver, q, v, tau))
@@ -466,7 +468,7 @@ def test_bits_do_not_hang_on_how_it_is_compiled(options: dict[str, Any]) -> None
 
 def test_contraction_has_one_kind_of_bits() -> None:
     """A block of one state and one of many are the same text then too."""
-    fused = symgen.compile(ARM, ["forward_dynamics"], contract=True, native=True)
+    fused = compile_now(ARM, ["forward_dynamics"], contract=True, native=True)
     q, v, tau = (drawn(19, 4, seed=k) for k in range(3))
     whole = fused.forward_dynamics(q, v, tau)
     for k in (0, 8, 18):
@@ -476,7 +478,7 @@ def test_contraction_has_one_kind_of_bits() -> None:
 def test_the_sources_of_a_library_are_found_again(tmp_path: Path) -> None:
     """A second process opens what the first has compiled for blocks: nothing is derived, nothing compiled."""
     code = ("import sys, numpy as np, symgen\n"
-            f"s = symgen.compile('{ARM}', ['mass_matrix'])\n"
+            f"s = symgen.compile('{ARM}', ['mass_matrix'], blocks='now')\n"
             "import symgen.machine.kernels as k; k.FEW = 0\n"
             "print(s.mass_matrix(np.ones((40, 4)))[39, 0, 0], 'symgen.programs.deriving' in sys.modules)\n")
     environment = {"SYMGEN_CACHE": str(tmp_path), "PATH": "/usr/bin:/bin"}

@@ -27,7 +27,7 @@ STATES = np.random.default_rng(5).uniform(-1, 1, (3, 6, 2))
 
 @pytest.fixture(scope="module")
 def solver() -> Solver:
-    return symgen.compile("planar_arm", ["forward_dynamics", "mass_matrix=composite_body"], optimize=1)
+    return symgen.compile("planar_arm", ["forward_dynamics", "mass_matrix=composite_body"], optimize=1, blocks="now")
 
 
 def elsewhere(solver: Solver, cache: str, states: np.ndarray = STATES) -> np.ndarray:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from keyword import iskeyword
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +22,7 @@ from symgen.errors import ArgumentError, StateError
 from symgen.functions import PREPARED, Array, Sizes
 from symgen.ir import Outline, Port
 from symgen.machine.arrays import Arrays, behind, seen
+from symgen.machine.blocks import WHEN, Compilation
 from symgen.machine.building import NO_MEMORY
 from symgen.machine.many import LAYOUTS, Progress, Run, Strided, in_slices, strided
 from symgen.names import nearest
@@ -46,10 +48,15 @@ _REFUSED = (
 
 
 class Kernel:
-    """One compiled function and what it accepts. `many` gives its library for blocks of states; None: there is none."""
+    """One compiled function and what it accepts.
+
+    `many` gives its library for blocks of states (None: there is none), `behind` starts to compile that in the background
+    (None: it is in the cache). `when` is one of `symgen.machine.blocks.WHEN`.
+    """
 
     def __init__(self, program: Outline, library: Any, symbol: str, checked: bool, robot: str, sizes: Sizes,
-                 many: Callable[[], ModuleType | None] | None = None, contract: bool = False) -> None:
+                 many: Callable[[], ModuleType | None] | None = None, contract: bool = False,
+                 behind: Callable[[], Compilation | None] | None = None) -> None:
         import numpy
 
         self.np = numpy
@@ -63,7 +70,9 @@ class Kernel:
         self.real = numpy.dtype(REALS[program.real].numpy)
         self.inputs, self.outputs = program.inputs, program.outputs
         self.arrays = Arrays(program, robot, sizes, checked)
-        self._many = many
+        self._many, self._behind, self.when, self._contract = many, behind, WHEN[0], contract
+        self._compilation: Compilation | None = None
+        self._starting = Lock()
         self._blocks: tuple[Any, Any] | None = None
         self._waited = FEW if contract else 0   # rows; blocks give other last bits where a*b + c may be contracted
 
@@ -148,10 +157,13 @@ class Kernel:
         into = [strided(self.np, port, x, lead) for port, x in zip(self.outputs, results, strict=True)]
         pairs = [self._apart(port, x, into, lead) for port, x in zip(self.inputs, pairs, strict=True)]
         even = all(x.array.flags.c_contiguous for x in into)
-        blocks = bool(lead) and self._has_blocks(states if even else FEW)
-        if not even and not blocks:
-            raise ArgumentError(f"{self.function}: layout 'soa' is not for C that was given, nor for one chain in lanes; leave "
-                                "the layout out")
+        blocks = bool(lead) and self._has_blocks(states)
+        if not even and not blocks:   # state by state into arrays that lie close, and from there
+            close = [self.np.empty(x.shape, self.real) for x in results]
+            self._run_all(arrays, close, statuses, lead, workers, progress)
+            for result, x in zip(results, close, strict=True):
+                result[...] = x
+            return
         run = (self._in_blocks if blocks else self._one_by_one)(pairs, into, statuses)
         share = self._first_share
         if states <= share and workers == 1:
@@ -160,14 +172,34 @@ class Kernel:
             in_slices(run, states, share, workers, progress)
 
     def _has_blocks(self, states: int) -> bool:
-        """Whether there have been so many states by now that the function is compiled for blocks of them."""
-        self._waited += states*self.program.length
-        if self._waited >= FEW:
-            self.prepare()
+        """True if the function is compiled for blocks of states. After FEW rows that is begun, as `when` says."""
+        if self._blocks is None and self._many is not None and self.when != "never":
+            self._waited += states*self.program.length
+            if self._waited >= FEW:
+                self._compile_blocks()
         return self._blocks is not None
+
+    def _compile_blocks(self) -> None:
+        """Compile for blocks of states now or in the background, and take what has been compiled there."""
+        if self.when == "now" or self._contract or self._behind is None:   # contracted blocks have other last bits
+            self.prepare()
+            return
+        with self._starting:
+            if self._compilation is None:
+                self._compilation = self._behind()
+            compilation = self._compilation
+        if compilation is None:   # compiled before
+            self.prepare()
+        elif compilation.ended and compilation.failure:
+            self.when = "never"
+            compilation.tell()
+        elif compilation.ended:
+            self.prepare()
 
     def prepare(self) -> None:
         """See `Solver.prepare`."""
+        if (compilation := self._compilation) is not None:
+            compilation.wait()
         if self._many is not None and self._blocks is None:
             library = self._many()
             if library is None:

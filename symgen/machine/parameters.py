@@ -11,11 +11,15 @@ argument `prepared`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symgen.errors import ArgumentError
 from symgen.functions import PREPARED
 from symgen.names import nearest
+
+if TYPE_CHECKING:
+    from symgen.mechanism import Mechanism
+    from symgen.options import ProgramOptions
 
 _NEVER_NEGATIVE = ("mass", "armature", "damping", "friction", "stiffness")
 Results = Callable[[Any], dict[str, Any]]
@@ -116,3 +120,23 @@ class Parameters(MutableMapping[str, Any]):
         if "carried" in judged and not (judged["carried"] > 0).all():
             raise ArgumentError("with these parameters a joint carries nothing, and the mass matrix is singular; give a link a "
                                 "mass")
+
+
+def described(mechanism: Mechanism, options: ProgramOptions) -> dict[str, tuple[float, ...]]:
+    """Return the description's numbers for the parameters, by name."""
+    if not options.parameters:
+        return {}
+    from symgen.programs.adjusting import adjusting
+
+    known = adjusting(mechanism, options.parameters)
+    numbers = iter(known.defaults)
+    return {one.name: tuple(float(next(numbers)) for _ in range(one.size)) for one in known.asked}
+
+
+def by_name(kernel: Any) -> Callable[[Any], dict[str, Any]]:
+    """Return the compiled function of the parameters as a call whose results come by name."""
+    def call(given: Any) -> dict[str, Any]:
+        found = kernel.long_road((given,), None)
+        return dict(zip((port.name for port in kernel.outputs), found if isinstance(found, tuple) else (found,), strict=True))
+
+    return call

@@ -10,11 +10,12 @@ What arrays a function takes stands in `symgen.machine.kernels`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from os import PathLike
 from types import MethodType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from symgen import derivatives, shelf
 from symgen.backends._ports import single_real
@@ -23,11 +24,13 @@ from symgen.description.arguments import validated
 from symgen.errors import ArgumentError, BuildError, warn_each
 from symgen.functions import ASSEMBLE, JUDGE, REGROUP, USUAL, Sizes
 from symgen.ir import Bound, Outline
-from symgen.machine.building import Build, Packed, depends, load_many, opened, packed, unpacked
+from symgen.machine.blocks import WHEN, Compilation
+from symgen.machine.building import Build, depends, load_many, opened, packed, unpacked
 from symgen.machine.building import load as load_library
 from symgen.machine.drivers import assembling
 from symgen.machine.kernels import Call, Kernel
-from symgen.machine.parameters import Parameters
+from symgen.machine.parameters import Parameters, by_name, described
+from symgen.machine.sending import Sent
 from symgen.names import nearest, no_attribute
 from symgen.options import AUTO, HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
 from symgen.recursion import Form, Parted
@@ -62,6 +65,7 @@ def compile(
     parameters: Names = (),
     baumgarte: bool = False,
     form: str = AUTO,
+    blocks: str = WHEN[0],
 ) -> Solver:
     """Derive, print and compile functions of a robot.
 
@@ -75,6 +79,9 @@ def compile(
     such as '*.mass'. `trig` is one of `symgen.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the
     generation does, and BuildError without a C compiler or Python's header; warns as `symgen.programs.noticing` says. `checked`
     functions raise StateError at a state that they refuse, the first of several, unless given an array for each `status`.
+    `blocks` says when a function that was asked for thousands of states is compiled for blocks of them: in the "background" by
+    another process, while calls go on state by state; "now", in that call, which then takes seconds to minutes; or "never", but
+    by `Solver.prepare`. With `contract` it is always now, since blocks have other last bits there.
     """
     from symgen.description.loading import load
     from symgen.mechanism import Mechanism
@@ -86,6 +93,7 @@ def compile(
                              parameters=names_of(parameters), baumgarte=baumgarte, form=form).guarded(checked)
     recipe = (mechanism, wanted, Build(optimize, native, contract), options, TextOptions(trig, checked=checked))
     solver = _found(recipe) or _made(recipe)
+    solver._choose_blocks(blocks)
     warn_each(solver._notices)
     return solver
 
@@ -120,7 +128,7 @@ def _made(recipe: Recipe) -> Solver:
     bounds = checked_floors(mechanism, derived, options, text)
     solver = Solver(mechanism.name, derived, mechanism.sizes, build=build, text=text, mechanism=mechanism, floors=bounds)
     solver._recipe = recipe
-    solver._defaults = _defaults(mechanism, options)
+    solver._defaults = described(mechanism, options)
     solver._notices = notices(mechanism, derived, options, wanted is not None, refused)
     plain = [outline_to_plain(program.outline) for program in derived.values()]
     if all(program.rounds is None for program in derived.values()):   # else a search was interrupted
@@ -129,36 +137,9 @@ def _made(recipe: Recipe) -> Solver:
     return solver
 
 
-def _defaults(mechanism: Mechanism, options: ProgramOptions) -> dict[str, tuple[float, ...]]:
-    """The description's numbers for the parameters."""
-    if not options.parameters:
-        return {}
-    from symgen.programs.adjusting import adjusting
-
-    known = adjusting(mechanism, options.parameters)
-    numbers = iter(known.defaults)
-    return {one.name: tuple(float(next(numbers)) for _ in range(one.size)) for one in known.asked}
-
-
 def _key(recipe: Recipe) -> tuple[Any, ...]:
     mechanism, wanted, build, options, text = recipe
     return mechanism.content, mechanism.source_sha256, wanted, asdict(options), asdict(text), depends(build)
-
-
-class Sent(NamedTuple):
-    """What a solver takes along so that it needs no compiler where it arrives."""
-
-    name: str
-    outlines: dict[str, Outline]
-    sizes: Sizes
-    text: TextOptions
-    build: Build
-    library: Packed | None
-    blocks: dict[str, Packed]
-    """By function."""
-    defaults: dict[str, tuple[float, ...]]
-    now: dict[str, Any]
-    """The parameters as they were set."""
 
 
 def _arrived(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -> Solver:
@@ -179,6 +160,7 @@ def _arrived(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -
     else:
         solver._programs, solver._sources = origin[1], origin[-1]
     solver._defaults = sent.defaults
+    solver._choose_blocks(sent.when)
     for name, value in sent.now.items():
         solver.parameters[name] = value
     for function, one in sent.blocks.items():
@@ -194,15 +176,6 @@ def _compile_again(recipe: Recipe) -> Solver:
 def _from_programs(name: str, programs: Mapping[str, Form], sizes: Sizes, build: Build, text: TextOptions,
                    sources: Mapping[str, str] | None) -> Solver:
     return Solver(name, programs, sizes, build=build, text=text, sources=sources)
-
-
-def _by_name(kernel: Kernel) -> Callable[[Any], dict[str, Any]]:
-    """A function of parameters, whose results come by name."""
-    def call(given: Any) -> dict[str, Any]:
-        found = kernel.long_road((given,), None)
-        return dict(zip((port.name for port in kernel.outputs), found if isinstance(found, tuple) else (found,), strict=True))
-
-    return call
 
 
 class Solver:
@@ -255,9 +228,11 @@ class Solver:
         self._recipe = self._sources = self._programs = None
         symbol = Target(name, sizes, text).symbol
         self._floors, self._parameters, self._defaults, self._notices = None, None, {}, []
+        self._when = WHEN[0]
         self._named: dict[str, str] = {}   # of the libraries for blocks of states, by function
         many = {f: None if given else partial(self._blocks, f) for f in outlines}
-        self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes, many[f], build.contract)
+        behind = {f: partial(self._compile_behind, f) for f in outlines}
+        self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes, many[f], build.contract, behind[f])
                          for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
             setattr(self, derivatives.symbol(function), MethodType(kernel.call(), self))
@@ -274,6 +249,22 @@ class Solver:
         if library is not None:
             self._named[function] = library.__name__
         return library
+
+    def _choose_blocks(self, when: str) -> None:
+        """Say when functions are compiled for blocks of states, one of `symgen.machine.blocks.WHEN`."""
+        self._when = nearest(when, WHEN, "choice of blocks")
+        for kernel in self._kernels.values():
+            kernel.when = self._when
+
+    def _compile_behind(self, function: str) -> Compilation | None:
+        """Begin to compile a function for blocks of states in the background; None if the cache has the library."""
+        if opened(self._named.get(function, "")) is not None:   # it came with a pickled solver
+            return None
+        with suppress(BuildError):   # there is no compiler, which the compilation tells
+            known = None if self._recipe is None else shelf.find("blocks", function, *_key(self._recipe))
+            if known and opened(known["library"]) is not None:
+                return None
+        return Compilation(self, function, self._named)
 
     def _blocks_by_recipe(self, function: str) -> ModuleType | None:
         key = None if self._recipe is None else ("blocks", function, *_key(self._recipe))
@@ -305,8 +296,8 @@ class Solver:
         if self._parameters is None:
             if not self._defaults:
                 raise ArgumentError("no number of this solver may change; name some in symgen.compile(…, parameters=[…])")
-            judge = _by_name(self._kernels[JUDGE]) if JUDGE in self._kernels else None
-            self._parameters = Parameters(self._defaults, self.real, _by_name(self._kernels[REGROUP]), judge)
+            judge = by_name(self._kernels[JUDGE]) if JUDGE in self._kernels else None
+            self._parameters = Parameters(self._defaults, self.real, by_name(self._kernels[REGROUP]), judge)
         return self._parameters
 
     @property
@@ -344,6 +335,7 @@ class Solver:
         sources: Mapping[str, str] | None = None,
         checked: bool = False,
         threads: bool = False,
+        blocks: str = WHEN[0],
     ) -> Solver:
         """A solver of Programs that are already there, keyed by function; options as for `compile`.
 
@@ -351,7 +343,9 @@ class Solver:
         groups of segments of one chain are shared out to threads of OpenMP, where there are several.
         """
         build, text = Build(optimize, native, contract, threads), TextOptions(trig, checked=checked)
-        return cls(name, programs, sizes, build=build, text=text, sources=sources)
+        solver = cls(name, programs, sizes, build=build, text=text, sources=sources)
+        solver._choose_blocks(blocks)
+        return solver
 
     def kernel(self, call: Call) -> Kernel | None:
         """What is behind one of the solver's calls; None for anything else."""
@@ -367,7 +361,10 @@ class Solver:
         return self._kernels[nearest(function, self.functions, "compiled function")].bind(arrays)
 
     def prepare(self, function: str) -> None:
-        """Compile a function for blocks of states now, which otherwise happens when there have been some thousands of them."""
+        """Compile a function for blocks of states now, which takes seconds to minutes, or wait for that in the background.
+
+        Otherwise it happens when there have been some thousands of states, as `blocks` of `symgen.compile` says.
+        """
         self._kernels[nearest(function, self.functions, "compiled function")].prepare()
 
     def chain(self, function: str, states: int, *arrays: Any) -> Call:
@@ -389,7 +386,7 @@ class Solver:
         blocks = {function: packed(module, self._build) for function, module in self._named.items()}
         sent = Sent(self.name, outlines, self.sizes, self._text, self._build, packed(self._library, self._build),
                     {function: found for function, found in blocks.items() if found is not None}, self._defaults,
-                    dict(self._parameters or {}))
+                    dict(self._parameters or {}), self._when)
         if self._recipe is not None:
             return _arrived, (_compile_again, (self._recipe,), sent)
         programs = self.name, self.programs, self.sizes, self._build, self._text, self._sources

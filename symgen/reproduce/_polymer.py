@@ -55,7 +55,8 @@ def compiled(bonds: int) -> Solver:
     """What its motion needs."""
     robot = polymer(bonds)
     needed = ("forward_dynamics", "mass_matrix", "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient")
-    return Solver.from_programs(robot.name, {f: making.program(robot, f) for f in needed}, robot.sizes, optimize=BUILD.optimize)
+    return Solver.from_programs(robot.name, {f: making.program(robot, f) for f in needed}, robot.sizes, optimize=BUILD.optimize,
+                                blocks="now")
 
 
 def moved(solver: Solver, chains: int, rounds: int, fixman: bool) -> Ensemble:

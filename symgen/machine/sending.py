@@ -1,0 +1,28 @@
+"""Contents of a pickled solver."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from symgen.functions import Sizes
+from symgen.ir import Outline
+from symgen.machine.building import Build, Packed
+from symgen.options import TextOptions
+
+
+class Sent(NamedTuple):
+    """What a solver takes along so that it needs no compiler where it arrives."""
+
+    name: str
+    outlines: dict[str, Outline]
+    sizes: Sizes
+    text: TextOptions
+    build: Build
+    library: Packed | None
+    blocks: dict[str, Packed]
+    """By function."""
+    defaults: dict[str, tuple[float, ...]]
+    now: dict[str, Any]
+    """The parameters as they were set."""
+    when: str
+    """When functions are compiled for blocks of states."""
