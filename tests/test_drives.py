@@ -21,10 +21,12 @@ from symgen.description.canonical import to_toml
 from symgen.drives import Drive
 from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
+from symgen.ir import evaluate
 from symgen.mechanism import Mechanism
 from symgen.programs.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
+from tests.c_programs import DOUBLES
 from tests.robots_for_tests import BALLS, PROVIDED, draw, flat_chain, largest, of_kind, random_mechanism, robot, run
 
 EXACT = 1e-40
@@ -420,3 +422,62 @@ def test_the_console_says_what_drives_would_apply(asked: tuple[str, ...], said: 
     assert main(["verify", str(folder)]) == 0
     assert main(["convert", str(folder / "r.toml"), "-o", str(tmp_path / "again.toml")]) == 0
     assert hint not in capsys.readouterr().err
+
+
+# -- what the header says ------------------------------------------------------------------------------------------------------
+
+WRITTEN = """
+name = "n"
+[[body]]
+name = "a"
+parent = "base"
+mass = 2.0
+centre = [0.3, 0.1, 0]
+inertia = [0.01, 0, 0, 0.02, 0, 0.02]
+[body.joint]
+name = "j1"
+type = "revolute"
+axis = [0, 1, 0]
+armature = 0.1
+damping = 0.4
+friction = 0.3
+stiffness = 3
+rest = 0.2
+"""
+TERMS = {"damping": "damping v", "friction": "friction v/sqrt(v^2 + e^2)", "stiffness": "stiffness (q - rest)"}
+
+
+@pytest.mark.parametrize(("drives", "parameters", "kinds"), [
+    ("on", (), {*TERMS}), ("damping,armature", (), {"damping"}), ("off", (), set()),
+    ("stiffness", ("j1.rest",), {"stiffness"}), ("friction", ("j1.friction",), {"friction"})])
+def test_the_header_states_the_equation_that_the_functions_compute(tmp_path: Path, drives: str, parameters: tuple[str, ...],
+                                                                   kinds: set[str]) -> None:
+    """The sentence of inverse_dynamics, evaluated with M, C v and g of the bodies, is the torque of the compiled function."""
+    robot = symgen.load(WRITTEN, drives=drives)
+    symgen.generate(robot, tmp_path, ["inverse_dynamics", "forward_dynamics", "mass_matrix"], parameters=parameters,
+                    wrap=["cpp17"])
+    for header in ("n.h", "n.hpp"):
+        text = (tmp_path / header).read_text()
+        said = re.search(r"(?:/\*|//) tau = (.*)", text)[1]
+        assert {kind for kind, term in TERMS.items() if term in said} == kinds
+        assert ("a = M(q)^-1 (tau - c); c = C(q,v) v + g(q) + " in text) == bool(kinds)
+        assert ("armature on its diagonal" in text) == ("armature" in drives or drives == "on")
+    bodies = symgen.load(WRITTEN, drives="off")
+
+    def number(of: Mechanism, function: str, **given: float) -> float:
+        (values,) = evaluate(symgen.program(of, function), {name: [x] for name, x in given.items()}, DOUBLES).values()
+        return values[0]
+
+    for q, v, a in ((0.5, -0.7, 1.5), (1.0, 2e-4, -0.3)):
+        g = number(bodies, "gravity_force", q=q)
+        words = {"M": number(robot, "mass_matrix", q=q), "Cv": number(bodies, "bias_force", q=q, v=v) - g, "g": g, "q": q, "v": v,
+                 "a": a, "e": 1e-3, "sqrt": np.sqrt, "damping": 0.4, "friction": 0.3, "stiffness": 3, "rest": 0.2}
+        code = said.replace("M(q) a", "M*a").replace("C(q,v) v", "Cv").replace("g(q)", "g").replace("^", "**")
+        code = re.sub(r"(damping|friction|stiffness) ", r"\1*", code)
+        assert number(robot, "inverse_dynamics", q=q, v=v, a=a) == pytest.approx(eval(code, words), rel=1e-12)
+
+
+def test_the_header_states_borne_weight_and_wrenches(tmp_path: Path) -> None:
+    text = WRITTEN.replace("mass = 2.0", "mass = 2.0\ngravcomp = 0.5")
+    symgen.generate(symgen.load(text, drives="gravcomp"), tmp_path, ["bias_force"], wrench="a")
+    assert "/* c = C(q,v) v + g(q) - borne weight - J^T wrench\n" in (tmp_path / "n.h").read_text()

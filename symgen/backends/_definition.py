@@ -8,6 +8,7 @@ from typing import Any
 
 from symgen.backends import _blocks, _checks, _parts, _sincos
 from symgen.backends._c_text import C
+from symgen.backends._equations import stated
 from symgen.backends._ports import describe, meaning, operations_text, single_real, struct_of, symbolic
 from symgen.backends._target import Target
 from symgen.backends._writer import CALLED, Turn, Writer, live_rows
@@ -63,7 +64,7 @@ def prototype(program: Form, target: Target) -> dict[str, Any]:
     single_real([program])
     return {
         "symbol": target.symbol(program.function),
-        "what": C.comment(declared.what if declared else program.function),
+        "what": C.comment(stated(declared.what if declared else program.function, target, program.inputs)),
         "frames": [C.comment(frame) for frame in target.frames_of(declared)],
         "wrenches": [C.comment(link) for link in target.wrenches_of(arguments)],
         "contacts": [C.comment(point) for point in target.contacts_of(declared)],
@@ -78,7 +79,7 @@ def prototype(program: Form, target: Target) -> dict[str, Any]:
                 "struct": struct_of(port, target.name) if i < len(arguments) else "",
                 "name": names[port.name],
                 "size": _size(array, port, target),
-                "what": C.comment(meaning(array, target.sizes)),
+                "what": C.comment(stated(meaning(array, target.sizes), target, program.inputs)),
             }
             for i, (port, array) in enumerate(ports)
         ],

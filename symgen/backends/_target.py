@@ -36,6 +36,10 @@ class Target:
     """Whether every velocity is the rate of a coordinate, so that a derivative along velocities is one by coordinates."""
     contacts: tuple[str, ...] = ()
     """The points that may touch something, in their order, where they are known."""
+    forces: str = ""
+    """What the bias force has besides C v + g, as further terms: those of drives and of weight that is borne. ASCII."""
+    armature: bool = False
+    """Whether the mass matrix has an armature on its diagonal."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))

@@ -13,6 +13,7 @@ from symgen import derivatives
 from symgen.backends import _adjustable, _checks, printer, render
 from symgen.backends._backend import Wrapper
 from symgen.backends._c_text import C, comment
+from symgen.backends._equations import stated
 from symgen.backends._ports import counted, counts_bodies, describe, meaning, several, single_real, struct_of, symbolic
 from symgen.backends._target import Target
 from symgen.functions import FUNCTIONS, REGROUP, Array
@@ -42,7 +43,8 @@ def _function(program: Form, target: Target, returned: Callable[..., dict[str, A
     declared = FUNCTIONS.get(program.function)
 
     def described(port: Port, array: Array) -> dict[str, str]:
-        return {"name": names[port.name], "size": _size(array, port, target), "what": comment(meaning(array, target.sizes))}
+        what = stated(meaning(array, target.sizes), target, program.inputs)
+        return {"name": names[port.name], "size": _size(array, port, target), "what": comment(what)}
 
     given = [described(port, array) | _taken(port, names[port.name], target)
              for port, array in zip(program.inputs, arguments, strict=True)]
@@ -50,7 +52,7 @@ def _function(program: Form, target: Target, returned: Callable[..., dict[str, A
     return {
         "name": derivatives.symbol(program.function),
         "symbol": target.symbol(program.function),
-        "what": comment(declared.what if declared else program.function),
+        "what": comment(stated(declared.what if declared else program.function, target, program.inputs)),
         "arguments": given,
         "results": found,
         "ports": [*given, *found],

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from symgen.backends._markdown import cell
+from symgen.description.adjustable import adjustables
 from symgen.drives import Drive
 from symgen.mechanism import Joint, Mechanism
 
-FORCE = "damping v + friction v/sqrt(v^2 + e^2) + stiffness (q - rest)"
+_TERMS = {"damping": "damping v", "friction": "friction v/sqrt(v^2 + e^2)", "stiffness": "stiffness (q - rest)"}
+"""Forces of a drive, as the C computes them."""
+
+
+def applied(mechanism: Mechanism, parameters: Iterable[str] = ()) -> frozenset[str]:
+    """The kinds of drives that act on some joint: those that are applied, and those whose numbers may change at run time."""
+    kinds = {kind for joint in mechanism.joints for kind, _ in joint.drive.declared}
+    kinds |= {one.kind for one in adjustables(mechanism, parameters) if one.joint}
+    return frozenset("stiffness" if kind == "rest" else kind for kind in kinds)
+
+
+def forces(mechanism: Mechanism, parameters: Iterable[str] = ()) -> str:
+    """Further terms of the bias force besides C v + g, in ASCII: of drives, and of weight that is borne."""
+    kinds = applied(mechanism, parameters)
+    terms = [f" + {term}" for kind, term in _TERMS.items() if kind in kinds]
+    return "".join([*terms, *([" - borne weight"] if mechanism.borne else [])])
 
 
 def of_joint(joint: Joint) -> dict[str, Any]:
@@ -28,14 +45,14 @@ def borne(mechanism: Mechanism) -> dict[str, Any]:
     return {"gravcomp": found} if found else {}
 
 
-def friction_speed(mechanism: Mechanism) -> dict[str, float]:
+def friction_speed(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str, float]:
     """For programs: ε where a joint has friction."""
-    return {"friction_speed": float(mechanism.friction_speed)} if _rubs(mechanism) else {}
+    return {"friction_speed": float(mechanism.friction_speed)} if "friction" in applied(mechanism, parameters) else {}
 
 
-def of_header(mechanism: Mechanism) -> tuple[str, ...]:
+def of_header(mechanism: Mechanism, parameters: Iterable[str] = ()) -> tuple[str, ...]:
     """Lines of the C header, in ASCII."""
-    return (*_of_joints(mechanism), *_of_weight(mechanism))
+    return (*_of_joints(mechanism, applied(mechanism, parameters)), *_of_weight(mechanism))
 
 
 def _of_weight(mechanism: Mechanism) -> tuple[str, ...]:
@@ -45,25 +62,25 @@ def _of_weight(mechanism: Mechanism) -> tuple[str, ...]:
             "between bodies are of all of the weight.")
 
 
-def _of_joints(mechanism: Mechanism) -> tuple[str, ...]:
-    if not any(joint.drive for joint in mechanism.joints):
+def _of_joints(mechanism: Mechanism, kinds: frozenset[str]) -> tuple[str, ...]:
+    if not kinds:
         return ()
-    speed = f"; e = {float(mechanism.friction_speed):.12g}" if _rubs(mechanism) else ""
-    return ("Drives are part of it: M has their armature on its diagonal, and tau and c include", f"  {FORCE}{speed}",
-            "of each joint. g, C, U, Y, forces between bodies and momenta are those of the bodies alone.")
+    speed = f"; e = {float(mechanism.friction_speed):.12g}" if "friction" in kinds else ""
+    said = ["M has their armature on its diagonal"] if "armature" in kinds else []
+    terms = " + ".join(term for kind, term in _TERMS.items() if kind in kinds)
+    said += ["tau and c include"] if terms else []
+    return (f"Drives are part of it: {', and '.join(said)}{'' if terms else '.'}", *([f"  {terms}{speed}"] if terms else []),
+            f"{'of each joint. ' if terms else ''}g, C, U, Y, forces between bodies and momenta are those of the bodies alone.")
 
 
-def of_readme(mechanism: Mechanism) -> dict[str, Any]:
-    """`drives`, a row for each joint that has one, and `friction_speed` where one has friction, else nothing; `borne`, a row for
-    each inertia of which some weight is borne.
+def of_readme(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str, Any]:
+    """`drives`, a row for each joint that has one or may get one at run time, and `friction_speed` where one has friction, else
+    nothing; `borne`, a row for each inertia of which some weight is borne.
     """
+    adjusted = {one.joint for one in adjustables(mechanism, parameters)}
     rows = [{"index": i, **{name: ", ".join(f"{float(value):.12g}" for value in joint.drive.numbers(name)) for name in
                             ("armature", "damping", "friction", "stiffness", "rest")}}
-            for i, joint in enumerate(mechanism.joints) if joint.drive]
+            for i, joint in enumerate(mechanism.joints) if joint.drive or joint.name in adjusted]
     borne = [{"link": cell(part.link), "gravcomp": f"{float(part.gravcomp):.12g}"} for part in mechanism.borne]
-    speed = f"{float(mechanism.friction_speed):.12g}" if _rubs(mechanism) else ""
+    speed = f"{float(mechanism.friction_speed):.12g}" if "friction" in applied(mechanism, parameters) else ""
     return {"drives": rows, "friction_speed": speed, "borne": borne}
-
-
-def _rubs(mechanism: Mechanism) -> bool:
-    return any(joint.drive.friction for joint in mechanism.joints)

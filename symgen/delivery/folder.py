@@ -95,10 +95,11 @@ def texts(
     from symgen.description.canonical import to_toml
 
     options = options or ProgramOptions()
-    told = (*of_header(mechanism), *drives.of_header(mechanism), *loops.of_header(mechanism))
+    told = (*of_header(mechanism), *drives.of_header(mechanism, options.parameters), *loops.of_header(mechanism))
     target = Target(name or mechanism.name, mechanism.sizes, text, mechanism.source_sha256, options.frames,
                     tuple(_with_unfelt(mechanism, options.wrenches, str)), told,
-                    all(joint.type.directed for joint in mechanism.joints), options.contacts)
+                    all(joint.type.directed for joint in mechanism.joints), options.contacts,
+                    drives.forces(mechanism, options.parameters), "armature" in drives.applied(mechanism, options.parameters))
     described = _manifest(mechanism, programs, target, options)
     not_modelled = [*omissions(mechanism, left_out, missing), *_of_checks(options, text)]
     words = again.command(target.name, described | {"not_modelled": not_modelled}, bool(evidence), name)
@@ -196,7 +197,7 @@ def _manifest(
         "nq": mechanism.nq,
         "nv": mechanism.nv,
         "gravity": [float(g) for g in mechanism.gravity],
-        **drives.friction_speed(mechanism),
+        **drives.friction_speed(mechanism, options.parameters),
         **drives.borne(mechanism),
         "joints": [
             {"name": joint.name, "type": joint.kind, "parent": parent, "child": body.name,
@@ -308,7 +309,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Form], described: dict[
         "joints": joints[:SHOWN],
         "more_joints": len(joints[SHOWN:]),
         **mentioned(mechanism, list(meanings)),
-        **drives.of_readme(mechanism),
+        **drives.of_readme(mechanism, described["options"].get("parameter", ())),
         **loops.of_readme(mechanism, programs),
         "functions": functions,
         "meanings": [{"name": meant, "what": what} for meant, what in meanings.items()],
