@@ -59,7 +59,7 @@ def of_function(form: Form, target: Target, real: Real, arguments: Sequence[Mapp
     work = ["work_of_many", *([str(needs)] if target.checked else [])] if needs else []
     alone = [handed(port, array["one"], target.name) if array["argument"] else array["one"]
              for port, array in zip(ports, found, strict=True)]
-    return {"blocks": found, "laid": at, "room": at - int(found[len(arguments)]["at"]), "exactly": work,
+    return {"blocks": found, "laid": at, "room": at - int(found[len(arguments)]["at"]), "exactly": work, "needs": needs,
             "alone": ", ".join([*alone, *last])}
 
 
