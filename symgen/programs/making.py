@@ -218,8 +218,8 @@ def _by_recursion(mechanism: Mechanism, wanted: Derivative, options: ProgramOpti
 
 def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, options: ProgramOptions) -> Program:
     """By the rows of the function, kept as the function's own Program is."""
-    function, options = wanted.name, replace(options, anywhere=closing.known(mechanism, wanted.of), series=False)
-    base = made(mechanism, wanted.of, method, options)
+    function, options = wanted.name, replace(options, anywhere=closing.known(mechanism, wanted.of))
+    base = made(mechanism, wanted.of, method, replace(options, series=True))
     differentiating.require_arguments(base, wanted, options.at_run_time)
     key = _key(mechanism, function, base.method, options)
     known = shelf.find("program", *key)
@@ -241,8 +241,6 @@ def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, optio
         base = base if solved.solution == wanted.of else made(mechanism, solved.solution, base.method, options)
         # the same in every real type, as what is kept is
         equation = made(mechanism, solved.equation, None, replace(options, real=DOUBLE.name))
-    if deriving.turns_by_series(mechanism, FUNCTIONS[wanted.of]):
-        base = made(mechanism, wanted.of, base.method, replace(options, series=True))
     found = differentiating.differentiate(base, wanted, equation)
     shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
     return found
