@@ -1,7 +1,6 @@
-"""The way through: description → model → method → derivation → Program → passes. `symgen.delivery` goes on to the C.
+"""The way from a description to Programs: description → model → method → derivation → Program → passes.
 
-Read from the bottom up: `programs` asks for each function's Program, `program` for one. `symgen.programs.choosing` takes the
-method, `symgen.programs.deriving` derives by it, and `symgen.shelf` keeps both.
+`programs` asks for each function's Program, `program` for one. `choosing` takes the method, `deriving` derives by it.
 """
 
 from __future__ import annotations
