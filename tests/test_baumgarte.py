@@ -209,7 +209,7 @@ def test_a_folder_holds_the_gains_as_any_other_argument(tmp_path: Path) -> None:
 def test_what_cannot_be_pulled_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ArgumentError, match="'scara' has no loops that --baumgarte could pull together; leave it out"):
         program("scara", "mass_matrix", baumgarte=True)
-    with pytest.raises(ArgumentError, match=r"no argument .gains. until it is asked for; ask for it with baumgarte"):
+    with pytest.raises(ArgumentError, match=r"no argument .gains. here; request it with baumgarte"):
         program("four_bar", f"{FUNCTION}:jvp(gains)")
     with pytest.raises(RequestError, match="riccati:grasps is for arms that hold one object"):
         program("bennett", FUNCTION, "riccati:grasps", baumgarte=True)

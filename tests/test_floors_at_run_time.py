@@ -52,7 +52,7 @@ def guarded(mechanism: Mechanism, *asked: str) -> ProgramOptions:
 
 
 @pytest.mark.parametrize(("name", "asked"), [("scara", "*"), ("panda", "panda_link[2-6]"), ("ur5", "elbow_joint.armature"),
-                                             ("panda", "panda_joint4")])
+                                             ("panda", "panda_joint4.armature")])
 def test_the_least_is_half_of_what_the_link_has_by_itself(name: str, asked: str) -> None:
     """By the reference, of the link alone with its rotor: M of a robot of that one link."""
     mechanism = robot(name)

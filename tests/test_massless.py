@@ -52,7 +52,8 @@ def test_all_functions_are_generated_but_those(tmp_path: Path) -> None:
     assert not there & set(ABOUT_MASS)
     assert there >= POSES | STILL
     said = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert all(re.search(rf"{function}.*mass centre", said) for function in ABOUT_MASS)
+    (line,) = (line for line in said.splitlines() if "is about the mass centre" in line)
+    assert all(function in line for function in ABOUT_MASS)
 
 
 def test_all_functions_are_verified_but_those() -> None:

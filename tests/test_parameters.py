@@ -106,7 +106,7 @@ def test_a_derivative_by_parameters_is_refused_alike_by_both_interfaces(
 
 
 @pytest.mark.parametrize(("payload", "said"), [
-    (None, "has no argument 'payload' until it is asked for; name a link that moves with payload (--payload)"),
+    (None, "has no argument 'payload' here; request it with payload (--payload), which names a link that moves"),
     ("base", "of this robot does not depend on 'payload', and the derivative is zero; leave 'payload' out"),
 ])
 def test_a_derivative_by_an_argument_that_is_not_there_says_why(payload: str | None, said: str) -> None:

@@ -137,7 +137,7 @@ def test_names_and_numbers_of_a_pose() -> None:
     ("M[7,0]", "index 7 is outside this robot's velocities; they count from 0 to 6"),
     ("M[joint0.wq,0]", "no velocity is named 'joint0.wq'; did you mean 'joint0.w"),
     ("P[2]", "index 2 is outside this robot's joints; they count from 0 to 1"),
-    ("alpha[2,0]", "index 2 is outside this robot's joints; they count from 0 to 1"),
+    ("F[2,0]", "index 2 is outside this robot's joints; they count from 0 to 1"),
 ])
 def test_a_wrong_index_is_one_sentence(what: str, sentence: str) -> None:
     with pytest.raises(SymgenError) as error:

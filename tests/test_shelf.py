@@ -128,7 +128,7 @@ def others(value: Any) -> Iterator[Any]:
         for i, one in enumerate(value):
             yield from ((*value[:i], other, *value[i + 1:]) for other in others(one))
     elif is_dataclass(value):
-        for one in fields(value):
+        for one in (one for one in fields(value) if one.compare):   # the others are no part of what is declared
             for other in others(getattr(value, one.name)):
                 changed = copy(value)
                 object.__setattr__(changed, one.name, other)   # not validated: a parent may be none

@@ -114,12 +114,12 @@ def _cases(program: Form, truth: Truth, text: TextOptions) -> Iterable[SelfTestC
 
 
 def _says_nothing(exact: Array, bounds: Array) -> bool:
-    """Whether no entry of a result can be told from zero by what it may be off, or nothing bounds that. A result that is zero is.
-    """
-    if not np.isfinite(np.asarray(bounds, dtype=float)).all():   # of a derivative: something may be divided by nothing
+    """True if no entry of a result is larger than its bound, or if nothing bounds one; False for a result that is zero."""
+    allowed = np.ravel(np.asarray(bounds, dtype=float))
+    if not np.isfinite(allowed).all():   # of a derivative: something may be divided by nothing
         return True
-    largest, least = max(abs(float(x)) for x in _fractions(exact)), float(np.min(bounds))
-    return ZERO * least < largest <= least
+    sizes = np.array([abs(float(x)) for x in _fractions(exact)])
+    return bool(ZERO * allowed.min() < sizes.max() and not (sizes > allowed).any())
 
 
 def _fractions(balls: Array) -> tuple[Fraction, ...]:

@@ -106,7 +106,7 @@ TYPES: dict[str, Type] = {
     "robot": ROBOT, "lock": LOCK, "gravity": NUMBERS, "snap": NUMBER, "friction_speed": NUMBER, "out": PATH, "program": Type(
         _is_program, "a Program, as symgen.program returns it"),
     **dict.fromkeys(("mimic", "base", "model", "distribution", "function", "method", "real", "name", "payload", "trig", "target",
-                     "jacobian_frame", "jacobian_order", "effort", "form", "to", "what", "mode"), TEXT),
+                     "jacobian_frame", "jacobian_order", "effort", "form", "blocks", "to", "what", "mode"), TEXT),
     **dict.fromkeys(("drives", "independent", "actuated", "functions", "frame", "wrench", "contact", "parameters", "wrap", "wrt",
                      "joint_order", "symbols"), NAMES),
     **dict.fromkeys(("strict", "native", "contract", "checked", "baumgarte", "batch", "evidence", "functions_only", "compiled"),

@@ -24,6 +24,7 @@ from symgen.errors import ArgumentError, warn_each
 from symgen.functions import USUAL
 from symgen.jax.installed import installed
 from symgen.jax.robot import Functions
+from symgen.machine.blocks import WHEN
 from symgen.machine.building import Build
 from symgen.names import nearest
 from symgen.options import AUTO, FORMS, HOST, LOOPED, NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
@@ -57,19 +58,21 @@ def functions(
     parameters: Names = (),
     baumgarte: bool = False,
     form: str = AUTO,
+    blocks: str = WHEN[0],
 ) -> Functions:
     """Functions of a robot as JAX calls them, one attribute each.
 
     `real` is 'double' or 'float'; None is what JAX computes in, 'double' where jax_enable_x64 is set. The other arguments are
-    those of `symgen.compile`, of which `parameters`, `checked` and a `form` of 'looped' are refused. Raises ToolMissing without
-    JAX, ArgumentError for what is refused and where `real` is 'double' and JAX has no double, otherwise as `symgen.compile`.
+    those of `symgen.compile`, of which `parameters`, `checked`, `blocks` and a `form` of 'looped' are refused. Raises
+    ToolMissing without JAX, ArgumentError for what is refused and where `real` is 'double' and JAX has no double, otherwise as
+    `symgen.compile`.
     """
     from symgen.description.loading import load
     from symgen.mechanism import Mechanism
     from symgen.programs.making import requested
     from symgen.programs.noticing import of_names
 
-    _refuse(bool(names_of(parameters)), checked, nearest(form, FORMS, "form"))
+    _refuse(bool(names_of(parameters)), checked, nearest(form, FORMS, "form"), blocks)
     jax = installed()
     wanted = [functions] if isinstance(functions, str) else functions
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
@@ -81,12 +84,14 @@ def functions(
     return Functions(mechanism, named, options, TextOptions(trig), Build(optimize, native, contract))
 
 
-def _refuse(parameters: bool, checked: bool, form: str) -> None:
+def _refuse(parameters: bool, checked: bool, form: str, blocks: str) -> None:
     """Raise ArgumentError for options of `symgen.compile` that JAX's functions do not have."""
     if parameters:
         raise ArgumentError("parameters: JAX's functions have no numbers that change at run time; take a payload (payload=LINK), "
                             "or a solver of symgen.compile")
     if checked:
         raise ArgumentError("checked: JAX's functions have no status; leave it out, or take a solver of symgen.compile")
+    if nearest(blocks, WHEN, "choice of blocks") != WHEN[0]:
+        raise ArgumentError("blocks: JAX's functions are compiled for blocks of states when they are first called; leave it out")
     if form == LOOPED:
         raise ArgumentError("form 'looped': JAX's functions are made of rows; leave form out, or take a solver of symgen.compile")

@@ -104,9 +104,8 @@ def require_arguments(program: Program, wanted: Derivative, asked: Collection[st
     if absent in asked:
         raise ArgumentError(f"{wanted.name}: {wanted.of} of this robot does not depend on '{absent}', and the derivative is "
                             f"zero; leave '{absent}' out")
-    way = "ask for it with baumgarte (--baumgarte)" if absent == GAINS.name else \
-        f"name a link that moves with {absent} (--{absent})"
-    raise ArgumentError(f"{wanted.name}: {wanted.of} has no argument '{absent}' until it is asked for; {way}")
+    way = "baumgarte (--baumgarte)" if absent == GAINS.name else f"{absent} (--{absent}), which names a link that moves"
+    raise ArgumentError(f"{wanted.name}: {wanted.of} has no argument '{absent}' here; request it with {way}")
 
 
 def recursive(wanted: Derivative) -> str | None:
