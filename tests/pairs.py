@@ -38,7 +38,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "wrenches": {"wrench": ("tool", "rod")}, "contacts": {"contact": "tool"}, "frames": {"frame": ("tool", "rod")}, "loops": {},
     "gains": {"baumgarte": True}, "free": {},
 }
-"""What each option adds to the request; "drives", "loops", "gains" and "free" change the robot as well."""
+"""Additions of each option to the request; "drives", "loops", "gains" and "free" change the robot as well."""
 NO_HVP = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "coriolis_matrix", "mass_matrix_coriolis_and_bias")
 """Functions that hold derivatives: their `hvp` is of the third order, and refused."""
 EXCLUSIVE = ({"wrench", "wrenches"}, {"loops", "gains"})
@@ -115,7 +115,7 @@ def requests(chosen: Collection[str], names: Sequence[str], modes: Sequence[str]
 
 
 class Made(NamedTuple):
-    """What became of requests: Programs, sentences of those that were refused, tracebacks of those that broke."""
+    """Outcomes of requests: Programs, sentences of those that were refused, tracebacks of those that broke."""
 
     programs: dict[str, Form]
     refused: dict[str, str]
@@ -184,7 +184,7 @@ def run(chosen: frozenset[str]) -> tuple[int, dict[str, str]]:
 
 
 def _self_test(folder: Path) -> dict[str, str]:
-    """What the self-test of a folder says where it fails."""
+    """Return the output of the self-test of a folder if it fails."""
     try:
         done = test_folder.selftest(folder)
     except AssertionError as error:

@@ -153,7 +153,7 @@ def test_the_armature_doubled_is_there_twice() -> None:
 
 @pytest.mark.parametrize("mode", ["jvp", "vjp", "jacobian", "hvp"])
 def test_derivatives_of_the_kinetic_energy_have_the_rotor_in_them(mode: str) -> None:
-    """Of a wheel T = (J + armature) v²/2, whose slope is (J + armature) v; friction is no energy."""
+    """A wheel has T = (J + armature) v²/2, whose slope is (J + armature) v; friction is no energy."""
     wheel = symgen.load('''
 name = "wheel"
 [[body]]

@@ -120,7 +120,7 @@ def test_what_pulls_and_is_not_modelled_is_said_once(name: str) -> None:
 
 
 def schema(printed: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Of each element in MuJoCo's printed schema: what it is in, its name, and its attributes."""
+    """For each element in MuJoCo's printed schema: its parent, its name, and its attributes."""
     around: list[str] = []
     rows: list[tuple[str, str, list[str]]] = []
     for line in printed.splitlines():

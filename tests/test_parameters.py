@@ -275,7 +275,7 @@ def test_a_folder_with_parameters_is_made_again_and_verified(tmp_path: Path) -> 
 MACROS = ("OK=0", "ERROR=-1", "NOT_FINITE=1", "OUT_OF_RANGE=2", "DIVISOR=3", "NOT_UNIT=4", "NO_WORK=5", "NO_BODY=6", "TRUE=1",
           "FALSE=0", "NOTHING_MOVES=7", "PARAMETERS_OK=8", "C=1", "N=4", "V=256", "Z=2", "I=_I", "PI=3", "F(x)=x", "IN=", "OUT=",
           "near=", "far=")
-"""Of NuttX, PX4, VxWorks, Arduino, MSP430 and Windows, or plausible there."""
+"""Macros of NuttX, PX4, VxWorks, Arduino, MSP430 and Windows, or plausible there."""
 CPP = """
 #include "scara.hpp"
 int main()

@@ -182,7 +182,7 @@ def test_a_base_that_floats_is_where_the_file_puts_it() -> None:
 
 
 def test_gravity_that_no_answer_depends_on_may_be_off() -> None:
-    """That of links which stand still, on the world or as the fixed base, and of links without mass."""
+    """Gravity of links which stand still, on the world or as the fixed base, and of links without mass."""
     held = joint("w", "world", "a", "", "fixed")
     light = link("l", inertial="<inertial><mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia></inertial>")
     weld = joint("x", "b", "l", "", "fixed")

@@ -68,7 +68,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def declared(folder: Path) -> set[str]:
-    """What stands behind arm_API in the headers of the folder."""
+    """Return the names that the headers of the folder declare behind arm_API."""
     lines = [line for header in folder.glob("*.h") for line in header.read_text().splitlines() if line.startswith("arm_API ")]
     return {line.partition("(")[0].rstrip(";").split()[-1] for line in lines}
 

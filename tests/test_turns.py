@@ -128,7 +128,7 @@ def test_second_derivatives_keep_their_digits_at_any_turn(kind: str, function: s
 
 @pytest.mark.parametrize("function", RESULTS)
 def test_a_jvp_and_a_vjp_are_products_with_the_jacobian(function: str) -> None:
-    """Of a free joint, within 16 units in the last place of the sum of magnitudes."""
+    """A free joint, within 16 units in the last place of the sum of magnitudes."""
     step = digits.Step("free", function, 6)
     given, result = directions(step), RESULTS[function]
     weights = np.array(given[f"{result}_bar"])
@@ -148,7 +148,7 @@ def test_a_jvp_and_a_vjp_are_products_with_the_jacobian(function: str) -> None:
 
 @pytest.mark.parametrize("name", ["step:jacobian(v)", "step:hvp(v)", "step_rk4:jvp(v)"])
 def test_derivatives_of_a_step_of_the_dynamics_keep_their_digits_at_small_turns(name: str) -> None:
-    """Of a free body, against the reference over balls."""
+    """A free body, against the reference over balls."""
     robot, turns = symgen.load("free_body"), np.array([0, 1e-300, 1e-17, 1e-12, 1e-8, 1e-4, 0.5, np.pi, 2 * np.pi])
     dt, count = 0.5**7, len(turns)
     given = {"q": np.array([PLACES["free"]] * count), "dt": np.full(count, dt), "tau": np.zeros((count, 6)),
@@ -193,7 +193,7 @@ def test_no_program_that_is_printed_holds_a_function_of_a_turn() -> None:
 
 @pytest.mark.parametrize("kind", PLACES)
 def test_states_hold_turns_near_none_half_a_turn_and_a_whole_one(kind: str) -> None:
-    """Of v dt, and of q_next from q; in the three states of a self-test the first two."""
+    """Turns of v dt, and of q_next from q; in the three states of a self-test the first two."""
     robot = made(kind)
     drawn = draw_states(robot, 16)
     angular = [one.unit == "rad" for one in joint_type(kind).velocities]

@@ -17,7 +17,7 @@ TERMS = 14
 STEP = flint.arb(2) ** -70   # exact
 Vector = list[Any]
 Point = Mapping[str, Any]
-"""What a function takes, by argument."""
+"""Arguments of a function, by name."""
 
 
 def exponential(turn: Sequence[Any], shift: Sequence[Any]) -> tuple[Vector, Vector]:

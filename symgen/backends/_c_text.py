@@ -36,7 +36,7 @@ MACROS = _set(
     HIGH LOW INPUT OUTPUT DEFAULT bit byte word interrupt
     """
 )
-"""What compilers, Windows' headers and those of microcontrollers define."""
+"""Macros of compilers, Windows' headers and those of microcontrollers define."""
 
 _MATH = _set(
     """
@@ -56,7 +56,7 @@ MATH = frozenset(f"{name}{suffix}" for name in _MATH for suffix in ("", "f", "l"
     M_SQRT2 M_SQRT1_2 C F I N PI V Z
     """
 )
-"""What <math.h> may declare or define, in ISO C, POSIX and the extensions that are met in the field.
+"""Names that <math.h> may declare or define, in ISO C, POSIX and the extensions that are met in the field.
 
 The names of one letter are macros of <complex.h>, Arduino and MSP430, which a program may include before the header.
 """

@@ -135,7 +135,7 @@ def turn_of(program: Program, target: Target) -> Turn | None:
 
 def function(program: Program, target: Target, floors: Mapping[int, Bound], part: int | None,
               turn: Turn | None, arrays: bool = False) -> dict[str, Any]:
-    """What a template is told of a function; with `arrays` every argument is an array, also what C takes as a struct."""
+    """Return the facts of a function that its template prints; with `arrays` every argument is an array, structs too."""
     names = parameters(program, target)
     _refuse_nothing(program)
     inputs = [names[port.name] for port in program.inputs]

@@ -11,7 +11,7 @@ from symgen.ir import Port
 _BODIES = re.compile(r"C\(q,v\) ?v \+ g\(q\)")
 """The bias force of the bodies alone."""
 _BIAS = re.compile(r"M a \+ c\b|\(tau - c\)|\bc\(q,v\)")
-"""What mentions a bias force without saying what it is."""
+"""Words that mention a bias force without its terms."""
 
 
 def stated(text: str, target: Target, inputs: Iterable[Port]) -> str:

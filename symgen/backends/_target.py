@@ -37,9 +37,9 @@ class Target:
     contacts: tuple[str, ...] = ()
     """The points that may touch something, in their order, where they are known."""
     forces: str = ""
-    """What the bias force has besides C v + g, as further terms: those of drives and of weight that is borne. ASCII."""
+    """Further terms of the bias force besides C v + g, of drives and gravity compensation, in ASCII."""
     armature: bool = False
-    """Whether the mass matrix has an armature on its diagonal."""
+    """True if the mass matrix has an armature on its diagonal."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))

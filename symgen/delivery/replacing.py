@@ -42,7 +42,7 @@ _REMEDIES = {
     errno.EACCES: "choose a folder that you may write to", errno.EPERM: "choose a folder that you may write to",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
-"""What to do about an error of the system; another folder may help against any other."""
+"""Remedy of each error of the system; another folder may help against any other."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class Type(NamedTuple):
-    """What an argument may be, and the words for it."""
+    """Values that an argument may have, and the words for them."""
 
     accepts: Callable[[Any], bool]
     words: str

@@ -54,7 +54,7 @@ def from_pinocchio(model: Any, **options: Unpack[Options]) -> Mechanism:
 
 
 def _label(model: Any) -> str:
-    """What sentences call the model."""
+    """Return the name of the model in sentences."""
     return f"Pinocchio model {shown(model.name or NAMELESS)}"
 
 

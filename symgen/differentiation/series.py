@@ -22,13 +22,13 @@ from symgen.ir import BY_SERIES, STUMPFF, Program, Row
 LIMIT = Fraction(1)
 """y up to which the series are taken: turns of 2 rad."""
 QUARTER = Fraction(5, 2)
-"""What exceeds the square of a quarter turn, the largest θ of an arc."""
+"""Bound above the square of a quarter turn, the largest θ of an arc."""
 LEFT_OUT = Fraction(1, 2**146)
 DIGITS = 2**340
 
 
 def expanded(program: Program) -> Program:
-    """The same Program without functions of a turn."""
+    """Return the Program with every function of a turn written out in rows."""
     if not any(row.op in BY_SERIES for row in program.rows):
         return program
     tape = Tape(program.with_rows((), ()))

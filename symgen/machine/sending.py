@@ -11,7 +11,7 @@ from symgen.options import TextOptions
 
 
 class Sent(NamedTuple):
-    """What a solver takes along so that it needs no compiler where it arrives."""
+    """Contents of a pickled solver, with which it needs no compiler where it arrives."""
 
     name: str
     outlines: dict[str, Outline]

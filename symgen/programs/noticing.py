@@ -31,7 +31,7 @@ def notices(mechanism: Mechanism, made: Mapping[str, Form], options: ProgramOpti
 
 
 def of_names(mechanism: Mechanism, functions: Iterable[str], options: ProgramOptions, named: bool) -> Notices:
-    """What the names of the functions alone tell: a frame chosen among several alike, and dynamics that ignore the loops."""
+    """Return notices that depend on the functions' names alone: a frame chosen among several alike, and ignored loops."""
     known = {name: FUNCTIONS[name] for name in functions if name not in PREPARING}
     said: Notices = []
     framed = [name for name, function in known.items() if function.needs_frame]

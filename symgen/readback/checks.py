@@ -177,7 +177,7 @@ def _status(node: Any) -> str:
 
 
 def _name(node: Any) -> str:
-    """Of an identifier, or of what it points to as in `prepared->value`; "" of anything else."""
+    """Return the name of an identifier, or of the one that `prepared->value` points from; "" of anything else."""
     if isinstance(node, c_ast.StructRef) and node.type == "->" and isinstance(node.name, c_ast.ID):
         return f"{node.name.name}->{node.field.name}"
     return str(node.name) if isinstance(node, c_ast.ID) else ""

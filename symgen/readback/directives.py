@@ -37,7 +37,7 @@ _EXPORTS = """
 #endif
 #endif
 """
-"""What stands in every header, and says what a shared library exports."""
+"""Directives of every header that decide what a shared library exports."""
 _REFUSALS = tuple(f"{AS_WRITTEN}{more}#endif\n" for more in ("", _FINITE))
 """What stands in every function's text, of a checked one the longer: nothing but these lines between their #ifndef and #endif."""
 

@@ -190,7 +190,7 @@ def _drawn(mechanism: Mechanism, contacts: tuple[str, ...]) -> Array:
 
 
 def _ranks(A: Array) -> Array:
-    """Of matrices without units (..., n, NV); of no rows zero."""
+    """Return the rank of matrices without units (..., n, NV); zero for no rows."""
     return counted(np.linalg.svd(A, compute_uv=False)) if A.shape[-2] else np.zeros(A.shape[:-2], dtype=int)
 
 

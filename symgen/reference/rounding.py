@@ -23,10 +23,10 @@ from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
 
 ROUNDED = 1e-5
-"""Of the robot's size, and in rad: rows that differ by less, where the loops are closed, say the same in rounded numbers."""
+"""Part of the robot's size, and rad: rows that differ by less where the loops are closed count as the same in rounded numbers."""
 STATES = 4
 Kept = tuple[tuple[int, ...], ...]
-"""Of each loop, the numbers of some of its rows."""
+"""For each loop, the numbers of some of its rows."""
 
 
 @lru_cache(maxsize=64)
@@ -67,12 +67,12 @@ def counted(values: Array) -> Array:
 
 
 def singular_values(mechanism: Mechanism, A: Array) -> Array:
-    """Of `scaled` (NL, NV), the largest first."""
+    """Return the singular values of `scaled` (NL, NV), the largest first."""
     return np.linalg.svd(scaled(mechanism, A), compute_uv=False)
 
 
 def rank(mechanism: Mechanism, A: Array) -> int:
-    """Of all rows of A."""
+    """Return the rank of A, by all its rows."""
     return int(counted(singular_values(mechanism, A)))
 
 
@@ -101,7 +101,7 @@ def contradiction(mechanism: Mechanism, q: Array, v: Array | None = None) -> flo
 
 
 def idle(mechanism: Mechanism, loops: Sequence[Loop]) -> dict[str, float]:
-    """Of the loops that no motion of a mechanism opens or closes, how far open they are, in rad and parts of its size.
+    """Return how far open the loops are that no motion of a mechanism opens or closes, in rad and parts of its size.
 
     `loops` need not be those of the mechanism, and both ends of one may be on one body.
     """

@@ -22,7 +22,7 @@ FINE = 2**20
 """Turns near half a turn are multiples of 1/FINE rad, which a float holds."""
 PI = Fraction(355, 113)
 AXES = ((2, 3, 6), (-6, 2, 3), (3, 6, -2), (2, -3, 6))
-"""Of length 7."""
+"""Axes of turns, of length 7."""
 Row = list[Fraction]
 
 

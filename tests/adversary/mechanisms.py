@@ -46,7 +46,7 @@ WORD = ("Every function by every method is the dynamics of the robot that was de
 
 STATES = 2
 TURNING = 3
-"""Of a step and its derivatives: the second turns little, the third by about half a turn (`symgen.reference.special`)."""
+"""States of a step and its derivatives: the second turns little, the third by about half a turn (`symgen.reference.special`)."""
 DIGITS = 200
 """Of the recursion: its differences lose 45."""
 FROM_PINOCCHIO = 1e-9

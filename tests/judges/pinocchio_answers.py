@@ -353,7 +353,7 @@ def _momentum_rate(found: Results, word: Word) -> float:
 
 
 def _blurred(mechanism: Mechanism, step: Array) -> bool:
-    """Whether a planar joint turns little beside its slide: Pinocchio divides by the turn, and is no judge there."""
+    """True if a planar joint turns little beside its slide: Pinocchio divides by the turn, and is no judge there."""
     planar = [step[own] for joint, own in zip(mechanism.joints, mechanism.v_slices, strict=True) if joint.kind == "planar"]
     return any(0 < abs(turn) < 1e-3 * max(abs(x), abs(y)) for x, y, turn in planar)
 

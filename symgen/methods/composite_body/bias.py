@@ -59,7 +59,7 @@ Wrench = tuple[Vector, Vector]
 
 @dataclass(frozen=True)
 class Halfway:
-    """Of one link, between its joint at rest and its joint moving, in its axes: ω̂, α̂ of (B7), r, and c and Q of (B1)."""
+    """Motion of one link halfway between its joint at rest and moving, in its axes: ω̂, α̂ of (B7), r, and c and Q of (B1)."""
 
     omega: Vector
     alpha: Vector

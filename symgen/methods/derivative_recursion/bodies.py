@@ -1,4 +1,4 @@
-"""What moves within a composite body: its Coriolis map (D4), and the wrench that its joints' motion adds, (D8).
+"""Motion within a composite body: its Coriolis map (D4), and the wrench that its joints' motion adds, (D8).
 
 Frozen beyond link i, the composite body moves as the link does. What its joints beyond add to that is summed here, tip → base.
 """

@@ -1,4 +1,4 @@
-"""What displacing a joint does to the motion of all that it carries: (D1) and (D2) of `symgen.methods.derivative_recursion`."""
+"""Change of the motion of all that a joint carries when it is displaced: (D1) and (D2) of this folder."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def crossed(V: Twist, S: Twist) -> Twist:
 
 
 def displacements(linkage: Linkage, turning: Sequence[Turning]) -> tuple[list[Twist], list[Twist]]:
-    """Of every degree of freedom Ψ̇ of (D1) and Ψ̇ + Φ̇ of (D3), seen by whom the origin of its link does not pass: v = 0.
+    """Return Ψ̇ of (D1) and Ψ̇ + Φ̇ of (D3) for every degree of freedom, seen by whom the origin of its link does not pass: v = 0.
 
     Where a joint has one, V' × S = V × S, since V − V' is along S.
     """

@@ -35,7 +35,7 @@ Square = list[list[Scalar]]
 
 @dataclass(frozen=True)
 class Carried:
-    """Of degree of freedom k, at a link that carries it: t1 of (D6) and the couple t4 of (D9)."""
+    """Wrench t1 of (D6) and couple t4 of (D9) of degree of freedom k, at a link that carries it."""
 
     t1: Wrench
     t4: Vector
@@ -53,7 +53,7 @@ class Recursion:
         self.mass: list[dict[int, Scalar]] = []
         """Row i of M as {j: M_ij} for j = i and what carries it."""
         self.by_v = _square(linkage)
-        """Of the bodies alone: c is half of it along v, (D13)."""
+        """∂τ/∂v of the bodies alone: c is half of it along v, (D13)."""
         self._carried: dict[tuple[int, int], Carried] = {}
         """By degree of freedom and link."""
         for i, link in enumerate(linkage.links):
@@ -61,7 +61,7 @@ class Recursion:
                 self.mass.append(self._with_rates(i, dof))
 
     def _with_rates(self, i: int, dof: Dof) -> dict[int, Scalar]:
-        """What (D11) and (D12) say of M and of rates, for one degree of freedom; its row of M."""
+        """Add (D11) and (D12) for one degree of freedom to M and to ∂τ/∂v, and return its row of M."""
         linkage, link, body, k = self.linkage, self.linkage.links[i], self.composite[i], dof.index
         S = z, s = dof.H_angular, dof.H_linear
         linkage.step(i, "wrenches of an acceleration and of a rate, (D6), (D7), (D9)")
