@@ -4,14 +4,16 @@
     ----------------------------   -----------------   --------------   ------------   ----------
     twist of a link                (w, v)              V(k)             t_i            V_i
     wrench on a link               (n, f)              f(k)             w_i            F_i
-    rigid shift of a twist         Geometry.inward     φᵀ(k+1,k)        B_ij           P_i,jᵀ
+    rigid shift of a twist         twist_inward        φᵀ(k+1,k)        B_ij           P_i,jᵀ
     joint motion subspace          H (angular first)   Hᵀ(k)            p_i            H_i
     link inertia                   RigidInertia        M(k)             M_i            I_i
     composite-body inertia         RigidInertia        R(k)             M̃_i            –
     articulated-body inertia       ArticulatedInertia  P(k)             M̂_i            –
 
 Links are numbered base → tip, 1…n in names (RK's k = n+1−i). A twist is (angular, linear) at the origin of the
-link's frame in its axes; a wrench is (moment, force) likewise. Rotations are products of elementary turns, applied
+link's frame in its axes; a wrench is (moment, force) likewise. Names of methods here say where a vector is taken:
+`outward` from a link's axes to its parent's, `inward` back. Sweeps along the links are named as RK name them: outward from the
+base to the tips. Rotations are products of elementary turns, applied
 one after the other, which is the cheapest way: 4 multiplications and 2 additions a turn and vector.
 """
 
