@@ -17,7 +17,7 @@ from tests.metamorphic.mechanisms import anything
 WORD = ("The generated functions and the reference give one answer to one problem, however it is told: in other units, from "
         "another base, in other frames, in another order, in another format, at states that motion itself relates.")
 
-UNFELT = "has no argument for here"
+UNFELT = "of this robot does not depend on"
 """What is said of a derivative by a load that moves and that nothing feels: no Program has it as an argument."""
 
 
