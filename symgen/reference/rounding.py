@@ -24,7 +24,7 @@ from symgen.reference.states import draw_states
 
 ROUNDED = 1e-5
 """Part of the robot's size, and rad: rows that differ by less where the loops are closed count as the same in rounded numbers."""
-STATES = 4
+STATES, SEED = 4, 41
 Kept = tuple[tuple[int, ...], ...]
 """For each loop, the numbers of some of its rows."""
 
@@ -105,9 +105,9 @@ def idle(mechanism: Mechanism, loops: Sequence[Loop]) -> dict[str, float]:
 
     `loops` need not be those of the mechanism, and both ends of one may be on one body.
     """
-    floats, nv = Motion(mechanism, FLOAT), mechanism.nv
-    q = np.repeat(draw_states(mechanism, STATES)["q"].astype(float), nv, axis=0)
-    v = np.tile(np.eye(nv), (STATES, 1))
+    floats, random = Motion(mechanism, FLOAT), np.random.default_rng(SEED)
+    q = draw_states(mechanism, STATES)["q"].astype(float)
+    v = random.uniform(0.5, 1, (STATES, mechanism.nv)) * random.choice((-1, 1), (STATES, mechanism.nv))   # all joints at once
     still, moving, _ = (np.abs(row_scales(mechanism, loops) * power).max(axis=0)
                         for power in closing.rows(floats, None, q, v, 0 * v, loops))
     found, first = {}, 0
