@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.backends import c99
+from symgen.backends import _parts, c99
 from symgen.backends._checks import STATUSES
 from symgen.backends._sincos import RANGE
 from symgen.delivery.verifying import verify
@@ -33,6 +33,7 @@ from tests.test_folder import selftest, with_main
 
 REALS = ("double", "float")
 OK, NOT_FINITE, OUT_OF_RANGE, DIVISOR = range(4)
+RESULT_NOT_FINITE = 6
 UNTOUCHED = b"\xa5"
 
 
@@ -132,6 +133,11 @@ PLANTED = {
     "a divisor left out": (r"\(fabs\(\w+\) >= 2\.2250738585072014e-308\) &&\s+", ""),
     "another bound": (r">= 2\.2250738585072014e-308\)", ">= 2.2250738585072014e-309)"),
     "a store beside the checks": (r"\n    return status", "\n    a[0] = 0.0;\n    return status"),
+    "a result left out": (r"\(0\.0\*out_a_3\) \+\s+", ""),
+    "an infinite divisor": (r" \+\s+\(0\.0\*D_1\)\) >=", ") >="),
+    "results upside down": (r"!\((\(\(0\.0\*out_a_0\))", r"(\1"),
+    "results of another status": (r"status = panda_RESULT_NOT_FINITE", "status = panda_OK"),
+    "results not checked": (r"} else if \(!\(\(\(0\.0\*out.*?\) >=\s+0\.0\)\) {\n.*?\n        } else", "} else"),
     "no check": (r"} else if \(!\((\(fabs\(q.*?\n)*?.*?status = panda_OUT_OF_RANGE;\n", ""),
 }
 
@@ -147,7 +153,8 @@ def printed() -> tuple[Program, str, str]:
 @pytest.mark.parametrize("what", PLANTED)
 def test_a_planted_slip_is_read_back(what: str) -> None:
     program, source, header = printed()
-    broken = re.sub(PLANTED[what][0], PLANTED[what][1], source, count=1, flags=re.DOTALL if what == "no check" else 0)
+    broken = re.sub(PLANTED[what][0], PLANTED[what][1], source, count=1,
+                    flags=re.DOTALL if what in ("no check", "results not checked") else 0)
     assert broken != source
     assert compare(program, broken, header, checked={}) != []
 
@@ -156,6 +163,57 @@ def test_without_a_slip_nothing_is_reported_and_a_status_of_another_value_is() -
     program, source, header = printed()
     assert compare(program, source, header, checked={}) == []
     assert compare(program, source, header.replace("panda_DIVISOR 3", "panda_DIVISOR 0"), checked={}) != []
+
+
+def hidden(real: str) -> Program:
+    """g = q0/(q1 q1), atan2(q0 q0, 1): an infinite number on the way, and a finite one in the end."""
+    b = Builder("gravity_force", [vector("q")], real)
+    q0, q1 = b.input(0, 0), b.input(0, 1)
+    b.step("product")
+    results = b.op("div", q0, b.op("mul", q1, q1)), b.op("atan2", b.op("mul", q0, q0), b.const(1))
+    return b.program([Port("g", (2,), results)])
+
+
+@pytest.mark.parametrize("real", REALS)
+def test_a_result_that_only_looks_finite_is_refused(real: str, tmp_path: Path) -> None:
+    program, own = hidden(real), target()
+    huge = {"double": 1e200, "float": 1e30}[real]
+    source = c99.source(program, own)
+    assert compare(program, source, checked={}) == []
+    for name in re.findall(r"\(0\.0f?\*(\w+)\)", source):
+        assert compare(program, re.sub(rf"\(0\.0f?\*{name}\) \+\s+| \+\s+\(0\.0f?\*{name}\)", "", source, count=1), checked={})
+    library = build(tmp_path, {"gravity_force": program}, own, "-O2")
+    for q, status in (([1.0, 2.0], OK), ([1.0, huge], RESULT_NOT_FINITE), ([huge, 2.0], RESULT_NOT_FINITE)):
+        assert called(library, program, own, {"q": q}) == (status, status == OK), q
+
+
+def unlike(seed: int, count: int, size: int) -> np.ndarray[Any, Any]:
+    """Numbers of either sign, each as likely to be near 1e-37 as near 1e37."""
+    pick = np.random.default_rng(seed)
+    return pick.choice([-1.0, 1.0], (count, size))*10.0**pick.uniform(-37, 38, (count, size))
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_results_that_are_stored_are_finite(cut: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finite arguments out of all proportion, of each function, in one piece and in parts."""
+    if cut:
+        monkeypatch.setattr(_parts, "LONGEST", 10)
+        monkeypatch.setattr(_parts, "LINES", 10)
+    found = programs(symgen.load("planar_arm"), None, ProgramOptions("float"))
+    own = target("libm", "arm", 2)
+    library, seen = build(tmp_path, found, own, "-O1"), set()
+    for program in found.values():
+        assert compare(program, c99.source(program, own), checked={}) == []
+        function = getattr(library, own.symbol(program.function))
+        arguments = [unlike(k, 100, port.size) for k, port in enumerate(program.inputs)]
+        for state in range(100):
+            given = [(ctypes.c_float*port.size)(*drawn[state]) for port, drawn in zip(program.inputs, arguments, strict=True)]
+            results = [(ctypes.c_float*port.size)(*[math.nan]*port.size) for port in program.outputs]
+            status = function(*given, *results)
+            stored = [x for result in results for x in result]
+            assert all(map(math.isfinite if status == OK else math.isnan, stored)), (program.function, state)
+            seen.add(status)
+    assert seen == {OK, RESULT_NOT_FINITE}
 
 
 def test_checked_and_unchecked_are_not_taken_for_each_other() -> None:
@@ -302,6 +360,7 @@ def test_the_solver_says_why() -> None:
         (lambda: solver.forward_dynamics(q*math.nan, v, tau), "forward_dynamics refuses its arguments: an argument is infinite"),
         (lambda: solver.forward_dynamics(list(q), v, tau*math.inf), "infinite or not a number"),
         (lambda: solver.forward_dynamics(q*1e6, v, tau), "an angle is beyond 32768 rad"),
+        (lambda: solver.forward_dynamics(q, v*1e200, tau), "too large for the real type; give smaller arguments"),
         (lambda: solver.forward_dynamics(many, v, tau, out=out), "at state 3: an argument"),
         (solver.bind("forward_dynamics", q*math.nan, v, tau, np.empty(4)), "infinite"),
     ]:

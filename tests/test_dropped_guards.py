@@ -58,12 +58,13 @@ def fewer(found: list[Any]) -> Iterator[list[Any]]:
 
 
 @pytest.mark.parametrize("real", REALS)
-@pytest.mark.parametrize("what", ["guards", "angles"])
+@pytest.mark.parametrize("what", ["guards", "angles", "finite_rows"])
 def test_a_guard_that_the_printer_drops_is_missed(what: str, real: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program, target, floors = three_kinds(real)
     live = live_rows(program)
-    whole = _checks.guards(program, live, floors) if what == "guards" else _checks.angles(program, live)
-    assert len(whole) == (4 if what == "guards" else 1)
+    whole: list[Any] = {"guards": _checks.guards(program, live, floors), "angles": _checks.angles(program, live),
+                        "finite_rows": _checks.finite_rows(program, live)}[what]
+    assert len(whole) == (1 if what == "angles" else 4)
     assert compare(program, c99.source(program, target, floors), checked=floors) == []
     for left in fewer(whole):
         monkeypatch.setattr(_checks, what, lambda *_, left=left: left)
@@ -114,6 +115,7 @@ def test_verify_misses_it_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
 CONDITIONS = {
     "argument": r"\(0\.0f?\*\w+\[\d+\]\)",
     "angle": r"\(fabsf?\([\w\[\]]+\) <= 32768\.0f?\)",
+    "result": r"\(0\.0f?\*\w+\)",
     "divisor": r"\((?!none)(?:fabsf?\(\w+\)|\w+) >= [\d.e+-]+f?\)",
 }
 
@@ -132,7 +134,7 @@ def test_every_kind_of_guard_that_a_text_lacks_is_missed(robot: str, real: str) 
     assert compare(program, text, checked=floors) == []
     pick, live = random.Random(robot + real), live_rows(program)
     asked: dict[str, Any] = {"argument": range(sum(port.size for port in program.inputs)), "angle": _checks.angles(program, live),
-                             "divisor": _checks.guards(program, live, floors)}
+                             "result": _checks.finite_rows(program, live), "divisor": _checks.guards(program, live, floors)}
     for kind, pattern in CONDITIONS.items():
         found = [*re.finditer(pattern, text)]
         assert len(found) == len(asked[kind]), kind

@@ -210,13 +210,13 @@ def test_each_state_has_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = compile_now(CHAIN, ["forward_dynamics"], form="looped", checked=True, trig="inline")
     q, v, tau = drawn(21, solver)
     wanted = solver.forward_dynamics(q, v, tau)
-    q[3, 2], q[7, 5] = np.nan, 1e9
+    q[3, 2], q[7, 5], v[11, 0] = np.nan, 1e9, 1e200
     out, status = np.full(q.shape, 7.0), np.full(21, 9, np.intc)
-    with pytest.raises(StateError, match="at state 3 and 1 more: an argument is infinite or not a number"):
+    with pytest.raises(StateError, match="at state 3 and 2 more: an argument is infinite or not a number"):
         solver.forward_dynamics(q, v, tau)
     solver.forward_dynamics(q, v, tau, out=out, status=status)
-    assert {k: int(status[k]) for k in np.flatnonzero(status)} == {3: 1, 7: 2}
-    assert (out[[3, 7]] == 7.0).all()
+    assert {k: int(status[k]) for k in np.flatnonzero(status)} == {3: 1, 7: 2, 11: 6}
+    assert (out[[3, 7, 11]] == 7.0).all()
     well = np.flatnonzero(status == 0)
     np.testing.assert_array_equal(out[well], wanted[well])
 

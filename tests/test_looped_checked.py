@@ -66,12 +66,15 @@ SLIPS = {
     "an element left out": ("i <= 18; ++i) {\n            none", "i <= 17; ++i) {\n            none"),
     "another zero": ("none >= 0.0", "none >= -1.0"), "a quaternion": ("(q[6]*q[6])", "(q[5]*q[6])"),
     "a longer one": ("- 1.0) <= 9.5", "- 1.0) <= 1.5"), "a divisor": ("fabs(guard[0]) >= 2.2", "fabs(guard[0]) >= 1.2"),
-    "its sign": ("!(fabs(guard[0]) >= ", "!(guard[0] >= "), "another divisor": ("(fabs(guard[4]) >=", "(fabs(guard[3]) >="),
+    "its sign": ("(fabs(guard[0]) >= ", "(guard[0] >= "), "another divisor": ("(fabs(guard[4]) >=", "(fabs(guard[3]) >="),
     "the rest": ("status = arm_DIVISOR", "status = arm_OK"), "on it goes": ("(status == arm_OK) && (i >= 0)", "i >= 0"),
     "stored all the same": ("(status == arm_OK) && (i <= 17)", "i <= 17"),
     "stored at once": ("&work[arm_forward_dynamics_v[i] + 599]", "&a[arm_forward_dynamics_v[i]]"),
     "not stored": ("a[i] = work[599 + i];", ""), "all is well": ("return status;", "return arm_OK;"),
     "a place behind the end": ("(size < 617) ? work : ", ""), "so it may be": ("(size < 617) ? work", "(size < 78) ? work"),
+    "an infinite divisor": (" && ((0.0*guard[0]) >= 0.0)", ""), "a result left out": ("none + (0.0*work[599 + i])", "none"),
+    "another result": ("none + (0.0*work[599 + i])", "none + (0.0*work[599])"),
+    "results of another status": ("status = arm_RESULT_NOT_FINITE", "status = arm_OK"),
     "begins otherwise": ("int status = arm_OK", "int status = arm_DIVISOR"),
 }
 

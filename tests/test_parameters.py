@@ -252,6 +252,41 @@ def test_c_sets_and_refuses_parameters(tmp_path: Path, real: str, checked: bool)
         refused = status([*defaults[:place], number, *defaults[place + 1:]])
         assert refused == (wanted, [-7.0] * size), (place, refused)
     assert status([0.0] * 13)[0] == 3   # the last joint carries nothing
+    if checked:   # what both functions compute of these is too large for a float
+        for change in ({1: 1e30}, {4: 3e38, 7: 3e38, 9: 3e38}):
+            assert status([change.get(place, number) for place, number in enumerate(defaults)]) == (4, [-7.0] * size), change
+
+
+STUBS = """
+#include "scara_parameters.h"
+int judge_status, regroup_status;
+int scara_judge_parameters(const float parameters[13], float judged[scara_NJ], float carried[scara_NC])
+{
+    (void)parameters;
+    for (int k = 0; k < scara_NJ; ++k) { judged[k] = 1.0f; }
+    for (int k = 0; k < scara_NC; ++k) { carried[k] = 1.0f; }
+    return judge_status;
+}
+int scara_regroup_parameters(const float parameters[13], float prepared[scara_NS])
+{
+    (void)parameters; (void)prepared;
+    return regroup_status;
+}
+"""
+
+
+def test_setting_parameters_heeds_each_function_that_it_calls(tmp_path: Path) -> None:
+    own = folder(tmp_path, "float", True)
+    (own / "stubs.c").write_text(STUBS)
+    files = [own / "stubs.c", own / "scara_set_parameters.c"]
+    built = command("gcc", "-std=c99", "-shared", "-fPIC", *files, "-o", own / "stubs.so")
+    assert built.returncode == 0, built.stderr
+    loaded = ctypes.CDLL(str(own / "stubs.so"))
+    for judge, regroup, wanted in ((0, 0, 0), (6, 0, 4), (0, 6, 4), (0, 3, 4)):
+        for name, status in (("judge_status", judge), ("regroup_status", regroup)):
+            ctypes.c_int.in_dll(loaded, name).value = status
+        prepared = (ctypes.c_float * 64)()
+        assert loaded.scara_set_parameters((ctypes.c_float * 13)(), prepared) == wanted
 
 
 def test_a_folder_with_parameters_is_made_again_and_verified(tmp_path: Path) -> None:

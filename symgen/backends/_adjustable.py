@@ -24,6 +24,7 @@ STATUSES = {
     "NOT_FINITE": "a parameter is infinite or not a number",
     "NO_BODY": "a mass or a number of a drive is negative, or no body has such moments",
     "NOTHING_MOVES": "a joint would carry nothing",
+    "REFUSED": "a number that is computed from the parameters is not finite, or a divisor is too small",
 }
 """What NAME_set_parameters returns, from 0 on: NAME_PARAMETERS_OK …"""
 
@@ -41,7 +42,8 @@ def files(asked: Sequence[Parameter], programs: Mapping[str, Program], target: T
     real = single_real(programs.values())
     judge = _judged(programs)
     context = target.context | {
-        "real": real, "fields": _fields(asked, real), "statuses": statuses(programs), "judge": judge, "judges": JUDGE in programs,
+        "real": real, "fields": _fields(asked, real), "statuses": statuses(programs, target), "judge": judge,
+        "judges": JUDGE in programs,
         "checks": True,
         "zero": C.literal(Fraction(0), REALS[real]),
         "judge_symbol": target.symbol(JUDGE), "regroup_symbol": target.symbol(REGROUP),
@@ -61,10 +63,11 @@ def _judged(programs: Mapping[str, Form]) -> dict[str, int]:
     return {"judged": 0, "carried": 0} | {port.name: port.size for port in found}
 
 
-def statuses(programs: Mapping[str, Form]) -> list[dict[str, Any]]:
+def statuses(programs: Mapping[str, Form], target: Target) -> list[dict[str, Any]]:
     """`name`, `value` and meaning (`what`) of each status that NAME_set_parameters can return."""
     judge = _judged(programs)
-    known = {"OK", "NOT_FINITE", *(["NO_BODY"] if judge["judged"] else []), *(["NOTHING_MOVES"] if judge["carried"] else [])}
+    known = {"OK", "NOT_FINITE", *(["NO_BODY"] if judge["judged"] else []), *(["NOTHING_MOVES"] if judge["carried"] else []),
+             *(["REFUSED"] if target.checked else [])}
     return [{"name": name, "value": value, "what": what} for value, (name, what) in enumerate(STATUSES.items()) if name in known]
 
 

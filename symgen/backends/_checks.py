@@ -1,4 +1,4 @@
-"""What a function of `--checked` looks at before it stores: its arguments, its angles, its divisors.
+"""Comparisons that a function of `--checked` makes before it stores: of its arguments, angles, divisors and results.
 
 Everything holds for numbers as IEEE 754 has them: a compiler that is told that there is no NaN (-ffast-math) removes it.
 """
@@ -23,11 +23,14 @@ STATUSES = {
     "OK": "the results are stored",
     "NOT_FINITE": "an argument is infinite or not a number",
     "OUT_OF_RANGE": "an angle is too large for the own sine and cosine (--trig inline)",
-    "DIVISOR": "a divisor, or what a logarithm or a root is taken of, is too small",
+    "DIVISOR": "a divisor, or what a logarithm or a root is taken of, is too small or not finite",
     "NOT_UNIT": "a quaternion is not of length 1",
     "NO_WORK": "the array for the work of loops over links has too few numbers",
+    "RESULT_NOT_FINITE": "a result, or a number that it is computed from, is infinite or not a number",
 }
-"""What a function returns, from 0 on: NAME_OK …; the C stands in their order."""
+"""Statuses of a checked function by their value, from 0 on: NAME_OK …"""
+TERMS = 32
+"""Numbers in one sum of products with zero: a longer sum is nested too deeply for some parsers."""
 
 
 LENGTH = {"double": Fraction(1, 2**20), "float": Fraction(1, 2**12)}
@@ -57,6 +60,25 @@ def guards(program: Program, live: Sequence[int], floors: Mapping[int, Bound]) -
             for row, ops in asked.items()]
 
 
+def finite_rows(program: Program, live: Iterable[int]) -> list[int]:
+    """Rows that must be finite, each once: results, and operands from which an infinite number gives a finite one.
+
+    Those operands are divisors and both arguments of atan2. Constants and arguments, which are checked before, are left out.
+    """
+    results = [row for port in program.outputs for row in port.rows]
+    wanted = dict.fromkeys([*results, *hiding_rows(program, live)])
+    return [row for row in wanted if program.rows[row].op not in ("const", "input")]
+
+
+def hiding_rows(program: Program, live: Iterable[int]) -> list[int]:
+    """Operands from which an infinite number gives a finite result: divisors, and both arguments of atan2."""
+    found: list[int] = []
+    for i in live:
+        op, args = program.rows[i].op, program.rows[i].args
+        found += args if op == "atan2" else args[1:] if op == "div" else ()
+    return found
+
+
 def angles(program: Program, live: Iterable[int]) -> list[int]:
     """The rows whose sine or cosine is taken, each once."""
     return list(dict.fromkeys(program.rows[i].args[0] for i in live if program.rows[i].op in ("sin", "cos")))
@@ -75,8 +97,8 @@ def ancestors(program: Program, rows: Iterable[int]) -> set[int]:
 
 
 def conditions(program: Program, language: Language, inputs: Sequence[str], text: Mapping[int, str], angles: Iterable[int],
-               guards: Iterable[Guard]) -> dict[str, str]:
-    """What a checked function compares, `text` being how its rows are written."""
+               guards: Iterable[Guard], results: Iterable[str]) -> dict[str, str]:
+    """Conditions of a checked function by name. `text` holds its rows as they are written, `results` numbers to be finite."""
     real = REALS[program.real]
 
     def number(value: Fraction | int) -> str:
@@ -97,14 +119,25 @@ def conditions(program: Program, language: Language, inputs: Sequence[str], text
 
     divisors = [f"{size(g.row) if g.magnitude else text[g.row]} >= {bound(g.bound)}" for g in guards]
     return {"zero": number(0), "zeros": lines(zeros, "+", 8), "units": lines(units, "&&", 8), "ranges": lines(ranges, "&&", 8),
-            "divisors": lines(divisors, "&&", 12)}
+            "divisors": lines(divisors, "&&", 12), "finite": _finite(list(results), number(0), 16)}
+
+
+def _finite(numbers: Sequence[str], zero: str, indent: int) -> str:
+    """The condition that all `numbers` are finite, "" without any: products with zero add up to zero, or to NaN."""
+    products = [f"({zero}*{x})" for x in numbers]
+    sums = [f"({' + '.join(products[k:k + TERMS])}) >= {zero}" for k in range(0, len(products), TERMS)]
+    joined = " && ".join(f"({one})" for one in sums) if len(sums) > 1 else "".join(sums)
+    wrapped = textwrap.wrap(joined.replace(" >= ", "\0>=\0"), WIDTH - indent, break_long_words=False)
+    return f"\n{' '*indent}".join(wrapped).replace("\0", " ")
 
 
 def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
     """What checked functions return, by `name`, `value` and meaning (`what`): those that some of the functions can return."""
     forms = list(forms)
     divides = any(guards(step, live_rows(step), {}) for form in forms for step in steps_of(form))
-    known = {"OK", "NOT_FINITE", *(["OUT_OF_RANGE"] if target.text.trig == "inline" else []), *(["DIVISOR"] if divides else []),
+    computes = any(finite_rows(step, live_rows(step)) for form in forms for step in steps_of(form))
+    known = {"OK", "NOT_FINITE", *(["RESULT_NOT_FINITE"] if computes else []),
+             *(["OUT_OF_RANGE"] if target.text.trig == "inline" else []), *(["DIVISOR"] if divides else []),
              *(["NOT_UNIT"] if any(form.quaternions for form in forms) else []),
              *(["NO_WORK"] if any(isinstance(form, Looped) for form in forms) else [])}
     return [{"name": name, "value": value, "what": what} for value, (name, what) in enumerate(STATUSES.items())

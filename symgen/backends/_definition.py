@@ -144,6 +144,7 @@ def function(program: Program, target: Target, floors: Mapping[int, Bound], part
     live = live_rows(program)
     guards = _checks.guards(program, live, floors) if target.checked else []
     angles = _checks.angles(program, live) if target.checked and target.text.trig == "inline" else []
+    finite = _checks.finite_rows(program, live) if target.checked else []
     taken = macros(target) | {target.symbol(program.function), *names.values(), *(turn or ()), *(["value"] if structs else [])}
     # What goes from part to part is a local: a turn's sine and its cosine go by themselves, and are read off it in one block.
     sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
@@ -151,7 +152,8 @@ def function(program: Program, target: Target, floors: Mapping[int, Bound], part
     met = {_angle(program, i) for i in first.intersection(sines)}
     first |= {i for i in sines if _angle(program, i) in met}
     writer = Writer(program, C, read_as, calls(program.real, target), taken, turn,
-                    forced={*angles, *sines, *(guard.row for guard in guards)}, indent=4*(target.checked and part is None))
+                    forced={*angles, *sines, *finite, *(guard.row for guard in guards)},
+                    indent=4*(target.checked and part is None))
     own = {name: writer.local(name) for name in ("status", "none")} if target.checked else {}
     read = {program.rows[i].value[0] for i in live if program.rows[i].op == "input"}
     before = writer.statements(first)   # what is checked first of all
@@ -180,10 +182,11 @@ def function(program: Program, target: Target, floors: Mapping[int, Bound], part
     }
     text = writer.text
     if part is not None:
-        found, text = _cut(said, [before, soon, groups], part, writer, inputs, [*angles], [g.row for g in guards],
+        found, text = _cut(said, [before, soon, groups], part, writer, inputs, [*angles], [*finite, *(g.row for g in guards)],
                            turn.kind if turn else "", target.checked)
         said |= found
-    return said | {"checks": own and own | _checks.conditions(program, C, read_as, text, angles, guards)}
+    checks = own and own | _checks.conditions(program, C, read_as, text, angles, guards, [text[row] for row in finite])
+    return said | {"checks": checks}
 
 
 def _angle(program: Program, i: int) -> Any:

@@ -59,8 +59,9 @@ def function(program: Program, target: Target, names: Mapping[str, str], calls: 
     inputs = [names[port.name] for port in program.inputs]
     guards = _checks.guards(program, live, floors) if target.checked else []
     angles = _checks.angles(program, live) if target.checked and turn else []
+    hiding = _checks.hiding_rows(program, live) if target.checked else []
     sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
-    forced = {*sines, *angles, *(guard.row for guard in guards), *(row for rows in together for row in rows)}
+    forced = {*sines, *angles, *hiding, *(guard.row for guard in guards), *(row for rows in together for row in rows)}
     writer = Writer(program, language, inputs, calls, taken | {LANE}, turn, forced=forced, indent=4)
     own = {name: writer.local(name) for name in ("angle", "turn", "work", "status", "none")}
     count = lanes(program.real)
@@ -72,13 +73,15 @@ def function(program: Program, target: Target, names: Mapping[str, str], calls: 
     early = writer.statements(_checks.ancestors(program, sines)) if sines else []
     groups = writer.statements()
     stores = [_parts.Store(names[port.name], k, writer.text[row]) for port in program.outputs for k, row in enumerate(port.rows)]
-    checked = [*angles, *(guard.row for guard in guards)]
+    checked = [*angles, *hiding, *(guard.row for guard in guards)]
     kept = {one["value"]: 1 for one in read} | {writer.text[row]: 3 for row in checked}
     made = _parts.Cut((_parts.Part((), [], (), tuple(stores), frozenset()),), 0, {}, (0, 0, 0, 1))   # where nothing is computed
     if first or early or groups:
         made = _parts.cut([first, early, groups], part or len(program.rows) + 1, inputs, stores, kept, turn.kind if turn else "")
     there = {name: LANES.at(own["work"], place) for name, place in made.places.items()}
     text = {row: there.get(writer.text[row], writer.text[row]) for row in checked}
+    stored = {row: LANES.at(names[port.name], k) for port in program.outputs for k, row in enumerate(port.rows)}
+    finite = [stored.get(row, text.get(row, "")) for row in (_checks.finite_rows(program, live) if target.checked else ())]
     loops = [_loop(one, own["work"], inputs) for one in made.parts]
     arrays, driven = driver(program, names)
     behind = loops[made.ends[2]:]
@@ -91,7 +94,7 @@ def function(program: Program, target: Target, names: Mapping[str, str], calls: 
         "before": loops[:made.ends[1]], "between": loops[made.ends[1]:made.ends[2]], "loops": behind,
         "parts": [] if part is None else _functions(target.symbol(program.function), behind, arrays, work),
         "parameters": [array | {"unread": array["name"] not in touched, "lanes": array["name"] not in alike} for array in arrays],
-        "checks": _checks.conditions(program, LANES, inputs, text, angles, guards) if target.checked else {},
+        "checks": _checks.conditions(program, LANES, inputs, text, angles, guards, finite) if target.checked else {},
         "bytes": REALS[program.real].size*count*(made.size + 3*len(read) + sum(array["count"] for array in arrays)),
     }
 

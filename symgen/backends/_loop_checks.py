@@ -1,6 +1,7 @@
-"""What a loop over links looks at where it is checked: its arguments before the first sweep, what steps give on the way.
+"""Comparisons of a checked loop over links: of arguments before the first sweep, of divisors on the way, of results at the end.
 
-Divisors are compared with the smallest normal number: of a chain of any length no certified floor is known.
+Divisors are compared with the smallest normal number, since of a chain of any length no certified floor is known. They must be
+finite as well: a quotient by an infinite number is zero. The caller's array holds all results until they are known to be finite.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from symgen.backends._language import Language
 from symgen.backends._target import Target
 from symgen.backends._writer import live_rows
 from symgen.errors import RequestError
-from symgen.ir import POSITIONS, Port, Program
+from symgen.ir import POSITIONS, Program
 from symgen.reals import REALS
-from symgen.recursion import GUARD, Recursion, too_early, unseen
+from symgen.recursion import GUARD, Recursion, unseen
 
 
 def guarded(recursion: Recursion, target: Target) -> Recursion:
@@ -29,15 +30,10 @@ def guarded(recursion: Recursion, target: Target) -> Recursion:
     return forms.guarded(recursion, _compared, target.text.trig == "inline")
 
 
-def held(recursion: Recursion) -> tuple[Port, ...]:
-    """The results that are held in the caller's array until all comparisons are made."""
-    return too_early(recursion, _compared)
-
-
 def held_at(recursion: Recursion, first: int) -> dict[str, int]:
-    """Where they are held, from that place on."""
+    """Place in the caller's array where each result is held until all comparisons are made, from place `first` on."""
     found = {}
-    for port in held(recursion):
+    for port in recursion.outputs:
         found[port.name] = first
         first += port.size
     return found
@@ -61,7 +57,7 @@ def looked_at(recursion: Recursion, names: Mapping[str, str], local: Mapping[str
         **local, "nothing": C.literal(Fraction(0), REALS[recursion.real]), "units": units(recursion, names), "needs": needs,
         "ports": [{"last": port.size - 1, "at": f"{names[port.name]}[{link}]"} for port in recursion.inputs if port.size],
         "held": [{"last": port.size - 1, "to": f"{names[port.name]}[{link}]",
-                  "from": f"{local['work']}[{held[port.name]} + {link}]"} for port in recursion.outputs if port.name in held]}
+                  "from": f"{local['work']}[{held[port.name]} + {link}]"} for port in recursion.outputs]}
 
 
 def units(recursion: Recursion, names: Mapping[str, str], language: Language = C) -> str:
@@ -85,7 +81,7 @@ def condition(step: Program, of: Program, target: Target, status: str, guard: st
     if not rows:
         return None
     real, known = REALS[step.real], {one.row: one for one in _guards(of)}
-    parts, found = [], "DIVISOR"
+    parts, found, zero = [], "DIVISOR", C.literal(Fraction(0), real)
     for k, row in enumerate(rows):
         value, own = language.at(guard, k), known.get(row)
         magnitude = f"{C.call('fabs', real)}({value})"
@@ -94,6 +90,7 @@ def condition(step: Program, of: Program, target: Target, status: str, guard: st
             parts.append(f"{magnitude} <= {C.literal(Fraction(_sincos.RANGE), real)}")
         else:
             assert isinstance(own.bound, Fraction)
-            parts.append(f"{magnitude if own.magnitude else value} >= {C.literal(own.bound, real)}")
+            compared = magnitude if own.magnitude else value
+            parts += [f"{compared} >= {C.literal(own.bound, real)}", f"({zero}*{value}) >= {zero}"]
     said = f"{target.name}_{found}"
     return {"size": len(rows), "holds": _checks.lines(parts, "&&", 16), "found": said, "statement": f"{status} = {said};"}

@@ -6,7 +6,6 @@ from typing import Any
 
 from symgen.backends import _definition
 from symgen.backends._c_text import C
-from symgen.backends._loop_checks import held
 from symgen.backends._target import Target
 from symgen.ir import POSITIONS
 from symgen.recursion import WORK, Looped, Recursion
@@ -16,11 +15,11 @@ SIZE = "size"
 
 
 def work(recursion: Recursion, checked: bool = False) -> int:
-    """Numbers of the array that the caller provides: what is kept, in a tree what the base and each link hand on, and results
-    that are not to be stored yet where it is `checked`.
+    """Numbers of the array that the caller provides: what is kept, in a tree what the base and each link hand on, and the results
+    where the function is `checked`, which are stored when all of them are known to be finite.
     """
     handed = (len(recursion) + 1) * widest(recursion)
-    return max(1, recursion.work * len(recursion) + handed) + sum(port.size for port in held(recursion) if checked)
+    return max(1, recursion.work * len(recursion) + handed) + sum(port.size for port in recursion.outputs if checked)
 
 
 def may_alias(recursion: Recursion) -> bool:

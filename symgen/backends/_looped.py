@@ -170,11 +170,15 @@ class Text:
             return f"{self.work}[{plus(index, self.held[port])}]"
         return f"{self.names[port]}[{index}]"
 
+    def _whole(self, port: str) -> str:
+        """The array of an argument or a result, or where that is held."""
+        return f"&{self._element(port, '0')}" if port in self.held else self.names[port]
+
     def _ended(self) -> dict[str, Any] | None:
         """What is made of that which the sweeps carry to their ends."""
         if not self.last:
             return None
-        given = ", ".join([self.ended, *(self.names[port.name] for port in self.last.outputs)])
+        given = ", ".join([self.ended, *(self._whole(port.name) for port in self.last.outputs)])
         call = f"{self.target.symbol(self.last.function)}({given});"
         found = {"name": self.ended, "size": self.last.inputs[0].size, "call": call, "check": None}
         if self.looked and self.recursion.looked and self.recursion.last:
@@ -380,8 +384,7 @@ class Text:
             return self.column
         if port in dict(self.recursion.each):
             width = dict(self.recursion.each)[port]
-            whole = f"&{self._element(port, '0')}" if port in self.held else self.names[port]
-            return f"&{self._element(port, times(width, i))}" if width else whole
+            return f"&{self._element(port, times(width, i))}" if width else self._whole(port)
         return f"&{self._element(port, self._first(s, c, port))}"
 
     def _first(self, s: int, c: int, port: str) -> str:

@@ -139,9 +139,11 @@ class _Many(_looped.Text):
         return condition(step, of, self.target, self.status, self.guard, LANES)
 
     def _checks(self) -> dict[str, Any]:
-        """What is looked at before the first sweep; nothing where nothing is."""
+        """Comparisons of arguments, before the first sweep, and of results; empty for a function that is not checked."""
         if not self.target.checked:
             return {}
+        arguments, results = ([{"last": port.size - 1, "name": self.names[port.name]} for port in ports if port.size]
+                              for ports in (self.recursion.inputs, self.recursion.outputs))
         return {"nothing": C.literal(Fraction(0), self.real), "none": self._local(_looped.NONE),
                 "units": units(self.recursion, self.names, LANES),
-                "ports": [{"last": port.size - 1, "name": self.names[port.name]} for port in self.recursion.inputs if port.size]}
+                "ports": arguments, "results": results}

@@ -34,7 +34,7 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
                   bodies=counts_bodies(programs.values()), counted=counted(programs.values()),
                   loops=any(isinstance(program, Looped) for program in programs.values()), **several(programs.values()),
                   statuses=_checks.statuses(programs.values(), target),
-                  adjustable=_adjustable.statuses(programs) if REGROUP in programs else [])
+                  adjustable=_adjustable.statuses(programs, target) if REGROUP in programs else [])
 
 
 def _function(program: Form, target: Target, returned: Callable[..., dict[str, Any]]) -> dict[str, Any]:

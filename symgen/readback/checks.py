@@ -15,7 +15,7 @@ from pycparser import c_ast
 from symgen.errors import ProgramError
 from symgen.ir import Bound, Element, Program
 from symgen.readback.literals import Number, nearest
-from symgen.readback.owed import FARTHEST, STATUSES, bounds, computed, length, turned
+from symgen.readback.owed import FARTHEST, STATUSES, bounds, computed, finite, length, turned
 from symgen.reals import REALS
 
 Condition = tuple[bool, int, Number | Element]
@@ -69,7 +69,9 @@ def differences(checks: Checks, program: Program, name: str, inline: bool, floor
     kept: set[Condition] = {
         (owed.magnitude, of_row[row], owed.least if isinstance(owed.least, Element) else nearest(owed.least, real))
         for row, owed in bounds(program, rows, floors).items()}
-    wanted += [(status, asked) for status, asked in (("NOT_UNIT", units), ("OUT_OF_RANGE", angles), ("DIVISOR", kept)) if asked]
+    results = {of_row[row] for row in finite(program, rows)}
+    wanted += [(status, asked) for status, asked in (("NOT_UNIT", units), ("OUT_OF_RANGE", angles), ("DIVISOR", kept),
+                                                     ("RESULT_NOT_FINITE", results)) if asked]
     spelt = [(f"{name}_{status}", str(STATUSES.index(status))) for status, _ in wanted]
     stated = [one for one, _, _ in checks.conditions[1:]]
     if len(stated) != len(wanted) - 1 or any(one not in known for one, known in zip(stated, spelt[1:], strict=True)):
@@ -82,16 +84,18 @@ def differences(checks: Checks, program: Program, name: str, inline: bool, floor
     for (_, condition, at), (status, asked) in zip(checks.conditions[1:], wanted[1:], strict=True):
         sign = "<=" if status == "OUT_OF_RANGE" else ">="
         if status == "NOT_UNIT":
-            squares = [_unit(part, real.libm("fabs"), places, literal) for part in _conjunction(condition)]
+            squares = [_unit(part, real.libm("fabs"), places, literal) for part in _joined(condition, "&&")]
             if squares != sorted(asked):
                 found.append(f"the condition of {name}_{status} is not the one that the Program asks for")
             continue
-        if status == "NOT_FINITE":
+        if status == "RESULT_NOT_FINITE":
+            right = {number(at, one) for one in _finite(condition, literal)} == asked
+        elif status == "NOT_FINITE":
             right = isinstance(condition, c_ast.BinaryOp) and condition.op == ">=" and _name(condition.left) == zeros \
                 and isinstance(condition.right, c_ast.Constant) and literal(condition.right.value)[1] == 0
         else:
             there = partial(number, at)
-            read = [_condition(part, sign, real.libm("fabs"), there, literal, places) for part in _conjunction(condition)]
+            read = [_condition(part, sign, real.libm("fabs"), there, literal, places) for part in _joined(condition, "&&")]
             right = len(read) == len(asked) and set(read) == asked
         if not right:
             found.append(f"the condition of {name}_{status} is not the one that the Program asks for")
@@ -99,19 +103,43 @@ def differences(checks: Checks, program: Program, name: str, inline: bool, floor
 
 
 def zeros(program: Program, node: Any, inputs: Mapping[str, int], literal: Callable[[str], Number]) -> bool:
-    """Whether an expression is the sum of zero times every element of every argument, in order."""
-    parts: list[Any] = []
-    while isinstance(node, c_ast.BinaryOp) and node.op == "+":
-        parts.append(node.right)
-        node = node.left
-    read = []
-    for part in (node, *reversed(parts)):
-        product = isinstance(part, c_ast.BinaryOp) and part.op == "*" and isinstance(part.left, c_ast.Constant) \
-            and isinstance(part.right, c_ast.ArrayRef) and isinstance(part.right.subscript, c_ast.Constant)
-        if not product or literal(part.left.value)[1] != 0 or _name(part.right.name) not in inputs:
-            return False
-        read.append((inputs[_name(part.right.name)], part.right.subscript.value))
+    """True if an expression is the sum of zero times every element of every argument, in order."""
+    factors = _times_zero(node, literal)
+    if not all(isinstance(factor, c_ast.ArrayRef) and isinstance(factor.subscript, c_ast.Constant) for factor in factors):
+        return False
+    read = [(inputs.get(_name(factor.name)), factor.subscript.value) for factor in factors]
     return read == [(i, str(k)) for i, port in enumerate(program.inputs) for k in range(port.size)]
+
+
+def _times_zero(node: Any, literal: Callable[[str], Number]) -> list[Any]:
+    """The factors x of a sum of products 0*x, in order; None for a term of another shape."""
+    factors = []
+    for term in _joined(node, "+"):
+        product = isinstance(term, c_ast.BinaryOp) and term.op == "*" and isinstance(term.left, c_ast.Constant)
+        factors.append(term.right if product and literal(term.left.value)[1] == 0 else None)
+    return factors
+
+
+def _finite(node: Any, literal: Callable[[str], Number]) -> list[Any]:
+    """Locals and elements x of a condition (0*x + …) >= 0 && …; empty for a condition of another shape."""
+    found: list[Any] = []
+    for part in _joined(node, "&&"):
+        compared = isinstance(part, c_ast.BinaryOp) and part.op == ">=" and isinstance(part.right, c_ast.Constant) \
+            and literal(part.right.value)[1] == 0
+        factors = _times_zero(part.left, literal) if compared else [None]
+        if not all(isinstance(factor, c_ast.ID | c_ast.ArrayRef) for factor in factors):
+            return []
+        found += factors
+    return found
+
+
+def _joined(node: Any, operator: str) -> list[Any]:
+    """The operands of a chain of one operator that is grouped from the left, in order."""
+    operands = []
+    while isinstance(node, c_ast.BinaryOp) and node.op == operator:
+        operands.append(node.right)
+        node = node.left
+    return [node, *reversed(operands)]
 
 
 def _unit(node: Any, fabs: str, places: Mapping[str, int], literal: Callable[[str], Number]) -> tuple[int, int, Number] | None:
@@ -124,12 +152,8 @@ def _unit(node: Any, fabs: str, places: Mapping[str, int], literal: Callable[[st
     if not isinstance(less, c_ast.BinaryOp) or less.op != "-" or not isinstance(less.right, c_ast.Constant) \
             or literal(less.right.value)[1] != 1:
         return None
-    terms, left = [], less.left
-    while isinstance(left, c_ast.BinaryOp) and left.op == "+":
-        terms.append(left.right)
-        left = left.left
     found = []
-    for term in (left, *reversed(terms)):
+    for term in _joined(less.left, "+"):
         if not isinstance(term, c_ast.BinaryOp) or term.op != "*":
             return None
         both = [(places.get(_name(side.name)), side.subscript.value) for side in (term.left, term.right)
@@ -139,12 +163,6 @@ def _unit(node: Any, fabs: str, places: Mapping[str, int], literal: Callable[[st
         found.append((both[0][0], int(both[0][1])))
     place, first = found[0]
     return (place, first, literal(node.right.value)) if found == [(place, first + k) for k in range(4)] else None
-
-
-def _conjunction(node: Any) -> list[Any]:
-    if isinstance(node, c_ast.BinaryOp) and node.op == "&&":
-        return [*_conjunction(node.left), *_conjunction(node.right)]
-    return [node]
 
 
 def _condition(node: Any, sign: str, fabs: str, number: Callable[[Any], int],

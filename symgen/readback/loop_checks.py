@@ -54,8 +54,18 @@ def of_arguments(recursion: Recursion, wanted: Expected, real: Real) -> list[Owe
     return [*found, ("NOT_UNIT", units)] if units else found
 
 
+def of_results(recursion: Recursion, wanted: Expected, real: Real) -> Owed:
+    """The comparison of all results, at the end: zero times each of them adds up to zero."""
+    terms, zero = wanted.terms, nearest(Fraction(0), real)
+    total = nothing = terms.of(("const", zero))
+    for port in recursion.outputs:
+        for x in wanted.results[port.name]:
+            total = terms.of(("add", total, terms.of(("mul", nothing, x))))
+    return "RESULT_NOT_FINITE", [(False, total, ">=", zero)]
+
+
 def of_steps(recursion: Recursion, real: Real) -> dict[int, list[tuple[bool, str, Number]]]:
-    """By step that gives something to be looked at, how each of its numbers is compared."""
+    """Comparison of each number of GUARD, by step that gives such numbers."""
     found = {}
     for step in recursion.programs:
         for port in step.outputs:
@@ -67,7 +77,7 @@ def of_steps(recursion: Recursion, real: Real) -> dict[int, list[tuple[bool, str
 
 
 def _compared(owed: Least | None, real: Real) -> tuple[bool, str, Number]:
-    """How a divisor is compared, or an angle, to which nothing is owed but that a sine may be taken of it."""
+    """Comparison of a divisor, or of an angle, for which no bound is owed: its sine must be a proved one."""
     if owed is None:
         return True, "<=", nearest(FARTHEST, real)
     assert isinstance(owed.least, Fraction)   # no floor is certified
@@ -84,6 +94,7 @@ class Heeded(Walk):
     results: tuple[str, ...] = ()
     owed: Sequence[Owed] = ()
     steps: Mapping[int, list[tuple[bool, str, Number]]] = field(default_factory=dict)
+    of_results: Owed = ("", [])
     failing: int = 0
     met: list[str] = field(default_factory=list)
     """The statuses of the comparisons that were come to."""
@@ -95,11 +106,11 @@ class Heeded(Walk):
     """Numbers of that array by what stands before the comparison."""
 
     def run(self, body: Any) -> None:
-        self.due = list(self.owed)
+        self.due, self.ending = list(self.owed), [self.of_results]
         self.pending: Owed | None = None
         self.known = {f"{self.name}_{status}": [value] for value, status in enumerate(STATUSES)}
         super().run(body)
-        if self.returned is None or not self.sized or (not self.failing and (self.due or self.pending)):
+        if self.returned is None or not self.sized or (not self.failing and (self.due or self.pending or self.ending)):
             raise ProgramError("the function does not make all comparisons that it owes, and return how they went")
 
     def _statement(self, node: Any) -> None:
@@ -151,11 +162,17 @@ class Heeded(Walk):
         part = self.parts[name_of(node.name)]
         if id(part.step) in self.steps:
             place = next(at for at, port in enumerate(part.step.outputs) if port.name == GUARD)
-            self.pending = "DIVISOR", [
-                (magnitude, self.wanted.terms.of((self.calls[-1], place, k)), sign, bound)
-                for k, (magnitude, sign, bound) in enumerate(self.steps[id(part.step)])]
-            if any(sign == "<=" for _, _, sign, _ in self.pending[1]):
-                self.pending = "OUT_OF_RANGE", self.pending[1]
+            compared = self.steps[id(part.step)]
+            values = [self.wanted.terms.of((self.calls[-1], place, k)) for k in range(len(compared))]
+            conditions = [(magnitude, value, sign, bound)
+                          for value, (magnitude, sign, bound) in zip(values, compared, strict=True)]
+            if any(sign == "<=" for _, sign, _ in compared):
+                self.pending = "OUT_OF_RANGE", conditions
+                return
+            zero = nearest(Fraction(0), self.real)
+            nothing = self.wanted.terms.of(("const", zero))
+            finite = [(False, self.wanted.terms.of(("mul", nothing, value)), ">=", zero) for value in values]
+            self.pending = "DIVISOR", [*conditions, *finite]
 
     def _put(self, place: Place, term: int, node: Any) -> None:
         self.stored = self.stored or place.memory.name in self.results
@@ -166,8 +183,9 @@ class Heeded(Walk):
             raise ProgramError(f"line {node.coord.line}: not everything has been compared by here")
 
     def _compare(self, node: Any) -> None:
-        """if (!(…)) status = …; what is owed next, or what the last step has given."""
-        owed = self.pending or (self.due.pop(0) if self.due else ("", []))
+        """if (!(…)) status = …; the comparison that the last step owes, or the next one of arguments, or that of all results."""
+        after = self.due or (self.ending if len(self.calls) == len(self.wanted.calls) else [])
+        owed = self.pending or (after.pop(0) if after else ("", []))
         self.pending = None
         parts, joined = [], node.cond.expr
         while isinstance(joined, c_ast.BinaryOp) and joined.op == "&&":

@@ -18,7 +18,7 @@ from symgen.errors import ProgramError
 from symgen.ir import Port, Program
 from symgen.readback import directives, prototypes
 from symgen.readback.literals import Number, literal, nearest, opposite
-from symgen.readback.loop_checks import Heeded, compared, of_arguments, of_steps
+from symgen.readback.loop_checks import Heeded, compared, of_arguments, of_results, of_steps
 from symgen.readback.owed import STATUSES, shapes
 from symgen.readback.parsing import INDEX, Units, part_of, units
 from symgen.readback.prototypes import Parameter
@@ -221,7 +221,7 @@ class _Reader:
             walk = Heeded(named, tables, parts, self.real, wanted, self.name, sines, together, size=parameters[-1][2], held=held,
                           results=tuple(one.name for one in arrays[len(self.recursion.inputs):-1]),
                           owed=of_arguments(self.recursion, wanted, self.real), steps=of_steps(self.recursion, self.real),
-                          failing=failing)
+                          of_results=of_results(self.recursion, wanted, self.real), failing=failing)
         walk.run(self.held.function.body)
         return walk, arrays
 

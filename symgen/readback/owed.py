@@ -14,7 +14,7 @@ from symgen.ir import Bound, Program
 from symgen.reals import REALS
 from symgen.recursion import Form
 
-STATUSES = ("OK", "NOT_FINITE", "OUT_OF_RANGE", "DIVISOR", "NOT_UNIT", "NO_WORK")
+STATUSES = ("OK", "NOT_FINITE", "OUT_OF_RANGE", "DIVISOR", "NOT_UNIT", "NO_WORK", "RESULT_NOT_FINITE")
 """What a checked function returns, from 0 on, behind NAME_."""
 FARTHEST = Fraction(2**15)
 """The largest angle (rad) that an own sine and cosine (NAME_sincos.h) may be given."""
@@ -55,6 +55,19 @@ def shapes(program: Form) -> list[tuple[Size, ...]]:
 def turned(program: Program, rows: Sequence[int]) -> set[int]:
     """The rows whose sine or cosine is taken."""
     return {program.rows[i].args[0] for i in rows if program.rows[i].op in ("sin", "cos")}
+
+
+def finite(program: Program, rows: Sequence[int]) -> set[int]:
+    """Rows that must be finite: results, divisors and arguments of atan2, all but constants and arguments of the Program.
+
+    An operand of any other operation that is not finite makes the result of the operation not finite.
+    """
+    wanted = {row for port in program.outputs for row in port.rows}
+    for i in rows:
+        op, args = program.rows[i].op, program.rows[i].args
+        if op in ("div", "atan2"):
+            wanted |= {args[-1], args[0]} if op == "atan2" else {args[-1]}
+    return {row for row in wanted if program.rows[row].op not in ("const", "input")}
 
 
 def bounds(program: Program, rows: Sequence[int], floors: Mapping[int, Bound]) -> dict[int, Owed]:

@@ -25,9 +25,9 @@ from symgen.recursion.form import (
     evaluate_form,
     steps_of,
 )
-from symgen.recursion.guarding import guarded, too_early, unseen
+from symgen.recursion.guarding import guarded, unseen
 from symgen.recursion.looped import Looped, Parted
 
 __all__ = ["ANGLE", "CARRIED", "ENDED", "FRAMES", "GUARD", "KEPT", "LAST", "LEFT", "TABLE", "WORK", "Angle", "End", "Form",
            "Kind", "Looped", "Parted", "Recursion", "Sweep", "angle_of", "as_function", "check", "deepest", "evaluate",
-           "evaluate_form", "guarded", "steps_of", "too_early", "unseen"]
+           "evaluate_form", "guarded", "steps_of", "unseen"]

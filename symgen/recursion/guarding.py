@@ -32,14 +32,6 @@ def unseen(recursion: Recursion) -> bool:
     return any(row.op in ("sin", "cos") for step in recursion.programs if not angle_of(step) for row in step.rows)
 
 
-def too_early(recursion: Recursion, rows: Callable[[Program], Sequence[int]]) -> tuple[Port, ...]:
-    """The results of which something is known before all that is compared with something is."""
-    last = max((s for s, sweep in enumerate(recursion.sweeps) for step in sweep.steps if rows(step)), default=-1)
-    known = {port.name for sweep in recursion.sweeps[:last + 1] for step in sweep.steps for port in step.outputs}
-    known |= {end.name for end in recursion.ends if end.link >= 0 and end.sweep <= last}
-    return tuple(port for port in recursion.outputs if port.name in known)
-
-
 def _with(step: Program, rows: Sequence[int]) -> Program:
     if not rows:
         return step
