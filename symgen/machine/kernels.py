@@ -40,7 +40,7 @@ _REFUSED = (
     "",
     "an argument is infinite or not a number; give finite ones",
     "an angle is beyond {farthest} rad, where the own sine and cosine are not proved; take whole turns off",
-    "a divisor is too small at this state; look at the inertias, a payload among them",
+    "a divisor is too small or not finite at this state; look at the inertias, a payload among them, and at large arguments",
     "a quaternion is not of length 1; divide its four numbers by the root of the sum of their squares; 0 0 0 1 is no turn",
     "the steps from there do not close the loops; start nearer to a closed position",
     "a result, or a number that it is computed from, is too large for the real type; give smaller arguments, or real='double'",
