@@ -117,6 +117,8 @@ class Program:
     """Methods that might have been shorter and could not be derived, each with the reason."""
     rounds: int | None = field(default=None, compare=False)
     """Of the search for fewer operations, after which somebody ended it; None where nobody did."""
+    origin: Any = field(default=None, compare=False, repr=False)
+    """A `symgen.programs.differentiating.Origin`, if rows of turns would lose digits when differentiated as they are."""
 
     @property
     def outline(self) -> Outline:

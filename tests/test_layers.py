@@ -59,8 +59,8 @@ ROOMS: dict[str, str] = {
     "passes": "errors ir",
     "looping": "derivation drives errors functions ir joints levelled mechanism methods passes recursion segmented",
     "differentiation": "derivation derivatives errors functions ir joints passes",
-    "programs": "contacts derivation derivatives description differentiation errors functions ir levelled looping mechanism "
-                "methods names options passes reals recursion reference segmented shelf",
+    "programs": "contacts derivation derivatives description differentiation errors functions ir joints levelled looping "
+                "mechanism methods names options passes reals recursion reference segmented shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
     "readback": "errors functions ir levelled reals recursion segmented",
     "backends": "derivatives errors functions ir levelled names options reals recursion segmented version",

@@ -208,8 +208,12 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
 
 def turns_by_series(mechanism: Mechanism, what: Function) -> bool:
     """True if a function moves positions, or tells them apart, and a joint turns by more than a coordinate of its own."""
-    moves = any("NQ" in one.shape for one in what.results) or "q_next" in [one.name for one in what.arguments]
-    return moves and any(joint.type.along is not None for joint in mechanism.joints)
+    return moves_positions(what) and any(joint.type.along is not None for joint in mechanism.joints)
+
+
+def moves_positions(what: Function) -> bool:
+    """True if a function moves positions, or tells them apart."""
+    return any("NQ" in one.shape for one in what.results) or "q_next" in [one.name for one in what.arguments]
 
 
 def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from symgen import derivatives, passes
 from symgen.derivatives import Derivative
@@ -14,8 +14,21 @@ from symgen.differentiation.length import lengths
 from symgen.errors import ArgumentError, TooLong
 from symgen.functions import AT_RUN_TIME, FUNCTIONS, GAINS
 from symgen.ir import Program
+from symgen.joints import joint_type
 from symgen.names import nearest
-from symgen.programs.deriving import ROW_BUDGET
+from symgen.programs.deriving import ROW_BUDGET, moves_positions
+
+
+class Origin(NamedTuple):
+    """The request that a Program comes from, and the Program's contents, by which a changed one is recognized."""
+
+    contents: tuple[Any, ...]
+    made: Callable[..., Program]
+    """Takes the name of another function of the same robot, by the same method and options."""
+
+    @staticmethod
+    def of(program: Program) -> tuple[Any, ...]:
+        return program.inputs, program.outputs, program.rows
 
 
 class Solves(NamedTuple):
@@ -55,8 +68,10 @@ def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: s
     `wrt` names arguments ("q", "q,v" or a list; None: all but a payload and wrenches), and `mode` is one of
     `symgen.derivatives.MODES`. "jacobian" has a result dy_dx for each result y and argument x; "jvp" takes changes dx and gives
     dy; "vjp" takes weights y_bar and gives x_bar; "hvp" takes both and gives dx_bar, what x_bar changes by. Positions change by a
-    step, q ⊕ dq, as long as v. Raises ArgumentError for an unknown argument or mode, or a derivative of a derivative, and
-    TooLong beyond the row budget.
+    step, q ⊕ dq, as long as v. Of a function that moves positions of joints with several degrees of freedom the derivative is
+    that of the same request, as `symgen.program` gives it, since slopes of the Program's own rows lose their digits at small
+    turns. Raises ArgumentError for an unknown argument or mode, for a derivative of a derivative, and for such a Program whose
+    rows were changed; TooLong beyond the row budget.
     """
     nearest(mode, derivatives.MODES, f"derivative of {program.function}")
     if derivatives.told(program.function) is not None:
@@ -68,7 +83,26 @@ def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: s
     words = own if wrt is None else wrt.split(",") if isinstance(wrt, str) else wrt
     named = [nearest(word.strip(), known, f"argument of {program.function}") for word in words]
     by = tuple(name for name in known if name in named)
-    return differentiate(program, Derivative(program.function, mode, () if [*by] == own else by))
+    wanted = Derivative(program.function, mode, () if [*by] == own else by)
+    if not _turns(program):
+        return differentiate(program, wanted)
+    if program.origin is None or program.origin.contents != Origin.of(program):
+        raise ArgumentError(f"the rows of {program.function} were changed, and slopes of its turns need others; differentiate "
+                            f"the Program that symgen.program gives, or ask it for '{wanted.name}'")
+    return cast(Program, program.origin.made(function=wanted.name))
+
+
+def remembered(program: Program, made: Callable[..., Program]) -> Program:
+    """Return a Program of turns with its origin, from which `derivative` asks for rows whose slopes keep their digits."""
+    return replace(program, origin=Origin(Origin.of(program), made)) if _turns(program) else program
+
+
+def _turns(program: Program) -> bool:
+    """True if a function moves positions, or tells them apart, and a joint turns by more than a coordinate of its own."""
+    known = FUNCTIONS.get(program.function)
+    if known is None or known.derivative is not None:
+        return False
+    return moves_positions(known) and any(joint_type(kind).along is not None for kind in program.joints)
 
 
 def differentiate(program: Program, wanted: Derivative, equation: Program | None = None) -> Program:

@@ -132,7 +132,8 @@ def made(mechanism: Mechanism, function: str, method: str | None, options: Progr
         felt(mechanism, function, options), real=options.real, effort=options.effort, rounds=options.rounds))
     if isinstance(found, OutOfReach):
         raise copy(found)   # without the traceback of another call
-    return found
+    return found if options.series else differentiating.remembered(
+        found, partial(made, mechanism, method=found.method, options=options))
 
 
 @lru_cache(maxsize=256)
