@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -117,6 +118,23 @@ def test_long_functions_go_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         for function, program in programs.items():
             assert read_back(program, files[target.file_of_many(function)], target) == []
         assert checked_blocks("scara", programs, WAYS[way]) == []
+
+
+@pytest.mark.parametrize("lines", [3, 5, 8])
+def test_sines_may_be_read_in_several_loops(lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part ends between the sines of a block where these are many; each loop reads the same array of them."""
+    monkeypatch.setattr(_parts, "LONGEST_OF_MANY", 50)
+    monkeypatch.setattr(_parts, "LINES_OF_MANY", lines)
+    made, target = symgen.program("ur5", "forward_dynamics"), Target("ur5", symgen.load("ur5").sizes, WAYS["auto"])
+    text = printer().batches({made.function: made}, target)[target.file_of_many(made.function)]
+    loops = text.split("for (lane = 0;")
+    readers = [loop for loop in loops if "turn.cosine[" in loop]
+    assert len(readers) > 1
+    assert read_back(made, text, target) == []
+    place = re.search(r"turn\.cosine\[(\d+) \+ lane\]", readers[-1])
+    assert place is not None
+    wrong = readers[-1].replace(place[0], "turn.cosine[lane]")
+    assert read_back(made, text.replace(readers[-1], wrong), target) != []
 
 
 def test_long_functions_are_compiled_by_fewer_passes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -180,6 +180,22 @@ class _Reader:
         return f"{found[1]}.{found[2]}[{list(self.angles).index(place)}]"
 
 
+def _share_sines(turn: str, loops: list[list[str]], array: str, size: int) -> int:
+    """Hand the sines that loops after the first reader of `turn` take on in the array that loops share; returns how many.
+
+    In a block every loop sees `turn`. Of one state each loop is a part, and the first of them takes all sines.
+    """
+    sine = re.compile(rf"\b{turn}\.(?:sine|cosine)\[\d+\]")
+    first = next((number for number, loop in enumerate(loops) if any(f"{turn}." in line for line in loop)), len(loops))
+    later = [line for loop in loops[first + 1:] for line in loop]
+    places = {taken: size + k for k, taken in enumerate(dict.fromkeys(one for line in later for one in sine.findall(line)))}
+    for number in range(first + 1, len(loops)):
+        loops[number] = [sine.sub(lambda found: f"{array}[{places[found[0]]}]", line) for line in loops[number]]
+    if places:
+        loops[first] += [f"{array}[{place}] = {taken};" for taken, place in places.items()]
+    return len(places)
+
+
 def _single(read: _Reader, name: str, symbol: str, results: Collection[str]) -> str:
     """The text of a function of one state. Several loops become parts, and what any but the last stores goes through the array
     that they share, since the results of one state may alias its arguments where those of a block do not.
@@ -191,6 +207,8 @@ def _single(read: _Reader, name: str, symbol: str, results: Collection[str]) -> 
         first[:0] = [f"const {real} all_angles[{name}_ANGLES] = {{{', '.join(read.angles.values())}}};",
                      f"const {name}_turns {read.turn} = {name}_sincos(all_angles);"]
     array, size = read.work
+    if read.turn:
+        size += _share_sines(read.turn, loops, array, size)
     for loop in loops[:-1]:
         for k, line in enumerate(loop):
             store = _STORE.fullmatch(line)
