@@ -16,7 +16,7 @@ JUDGED := dm-control==1.0.50 gymnasium-robotics==1.4.2 robosuite==1.5.2 pybullet
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
 	@echo "make test    the tests, but those of 'make firmware' (ten minutes on two cores)"
-	@echo "make check   ruff, and mypy --strict on symgen/ and on a user's program"
+	@echo "make check   ruff (lint and format), and mypy --strict on symgen/ and on a user's program"
 	@echo "make package the wheel and the source distribution, into dist/, and what twine finds in them"
 	@echo "make golden  rewrite generated/, the committed C of the built-in arms"
 	@echo "make bench   symgen's C beside CasADi's, CppADCodeGen's, Pinocchio and MuJoCo on this machine; docs/benchmarks.md rewritten"
@@ -54,6 +54,7 @@ test: $(VENV)/test.stamp
 
 check: $(VENV)/test.stamp
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/mypy
 	@mkdir -p build/user && cp tests/typed_user.py build/user/
 	@cd build/user && ../../$(BIN)/mypy --config-file= --strict --python-version 3.11 typed_user.py

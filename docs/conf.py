@@ -3,7 +3,9 @@
 import tomllib
 from pathlib import Path
 
-_PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+_PROJECT = tomllib.loads(
+    (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+)["project"]
 
 project = "symgen"
 release = version = _PROJECT["version"]

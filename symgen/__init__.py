@@ -38,9 +38,27 @@ _HOME = {
 }
 
 __all__ = [
-    "Mechanism", "Note", "Program", "Report", "Robot", "Solver", "SymgenError", "SymgenWarning", "__version__", "assemble",
-    "compile", "convert", "derivative", "from_mujoco", "from_pinocchio", "generate", "inertial_parameters", "inspect", "load",
-    "program", "verify",
+    "Mechanism",
+    "Note",
+    "Program",
+    "Report",
+    "Robot",
+    "Solver",
+    "SymgenError",
+    "SymgenWarning",
+    "__version__",
+    "assemble",
+    "compile",
+    "convert",
+    "derivative",
+    "from_mujoco",
+    "from_pinocchio",
+    "generate",
+    "inertial_parameters",
+    "inspect",
+    "load",
+    "program",
+    "verify",
 ]
 
 if TYPE_CHECKING:

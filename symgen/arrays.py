@@ -5,7 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NL", "NI", "NA", "NT"] | int
+Size = (
+    Literal[
+        "NQ",
+        "NV",
+        "NB",
+        "NF",
+        "NW",
+        "NP",
+        "NR",
+        "NK",
+        "NG",
+        "NS",
+        "NJ",
+        "NC",
+        "NL",
+        "NI",
+        "NA",
+        "NT",
+    ]
+    | int
+)
 
 
 class Sizes(NamedTuple):
@@ -36,8 +56,11 @@ class Sizes(NamedTuple):
         return size if isinstance(size, int) else int(getattr(self, size))
 
 
-JACOBIAN_FRAMES = {"aligned": "axes of the base, at the frame's origin", "local": "axes of the frame, at its origin",
-                   "world": "axes of the base, at the base's origin"}
+JACOBIAN_FRAMES = {
+    "aligned": "axes of the base, at the frame's origin",
+    "local": "axes of the frame, at its origin",
+    "world": "axes of the base, at the base's origin",
+}
 """In which axes, and at which point of the moving space, the twist of a frame is stated."""
 JACOBIAN_ORDERS = ("angular", "linear")
 """Which part of it stands first."""
@@ -84,14 +107,18 @@ class Array:
         """The same where `count` frames, or links that feel a wrench, are named."""
         if self.each is None or count < 2:
             return self
-        return replace(self, shape=(self.each, *self.shape), what=f"{_IN_TURN[self.each]}: {self.what}")
+        return replace(
+            self, shape=(self.each, *self.shape), what=f"{_IN_TURN[self.each]}: {self.what}"
+        )
 
     def laid_out(self, shape: tuple[int, ...], convention: Convention = USUAL) -> Array:
         """The same as a Program has it, in this `shape` and by this convention: of several, where the shape is longer."""
         stated = self
         if self.twist and convention != USUAL:
             place = JACOBIAN_FRAMES[convention.frame]
-            what = self.what.replace(JACOBIAN_FRAMES[USUAL.frame], place).replace(USUAL.order, convention.order)
+            what = self.what.replace(JACOBIAN_FRAMES[USUAL.frame], place).replace(
+                USUAL.order, convention.order
+            )
             stated = replace(self, what=what)
         return stated.of_each(shape[0]) if len(shape) > len(self.shape) else stated
 

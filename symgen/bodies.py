@@ -41,7 +41,9 @@ class Body:
     @property
     def unborne(self) -> Body:
         """The same, of which no weight is borne."""
-        return replace(self, parts=tuple(replace(part, gravcomp=Fraction(0)) for part in self.parts))
+        return replace(
+            self, parts=tuple(replace(part, gravcomp=Fraction(0)) for part in self.parts)
+        )
 
     def __repr__(self) -> str:
         return f"<Body {self.name}: {float(self.mass):g} kg, of {', '.join(part.link for part in self.parts) or 'nothing'}>"

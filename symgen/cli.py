@@ -36,7 +36,9 @@ REFUSED = 2
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `symgen` on `argv` (default: the process's own arguments) and return its exit code; raises nothing."""
-    gc.set_threshold(100_000, 50, 100)   # a command makes millions of small objects and few circles: collect seldom
+    gc.set_threshold(
+        100_000, 50, 100
+    )  # a command makes millions of small objects and few circles: collect seldom
     with standard_streams() as output:
         try:
             with _terminable():
@@ -47,12 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _stopped(stop)
         except BrokenPipeError:
             abandon(output)
-            return 128 + 13   # SIGPIPE, by number: Windows has no such name
+            return 128 + 13  # SIGPIPE, by number: Windows has no such name
         except Exception as error:
             if (cause := _cause(error)) is not None:
                 return _stopped(cause)
             if isinstance(error, OSError):
-                abandon(output)   # what a full disk did not take must not fail once more at exit
+                abandon(output)  # what a full disk did not take must not fail once more at exit
             return _say(sentence(error), REFUSED)
 
 
@@ -78,7 +80,7 @@ def _terminable() -> Iterator[None]:
     try:
         ours = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         before = signal.signal(signal.SIGTERM, _terminate) if ours else None
-    except ValueError:   # only the main thread may
+    except ValueError:  # only the main thread may
         ours = False
     try:
         yield
@@ -89,7 +91,7 @@ def _terminable() -> Iterator[None]:
 
 def _terminate(number: int, frame: object) -> None:
     """End the compilers too, as Ctrl-C at a terminal does: what waits for them would wait on."""
-    for place in glob.glob("/proc/self/task/*/children"):   # Linux alone has them
+    for place in glob.glob("/proc/self/task/*/children"):  # Linux alone has them
         with contextlib.suppress(OSError):
             for child in Path(place).read_text().split():
                 os.kill(int(child), signal.SIGTERM)
@@ -106,7 +108,11 @@ def sentence(error: Exception) -> str:
         text = "the description is nested too deeply to be followed; flatten it"
     elif isinstance(error, OSError):
         reason = error.strerror or str(error)
-        text = f"{error.filename}: {reason}" if error.filename else f"the output cannot be written: {reason}"
+        text = (
+            f"{error.filename}: {reason}"
+            if error.filename
+            else f"the output cannot be written: {reason}"
+        )
     elif isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("symgen"):
         text = f"the package '{error.name}' is not installed; reinstall symgen with what it needs"
     else:
@@ -123,16 +129,20 @@ def _dispatch(words: list[str]) -> int:
         print(f"symgen {__version__} (Python {platform.python_version()}, {compiler_version()})")
         return 0
     if not words:
-        raise RequestError(f"name a command: {', '.join(commands.NAMES)}; 'symgen --help' says what they do")
+        raise RequestError(
+            f"name a command: {', '.join(commands.NAMES)}; 'symgen --help' says what they do"
+        )
     if first.startswith("-"):
         nearest(first, ("--help", "--version"), "option before the command")
     command = commands.find(first)
-    parser = Parser(prog=f"symgen {first}", description=command.SUMMARY, epilog=getattr(command, "EPILOG", None))
+    parser = Parser(
+        prog=f"symgen {first}", description=command.SUMMARY, epilog=getattr(command, "EPILOG", None)
+    )
     command.arguments(parser)
     how_much(parser)
     try:
         options = parser.parse(words[1:])
-    except SystemExit as end:   # argparse has printed the help
+    except SystemExit as end:  # argparse has printed the help
         return int(end.code or 0)
     with _said(options), _warned():
         return _run(command, options)
@@ -154,7 +164,7 @@ def _warned() -> Iterator[None]:
             yield
         finally:
             for warning in kept:
-                if warning.kind == "warning":   # the others are notes, which commands print
+                if warning.kind == "warning":  # the others are notes, which commands print
                     print(f"symgen: warning: {' '.join(str(warning).split())}", file=sys.stderr)
 
 
@@ -188,12 +198,20 @@ def _said(options: Namespace) -> Iterator[None]:
 
 def overview() -> str:
     """The text of `symgen --help`."""
-    lines = ["symgen: a robot description in, verified unrolled C for its dynamics out", "", "usage: symgen COMMAND …", ""]
+    lines = [
+        "symgen: a robot description in, verified unrolled C for its dynamics out",
+        "",
+        "usage: symgen COMMAND …",
+        "",
+    ]
     lines += [f"  {name:<10}{commands.find(name).SUMMARY}" for name in commands.NAMES]
-    lines += ["", "ROBOT is a built-in name (symgen robots) or a path: .urdf, .xacro, .xml, .mjcf, .sdf, .world, .toml, .csv,",
-              "or a folder that symgen generated",
-              "'symgen COMMAND --help' lists a command's options.",
-              "exit code: 0 done, 1 the answer is no, 2 the request cannot be carried out (one sentence on stderr)"]
+    lines += [
+        "",
+        "ROBOT is a built-in name (symgen robots) or a path: .urdf, .xacro, .xml, .mjcf, .sdf, .world, .toml, .csv,",
+        "or a folder that symgen generated",
+        "'symgen COMMAND --help' lists a command's options.",
+        "exit code: 0 done, 1 the answer is no, 2 the request cannot be carried out (one sentence on stderr)",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -31,8 +31,10 @@ def told(text: str) -> Contact:
     if not colon or not (len(words) > 1 or numbers[0]):
         return Contact(text)
     if len(words) != 3 or not all(numbers):
-        raise ArgumentError(f"the contact '{printable(text, 60)}' does not give its point as three numbers; write LINK:x,y,z in "
-                            "m, as foot:0,0,-0.02, or LINK for the origin of its frame")
+        raise ArgumentError(
+            f"the contact '{printable(text, 60)}' does not give its point as three numbers; write LINK:x,y,z in "
+            "m, as foot:0,0,-0.02, or LINK for the origin of its frame"
+        )
     x, y, z = (Fraction(word) for word in words)
     return Contact(link, (x, y, z))
 
@@ -43,8 +45,12 @@ def settled(texts: Iterable[str]) -> tuple[str, ...]:
     for text in (one.strip() for one in texts):
         contact = told(text)
         if contact in found:
-            raise ArgumentError(f"the contacts '{printable(found[contact], 60)}' and '{printable(text, 60)}' are the same point; "
-                                "name every point once")
-        _, _, written = text.rpartition(":") if contact.point != ZERO3 or text != contact.link else ("", "", "")
+            raise ArgumentError(
+                f"the contacts '{printable(found[contact], 60)}' and '{printable(text, 60)}' are the same point; "
+                "name every point once"
+            )
+        _, _, written = (
+            text.rpartition(":") if contact.point != ZERO3 or text != contact.link else ("", "", "")
+        )
         found[contact] = f"{contact.link}:{''.join(written.split())}" if written else contact.link
     return tuple(found.values())

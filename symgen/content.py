@@ -35,6 +35,14 @@ def _told(value: Any) -> Any:
 
 def _told_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
     """What later fields say is told where it is not their default, so that a mechanism without them is called what it was."""
-    own = ((one, getattr(value, one.name)) for one in fields(value) if one.compare and one.name not in silent)
-    there = [(one, given) for one, given in own if one.name not in (*LATER, *NAMED) or given != one.default]
+    own = (
+        (one, getattr(value, one.name))
+        for one in fields(value)
+        if one.compare and one.name not in silent
+    )
+    there = [
+        (one, given)
+        for one, given in own
+        if one.name not in (*LATER, *NAMED) or given != one.default
+    ]
     return [[one.name, _told(given)] if one.name in NAMED else _told(given) for one, given in there]

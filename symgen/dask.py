@@ -37,17 +37,23 @@ def map(function: Call, /, *arrays: Any, threads: int = 1, status: bool = False)
         from dask.base import tokenize
         from dask.delayed import delayed
     except ImportError as error:
-        raise ToolMissing(f"Dask is not here ({error}); 'pip install symgen[dask]' brings it") from None
+        raise ToolMissing(
+            f"Dask is not here ({error}); 'pip install symgen[dask]' brings it"
+        ) from None
     solver = getattr(function, "__self__", None)
     kernel = solver.kernel(function) if isinstance(solver, Solver) else None
     if solver is None or kernel is None:
-        raise ArgumentError("symgen.dask.map takes a function of a solver, such as solver.forward_dynamics; "
-                            f"{getattr(function, '__name__', function)!r} is none")
+        raise ArgumentError(
+            "symgen.dask.map takes a function of a solver, such as solver.forward_dynamics; "
+            f"{getattr(function, '__name__', function)!r} is none"
+        )
     if len(arrays) == len(kernel.inputs) - 1 and kernel.inputs[-1].name == PREPARED.name:
         arrays = (*arrays, solver.parameters.prepared)
     if len(arrays) != len(kernel.inputs):
         names = ", ".join(port.name for port in kernel.inputs)
-        raise ArgumentError(f"{kernel.function}: {len(arrays)} arrays are given, but it takes {len(kernel.inputs)}: {names}")
+        raise ArgumentError(
+            f"{kernel.function}: {len(arrays)} arrays are given, but it takes {len(kernel.inputs)}: {names}"
+        )
     if status and not kernel.checked:
         raise ArgumentError(f"{kernel.function} has no status; compile it with checked=True")
     threads = kernel.arrays.workers(threads)
@@ -55,7 +61,9 @@ def map(function: Call, /, *arrays: Any, threads: int = 1, status: bool = False)
     _refuse_unlike(kernel, given)
     kernel.prepare()
     sent = delayed(pickle.dumps(solver), name=f"symgen-{tokenize(function)}", traverse=False)
-    return _mapped(da, kernel, given, sent, {"call": function.__name__, "threads": threads, "status": status})
+    return _mapped(
+        da, kernel, given, sent, {"call": function.__name__, "threads": threads, "status": status}
+    )
 
 
 def _taken(da: Any, kernel: Kernel, port: Port, x: Any) -> Any:
@@ -63,21 +71,27 @@ def _taken(da: Any, kernel: Kernel, port: Port, x: Any) -> Any:
     arrays, axes = kernel.arrays, len(port.shape)
     if not isinstance(x, da.Array):
         x = arrays.argument(port, x, across=False)
-        return da.from_array(x, chunks=("auto",)*(x.ndim - axes) + port.shape)
+        return da.from_array(x, chunks=("auto",) * (x.ndim - axes) + port.shape)
     arrays.refuse_masked(port, x._meta)
     arrays.check_shape(port, x)
-    arrays.argument(port, kernel.np.empty((0,)*(x.ndim - axes) + port.shape, x.dtype), across=False)   # its type
+    arrays.argument(
+        port, kernel.np.empty((0,) * (x.ndim - axes) + port.shape, x.dtype), across=False
+    )  # its type
     return x.rechunk(dict.fromkeys(range(x.ndim - axes, x.ndim), -1)) if axes else x
 
 
 def _refuse_unlike(kernel: Kernel, given: Sequence[Any]) -> None:
     """ArgumentError where leading shapes do not broadcast. Lengths that Dask does not know yet are compared chunk by chunk."""
-    leads = [x.shape[: x.ndim - len(port.shape)] for port, x in zip(kernel.inputs, given, strict=True)]
-    if all(length == length for lead in leads for length in lead):   # Dask's unknown lengths are NaN
+    leads = [
+        x.shape[: x.ndim - len(port.shape)] for port, x in zip(kernel.inputs, given, strict=True)
+    ]
+    if all(length == length for lead in leads for length in lead):  # Dask's unknown lengths are NaN
         kernel.arrays.common(leads)
 
 
-def _mapped(da: Any, kernel: Kernel, given: Sequence[Any], sent: Any, options: dict[str, Any]) -> Any:
+def _mapped(
+    da: Any, kernel: Kernel, given: Sequence[Any], sent: Any, options: dict[str, Any]
+) -> Any:
     """The graph. Leading axes are numbered from 0, and behind those whatever belongs to one state."""
     np = kernel.np
     axes = max([x.ndim - len(port.shape) for port, x in zip(kernel.inputs, given, strict=True)])
@@ -89,14 +103,29 @@ def _mapped(da: Any, kernel: Kernel, given: Sequence[Any], sent: Any, options: d
 
     def made(does: Any, shape: tuple[int, ...], real: Any, *arguments: Any, **more: Any) -> Any:
         new = dict(zip(range(free, free + len(shape)), shape, strict=True))
-        meta = np.empty((0,)*(axes + len(shape)), real)
-        return da.blockwise(does, (*range(axes), *new), *arguments, new_axes=new, token=options["call"], meta=meta, **more)
+        meta = np.empty((0,) * (axes + len(shape)), real)
+        return da.blockwise(
+            does,
+            (*range(axes), *new),
+            *arguments,
+            new_axes=new,
+            token=options["call"],
+            meta=meta,
+            **more,
+        )
 
-    results = [(port.shape, kernel.real) for port in kernel.outputs] + [((), np.intc)]*options["status"]
+    results = [(port.shape, kernel.real) for port in kernel.outputs] + [((), np.intc)] * options[
+        "status"
+    ]
     if len(results) == 1:
         return made(_chunk, *results[0], *numbered, sent=sent, **options)
     together = made(_chunk, (), object, *numbered, sent=sent, **options)
-    return tuple([made(_one_of, *result, together, (*range(axes),), which=k) for k, result in enumerate(results)])
+    return tuple(
+        [
+            made(_one_of, *result, together, (*range(axes),), which=k)
+            for k, result in enumerate(results)
+        ]
+    )
 
 
 def _chunk(*blocks: Any, sent: bytes, call: str, threads: int, status: bool) -> Any:
@@ -108,20 +137,29 @@ def _chunk(*blocks: Any, sent: bytes, call: str, threads: int, status: bool) -> 
         try:
             return function(*arguments, threads=threads)
         except StateError as error:
-            raise StateError(f"{error} (states are counted within a chunk; status=True marks them all)") from None
+            raise StateError(
+                f"{error} (states are counted within a chunk; status=True marks them all)"
+            ) from None
     kernel = solver.kernel(function)
     assert kernel is not None
     np = kernel.np
-    lead = kernel.arrays.common([np.shape(x)[: np.ndim(x) - len(p.shape)] for p, x in zip(kernel.inputs, arguments, strict=True)])
+    lead = kernel.arrays.common(
+        [
+            np.shape(x)[: np.ndim(x) - len(p.shape)]
+            for p, x in zip(kernel.inputs, arguments, strict=True)
+        ]
+    )
     statuses = np.zeros(lead, np.intc)
     found = tuple([np.full(lead + port.shape, np.nan, kernel.real) for port in kernel.outputs])
-    function(*arguments, out=found[0] if len(found) == 1 else found, threads=threads, status=statuses)
+    function(
+        *arguments, out=found[0] if len(found) == 1 else found, threads=threads, status=statuses
+    )
     return *found, statuses
 
 
 def _only(block: Any) -> Any:
     while isinstance(block, list):
-        block, = block
+        (block,) = block
     return block
 
 

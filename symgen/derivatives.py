@@ -49,7 +49,10 @@ ELSEWHERE: dict[tuple[str, str, str], tuple[str, str]] = {
     ("forward_dynamics", "a", "tau"): ("forward_dynamics_derivatives", "Minv"),
     ("potential_energy", "U", "q"): ("gravity_force", "g"),
     ("center_of_mass", "com", "q"): ("center_of_mass_jacobian", "Jcom"),
-    ("mass_matrix_log_determinant", "logdet", "q"): ("mass_matrix_log_determinant_gradient", "grad"),
+    ("mass_matrix_log_determinant", "logdet", "q"): (
+        "mass_matrix_log_determinant_gradient",
+        "grad",
+    ),
 }
 """(function, result, argument) → the function in its own right in whose result that derivative stands as well."""
 

@@ -16,9 +16,14 @@ from time import monotonic, sleep
 PATIENCE = 60.0
 """Seconds that a writer waits for its turn. A folder takes much less than one."""
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
-_NO_EXCHANGE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EPERM}   # EPERM: a container that knows no such call
+_NO_EXCHANGE = {
+    errno.ENOSYS,
+    errno.EOPNOTSUPP,
+    errno.EINVAL,
+    errno.EPERM,
+}  # EPERM: a container that knows no such call
 _NO_SYNC = {errno.EINVAL, errno.EOPNOTSUPP}
-_HERE, _EXCHANGE = -100, 2   # AT_FDCWD and RENAME_EXCHANGE of Linux
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
 @contextmanager
@@ -37,16 +42,18 @@ def turn(path: Path) -> Iterator[int]:
 
 def write_file(path: Path, data: bytes) -> None:
     """Put a file with these bytes at `path`, or leave what is there; a link's target, not the link. Raises OSError."""
-    if path.exists() and not path.is_file():   # a pipe, a terminal and /dev/null take what comes, and are not replaced
+    if (
+        path.exists() and not path.is_file()
+    ):  # a pipe, a terminal and /dev/null take what comes, and are not replaced
         path.write_bytes(data)
         return
     path = Path(os.path.realpath(path))
     beside = path.with_name(f".{path.name}.symgen")
     with turn(beside) as handle:
-        os.ftruncate(handle, 0)   # a killed writer may have left its half
+        os.ftruncate(handle, 0)  # a killed writer may have left its half
         rest = memoryview(data)
         while rest:
-            rest = rest[os.write(handle, rest):]
+            rest = rest[os.write(handle, rest) :]
         os.fsync(handle)
         os.replace(beside, path)
     sync(path.parent)
@@ -139,9 +146,9 @@ def _stands(handle: int, path: Path) -> bool:
 
 def _give_back(handle: int, path: Path) -> None:
     try:
-        with suppress(OSError):   # whoever comes next takes what is left
+        with suppress(OSError):  # whoever comes next takes what is left
             if _stands(handle, path):
                 os.unlink(path)
     finally:
-        with suppress(OSError):   # nothing depends on it any more
+        with suppress(OSError):  # nothing depends on it any more
             os.close(handle)

@@ -55,7 +55,10 @@ class Drive:
     def of_velocities(numbers: Mapping[str, Sequence[Fraction]]) -> Drive:
         """The drive of a joint with, for each kind, a number for every velocity."""
         largest = {kind: max(values) for kind, values in numbers.items()}
-        each = tuple(Drive(**dict(zip(numbers, own, strict=True))) for own in zip(*numbers.values(), strict=True))
+        each = tuple(
+            Drive(**dict(zip(numbers, own, strict=True)))
+            for own in zip(*numbers.values(), strict=True)
+        )
         return Drive(**largest, each=each if len(set(each)) > 1 else ())
 
     def at(self, velocity: int) -> Drive:
@@ -80,18 +83,28 @@ class Drive:
         kept = set(kinds)
         gone: dict[str, Fraction] = {kind: ZERO for kind in KINDS if kind not in kept}
         left = tuple(one.only(kept) for one in self.each)
-        return replace(self, **gone, **({} if "stiffness" in kept else {"rest": ZERO}), each=left if len(set(left)) > 1 else ())
+        return replace(
+            self,
+            **gone,
+            **({} if "stiffness" in kept else {"rest": ZERO}),
+            each=left if len(set(left)) > 1 else (),
+        )
 
     def fault(self, nq: int, nv: int) -> tuple[str, str] | None:
         """(what is wrong with it at a joint of `nq` coordinates and `nv` velocities, what to do); None where nothing is."""
         if self.each and len(self.each) != nv:
-            return f"it has {len(self.each)} numbers of a drive and {nv} velocities", "give one number, or one for each velocity"
+            return (
+                f"it has {len(self.each)} numbers of a drive and {nv} velocities",
+                "give one number, or one for each velocity",
+            )
         for kind in KINDS:
             if any(number < 0 for number in self.numbers(kind)):
                 return f"its {kind} is negative", "give zero or more"
         if self.stiffness and (nq, nv) != (1, 1):
-            return (f"it has a spring and {nq} coordinates, and a spring needs a joint of one coordinate",
-                    "leave the stiffness out")
+            return (
+                f"it has a spring and {nq} coordinates, and a spring needs a joint of one coordinate",
+                "leave the stiffness out",
+            )
         return None
 
 
@@ -102,7 +115,10 @@ def speed_fault(speed: Fraction) -> tuple[str, str] | None:
     """(what is wrong with a friction speed, what to do); None where nothing is."""
     if LEAST_SPEED <= speed <= MOST_SPEED:
         return None
-    return f"the friction speed is {float(speed):g}", f"give {float(LEAST_SPEED):g} to {float(MOST_SPEED):g} rad/s or m/s"
+    return (
+        f"the friction speed is {float(speed):g}",
+        f"give {float(LEAST_SPEED):g} to {float(MOST_SPEED):g} rad/s or m/s",
+    )
 
 
 def selected(words: str | Iterable[str] | None) -> frozenset[str] | None:
@@ -117,5 +133,7 @@ def selected(words: str | Iterable[str] | None) -> frozenset[str] | None:
     listed = [word.strip() for word in (words.split(",") if isinstance(words, str) else words)]
     for word in listed:
         if word not in WORDS:
-            raise ArgumentError(f"drives has '{printable(word)[:40]}'; give 'on', 'off' or a list of {', '.join(WORDS)}")
+            raise ArgumentError(
+                f"drives has '{printable(word)[:40]}'; give 'on', 'off' or a list of {', '.join(WORDS)}"
+            )
     return frozenset(listed)

@@ -42,7 +42,15 @@ class SymgenError(Exception):
 class DescriptionError(SymgenError, ValueError):
     """A robot description cannot be read. Names the file, the line and the element."""
 
-    def __init__(self, what: str, *, file: str = "", line: int | None = None, element: str = "", hint: str = "") -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        file: str = "",
+        line: int | None = None,
+        element: str = "",
+        hint: str = "",
+    ) -> None:
         place = printable(file) + (f":{line}" if line is not None else "")
         text = f"{place}: " if place else ""
         text += f"{element}: " if element else ""

@@ -25,8 +25,22 @@ BY_SERIES = (*STUMPFF, "arc", "arc_square", "still")
 `arc_square` x²(1 − c²), of operands x and c: c is the cosine of an angle θ, x is θ/sin θ, and both change with c alone.
 `still` is its operand, and does not change with it."""
 ARITY: dict[str, int] = {
-    "const": 0, "input": 0, "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sin": 1, "cos": 1, "sqrt": 1, "log": 1,
-    "atan2": 2, **dict.fromkeys(STUMPFF, 1), "arc": 2, "arc_square": 2, "still": 1,
+    "const": 0,
+    "input": 0,
+    "add": 2,
+    "sub": 2,
+    "mul": 2,
+    "div": 2,
+    "neg": 1,
+    "sin": 1,
+    "cos": 1,
+    "sqrt": 1,
+    "log": 1,
+    "atan2": 2,
+    **dict.fromkeys(STUMPFF, 1),
+    "arc": 2,
+    "arc_square": 2,
+    "still": 1,
 }
 """Operands of each operation; `log` is the natural logarithm, and `atan2` of y and x the angle from the x axis to (x, y), from
 -pi to pi: pi or -pi on the negative half of the axis, by the sign of the zero that y is there."""
@@ -124,8 +138,16 @@ class Program:
     def outline(self) -> Outline:
         """Without the rows."""
         outputs = tuple(port._replace(rows=()) for port in self.outputs)
-        return Outline(self.function, self.method, self.inputs, outputs, self.operations, len(self.rows), self.real,
-                       self.convention)
+        return Outline(
+            self.function,
+            self.method,
+            self.inputs,
+            outputs,
+            self.operations,
+            len(self.rows),
+            self.real,
+            self.convention,
+        )
 
     @property
     def operations(self) -> dict[str, int]:
@@ -188,8 +210,12 @@ class Program:
 
     @property
     def _summary(self) -> str:
-        taken, given = (", ".join(f"{p.name}[{'×'.join(map(str, p.shape))}]" if p.shape else p.name for p in ports)
-                        for ports in (self.inputs, self.outputs))
+        taken, given = (
+            ", ".join(
+                f"{p.name}[{'×'.join(map(str, p.shape))}]" if p.shape else p.name for p in ports
+            )
+            for ports in (self.inputs, self.outputs)
+        )
         return f"{self.function} by {self.method}: {taken} → {given}, {self.real}"
 
     def with_rows(self, rows: Sequence[Row], outputs: Sequence[Port]) -> Program:
@@ -231,7 +257,9 @@ def check(program: Program) -> Program:
             fail(i, "stands under a step that does not exist")
     for port in program.outputs:
         if len(port.rows) != port.size:
-            raise ProgramError(f"{here}: result '{port.name}' has {len(port.rows)} rows for shape {port.shape}")
+            raise ProgramError(
+                f"{here}: result '{port.name}' has {len(port.rows)} rows for shape {port.shape}"
+            )
         if any(not 0 <= r < len(program.rows) for r in port.rows):
             raise ProgramError(f"{here}: result '{port.name}' names a row that does not exist")
     return program
@@ -258,7 +286,9 @@ EXACT = Numbers(Fraction, _no_fraction, _no_fraction, _no_fraction, _no_fraction
 """Fractions, for Programs that take sums, products and quotients alone."""
 
 
-def evaluate(program: Program, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
+def evaluate(
+    program: Program, arguments: Mapping[str, Sequence[Any]], numbers: Numbers
+) -> dict[str, list[Any]]:
     """Run the rows over any number type.
 
     `arguments[name]` is indexed by flat element; an element may itself be an array of states. Returns, per result

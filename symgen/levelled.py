@@ -97,12 +97,14 @@ class Levelled(Parted):
     def operations(self) -> dict[str, int]:
         """How many of each of `symgen.ir.COUNTED` a call takes, the sums of two places' results included."""
         found = super().operations
-        return found | {"add": found["add"] + len(self)*len(self.outputs)}
+        return found | {"add": found["add"] + len(self) * len(self.outputs)}
 
     @cached_property
     def depth(self) -> int:
         """Operations (neg apart) on the longest chain of dependencies."""
-        return deepest(self.inputs, lambda arguments, numbers, run: evaluate(self, arguments, numbers, run))
+        return deepest(
+            self.inputs, lambda arguments, numbers, run: evaluate(self, arguments, numbers, run)
+        )
 
     @property
     def constants(self) -> int:
@@ -115,8 +117,13 @@ class Levelled(Parted):
 
     def by(self, change: Any) -> Levelled:
         """The same where `change` has been applied to every step."""
-        return replace(self, steps_of_places=tuple(map(change, self.steps_of_places)),
-                       trees=tuple(tree._replace(up=change(tree.up), down=change(tree.down)) for tree in self.trees))
+        return replace(
+            self,
+            steps_of_places=tuple(map(change, self.steps_of_places)),
+            trees=tuple(
+                tree._replace(up=change(tree.up), down=change(tree.down)) for tree in self.trees
+            ),
+        )
 
 
 def _size(ports: Sequence[Any], name: str) -> int:
@@ -125,13 +132,18 @@ def _size(ports: Sequence[Any], name: str) -> int:
 
 def _elements(step: Program, name: str) -> set[int]:
     """Of an argument those that are read."""
-    return {row.value[1] for row in step.rows if row.op == "input" and step.inputs[row.value[0]].name == name}
+    return {
+        row.value[1]
+        for row in step.rows
+        if row.op == "input" and step.inputs[row.value[0]].name == name
+    }
 
 
 def check(one: Levelled) -> Levelled:
     """Check its rules and those of its steps. Returns it unchanged, or raises ProgramError naming the first place that breaks
     one.
     """
+
     def fail(what: str) -> None:
         raise ProgramError(f"{one.function}/{one.method}: {what}")
 
@@ -144,7 +156,11 @@ def check(one: Levelled) -> Levelled:
     arguments = {name for port in one.inputs for name in (port.name, port.name + BEFORE)}
     results = [name for port in one.outputs for name in (port.name, port.name + BEFORE)]
     for s, (step, first) in enumerate(zip(one.steps_of_places, one.first, strict=True)):
-        takes = {TABLE: one.kind.width, KEPT: one.work, KNOWN: len(one.trees[s - 1].start) if s else 0}
+        takes = {
+            TABLE: one.kind.width,
+            KEPT: one.work,
+            KNOWN: len(one.trees[s - 1].start) if s else 0,
+        }
         for port in check_program(step).inputs:
             if port.size != takes.get(port.name, int(port.name in arguments)):
                 fail(f"step {s} takes {port.size} of '{port.name}'")
@@ -160,13 +176,21 @@ def check(one: Levelled) -> Levelled:
             fail(f"step {s} gives no run of its tree")
     for tree in one.trees:
         known, size = len(tree.start), tree.run
-        wanted = ((tree.up.inputs, {FRONT: size, BEHIND: size}), (tree.up.outputs, {RUN: size, KEPT: tree.kept}),
-                  (tree.down.inputs, {KEPT: tree.kept, KNOWN: known}), (tree.down.outputs, {FRONT: known, BEHIND: known}))
+        wanted = (
+            (tree.up.inputs, {FRONT: size, BEHIND: size}),
+            (tree.up.outputs, {RUN: size, KEPT: tree.kept}),
+            (tree.down.inputs, {KEPT: tree.kept, KNOWN: known}),
+            (tree.down.outputs, {FRONT: known, BEHIND: known}),
+        )
         check_program(tree.up), check_program(tree.down)
         for ports, sizes in wanted:
             if {port.name: port.size for port in ports} != sizes:
                 fail("a tree's steps do not take and give what they should")
-        if not (0 < tree.cut <= size and 0 < tree.told <= known and (tree.cut < size) == (tree.told < known)):
+        if not (
+            0 < tree.cut <= size
+            and 0 < tree.told <= known
+            and (tree.cut < size) == (tree.told < known)
+        ):
             fail("the last place is cut where it has no elements")
     return one
 
@@ -174,14 +198,20 @@ def check(one: Levelled) -> Levelled:
 Run = Callable[[Program, Mapping[str, Sequence[Any]], Numbers], Mapping[str, Sequence[Any]]]
 
 
-def evaluate(one: Levelled, arguments: Mapping[str, Sequence[Any]], numbers: Numbers, run: Run = evaluate_program,
-             ) -> dict[str, list[Any]]:
+def evaluate(
+    one: Levelled,
+    arguments: Mapping[str, Sequence[Any]],
+    numbers: Numbers,
+    run: Run = evaluate_program,
+) -> dict[str, list[Any]]:
     """Run it over any number type, as `symgen.recursion.evaluate` runs sweeps."""
     n, places, nothing = len(one), range(one.segments * one.longest), numbers.constant(Fraction(0))
     work: list[list[Any]] = [[None] * one.work for _ in places]
     tables = [[numbers.constant(x) for x in row] for row in one.tables]
     known: list[list[Any]] = [[] for _ in places]
-    parts = {name: [[nothing] * 2 for _ in range(n + 1)] for name in (port.name for port in one.outputs)}
+    parts = {
+        name: [[nothing] * 2 for _ in range(n + 1)] for name in (port.name for port in one.outputs)
+    }
     for s, (step, first) in enumerate(zip(one.steps_of_places, one.first, strict=True)):
         runs = []
         for place in places:
@@ -191,7 +221,7 @@ def evaluate(one: Levelled, arguments: Mapping[str, Sequence[Any]], numbers: Num
                 own[name + BEFORE] = [values[place - 1] if 0 < place <= n else nothing]
             found = dict(run(step, {port.name: own[port.name] for port in step.inputs}, numbers))
             left = [*found.get(KEPT, ())]
-            work[place][first:first + len(left)] = left
+            work[place][first : first + len(left)] = left
             runs.append([*found.get(RUN, ())])
             for name, of_joint in parts.items() if s == len(one.trees) else ():
                 if place < n:
@@ -200,17 +230,22 @@ def evaluate(one: Levelled, arguments: Mapping[str, Sequence[Any]], numbers: Num
                     of_joint[place - 1][1] = found[name + BEFORE][0]
         if s < len(one.trees):
             tree = one.trees[s]
-            runs[n][tree.cut:] = [nothing] * (tree.run - tree.cut)
+            runs[n][tree.cut :] = [nothing] * (tree.run - tree.cut)
             known = _through(one, tree, runs, numbers, run)
-            known[n][tree.told:] = [nothing] * (len(tree.start) - tree.told)
+            known[n][tree.told :] = [nothing] * (len(tree.start) - tree.told)
     return {name: [own + other for own, other in of_joint[:n]] for name, of_joint in parts.items()}
 
 
-def _through(one: Levelled, tree: Tree, runs: list[list[Any]], numbers: Numbers, run: Run) -> list[list[Any]]:
+def _through(
+    one: Levelled, tree: Tree, runs: list[list[Any]], numbers: Numbers, run: Run
+) -> list[list[Any]]:
     """What a tree makes known of every place."""
     found: list[list[Any]] = []
     start = [numbers.constant(x) for x in tree.start]
-    segments = [_raised(tree, runs[at:at + one.longest], numbers, run) for at in range(0, len(runs), one.longest)]
+    segments = [
+        _raised(tree, runs[at : at + one.longest], numbers, run)
+        for at in range(0, len(runs), one.longest)
+    ]
     whole = _raised(tree, [runs[0] for *_, (runs, _) in segments], numbers, run)
     for levels, known in zip(segments, _lowered(tree, whole, start, numbers, run), strict=True):
         found += _lowered(tree, levels, known, numbers, run)
@@ -224,18 +259,23 @@ Levels = list[tuple[list[list[Any]], list[list[Any]]]]
 def _raised(tree: Tree, runs: list[list[Any]], numbers: Numbers, run: Run) -> Levels:
     levels: Levels = [(runs, [])]
     while len(runs) > 1:
-        pairs = [run(tree.up, {FRONT: runs[k], BEHIND: runs[k + 1]}, numbers) for k in range(0, len(runs) - 1, 2)]
-        runs = [[*pair[RUN]] for pair in pairs] + runs[2*len(pairs):]
+        pairs = [
+            run(tree.up, {FRONT: runs[k], BEHIND: runs[k + 1]}, numbers)
+            for k in range(0, len(runs) - 1, 2)
+        ]
+        runs = [[*pair[RUN]] for pair in pairs] + runs[2 * len(pairs) :]
         levels.append((runs, [[*pair[KEPT]] for pair in pairs]))
     return levels
 
 
-def _lowered(tree: Tree, levels: Levels, start: list[Any], numbers: Numbers, run: Run) -> list[list[Any]]:
+def _lowered(
+    tree: Tree, levels: Levels, start: list[Any], numbers: Numbers, run: Run
+) -> list[list[Any]]:
     known = [start]
     for _, kept in reversed(levels[1:]):
         below: list[list[Any]] = []
         for own, told in zip(kept, known, strict=False):
             found = run(tree.down, {KEPT: own, KNOWN: told}, numbers)
             below += [[*found[FRONT]], [*found[BEHIND]]]
-        known = below + known[len(kept):]
+        known = below + known[len(kept) :]
     return known

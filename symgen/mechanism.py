@@ -53,7 +53,10 @@ class Limits:
         """The range of the coordinate, rad or m; empty where neither end is declared."""
         if self.lower is None and self.upper is None:
             return ""
-        ends = ("−∞" if self.lower is None else f"{float(self.lower):g}", "∞" if self.upper is None else f"{float(self.upper):g}")
+        ends = (
+            "−∞" if self.lower is None else f"{float(self.lower):g}",
+            "∞" if self.upper is None else f"{float(self.upper):g}",
+        )
         return " … ".join(ends)
 
 
@@ -74,7 +77,9 @@ class Joint:
     """The numbers that its type asks for, as (name, value): the pitch of a screw."""
     drive: Drive = NO_DRIVE
     """What is applied of rotor, damping, friction and spring."""
-    withheld: Drive = field(default=NO_DRIVE, compare=False)   # declared for the joint, and left out by `drives`
+    withheld: Drive = field(
+        default=NO_DRIVE, compare=False
+    )  # declared for the joint, and left out by `drives`
 
     @property
     def type(self) -> JointType:
@@ -83,7 +88,9 @@ class Joint:
     @property
     def described(self) -> str:
         """Its type, and the numbers that it declares."""
-        return ", ".join([self.kind, *(f"{name} {float(value):g}" for name, value in self.parameters)])
+        return ", ".join(
+            [self.kind, *(f"{name} {float(value):g}" for name, value in self.parameters)]
+        )
 
     @property
     def motions(self) -> tuple[Elementary, ...]:
@@ -93,7 +100,11 @@ class Joint:
     @property
     def about_axis(self) -> tuple[AboutAxis, ...]:
         """What it does about its axis: all that it does, or nothing where it has none."""
-        return tuple(step for step in self.motions if isinstance(step, AboutAxis)) if self.type.directed else ()
+        return (
+            tuple(step for step in self.motions if isinstance(step, AboutAxis))
+            if self.type.directed
+            else ()
+        )
 
     def __repr__(self) -> str:
         on = f"body {self.parent}" if self.parent >= 0 else "the base"
@@ -109,7 +120,9 @@ class Frame:
     pose: Pose = ()
 
     def __repr__(self) -> str:
-        return f"<Frame {self.name}: fixed to {f'body {self.body}' if self.body >= 0 else 'the base'}>"
+        return (
+            f"<Frame {self.name}: fixed to {f'body {self.body}' if self.body >= 0 else 'the base'}>"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,52 +159,84 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         if len(self.joints) != len(self.bodies):
-            raise MechanismError(f"{self.name}: {len(self.joints)} joints but {len(self.bodies)} bodies; each joint moves one")
+            raise MechanismError(
+                f"{self.name}: {len(self.joints)} joints but {len(self.bodies)} bodies; each joint moves one"
+            )
         if not self.joints:
-            raise MechanismError(f"{self.name}: no joint moves, so there are no dynamics; declare or unlock at least one joint")
-        for what, names in (("joint", [j.name for j in self.joints]), ("frame", [f.name for f in self.frames])):
+            raise MechanismError(
+                f"{self.name}: no joint moves, so there are no dynamics; declare or unlock at least one joint"
+            )
+        for what, names in (
+            ("joint", [j.name for j in self.joints]),
+            ("frame", [f.name for f in self.frames]),
+        ):
             twice = sorted(name for name, times in Counter(names).items() if times > 1)
             if twice:
-                raise MechanismError(f"{self.name}: {what} name '{twice[0]}' is used twice; give each {what} its own name")
+                raise MechanismError(
+                    f"{self.name}: {what} name '{twice[0]}' is used twice; give each {what} its own name"
+                )
         for index, joint in enumerate(self.joints):
             where = f"{self.name}: joint '{joint.name}'"
             if not -1 <= joint.parent < index:
-                raise MechanismError(f"{where} has parent {joint.parent}; parents must stand before children")
+                raise MechanismError(
+                    f"{where} has parent {joint.parent}; parents must stand before children"
+                )
             if not any(joint.axis):
                 raise MechanismError(f"{where} has a zero axis; give it a direction")
             if not joint.type.directed and joint.axis != Z_AXIS:
                 raise MechanismError(f"{where} is {joint.kind}, which has no axis; leave it out")
-            wanted, given = [p.name for p in joint.type.parameters], [name for name, _ in joint.parameters]
+            wanted, given = (
+                [p.name for p in joint.type.parameters],
+                [name for name, _ in joint.parameters],
+            )
             if wanted != given:
-                raise MechanismError(f"{where} is {joint.kind} and declares {', '.join(given) or 'no numbers'}; "
-                                     f"its type takes {', '.join(wanted) or 'none'}")
+                raise MechanismError(
+                    f"{where} is {joint.kind} and declares {', '.join(given) or 'no numbers'}; "
+                    f"its type takes {', '.join(wanted) or 'none'}"
+                )
             if not all(value for _, value in joint.parameters):
-                raise MechanismError(f"{where} has a parameter of zero, which makes it another type of joint; declare that")
+                raise MechanismError(
+                    f"{where} has a parameter of zero, which makes it another type of joint; declare that"
+                )
             if (fault := joint.drive.fault(joint.type.nq, joint.type.nv)) is not None:
                 raise MechanismError(f"{where}: {fault[0]}; {fault[1]}")
         for body in self.bodies:
             for part in body.parts:
                 if part.mass < 0:
-                    raise MechanismError(f"{self.name}: link '{part.link}' has a negative mass; masses must be zero or more")
+                    raise MechanismError(
+                        f"{self.name}: link '{part.link}' has a negative mass; masses must be zero or more"
+                    )
         for frame in self.frames:
             if not -1 <= frame.body < len(self.bodies):
-                raise MechanismError(f"{self.name}: frame '{frame.name}' is fixed to body {frame.body}, which does not exist")
+                raise MechanismError(
+                    f"{self.name}: frame '{frame.name}' is fixed to body {frame.body}, which does not exist"
+                )
         if self.coupled and not any(self.follows):
-            raise MechanismError(f"{self.name}: no joint mimics another, so that none can be coupled; leave them independent")
+            raise MechanismError(
+                f"{self.name}: no joint mimics another, so that none can be coupled; leave them independent"
+            )
         slow = speed_fault(self.friction_speed)
         if slow is not None and any(joint.drive.friction for joint in self.joints):
             raise MechanismError(f"{self.name}: {slow[0]}; {slow[1]}")
         wrong = loops_fault(self.loops, len(self.bodies)) or start_fault(
-            self.start, self.loops, {joint.name: (joint.type.nq, joint.type.quaternion) for joint in self.joints})
+            self.start,
+            self.loops,
+            {joint.name: (joint.type.nq, joint.type.quaternion) for joint in self.joints},
+        )
         for what, chosen in (("independent", self.independent), ("actuated", self.actuated)):
-            wrong = wrong or (choice_fault(what, chosen, self.loops, self.velocities_of) if chosen else None)
+            wrong = wrong or (
+                choice_fault(what, chosen, self.loops, self.velocities_of) if chosen else None
+            )
         if wrong is not None:
             raise MechanismError(f"{self.name}: {wrong[0]}; {wrong[1]}")
 
     @cached_property
     def content(self) -> str:
         """A hash of all that it declares: names, numbers and frames, but not where it was read and what was noticed there."""
-        return content_of(self, silent=("notes", "source", "source_sha256", *(() if self.coupled else ("coupled",))))
+        return content_of(
+            self,
+            silent=("notes", "source", "source_sha256", *(() if self.coupled else ("coupled",))),
+        )
 
     def __hash__(self) -> int:
         return hash(self.content)
@@ -205,7 +250,10 @@ class Mechanism:
         """Of each joint, whom it follows; None of those that have entries of q and v of their own."""
         if not self.coupled:
             return (None,) * len(self.joints)
-        return resolved(self.name, [(one.name, one.mimic, one.type.nq == one.type.nv == 1) for one in self.joints])
+        return resolved(
+            self.name,
+            [(one.name, one.mimic, one.type.nq == one.type.nv == 1) for one in self.joints],
+        )
 
     @cached_property
     def uncoupled(self) -> Mechanism:
@@ -215,7 +263,11 @@ class Mechanism:
     @cached_property
     def leading(self) -> tuple[Joint, ...]:
         """The joints that have entries of q and v of their own, in their order."""
-        return tuple(joint for joint, follows in zip(self.joints, self.follows, strict=True) if follows is None)
+        return tuple(
+            joint
+            for joint, follows in zip(self.joints, self.follows, strict=True)
+            if follows is None
+        )
 
     @cached_property
     def ranges(self) -> tuple[Limits, ...]:
@@ -227,9 +279,17 @@ class Mechanism:
                 leading = (Follows(one.leader, Fraction(1), Fraction(0)), self.joints[one.leader])
                 together.setdefault(one.leader, [leading]).append((one, joint))
         for leader, own in together.items():
-            lower, upper = common([seen(one, (j.limits.lower, j.limits.upper)) for one, j in own if j.type.limited])
-            rates = [j.limits.velocity / abs(one.multiplier) for one, j in own if j.limits.velocity is not None]
-            found[leader] = replace(found[leader], lower=lower, upper=upper, velocity=min(rates, default=None))
+            lower, upper = common(
+                [seen(one, (j.limits.lower, j.limits.upper)) for one, j in own if j.type.limited]
+            )
+            rates = [
+                j.limits.velocity / abs(one.multiplier)
+                for one, j in own
+                if j.limits.velocity is not None
+            ]
+            found[leader] = replace(
+                found[leader], lower=lower, upper=upper, velocity=min(rates, default=None)
+            )
         return tuple(found)
 
     @cached_property
@@ -243,7 +303,11 @@ class Mechanism:
     @cached_property
     def unborne(self) -> Mechanism:
         """The same, of which no weight is borne."""
-        return replace(self, bodies=tuple(body.unborne for body in self.bodies)) if self.borne else self
+        return (
+            replace(self, bodies=tuple(body.unborne for body in self.bodies))
+            if self.borne
+            else self
+        )
 
     @cached_property
     def borne(self) -> tuple[Part, ...]:
@@ -253,23 +317,38 @@ class Mechanism:
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:
         """Of each joint, the entries of q that are its own; of one that follows another, none."""
-        return trees.slices([joint.type.nq * (one is None) for joint, one in zip(self.joints, self.follows, strict=True)])
+        return trees.slices(
+            [
+                joint.type.nq * (one is None)
+                for joint, one in zip(self.joints, self.follows, strict=True)
+            ]
+        )
 
     @cached_property
     def v_slices(self) -> tuple[slice, ...]:
         """Of each joint, the entries of v, a and tau that are its own."""
-        return trees.slices([joint.type.nv * (one is None) for joint, one in zip(self.joints, self.follows, strict=True)])
+        return trees.slices(
+            [
+                joint.type.nv * (one is None)
+                for joint, one in zip(self.joints, self.follows, strict=True)
+            ]
+        )
 
     @cached_property
     def dofs(self) -> tuple[tuple[int, int], ...]:
         """Of each entry of v: the joint, and which of its velocities it is."""
-        return tuple((i, k) for i, own in enumerate(self.v_slices) for k in range(own.stop - own.start))
+        return tuple(
+            (i, k) for i, own in enumerate(self.v_slices) for k in range(own.stop - own.start)
+        )
 
     @cached_property
     def quaternions(self) -> tuple[int, ...]:
         """The first entry of q of each four that are a unit quaternion."""
-        return tuple(own.start + joint.type.quaternion for joint, own in zip(self.joints, self.q_slices, strict=True)
-                     if joint.type.quaternion is not None)
+        return tuple(
+            own.start + joint.type.quaternion
+            for joint, own in zip(self.joints, self.q_slices, strict=True)
+            if joint.type.quaternion is not None
+        )
 
     @cached_property
     def carriers(self) -> tuple[str, ...]:
@@ -280,7 +359,9 @@ class Mechanism:
     def start_position(self) -> tuple[Fraction, ...]:
         """The q from which closing the loops starts (NQ,); its quaternions may have any length but zero."""
         declared = dict(self.start)
-        return tuple(x for joint in self.leading for x in declared.get(joint.name, joint.type.neutral))
+        return tuple(
+            x for joint in self.leading for x in declared.get(joint.name, joint.type.neutral)
+        )
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -295,7 +376,10 @@ class Mechanism:
     @cached_property
     def velocities_of(self) -> dict[str, tuple[int, ...]]:
         """The entries of v of each joint, and of each name of a velocity."""
-        own = {joint.name: tuple(range(at.start, at.stop)) for joint, at in zip(self.joints, self.v_slices, strict=True)}
+        own = {
+            joint.name: tuple(range(at.start, at.stop))
+            for joint, at in zip(self.joints, self.v_slices, strict=True)
+        }
         return own | {name: (k,) for k, name in enumerate(self.velocity_names)}
 
     @cached_property
@@ -343,7 +427,9 @@ class Mechanism:
     def slices(self, joint: str) -> tuple[slice, slice]:
         """The entries of q and those of v (also of a and tau) of a joint, by name. ArgumentError where it follows another one."""
         if (follows := self.follows[index := self.joint_index(joint)]) is not None:
-            raise ArgumentError(f"joint '{joint}' has no entries; take those of its leader '{self.joints[follows.leader].name}'")
+            raise ArgumentError(
+                f"joint '{joint}' has no entries; take those of its leader '{self.joints[follows.leader].name}'"
+            )
         return self.q_slices[index], self.v_slices[index]
 
     def frame(self, name: str) -> Frame:
@@ -361,7 +447,9 @@ class Mechanism:
     def contact(self, text: str) -> Frame:
         """The frame at a point that `symgen.contacts` reads, its axes those of the link's declared frame."""
         on = self.frame((touching := told(text)).link)
-        return Frame(text, on.body, on.pose if touching.point == ZERO3 else (*on.pose, Shift(touching.point)))
+        return Frame(
+            text, on.body, on.pose if touching.point == ZERO3 else (*on.pose, Shift(touching.point))
+        )
 
     def __repr__(self) -> str:
         return f"<symgen.Mechanism {self._summary}>"
@@ -371,12 +459,29 @@ class Mechanism:
         rows: list[tuple[object, ...]] = [("", "joint", "type", "on", "carries", "kg", "range")]
         indents: list[int] = []
         for i, joint in enumerate(self.joints):
-            indents.append((indents[joint.parent] if joint.parent >= 0 else 0) + (len(self.children(joint.parent)) > 1))
+            indents.append(
+                (indents[joint.parent] if joint.parent >= 0 else 0)
+                + (len(self.children(joint.parent)) > 1)
+            )
             name = "\u2003" * min(indents[i], 12) + joint.name
             links = ", ".join(part.link for part in self.bodies[i].parts) or self.bodies[i].name
             follows = self.follows[i]
-            span = self.ranges[i].text if follows is None else f"= {follows.of(self.joints[follows.leader].name)}"
-            rows.append((i, name, joint.described, self.carriers[joint.parent], links, f"{float(self.bodies[i].mass):g}", span))
+            span = (
+                self.ranges[i].text
+                if follows is None
+                else f"= {follows.of(self.joints[follows.leader].name)}"
+            )
+            rows.append(
+                (
+                    i,
+                    name,
+                    joint.described,
+                    self.carriers[joint.parent],
+                    links,
+                    f"{float(self.bodies[i].mass):g}",
+                    span,
+                )
+            )
         warnings = [f"{note.kind}: {note.text}" for note in self.notes if note.kind == "warning"]
         loops = [f"loop {loop.told(self.carriers)}" for loop in self.loops]
         return html_table(self._summary, rows, texts=(1, 2, 3, 4, 6), below=[*loops, *warnings])
@@ -393,7 +498,9 @@ def first_and_count(own: slice) -> list[int]:
 
 
 def _named(entries: Iterable[tuple[str, tuple[Coordinate, ...]]]) -> tuple[str, ...]:
-    return tuple(f"{joint}.{one.name}" if len(own) > 1 else joint for joint, own in entries for one in own)
+    return tuple(
+        f"{joint}.{one.name}" if len(own) > 1 else joint for joint, own in entries for one in own
+    )
 
 
 def _numbers(vector: Vector3) -> str:

@@ -10,7 +10,15 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 from symgen.contacts import settled
 from symgen.errors import ArgumentError
-from symgen.functions import ALL_ROWS, AT_RUN_TIME, JACOBIAN_FRAMES, JACOBIAN_ORDERS, TASK_ROWS, USUAL, Convention
+from symgen.functions import (
+    ALL_ROWS,
+    AT_RUN_TIME,
+    JACOBIAN_FRAMES,
+    JACOBIAN_ORDERS,
+    TASK_ROWS,
+    USUAL,
+    Convention,
+)
 from symgen.names import nearest
 from symgen.reals import REALS
 
@@ -78,13 +86,27 @@ class ProgramOptions:
         nearest(self.jacobian_order, JACOBIAN_ORDERS, "order of a Jacobian")
         object.__setattr__(self, "task_rows", _rows(self.task_rows))
         object.__setattr__(self, "parameters", tuple(dict.fromkeys(names_of(self.parameters))))
-        self._settle("frame", self.frames, "no frame is named; name one or more links, or give None for the default one",
-                     "the frame '{}' is named twice; name every frame once")
-        object.__setattr__(self, "contact", settled(self.contacts) if self.contacts else self.contact)
-        self._settle("contact", self.contacts, "no contact is named; name one or more, or give None for no contact",
-                     "the contact '{}' is named twice; name every point once")
-        self._settle("wrench", self.wrenches, "no link of a wrench is named; name one or more, or give None for no wrench",
-                     "two wrenches are asked for on '{}'; name every link once")
+        self._settle(
+            "frame",
+            self.frames,
+            "no frame is named; name one or more links, or give None for the default one",
+            "the frame '{}' is named twice; name every frame once",
+        )
+        object.__setattr__(
+            self, "contact", settled(self.contacts) if self.contacts else self.contact
+        )
+        self._settle(
+            "contact",
+            self.contacts,
+            "no contact is named; name one or more, or give None for no contact",
+            "the contact '{}' is named twice; name every point once",
+        )
+        self._settle(
+            "wrench",
+            self.wrenches,
+            "no link of a wrench is named; name one or more, or give None for no wrench",
+            "two wrenches are asked for on '{}'; name every link once",
+        )
 
     def _settle(self, option: str, names: tuple[str, ...], nothing: str, twice: str) -> None:
         """One link that is named is what it was before there could be several; of several, a tuple. ArgumentError for others."""
@@ -150,19 +172,32 @@ def _rows(asked: Rows) -> tuple[int, ...]:
     words = asked.split(",") if isinstance(asked, str) else list(asked)
     found = []
     for word in (str(word).strip() for word in words):
-        found.append(int(word) if word.isascii() and word.isdigit() and int(word) in ALL_ROWS
-                     else TASK_ROWS.index(nearest(word, TASK_ROWS, "row of a task")))
+        found.append(
+            int(word)
+            if word.isascii() and word.isdigit() and int(word) in ALL_ROWS
+            else TASK_ROWS.index(nearest(word, TASK_ROWS, "row of a task"))
+        )
     if not found or len(set(found)) < len(found):
-        raise ArgumentError(f"the rows of the task are {asked!r}; name some of {','.join(TASK_ROWS)}, or 0 to 5, each once")
+        raise ArgumentError(
+            f"the rows of the task are {asked!r}; name some of {','.join(TASK_ROWS)}, or 0 to 5, each once"
+        )
     return tuple(found)
 
 
 def names_of(links: Links) -> tuple[str, ...]:
     """One name, or several, as a tuple. ArgumentError for what is neither."""
-    found = () if not links else (links,) if isinstance(links, str) or not isinstance(links, Iterable) else tuple(links)
+    found = (
+        ()
+        if not links
+        else (links,)
+        if isinstance(links, str) or not isinstance(links, Iterable)
+        else tuple(links)
+    )
     for one in found:
         if not isinstance(one, str):
-            raise ArgumentError(f"a link is given by its name, several by a list of names, and {one!r} is no text")
+            raise ArgumentError(
+                f"a link is given by its name, several by a list of names, and {one!r} is no text"
+            )
     return found
 
 
@@ -184,11 +219,15 @@ class TextOptions:
     def __post_init__(self) -> None:
         nearest(self.trig, TRIG, "kind of trigonometry")
         if self.batch and self.target is not None:
-            raise ArgumentError(f"blocks of states are for processors with vectors, and {self.target} computes one state at a "
-                                "time; leave out --batch, or --target")
+            raise ArgumentError(
+                f"blocks of states are for processors with vectors, and {self.target} computes one state at a "
+                "time; leave out --batch, or --target"
+            )
         if GPU in self.wrap and self.target is not None:
-            raise ArgumentError(f"kernels are for a GPU, and firmware for {self.target} calls none; leave out --wrap {GPU}, or "
-                                "--target")
+            raise ArgumentError(
+                f"kernels are for a GPU, and firmware for {self.target} calls none; leave out --wrap {GPU}, or "
+                "--target"
+            )
 
 
 PLAIN = TextOptions()

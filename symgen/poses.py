@@ -97,9 +97,9 @@ def joined(pose: Pose, more: Pose) -> Pose:
     """The product of two poses that are such products themselves: only where they meet is there anything to merge."""
     end, start = len(pose), 0
     while start < len(more):
-        seam = compose(pose[max(0, end - 1):end], more[start:start + 1])
+        seam = compose(pose[max(0, end - 1) : end], more[start : start + 1])
         if seam:
-            return (*pose[:max(0, end - 1)], *seam, *more[start + 1:])
+            return (*pose[: max(0, end - 1)], *seam, *more[start + 1 :])
         end, start = max(0, end - 1), start + 1
     return pose[:end]
 
@@ -116,7 +116,9 @@ def _back(step: Step) -> Step:
     if isinstance(step, Rotate):
         w, x, y, z = step.quaternion
         return Rotate((w, -x, -y, -z))
-    return Turn(step.axis, -step.angle) if isinstance(step, Turn) else Slide(step.axis, -step.distance)
+    return (
+        Turn(step.axis, -step.angle) if isinstance(step, Turn) else Slide(step.axis, -step.distance)
+    )
 
 
 def turns(pose: Pose) -> Pose:
@@ -132,7 +134,9 @@ def _is_identity(step: Step) -> bool:
     return step.angle.is_zero if isinstance(step, Turn) else step.distance == 0
 
 
-def pose(xyz: Vector3 = ZERO3, rpy: tuple[Angle, Angle, Angle] = (Angle(), Angle(), Angle())) -> Pose:
+def pose(
+    xyz: Vector3 = ZERO3, rpy: tuple[Angle, Angle, Angle] = (Angle(), Angle(), Angle())
+) -> Pose:
     """URDF's `origin`: translate by xyz, then R = Rz(yaw) Ry(pitch) Rx(roll)."""
     roll, pitch, yaw = rpy
     return compose((Shift(xyz), Turn(Z_AXIS, yaw), Turn(Y_AXIS, pitch), Turn(X_AXIS, roll)))

@@ -69,7 +69,11 @@ class Real:
 
     def spacing(self, number: float) -> Fraction:
         """From a number's magnitude to the next larger one."""
-        return Fraction(2) ** (max(math.frexp(number)[1] - 1, self.exponent) - self.digits + 1) if number else self.smallest
+        return (
+            Fraction(2) ** (max(math.frexp(number)[1] - 1, self.exponent) - self.digits + 1)
+            if number
+            else self.smallest
+        )
 
     def nearest(self, value: Fraction) -> Fraction:
         """`value` rounded once, to nearest even, as if nothing were too large."""
@@ -78,7 +82,7 @@ class Real:
         if magnitude < Fraction(2) ** exponent:
             exponent -= 1
         unit = Fraction(2) ** (max(exponent, self.exponent) - self.digits + 1)
-        return round(value / unit) * unit   # round() of a Fraction is half to even
+        return round(value / unit) * unit  # round() of a Fraction is half to even
 
     def rounded(self, value: Fraction) -> float:
         """`value` rounded once, to nearest even; RequestError when it is too large.
@@ -88,11 +92,13 @@ class Real:
         """
         if self.digits == sys.float_info.mant_dig:
             with contextlib.suppress(OverflowError):
-                return float(value)   # Python rounds a quotient of whole numbers once
+                return float(value)  # Python rounds a quotient of whole numbers once
         nearest = self.nearest(value)
         if abs(nearest) > self.largest:
             size = f"of about 1e{round((abs(value.numerator).bit_length() - value.denominator.bit_length()) * math.log10(2))}"
-            raise RequestError(f"a constant {size} does not fit into a {self.name}; use other units or --real double")
+            raise RequestError(
+                f"a constant {size} does not fit into a {self.name}; use other units or --real double"
+            )
         return math.copysign(float(nearest), -1.0 if value < 0 else 1.0)
 
     def shortest(self, value: Fraction) -> str:

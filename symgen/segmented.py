@@ -79,20 +79,27 @@ class Segmented(Parted):
     @property
     def of_a_link(self) -> int:
         """mul + add + div of a link, what is done once a segment left out."""
-        return sum(step.cost for sweep in self.stages if isinstance(sweep, Sweep) for step in sweep.steps)
+        return sum(
+            step.cost for sweep in self.stages if isinstance(sweep, Sweep) for step in sweep.steps
+        )
 
     def times(self) -> list[tuple[int, Program]]:
         """How often each step is taken."""
         found = []
         for stage in self.stages:
-            found += [(1, stage.opening), (self.segments - 1, stage.step)] if isinstance(stage, Across) else [
-                (len(self), stage.steps[0])]
+            found += (
+                [(1, stage.opening), (self.segments - 1, stage.step)]
+                if isinstance(stage, Across)
+                else [(len(self), stage.steps[0])]
+            )
         return found
 
     @cached_property
     def depth(self) -> int:
         """Operations (neg apart) on the longest chain of dependencies."""
-        return deepest(self.inputs, lambda arguments, numbers, run: evaluate(self, arguments, numbers, run))
+        return deepest(
+            self.inputs, lambda arguments, numbers, run: evaluate(self, arguments, numbers, run)
+        )
 
     @property
     def constants(self) -> int:
@@ -105,23 +112,36 @@ class Segmented(Parted):
 
     def by(self, change: Any) -> Segmented:
         """The same where `change` has been applied to every step."""
-        return replace(self, stages=tuple(
-            one._replace(opening=change(one.opening), step=change(one.step)) if isinstance(one, Across)
-            else replace(one, steps=tuple(map(change, one.steps))) for one in self.stages))
+        return replace(
+            self,
+            stages=tuple(
+                one._replace(opening=change(one.opening), step=change(one.step))
+                if isinstance(one, Across)
+                else replace(one, steps=tuple(map(change, one.steps)))
+                for one in self.stages
+            ),
+        )
 
 
 def check(one: Segmented) -> Segmented:
     """Check its rules and those of its steps. Returns it unchanged, or raises ProgramError naming the first place that breaks
     one.
     """
+
     def fail(what: str) -> None:
         raise ProgramError(f"{one.function}/{one.method}: {what}")
 
     if not 1 <= one.segments <= len(one):
         fail(f"{len(one)} links are not cut into {one.segments} segments")
-    if one.lengths and (len(one.lengths) != one.segments or sum(one.lengths) != len(one) or min(one.lengths) < 1
-                        or max(one.lengths) > one.lengths[0]):
-        fail(f"segments of {', '.join(map(str, one.lengths))} links are not those of {len(one)} links, the first of the longest")
+    if one.lengths and (
+        len(one.lengths) != one.segments
+        or sum(one.lengths) != len(one)
+        or min(one.lengths) < 1
+        or max(one.lengths) > one.lengths[0]
+    ):
+        fail(
+            f"segments of {', '.join(map(str, one.lengths))} links are not those of {len(one)} links, the first of the longest"
+        )
     if any(len(row) != one.kind.width for row in one.tables):
         fail(f"a link has not {one.kind.width} constants")
     known = {port.name: port.size // len(one) for port in one.inputs}
@@ -140,26 +160,45 @@ def check(one: Segmented) -> Segmented:
                 if port.name not in (CARRIED, KEPT):
                     given.add(port.name)
             continue
-        takes, gives = (one.stages[k] if 0 <= k < len(one.stages) else None for k in (stage.takes, stage.gives))
-        if not isinstance(takes, Sweep) or stage.takes > s or (stage.gives >= 0 and not isinstance(gives, Sweep)):
+        takes, gives = (
+            one.stages[k] if 0 <= k < len(one.stages) else None for k in (stage.takes, stage.gives)
+        )
+        if (
+            not isinstance(takes, Sweep)
+            or stage.takes > s
+            or (stage.gives >= 0 and not isinstance(gives, Sweep))
+        ):
             fail(f"the way {s} goes between no sweeps")
         for step in (stage.opening, stage.step):
             ports = {port.name: port.size for port in check_program(step).outputs}
             if isinstance(gives, Sweep) and ports.get(START) != len(gives.start):
                 fail(f"the way {s} does not give what sweep {stage.gives} starts with")
             for port in step.inputs:
-                if port.name == ENDED and isinstance(takes, Sweep) and port.size != len(takes.start):
-                    fail(f"the way {s} takes {port.size} numbers of sweep {stage.takes}, not {len(takes.start)}")
-                if port.name == CARRIED and (step is stage.opening or port.size != ports.get(CARRIED)):
+                if (
+                    port.name == ENDED
+                    and isinstance(takes, Sweep)
+                    and port.size != len(takes.start)
+                ):
+                    fail(
+                        f"the way {s} takes {port.size} numbers of sweep {stage.takes}, not {len(takes.start)}"
+                    )
+                if port.name == CARRIED and (
+                    step is stage.opening or port.size != ports.get(CARRIED)
+                ):
                     fail(f"the way {s} takes what nobody hands on")
     if given != {port.name for port in one.outputs}:
         fail("its results are not those of its steps")
     return one
 
 
-def evaluate(one: Segmented, arguments: Mapping[str, Sequence[Any]], numbers: Numbers,
-             run: Callable[[Program, Mapping[str, Sequence[Any]], Numbers], Mapping[str, Sequence[Any]]] = evaluate_program,
-             ) -> dict[str, list[Any]]:
+def evaluate(
+    one: Segmented,
+    arguments: Mapping[str, Sequence[Any]],
+    numbers: Numbers,
+    run: Callable[
+        [Program, Mapping[str, Sequence[Any]], Numbers], Mapping[str, Sequence[Any]]
+    ] = evaluate_program,
+) -> dict[str, list[Any]]:
     """Run it over any number type, as `symgen.recursion.evaluate` runs sweeps. Of each link a class has one element of all."""
     work: list[list[Any]] = [[None] * one.work for _ in one.tables]
     kept: list[list[Any]] = [[] for _ in range(one.segments)]
@@ -174,10 +213,16 @@ def evaluate(one: Segmented, arguments: Mapping[str, Sequence[Any]], numbers: Nu
                 for i in reversed(one.links(g)) if stage.inward else one.links(g):
                     table = [numbers.constant(x) for x in one.tables[i]]
                     own = {name: [values[i]] for name, values in arguments.items()}
-                    found = dict(run(stage.steps[0], own | {TABLE: table, KEPT: work[i], CARRIED: before}, numbers))
+                    found = dict(
+                        run(
+                            stage.steps[0],
+                            own | {TABLE: table, KEPT: work[i], CARRIED: before},
+                            numbers,
+                        )
+                    )
                     before = [*found.pop(CARRIED)]
                     left = [*found.pop(KEPT, ())]
-                    work[i][stage.first[0]:stage.first[0] + len(left)] = left
+                    work[i][stage.first[0] : stage.first[0] + len(left)] = left
                     for name, (value,) in found.items():
                         results[name][i] = value
                 ended[s].append(before)
@@ -186,7 +231,13 @@ def evaluate(one: Segmented, arguments: Mapping[str, Sequence[Any]], numbers: Nu
         carried: list[Any] | None = None
         for g in reversed(range(one.segments)) if stage.inward else range(one.segments):
             step = stage.opening if carried is None else stage.step
-            found = dict(run(step, {ENDED: ended[stage.takes][g], KEPT: kept[g], CARRIED: carried or []}, numbers))
+            found = dict(
+                run(
+                    step,
+                    {ENDED: ended[stage.takes][g], KEPT: kept[g], CARRIED: carried or []},
+                    numbers,
+                )
+            )
             carried = [*found[CARRIED]]
             starts[stage.gives][g] = [*found.get(START, ())]
             kept[g] = [*found[KEPT]] if KEPT in found else kept[g]

@@ -27,7 +27,7 @@ from typing import Any
 
 from symgen import version
 
-LOG = logging.getLogger("symgen")   # what `-v` shows
+LOG = logging.getLogger("symgen")  # what `-v` shows
 FORMAT = b"symgen kept 1\n"
 LARGEST = 512_000_000
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
@@ -56,7 +56,7 @@ def find(kind: str, *key: Any) -> Any | None:
         if not isinstance(entry, dict) or entry.get("key") != whole:
             return None
         with suppress(OSError):
-            os.utime(path)   # used entries stay
+            os.utime(path)  # used entries stay
         LOG.info("%s known from before, %s", kind, path)
         return entry.get("facts")
     except (OSError, ValueError, RecursionError):
@@ -70,14 +70,18 @@ def keep(facts: Any, kind: str, *key: Any) -> None:
         return
     path = _place(whole)
     try:
-        payload = json.dumps({"key": whole, "facts": facts}, separators=(",", ":"), allow_nan=False).encode()
+        payload = json.dumps(
+            {"key": whole, "facts": facts}, separators=(",", ":"), allow_nan=False
+        ).encode()
         if len(payload) > _LONGEST_ENTRY:
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder = path.parent.lstat()
-        if not (stat.S_ISDIR(folder.st_mode) and alone(folder)):   # a link, or somebody else can lay it out
+        if not (
+            stat.S_ISDIR(folder.st_mode) and alone(folder)
+        ):  # a link, or somebody else can lay it out
             return
-        handle, name = tempfile.mkstemp(prefix="keeping-", dir=path.parent)   # private to its owner
+        handle, name = tempfile.mkstemp(prefix="keeping-", dir=path.parent)  # private to its owner
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(FORMAT + hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)
@@ -95,7 +99,7 @@ def _key(kind: str, key: tuple[Any, ...]) -> list[Any] | None:
     own = stamp()
     try:
         return None if own is None else [kind, own, *json.loads(json.dumps(key))]
-    except (TypeError, ValueError):   # other code refuses such a value
+    except (TypeError, ValueError):  # other code refuses such a value
         return None
 
 
@@ -152,7 +156,7 @@ def _clear(folder: Path, more: int) -> None:
     for _, size, path in sorted(entries):
         if total <= LARGEST:
             return
-        total -= size * 2   # some more than needed, so that the next call need not
+        total -= size * 2  # some more than needed, so that the next call need not
         with suppress(OSError):
             os.unlink(path)
 
@@ -187,7 +191,10 @@ def _edited() -> bool:
     files.
     """
     try:
-        return any(max(known.st_mtime, known.st_ctime) >= version.STARTED for known in map(os.stat, _files()))
+        return any(
+            max(known.st_mtime, known.st_ctime) >= version.STARTED
+            for known in map(os.stat, _files())
+        )
     except OSError:
         return True
 
@@ -195,8 +202,12 @@ def _edited() -> bool:
 @cache
 def _files() -> tuple[str, ...]:
     """Every file that decides what symgen computes, in one order."""
-    templates = next((p for p in (_PACKAGE / "templates", _PACKAGE.parent / "templates") if p.is_dir()), None)
-    return tuple(sorted([*_below(_PACKAGE, (".py",)), *(_below(templates, (".j2",)) if templates else ())]))
+    templates = next(
+        (p for p in (_PACKAGE / "templates", _PACKAGE.parent / "templates") if p.is_dir()), None
+    )
+    return tuple(
+        sorted([*_below(_PACKAGE, (".py",)), *(_below(templates, (".j2",)) if templates else ())])
+    )
 
 
 def _below(folder: str | Path, suffixes: tuple[str, ...]) -> Iterator[str]:

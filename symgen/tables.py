@@ -14,7 +14,13 @@ def span(ends: Sequence[int | None] | None) -> str:
     if ends is None:
         return "unknown"
     least, most = ends
-    return f"at least {least}" if most is None else f"{least}" if least == most else f"{least} to {most}"
+    return (
+        f"at least {least}"
+        if most is None
+        else f"{least}"
+        if least == most
+        else f"{least} to {most}"
+    )
 
 
 def table(rows: Sequence[Sequence[object]], texts: Collection[int] = (0,)) -> list[str]:
@@ -24,20 +30,39 @@ def table(rows: Sequence[Sequence[object]], texts: Collection[int] = (0,)) -> li
 
     def aligned(row: Sequence[str]) -> str:
         pairs = enumerate(zip(row, widths, strict=True))
-        return "  ".join(cell.ljust(width) if i in texts else cell.rjust(width) for i, (cell, width) in pairs)
+        return "  ".join(
+            cell.ljust(width) if i in texts else cell.rjust(width) for i, (cell, width) in pairs
+        )
 
     return [aligned(row).rstrip() for row in cells]
 
 
-def html_table(title: str, rows: Sequence[Sequence[object]], texts: Collection[int] = (0,), below: Sequence[str] = ()) -> str:
+def html_table(
+    title: str,
+    rows: Sequence[Sequence[object]],
+    texts: Collection[int] = (0,),
+    below: Sequence[str] = (),
+) -> str:
     """The same as HTML, every cell escaped: a title, the rows, and lines below them."""
+
     def cells(row: Sequence[object], tag: str) -> str:
-        leaning = (f' style="text-align:{"left" if i in texts else "right"}"' for i in range(len(row)))
-        return "".join(f"<{tag}{style}>{escape(str(cell))}</{tag}>" for cell, style in zip(row, leaning, strict=True))
+        leaning = (
+            f' style="text-align:{"left" if i in texts else "right"}"' for i in range(len(row))
+        )
+        return "".join(
+            f"<{tag}{style}>{escape(str(cell))}</{tag}>"
+            for cell, style in zip(row, leaning, strict=True)
+        )
 
     head, *body = rows
-    lines = ["<table>", f'<caption style="text-align:left">{escape(title)}</caption>',
-             f"<thead><tr>{cells(head, 'th')}</tr></thead>", "<tbody>",
-             *(f"<tr>{cells(row, 'td')}</tr>" for row in body[:MOST_ROWS]), "</tbody>", "</table>"]
+    lines = [
+        "<table>",
+        f'<caption style="text-align:left">{escape(title)}</caption>',
+        f"<thead><tr>{cells(head, 'th')}</tr></thead>",
+        "<tbody>",
+        *(f"<tr>{cells(row, 'td')}</tr>" for row in body[:MOST_ROWS]),
+        "</tbody>",
+        "</table>",
+    ]
     more = [f"… and {len(body) - MOST_ROWS} more"] if len(body) > MOST_ROWS else []
     return "\n".join([*lines, *(f"<p>{escape(line)}</p>" for line in (*more, *below))])

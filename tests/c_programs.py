@@ -18,7 +18,9 @@ DOUBLES = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
 class Builder:
     """Rows appended one by one; every method returns the index of its row."""
 
-    def __init__(self, function: str, inputs: list[Port], real: str = "double", method: str = "by_hand") -> None:
+    def __init__(
+        self, function: str, inputs: list[Port], real: str = "double", method: str = "by_hand"
+    ) -> None:
         self.function, self.inputs, self.real, self.method = function, inputs, real, method
         self.rows: list[Row] = []
         self.steps: list[str] = []
@@ -40,7 +42,17 @@ class Builder:
 
     def program(self, outputs: list[Port]) -> Program:
         rows, steps = tuple(self.rows), tuple(self.steps)
-        return check(Program(self.function, self.method, tuple(self.inputs), tuple(outputs), rows, steps, self.real))
+        return check(
+            Program(
+                self.function,
+                self.method,
+                tuple(self.inputs),
+                tuple(outputs),
+                rows,
+                steps,
+                self.real,
+            )
+        )
 
 
 def vector(name: str, size: int = 2) -> Port:
@@ -51,7 +63,11 @@ def _arm(b: Builder, with_velocity: bool) -> tuple[list[int], list[int]]:
     """M (three entries) and c of a planar arm of two links that moves in a vertical plane."""
     b.step("link 1 (upper): sine and cosine of its joint")
     q1, q2 = b.input(0, 0), b.input(0, 1)
-    s2, c2, c1 = b.op("sin", q2, name="s_2"), b.op("cos", q2, name="c_2"), b.op("cos", q1, name="c_1")
+    s2, c2, c1 = (
+        b.op("sin", q2, name="s_2"),
+        b.op("cos", q2, name="c_2"),
+        b.op("cos", q1, name="c_1"),
+    )
     b.step("link 2 (lower): inertia, CRB (2.3)")
     i22 = b.const("0.35")
     h = b.op("mul", b.const("0.7"), c2, name="h_2")
@@ -99,7 +115,9 @@ def mass_matrix(real: str = "double") -> Program:
 def determinant(real: str = "double") -> Program:
     b = Builder("mass_matrix_determinant", [vector("q")], real)
     (m11, m12, m22), _ = _arm(b, False)
-    return b.program([Port("det", (), (b.op("sub", b.op("mul", m11, m22), b.op("mul", m12, m12), name="det"),))])
+    return b.program(
+        [Port("det", (), (b.op("sub", b.op("mul", m11, m22), b.op("mul", m12, m12), name="det"),))]
+    )
 
 
 def gravity(real: str = "double", payload: bool = False) -> Program:
@@ -107,23 +125,55 @@ def gravity(real: str = "double", payload: bool = False) -> Program:
     _, (g1, g2) = _arm(b, False)
     if payload:
         b.step("payload")
-        g2 = b.op("add", g2, b.op("mul", b.input(1, 0), b.op("cos", b.op("add", b.input(0, 0), b.input(0, 1)))))
+        g2 = b.op(
+            "add",
+            g2,
+            b.op("mul", b.input(1, 0), b.op("cos", b.op("add", b.input(0, 0), b.input(0, 1)))),
+        )
     return b.program([Port("g", (2,), (g1, g2))])
 
 
 def arm(real: str = "double") -> dict[str, Program]:
     """The functions above, by name."""
-    programs = (forward_dynamics(real), mass_matrix_and_bias(real), mass_matrix(real), determinant(real), gravity(real))
+    programs = (
+        forward_dynamics(real),
+        mass_matrix_and_bias(real),
+        mass_matrix(real),
+        determinant(real),
+        gravity(real),
+    )
     return {p.function: p for p in programs}
 
 
-NAMES = ("y1", "gamma", "j0", "int", "sin", "M", "x", "q", "t3", "double", "omega_3_1", "_X", "class", "NAN", "arm_NQ", "v")
+NAMES = (
+    "y1",
+    "gamma",
+    "j0",
+    "int",
+    "sin",
+    "M",
+    "x",
+    "q",
+    "t3",
+    "double",
+    "omega_3_1",
+    "_X",
+    "class",
+    "NAN",
+    "arm_NQ",
+    "v",
+)
 
 
 def scrambled(seed: int, size: int = 120, real: str = "double") -> Program:
     """A random Program: every operation, awkward names and constants, results that are arguments and constants."""
     pick = random.Random(seed)
-    b = Builder("inverse_dynamics", [vector("q", 3), vector("v", 3), vector("a", 3)], real, method="scrambled")
+    b = Builder(
+        "inverse_dynamics",
+        [vector("q", 3), vector("v", 3), vector("a", 3)],
+        real,
+        method="scrambled",
+    )
     values = [b.input(port, k) for port in range(3) for k in range(3) if (port, k) != (2, 1)]
     for text in ("0.1", "-2.5", "1/3", "-1e-7", "123456789", "1e15", "0", "-1", "7/10000000000000"):
         values.append(b.const(Fraction(text)))
@@ -133,8 +183,23 @@ def scrambled(seed: int, size: int = 120, real: str = "double") -> Program:
     for k in range(size):
         if k % 17 == 0:
             b.step(f"step {k}: */ with \\ and /* inside")
-        op = pick.choice(("add", "sub", "mul", "add", "sub", "mul", "div", "neg", "sin", "cos", "sqrt", "log",
-                          "atan2"))
+        op = pick.choice(
+            (
+                "add",
+                "sub",
+                "mul",
+                "add",
+                "sub",
+                "mul",
+                "div",
+                "neg",
+                "sin",
+                "cos",
+                "sqrt",
+                "log",
+                "atan2",
+            )
+        )
         # Mostly recent rows, so that expressions nest; bounded ones under sqrt, log and div, so that numbers stay finite.
         count = 2 if op in ("add", "sub", "mul", "div", "atan2") else 1
         args = [values[-1 - min(int(pick.expovariate(0.4)), len(values) - 1)] for _ in range(count)]
@@ -150,7 +215,9 @@ def scrambled(seed: int, size: int = 120, real: str = "double") -> Program:
         if varies & set(args):
             varies.add(values[-1])
     live = [*values[-7:], values[0], values[9]]
-    return b.program([Port("tau", (3,), (live[0], live[1], live[7])), Port("M", (2, 3), (*live[2:7], live[8]))])
+    return b.program(
+        [Port("tau", (3,), (live[0], live[1], live[7])), Port("M", (2, 3), (*live[2:7], live[8]))]
+    )
 
 
 def expected(program: Program, *arguments: Array) -> list[Array]:
@@ -159,7 +226,9 @@ def expected(program: Program, *arguments: Array) -> list[Array]:
     given = [np.broadcast_to(x, lead + x.shape[-1:]) for x in arguments]
     results = [np.empty(lead + port.shape) for port in program.outputs]
     for index in np.ndindex(lead):
-        state = {port.name: x[index].tolist() for port, x in zip(program.inputs, given, strict=True)}
+        state = {
+            port.name: x[index].tolist() for port, x in zip(program.inputs, given, strict=True)
+        }
         values = evaluate(program, state, DOUBLES)
         for port, result in zip(program.outputs, results, strict=True):
             result[index] = np.reshape(values[port.name], port.shape)

@@ -86,7 +86,10 @@ def _refused(item: pytest.Item) -> bool:
         return False
     if isinstance(name, str) and name in ROBOTS + MOVING:
         return methods.find(method).refusal(robot(name)) is not None
-    return form in CLOSED_FORMS and methods.find(method).refusal(CLOSED_FORMS[form]().mechanism) is not None
+    return (
+        form in CLOSED_FORMS
+        and methods.find(method).refusal(CLOSED_FORMS[form]().mechanism) is not None
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -95,7 +98,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=out)
         refused = set(out)
         items[:] = [item for item in items if item not in refused]
-    paths = sorted(dict.fromkeys(item.path for item in items), key=lambda path: path.name not in FIRST)
+    paths = sorted(
+        dict.fromkeys(item.path for item in items), key=lambda path: path.name not in FIRST
+    )
     files = {path: i for i, path in enumerate(paths)}
     items.sort(key=lambda item: (files[item.path], *_derived(item)))
 
@@ -166,7 +171,7 @@ def _as_users_have_them(folder: Path | None = None) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         _derive_as_users_do(patch, "full")
         patch.setattr(layout, "EFFORT", FULL)
-        if folder is not None:   # compiled libraries stay where they are
+        if folder is not None:  # compiled libraries stay where they are
             patch.setattr(shelf, "cache_folder", lambda: folder)
             patch.setenv("SYMGEN_CACHE_PROGRAMS", "on")
         yield

@@ -51,35 +51,49 @@ def main(words: Sequence[str] | None = None) -> int:
         for peer in chosen.peer or PEERS:
             for count in COUNTS:
                 try:
-                    found = PEERS[peer](chosen.robot, real, states(chosen.robot, real, count), architecture)
+                    found = PEERS[peer](
+                        chosen.robot, real, states(chosen.robot, real, count), architecture
+                    )
                 except ImportError as missing:
                     print(f"{peer} is left out: {missing}")
                     break
-                print(f"{f'{peer}, {count}':<20}" + "".join(f"{time:>10.3g}" for time in found), flush=True)
+                print(
+                    f"{f'{peer}, {count}':<20}" + "".join(f"{time:>10.3g}" for time in found),
+                    flush=True,
+                )
     return 0
 
 
 def states(robot: str, real: str, count: int) -> States:
     draw = np.random.default_rng(1)
     size = symgen.load(robot).nv
-    return {name: draw.uniform(-1, 1, (count, size)).astype(REALS[real].numpy) for name in ("q", "v", "tau", "a")}
+    return {
+        name: draw.uniform(-1, 1, (count, size)).astype(REALS[real].numpy)
+        for name in ("q", "v", "tau", "a")
+    }
 
 
 def wanted(robot: str, real: str, given: States) -> list[np.ndarray[Any, Any]]:
     """The solver's results for the first states, of the functions in turn."""
     q, v, tau, a = (array[:COMPARED] for array in given.values())
     solver = symgen.compile(robot, list(FUNCTIONS), real)
-    return [solver.forward_dynamics(q, v, tau), solver.inverse_dynamics(q, v, a), solver.mass_matrix(q),
-            solver.forward_dynamics_derivatives(q, v, tau)[0]]
+    return [
+        solver.forward_dynamics(q, v, tau),
+        solver.inverse_dynamics(q, v, a),
+        solver.mass_matrix(q),
+        solver.forward_dynamics_derivatives(q, v, tau)[0],
+    ]
 
 
-def agree(name: str, found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], real: str) -> None:
+def agree(
+    name: str, found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], real: str
+) -> None:
     """To what both have of round-off; GRiD writes a mass matrix whole or its upper half."""
     if expected.ndim == 3:
         found = found.reshape(-1, *expected.shape[1:])
         if name == "mass_matrix":
             found, expected = np.triu(found), np.triu(expected)
-    error = np.abs(found - expected).max()/np.abs(expected).max()
+    error = np.abs(found - expected).max() / np.abs(expected).max()
     assert error < (2e-2 if real == "float" else 1e-6), f"{name} differs by {error:.1e}"
 
 
@@ -91,17 +105,27 @@ def by_grid(robot: str, real: str, given: States, architecture: str) -> list[flo
     device.library.grid_start(count)
     state = np.ascontiguousarray(np.hstack([given["q"], given["v"], given["tau"]]))
     place, times = ctypes.c_void_p(), []
-    for index, (name, expected) in enumerate(zip(FUNCTIONS, wanted(robot, real, given), strict=True)):
+    for index, (name, expected) in enumerate(
+        zip(FUNCTIONS, wanted(robot, real, given), strict=True)
+    ):
+
         def call(index: int = index) -> None:
             device.library.grid_call(index, ctypes.byref(place))
 
-        assert device.library.grid_put(*(ctypes.c_void_p(one.ctypes.data) for one in (state, given["a"]))) == 0
+        assert (
+            device.library.grid_put(
+                *(ctypes.c_void_p(one.ctypes.data) for one in (state, given["a"]))
+            )
+            == 0
+        )
         call()
-        sizes = {"mass_matrix": size*size, "forward_dynamics_derivatives": 2*size*size}
+        sizes = {"mass_matrix": size * size, "forward_dynamics_derivatives": 2 * size * size}
         found = np.empty((COMPARED, sizes.get(name, size)), given["q"].dtype)
         device.read(place, found)
-        if name == "forward_dynamics_derivatives":   # column by column, by q and then by v
-            found = np.ascontiguousarray(found[:, :size*size].reshape(-1, size, size).transpose(0, 2, 1))
+        if name == "forward_dynamics_derivatives":  # column by column, by q and then by v
+            found = np.ascontiguousarray(
+                found[:, : size * size].reshape(-1, size, size).transpose(0, 2, 1)
+            )
         agree(name, found, expected, real)
         times.append(_best(device, call, count))
     return times
@@ -114,7 +138,7 @@ def _best(device: Device, call: Callable[[], None], count: int) -> float:
         call()
         best = min(best, float(device.library.host_milliseconds()))
     assert best > 0, "the GPU refused the call"
-    return best*1e6/count
+    return best * 1e6 / count
 
 
 def _grid(robot: str, real: str, architecture: str) -> Device:
@@ -126,13 +150,40 @@ def _grid(robot: str, real: str, architecture: str) -> Device:
 def _built_by_grid(robot: str, real: str, architecture: str, place: Path) -> Device:
     assert cli.main(["convert", robot, "-o", str(place / "robot.urdf"), "-q"]) == 0
     asked = "inverse_dynamics,forward_dynamics,crba,forward_dynamics_gradient"
-    for command in ((sys.executable, "-c", "from grid_codegen.cli import main; main()", "robot.urdf", "-o", "grid.cuh",
-                     "--no-mujoco-kernels", "--algorithm-list", asked),
-                    (nvcc(), "-shared", f"-arch={architecture}", "-std=c++17", "-O3", "-Xcompiler", "-fPIC", f"-DREAL={real}",
-                     "-include", "grid.cuh", HERE / "grid_states.cu", HERE / "cuda_host.cu", "-o", "grid.so")):
-        done = subprocess.run([*map(str, command)], cwd=place, capture_output=True, text=True, check=False)
+    for command in (
+        (
+            sys.executable,
+            "-c",
+            "from grid_codegen.cli import main; main()",
+            "robot.urdf",
+            "-o",
+            "grid.cuh",
+            "--no-mujoco-kernels",
+            "--algorithm-list",
+            asked,
+        ),
+        (
+            nvcc(),
+            "-shared",
+            f"-arch={architecture}",
+            "-std=c++17",
+            "-O3",
+            "-Xcompiler",
+            "-fPIC",
+            f"-DREAL={real}",
+            "-include",
+            "grid.cuh",
+            HERE / "grid_states.cu",
+            HERE / "cuda_host.cu",
+            "-o",
+            "grid.so",
+        ),
+    ):
+        done = subprocess.run(
+            [*map(str, command)], cwd=place, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
-    return Device(place / "grid.so")   # stays mapped after the folder is deleted
+    return Device(place / "grid.so")  # stays mapped after the folder is deleted
 
 
 def by_mjx(robot: str, real: str, given: States, architecture: str) -> list[float]:
@@ -151,7 +202,9 @@ def by_mjx(robot: str, real: str, given: States, architecture: str) -> list[floa
     blank = mjx.make_data(model)
 
     def placed(q: Any, **more: Any) -> Any:
-        return mjx.crb(model, mjx.com_pos(model, mjx.kinematics(model, blank.replace(qpos=q, **more))))
+        return mjx.crb(
+            model, mjx.com_pos(model, mjx.kinematics(model, blank.replace(qpos=q, **more)))
+        )
 
     def forward(q: Any, v: Any, tau: Any) -> Any:
         data = mjx.factor_m(model, placed(q, qvel=v, qfrc_applied=tau))
@@ -165,9 +218,16 @@ def by_mjx(robot: str, real: str, given: States, architecture: str) -> list[floa
         return mjx.full_m(model, placed(q))
 
     q, v, tau, a = (jax.device_put(array) for array in given.values())
-    calls = ((forward, (q, v, tau)), (inverse, (q, v, a)), (mass, (q,)), (jax.jacfwd(forward, (0, 1, 2)), (q, v, tau)))
+    calls = (
+        (forward, (q, v, tau)),
+        (inverse, (q, v, a)),
+        (mass, (q,)),
+        (jax.jacfwd(forward, (0, 1, 2)), (q, v, tau)),
+    )
     times = []
-    for (function, arguments), name, expected in zip(calls, FUNCTIONS, wanted(robot, real, given), strict=True):
+    for (function, arguments), name, expected in zip(
+        calls, FUNCTIONS, wanted(robot, real, given), strict=True
+    ):
         run = jax.jit(jax.vmap(function))
         found = jax.block_until_ready(run(*arguments))
         first = found[0] if isinstance(found, tuple) else found
@@ -177,7 +237,7 @@ def by_mjx(robot: str, real: str, given: States, architecture: str) -> list[floa
             begun = perf_counter()
             jax.block_until_ready(run(*arguments))
             best = min(best, perf_counter() - begun)
-        times.append(best*1e9/len(q))
+        times.append(best * 1e9 / len(q))
     return times
 
 

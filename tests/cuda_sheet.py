@@ -18,18 +18,30 @@ from tests.cuda_tools import ONE_ROUNDING, CudaMissing, compiled, nvcc
 PAGE = Path(__file__).parents[1] / "docs" / "cuda.md"
 BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"
 ARCHITECTURE = "sm_90"
-KERNELS = (("panda", "inverse_dynamics"), ("panda", "mass_matrix"), ("panda", "forward_dynamics"),
-           ("panda", "forward_dynamics_derivatives"), ("quadruped", "forward_dynamics"),
-           ("quadruped", "forward_dynamics_derivatives"))
+KERNELS = (
+    ("panda", "inverse_dynamics"),
+    ("panda", "mass_matrix"),
+    ("panda", "forward_dynamics"),
+    ("panda", "forward_dynamics_derivatives"),
+    ("quadruped", "forward_dynamics"),
+    ("quadruped", "forward_dynamics_derivatives"),
+)
 
 
 def row(robot: str, function: str, real: str) -> str:
     """One kernel. Of a function in parts, registers are the most of any, and what is spilled is that of all."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / robot
-        manifest = symgen.generate(robot, folder, [function], real, name=robot, wrap=["cuda"], functions_only=True)
+        manifest = symgen.generate(
+            robot, folder, [function], real, name=robot, wrap=["cuda"], functions_only=True
+        )
         start = perf_counter()
-        said = compiled(folder / f"{robot}_{function}_cuda.cu", Path(place) / "made.o", ONE_ROUNDING, architecture=ARCHITECTURE)
+        said = compiled(
+            folder / f"{robot}_{function}_cuda.cu",
+            Path(place) / "made.o",
+            ONE_ROUNDING,
+            architecture=ARCHITECTURE,
+        )
         seconds = perf_counter() - start
         parts = (folder / f"{robot}_{function}.cuh").read_text().count("__noinline__ void")
     counts = manifest["functions"][function]["operations"]
@@ -43,17 +55,26 @@ def row(robot: str, function: str, real: str) -> str:
 
 def main() -> int:
     try:
-        said = subprocess.run([str(nvcc()), "--version"], capture_output=True, text=True, check=True).stdout
+        said = subprocess.run(
+            [str(nvcc()), "--version"], capture_output=True, text=True, check=True
+        ).stdout
     except CudaMissing as missing:
         print(f"cuda_sheet: {missing}", file=sys.stderr)
         return 2
     version = re.findall(r"V(\d+\.\d+\.\d+)", said)[0]
-    lines = [f"By nvcc {version} for {ARCHITECTURE} with `{ONE_ROUNDING}`; `python -m tests.cuda_sheet` rewrites this table:", "",
-             "| robot | function | real | operations | parts | registers | stack, bytes | spilled, bytes | seconds |",
-             "|---|---|---|---|---|---|---|---|---|"]
-    lines += [row(robot, function, real) for robot, function in KERNELS for real in ("double", "float")]
+    lines = [
+        f"By nvcc {version} for {ARCHITECTURE} with `{ONE_ROUNDING}`; `python -m tests.cuda_sheet` rewrites this table:",
+        "",
+        "| robot | function | real | operations | parts | registers | stack, bytes | spilled, bytes | seconds |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        row(robot, function, real) for robot, function in KERNELS for real in ("double", "float")
+    ]
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}" + "\n".join([*lines, ""]) + END + rest.split(END)[1], encoding="utf-8")
+    PAGE.write_text(
+        f"{before}{BEGIN}" + "\n".join([*lines, ""]) + END + rest.split(END)[1], encoding="utf-8"
+    )
     return 0
 
 

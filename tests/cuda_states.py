@@ -22,7 +22,12 @@ import symgen
 from symgen.reals import REALS
 from tests.cuda_tools import ONE_ROUNDING, CudaMissing, Device, gpu, nvcc, on_gpu
 
-FUNCTIONS = {"forward_dynamics": "FD", "inverse_dynamics": "ID", "mass_matrix": "M", "forward_dynamics_derivatives": "∂FD"}
+FUNCTIONS = {
+    "forward_dynamics": "FD",
+    "inverse_dynamics": "ID",
+    "mass_matrix": "M",
+    "forward_dynamics_derivatives": "∂FD",
+}
 COUNTS = (10_000, 100_000, 1_000_000, 10_000_000)
 LAUNCHES = 20
 COMPARED = 1000
@@ -43,8 +48,10 @@ def main(words: Sequence[str] | None = None) -> int:
         return 2
     for real in ("double", "float"):
         for flags in ((ONE_ROUNDING,), ()):
-            print(f"{chosen.robot}, {real}, {'a*b + c fused' if not flags else 'one rounding per operation'}, {architecture}: "
-                  "ns a state")
+            print(
+                f"{chosen.robot}, {real}, {'a*b + c fused' if not flags else 'one rounding per operation'}, {architecture}: "
+                "ns a state"
+            )
             print("states     " + "".join(f"{title:>10}" for title in FUNCTIONS.values()))
             built = partial(_built, flags=flags, architecture=architecture)
             for count, times in table(chosen.robot, real, built, exact=bool(flags)):
@@ -56,24 +63,33 @@ def _built(folder: Path, flags: tuple[str, ...], architecture: str) -> Device:
     return on_gpu(folder, *flags, architecture=architecture)
 
 
-def table(robot: str, real: str, built: Callable[[Path], Device], exact: bool = True) -> list[tuple[int, list[float]]]:
+def table(
+    robot: str, real: str, built: Callable[[Path], Device], exact: bool = True
+) -> list[tuple[int, list[float]]]:
     """(states, nanoseconds of each function), by count; NaN where the arrays would be too large. `built` compiles a folder, and
     `exact` asks it for the solver's bits.
     """
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "robot"
-        symgen.generate(robot, folder, list(FUNCTIONS), real, name="robot", wrap=["cuda"], functions_only=True)
+        symgen.generate(
+            robot, folder, list(FUNCTIONS), real, name="robot", wrap=["cuda"], functions_only=True
+        )
         device = built(folder)
         solver = symgen.compile(robot, list(FUNCTIONS), real, trig="inline")
-        return [(count, [timed(device, solver, robot, name, real, count, exact) for name in FUNCTIONS]) for count in COUNTS]
+        return [
+            (count, [timed(device, solver, robot, name, real, count, exact) for name in FUNCTIONS])
+            for count in COUNTS
+        ]
 
 
-def timed(device: Device, solver: Any, robot: str, function: str, real: str, count: int, exact: bool) -> float:
+def timed(
+    device: Device, solver: Any, robot: str, function: str, real: str, count: int, exact: bool
+) -> float:
     """Nanoseconds a state of the quickest launch, whose first results are compared with the solver's."""
     program = symgen.program(robot, function, real=real)
     kind = np.dtype(REALS[real].numpy)
     sizes = [port.size for port in (*program.inputs, *program.outputs)]
-    if sum(sizes)*count*kind.itemsize > LIMIT:
+    if sum(sizes) * count * kind.itemsize > LIMIT:
         return float("nan")
     draw = np.random.default_rng(1)
     given = [draw.uniform(-1, 1, (port.size, count)).astype(kind) for port in program.inputs]
@@ -90,9 +106,9 @@ def timed(device: Device, solver: Any, robot: str, function: str, real: str, cou
     device.free(*places)
     wanted = getattr(solver, function)(*(array[:, :COMPARED].T for array in given))
     wanted = np.asarray(wanted[0] if isinstance(wanted, tuple) else wanted).reshape(COMPARED, -1)
-    near = 0.0 if exact else (1e-3 if real == "float" else 1e-10)*np.abs(wanted).max()
+    near = 0.0 if exact else (1e-3 if real == "float" else 1e-10) * np.abs(wanted).max()
     assert np.abs(found[:, :COMPARED].T - wanted).max() <= near, f"{function} is wrong"
-    return best*1e6/count
+    return best * 1e6 / count
 
 
 if __name__ == "__main__":

@@ -16,9 +16,28 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
-ON_CPU = ("-x", "c++", "-std=c++17", "-O1", "-ffp-contract=off", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas",
-          f"-I{HERE / 'cuda_on_cpu'}")
-STRICT = ("-std=c++17", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror,-fPIC", "-Xptxas", "-v")
+ON_CPU = (
+    "-x",
+    "c++",
+    "-std=c++17",
+    "-O1",
+    "-ffp-contract=off",
+    "-fPIC",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wno-unknown-pragmas",
+    f"-I{HERE / 'cuda_on_cpu'}",
+)
+STRICT = (
+    "-std=c++17",
+    "-Werror",
+    "all-warnings",
+    "-Xcompiler",
+    "-Wall,-Wextra,-Werror,-fPIC",
+    "-Xptxas",
+    "-v",
+)
 ONE_ROUNDING = "--fmad=false"
 ARCHITECTURE = "sm_80"
 
@@ -37,14 +56,21 @@ def nvcc() -> Path:
     for place in (spec.submodule_search_locations or ()) if spec else ():
         for wheel in sorted(Path(place).glob("cu*/bin/nvcc")):
             return wheel
-    raise CudaMissing("nvcc is not there, so nothing was compiled by it: run 'make cuda', or put CUDA's bin folder on the PATH")
+    raise CudaMissing(
+        "nvcc is not there, so nothing was compiled by it: run 'make cuda', or put CUDA's bin folder on the PATH"
+    )
 
 
 def gpu() -> str:
     """The GPU's architecture, as nvcc names it."""
     try:
-        done = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"], capture_output=True, text=True,
-                              timeout=60, check=False)
+        done = subprocess.run(
+            ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         found = done.stdout.split() if done.returncode == 0 else []
     except (OSError, subprocess.TimeoutExpired):
         found = []
@@ -73,9 +99,13 @@ def on_cpu(folder: Path) -> Device:
 
 def on_gpu(folder: Path, *flags: str, architecture: str = ARCHITECTURE) -> Device:
     """The kernels of a folder, compiled by nvcc."""
-    objects = _objects(folder, "gpu", lambda source, into: compiled(source, into, *flags, architecture=architecture))
+    objects = _objects(
+        folder,
+        "gpu",
+        lambda source, into: compiled(source, into, *flags, architecture=architecture),
+    )
     library = folder.parent / f"{folder.name}-on-gpu.so"
-    own = nvcc().parent.parent / "lib"   # of the wheels; a toolkit's own folder is known to its nvcc
+    own = nvcc().parent.parent / "lib"  # of the wheels; a toolkit's own folder is known to its nvcc
     _run(nvcc(), "-shared", f"-arch={architecture}", f"-L{own}", *objects, "-o", library)
     return Device(library)
 
@@ -107,13 +137,23 @@ class Device:
         assert values.flags.c_contiguous
         place = ctypes.c_void_p(self.library.host_new(ctypes.c_size_t(values.nbytes)))
         assert place.value, "the GPU has no memory left"
-        assert self.library.host_put(place, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.nbytes)) == 0
+        assert (
+            self.library.host_put(
+                place, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.nbytes)
+            )
+            == 0
+        )
         return place
 
     def read(self, place: ctypes.c_void_p, into: np.ndarray[Any, Any]) -> None:
         """Copy back, after everything that was put on the stream."""
         assert into.flags.c_contiguous
-        assert self.library.host_get(ctypes.c_void_p(into.ctypes.data), place, ctypes.c_size_t(into.nbytes)) == 0
+        assert (
+            self.library.host_get(
+                ctypes.c_void_p(into.ctypes.data), place, ctypes.c_size_t(into.nbytes)
+            )
+            == 0
+        )
 
     def free(self, *places: ctypes.c_void_p) -> None:
         for place in places:

@@ -14,7 +14,18 @@ import pytest
 from symgen import disk
 
 READS = ("listdir", "scandir", "lstat", "stat", "fstat", "fsync")
-WRITES = ("open", "write", "ftruncate", "mkdir", "rename", "replace", "link", "unlink", "rmdir", "close")
+WRITES = (
+    "open",
+    "write",
+    "ftruncate",
+    "mkdir",
+    "rename",
+    "replace",
+    "link",
+    "unlink",
+    "rmdir",
+    "close",
+)
 
 
 Act = Callable[["Calls", Callable[[], Any]], Any]

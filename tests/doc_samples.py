@@ -48,7 +48,9 @@ class Sample:
 
 def samples(chapter: str) -> list[Sample]:
     """Every fenced block of a chapter's text, in order."""
-    return [Sample(m[1], m[2], chapter.count("\n", 0, m.start(2)) + 1) for m in _FENCE.finditer(chapter)]
+    return [
+        Sample(m[1], m[2], chapter.count("\n", 0, m.start(2)) + 1) for m in _FENCE.finditer(chapter)
+    ]
 
 
 def fits(expected: str, seen: str) -> bool:
@@ -58,8 +60,14 @@ def fits(expected: str, seen: str) -> bool:
         if line.strip() == "…":
             pattern += r"(?:[^\n]*\n)*"
         else:
-            pattern += "[^\n]*".join(re.escape(part) for part in line.rstrip().split("…")) + "[ ]*\n"
-    return re.fullmatch(pattern, seen.rstrip("\n") + "\n") is not None if expected.strip() else not seen.strip()
+            pattern += (
+                "[^\n]*".join(re.escape(part) for part in line.rstrip().split("…")) + "[ ]*\n"
+            )
+    return (
+        re.fullmatch(pattern, seen.rstrip("\n") + "\n") is not None
+        if expected.strip()
+        else not seen.strip()
+    )
 
 
 @dataclass
@@ -84,11 +92,19 @@ class Reader:
         elif sample.language == "console":
             for words, expected in typed(sample.text):
                 seen = self.types(words)
-                assert fits(expected, seen), f"line {sample.line}: $ {words}\n--- expected\n{expected}\n--- seen\n{seen}"
+                assert fits(expected, seen), (
+                    f"line {sample.line}: $ {words}\n--- expected\n{expected}\n--- seen\n{seen}"
+                )
         else:
-            written = [path.read_text(encoding="utf-8") for path in sorted(self.folder.rglob("*.[ch]"))]
-            assert sample.language == "c", f"line {sample.line}: name the file in a comment on the first line"
-            assert any(sample.text in text for text in written), f"line {sample.line}: no generated file has these lines"
+            written = [
+                path.read_text(encoding="utf-8") for path in sorted(self.folder.rglob("*.[ch]"))
+            ]
+            assert sample.language == "c", (
+                f"line {sample.line}: name the file in a comment on the first line"
+            )
+            assert any(sample.text in text for text in written), (
+                f"line {sample.line}: no generated file has these lines"
+            )
 
     def types(self, words: str) -> str:
         """What a terminal shows: symgen's answer in this process, anything else by the shell."""
@@ -100,7 +116,14 @@ class Reader:
             return screen.getvalue()
         assert first in TYPED or first.startswith("./"), f"'{first}' is none of {', '.join(TYPED)}"
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        done = subprocess.run(words, shell=True, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path})
+        done = subprocess.run(
+            words,
+            shell=True,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PATH": path},
+        )
         if first == "cc":
             self.compiled |= {word for word in shlex.split(words) if word.endswith((".c", ".h"))}
         return done.stdout + done.stderr

@@ -17,8 +17,16 @@ UNSEEN_KEYWORDS = {"maxsize", "timeout", "stacklevel", "strict"}
 BY_CHANCE = {"uniform", "default_rng", "integers", "randint", "Random"}
 """Calls whose numbers are as good as any others."""
 OTHER_WAY: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.Lt: ast.Gt,
+    ast.Gt: ast.Lt,
+    ast.LtE: ast.GtE,
+    ast.GtE: ast.LtE,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
 }
 SIGNS: dict[type[ast.operator], ast.operator] = {ast.Add: ast.Sub(), ast.Sub: ast.Add()}
 TERMS = (ast.Add, ast.Sub, ast.Mult)
@@ -41,7 +49,7 @@ class Edit:
         return f"{self.kind}: {_short(self.old)} → {_short(self.new)}"
 
     def applied(self, source: bytes) -> bytes:
-        return source[:self.start] + self.new.encode() + source[self.end:]
+        return source[: self.start] + self.new.encode() + source[self.end :]
 
 
 def _short(text: str) -> str:
@@ -56,8 +64,12 @@ def _is_text(node: ast.AST) -> bool:
         return _is_text(node.body) or _is_text(node.orelse)
     called = node.func if isinstance(node, ast.Call) else None
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-    return (isinstance(node, ast.JoinedStr) or isinstance(getattr(node, "value", None), (str, bytes))
-            or name in {"join", "str", "repr", "ljust", "rjust", "lower", "upper", "strip", "format", "replace"})
+    return (
+        isinstance(node, ast.JoinedStr)
+        or isinstance(getattr(node, "value", None), (str, bytes))
+        or name
+        in {"join", "str", "repr", "ljust", "rjust", "lower", "upper", "strip", "format", "replace"}
+    )
 
 
 def _is_several(node: ast.AST) -> bool:
@@ -88,7 +100,9 @@ class _Finder(ast.NodeVisitor):
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         end = self.starts[node.end_lineno - 1] + node.end_col_offset
-        self.found.append(Edit(self.file, node.lineno, start, end, kind, self.source[start:end].decode(), new))
+        self.found.append(
+            Edit(self.file, node.lineno, start, end, kind, self.source[start:end].decode(), new)
+        )
 
     def _with(self, node: ast.expr, kind: str, **changes: object) -> None:
         made = copy.copy(node)
@@ -121,7 +135,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_keyword(self, node: ast.keyword) -> None:
         a_flag = isinstance(node.value, ast.Constant) and isinstance(node.value.value, bool)
-        if node.arg not in UNSEEN_KEYWORDS and not a_flag:   # most flags are another library's
+        if node.arg not in UNSEEN_KEYWORDS and not a_flag:  # most flags are another library's
             self.visit(node.value)
 
     def _nothing(self, node: ast.AST) -> None:
@@ -157,7 +171,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
         for i in range(len(node.values)):
-            self._with(node, "term", values=[*node.values[:i], *node.values[i + 1:]])
+            self._with(node, "term", values=[*node.values[:i], *node.values[i + 1 :]])
         self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
@@ -167,7 +181,11 @@ class _Finder(ast.NodeVisitor):
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         if not _is_text(node):
-            if type(node.op) in SIGNS and not _is_several(node.left) and not _is_several(node.right):
+            if (
+                type(node.op) in SIGNS
+                and not _is_several(node.left)
+                and not _is_several(node.right)
+            ):
                 self._with(node, "sign", op=SIGNS[type(node.op)])
             if isinstance(node.op, TERMS):
                 self._add(node, "term", f"({ast.unparse(node.left)})")
@@ -177,8 +195,12 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        parts = [bound for part in parts
-                 for bound in ((part.lower, part.upper) if isinstance(part, ast.Slice) else (part,)) if bound is not None]
+        parts = [
+            bound
+            for part in parts
+            for bound in ((part.lower, part.upper) if isinstance(part, ast.Slice) else (part,))
+            if bound is not None
+        ]
         for part in parts:
             number = part.operand if isinstance(part, ast.UnaryOp) else part
             if isinstance(number, ast.Constant) and type(number.value) is int:
@@ -201,9 +223,15 @@ def edits_of(file: str, source: bytes) -> list[Edit]:
 
 def lines_of_code(source: bytes) -> int:
     """Lines on which a statement begins that is run; a text by itself is none."""
-    return len({node.lineno for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)
-                and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-                and not isinstance(node, (ast.Import, ast.ImportFrom))})
+    return len(
+        {
+            node.lineno
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.stmt)
+            and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+            and not isinstance(node, (ast.Import, ast.ImportFrom))
+        }
+    )
 
 
 def in_order(package: Path, room: Callable[[str], str], seed: int) -> Iterator[Edit]:

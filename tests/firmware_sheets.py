@@ -39,7 +39,12 @@ HEAD = """# What it costs
 
 def wanted() -> list[tuple[str, str]]:
     """(target, real) of every sheet: float everywhere, double where the FPU has it."""
-    return [(t, real) for t in COUNTING for real in ("float", "double") if real == "float" or not targets.slow(t, real)]
+    return [
+        (t, real)
+        for t in COUNTING
+        for real in ("float", "double")
+        if real == "float" or not targets.slow(t, real)
+    ]
 
 
 def sheet(robot: str, target: str, real: str) -> dict[str, Any]:
@@ -53,13 +58,33 @@ def sheet(robot: str, target: str, real: str) -> dict[str, Any]:
 
 def table(facts: dict[str, Any]) -> list[str]:
     timed = ["cycles", "alone"] if facts["timing"] else []
-    heads = ["function", "method", "instructions", "alone", *timed, "flash", "+libm", "stack", "+libm", "needs"]
+    heads = [
+        "function",
+        "method",
+        "instructions",
+        "alone",
+        *timed,
+        "flash",
+        "+libm",
+        "stack",
+        "+libm",
+        "needs",
+    ]
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for function, cost in facts["functions"].items():
         assert cost["ram"] == 0, f"{function} keeps something in RAM, which the page denies"
-        spans = [span(cost[key]) for key in ("instructions", "alone", *(("cycles", "cycles_alone") if timed else ()))]
+        spans = [
+            span(cost[key])
+            for key in ("instructions", "alone", *(("cycles", "cycles_alone") if timed else ()))
+        ]
         sizes = [cost["flash"], cost["flash_with_libm"], cost["stack"], cost["stack_with_libm"]]
-        cells = [f"`{function}`", cost["method"], *spans, *sizes, " ".join(cost["undefined"]) or "nothing"]
+        cells = [
+            f"`{function}`",
+            cost["method"],
+            *spans,
+            *sizes,
+            " ".join(cost["undefined"]) or "nothing",
+        ]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     empty = "| " * (3 + len(timed))
     return [*lines, f"| all {empty}| {facts['flash']} | {facts['flash_with_libm']} | | | |"]
@@ -72,9 +97,11 @@ def text() -> str:
         sheets = {robot: sheet(robot, target, real) for robot in ROBOTS}
         one = sheets[ROBOTS[0]]
         states = one["states"]
-        parts += [f"## {one['title']}, {real}\n",
-                  f"`{one['compiler']}`, `{one['optimize']} {' '.join(one['flags'])}`; `{one['emulator']}`.\n",
-                  *([f"Cycles: {one['timing']}\n"] if one["timing"] else [])]
+        parts += [
+            f"## {one['title']}, {real}\n",
+            f"`{one['compiler']}`, `{one['optimize']} {' '.join(one['flags'])}`; `{one['emulator']}`.\n",
+            *([f"Cycles: {one['timing']}\n"] if one["timing"] else []),
+        ]
         for robot, facts in sheets.items():
             parts += [f"### {robot} on {one['title']}, {real}\n", *table(facts), ""]
     return "\n".join([HEAD.format(states=states), *parts])

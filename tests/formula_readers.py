@@ -28,6 +28,7 @@ class Unread(ValueError):
 
 # -- SymPy, line by line --------------------------------------------------------------------------------------------------
 
+
 def by_sympy(text: str, known: Values) -> list[Any]:
     """One expression; the rows of a matrix between brackets, two spaces between columns; or name = either, one a line."""
     values, lines = dict(known), text.split("\n")
@@ -67,10 +68,13 @@ def _number(text: str, values: Values) -> Any:
     except (SyntaxError, TypeError, AttributeError) as error:
         raise Unread(str(error)) from error
     with mpmath.workdps(DIGITS):
-        return mpmath.mpf(str(read.evalf(DIGITS, subs={sp.Symbol(name): values[name] for name in names})))
+        return mpmath.mpf(
+            str(read.evalf(DIGITS, subs={sp.Symbol(name): values[name] for name in names}))
+        )
 
 
 # -- Python as it stands ----------------------------------------------------------------------------------------------------
+
 
 def by_python(text: str, known: Values) -> list[float]:
     """Statements run with nothing but the inputs; an expression with what math has."""
@@ -92,7 +96,10 @@ def by_python(text: str, known: Values) -> list[float]:
 
 # -- C by a compiler ----------------------------------------------------------------------------------------------------------
 
-def by_compiler(texts: Sequence[tuple[str, Values]], folder: Path, compiler: Sequence[str]) -> list[list[float]]:
+
+def by_compiler(
+    texts: Sequence[tuple[str, Values]], folder: Path, compiler: Sequence[str]
+) -> list[list[float]]:
     """All at once: an expression, an initializer, or declarations whose last one is meant."""
     body = ""
     for text, known in texts:
@@ -101,12 +108,22 @@ def by_compiler(texts: Sequence[tuple[str, Values]], folder: Path, compiler: Seq
             name = re.findall(r"^const double (\w+)", text, re.MULTILINE)[-1]
         else:
             text = f"const double found{'[]' if text.startswith('{') else ''} = {text};"
-        inputs = "".join(f"const double {symbol} = {float(value)!r}; " for symbol, value in known.items())
-        body += (f"{{ {inputs}{text}\n const double *at = (const double *)&{name};\n"
-                 f" for (unsigned i = 0; i < sizeof {name} / sizeof *at; i++) printf(\"%.17g \", at[i]);\n puts(\"\"); }}\n")
+        inputs = "".join(
+            f"const double {symbol} = {float(value)!r}; " for symbol, value in known.items()
+        )
+        body += (
+            f"{{ {inputs}{text}\n const double *at = (const double *)&{name};\n"
+            f' for (unsigned i = 0; i < sizeof {name} / sizeof *at; i++) printf("%.17g ", at[i]);\n puts(""); }}\n'
+        )
     source, program = folder / "formulas.c", folder / "formulas"
-    source.write_text(f"#include <math.h>\n#include <stdio.h>\nint main(void) {{\n{body}return 0; }}\n", encoding="utf-8")
-    subprocess.run([*compiler, "-std=c99", "-pedantic-errors", str(source), "-o", str(program), "-lm"], check=True)
+    source.write_text(
+        f"#include <math.h>\n#include <stdio.h>\nint main(void) {{\n{body}return 0; }}\n",
+        encoding="utf-8",
+    )
+    subprocess.run(
+        [*compiler, "-std=c99", "-pedantic-errors", str(source), "-o", str(program), "-lm"],
+        check=True,
+    )
     out = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
     return [[float(x) for x in line.split()] for line in out.splitlines()]
 
@@ -114,10 +131,16 @@ def by_compiler(texts: Sequence[tuple[str, Values]], folder: Path, compiler: Seq
 # -- LaTeX ----------------------------------------------------------------------------------------------------------------------
 
 TOKENS = re.compile(r"\\\\|\\[A-Za-z]+|\d+(?:\.\d+)?|[A-Za-z]|[-+=&{}()^_,]|\s+")
-CALLS: dict[str, Callable[[Any], Any]] = {"\\sin": mpmath.sin, "\\cos": mpmath.cos, "\\ln": mpmath.log}
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "\\sin": mpmath.sin,
+    "\\cos": mpmath.cos,
+    "\\ln": mpmath.log,
+}
 ACCENTS = ("\\dot", "\\ddot", "\\hat", "\\tilde")
-GREEK = re.compile(r"\\(alpha|beta|[gG]amma|[dD]elta|epsilon|zeta|eta|[tT]heta|[lL]ambda|mu|nu|[sS]igma|tau|[pP]hi|[pP]si|"
-                   "[oO]mega)")
+GREEK = re.compile(
+    r"\\(alpha|beta|[gG]amma|[dD]elta|epsilon|zeta|eta|[tT]heta|[lL]ambda|mu|nu|[sS]igma|tau|[pP]hi|[pP]si|"
+    "[oO]mega)"
+)
 
 
 def by_latex(text: str, known: Values) -> list[Any]:
@@ -133,7 +156,7 @@ class _Latex:
         while at < len(text):
             found = TOKENS.match(text, at)
             if found is None:
-                raise Unread(f"what is {text[at:at + 10]!r}?")
+                raise Unread(f"what is {text[at : at + 10]!r}?")
             if not found[0].isspace():
                 self.tokens.append(found[0])
             at = found.end()
@@ -152,7 +175,7 @@ class _Latex:
 
     def _environment(self, name: str, word: str = "\\begin") -> bool:
         opening = [word, "{", *name, "}"]
-        if self.tokens[:len(opening)] != opening:
+        if self.tokens[: len(opening)] != opening:
             return False
         self.take(*opening)
         return True

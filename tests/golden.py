@@ -1,7 +1,7 @@
 """The committed C in `generated/`: what symgen makes of its built-in arms, so that a change of it is seen in review.
 
-    python -m tests.golden          rewrites generated/
-    python -m tests.golden DIR      writes the same into DIR
+python -m tests.golden          rewrites generated/
+python -m tests.golden DIR      writes the same into DIR
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ def write(folder: Path) -> None:
 
 def texts(folder: Path) -> dict[str, bytes]:
     """Every file below `folder` by its path in it."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Draws docs/identification.svg: base parameters with their spread, and a torque that was foretold, by the samples of the page.
 
-    python -m tests.identification_picture
+python -m tests.identification_picture
 """
 
 from __future__ import annotations
@@ -28,15 +28,31 @@ def draw(names: dict[str, Any]) -> Any:
     off, count = names["off"], len(names["off"])
     above.axhspan(-1, 1, color="#dbeafe")
     above.bar(np.arange(1, count + 1), off, color="#0b62a4", width=0.7)
-    above.set(title="each base parameter: found less true, in its own standard deviations", xlabel="base parameter",
-              xlim=(0, count + 1), ylim=(-3, 3))
+    above.set(
+        title="each base parameter: found less true, in its own standard deviations",
+        xlabel="base parameter",
+        xlim=(0, count + 1),
+        ylim=(-3, 3),
+    )
     times = names["TIMES"]
     exact = names["solver"].inverse_dynamics(names["q"], names["v"], names["a"])[:, JOINT]
     noisy = exact + names["NOISE"][JOINT] * np.random.default_rng(3).normal(size=len(exact))
-    below.plot(times[::4], noisy[::4], ".", color="#9ca3af", markersize=3, label="a measurement of it")
-    below.plot(times, names["told"][:, JOINT], color="#c2410c", linewidth=1.8, label="foretold by what was found")
-    below.set(title=f"torque of joint {JOINT + 1} on a motion that was not measured", xlabel="time (s)", ylabel="N·m",
-              xlim=(times[0], times[-1]))
+    below.plot(
+        times[::4], noisy[::4], ".", color="#9ca3af", markersize=3, label="a measurement of it"
+    )
+    below.plot(
+        times,
+        names["told"][:, JOINT],
+        color="#c2410c",
+        linewidth=1.8,
+        label="foretold by what was found",
+    )
+    below.set(
+        title=f"torque of joint {JOINT + 1} on a motion that was not measured",
+        xlabel="time (s)",
+        ylabel="N·m",
+        xlim=(times[0], times[-1]),
+    )
     below.legend(loc="lower right", frameon=False)
     for chart in (above, below):
         chart.grid(color="#e5e7eb")

@@ -42,7 +42,7 @@ def stacked(blocks: Blocks, n: int, height: int, width: int) -> Array:
     """A matrix of blocks, zero where there is none."""
     out = np.array(np.zeros((n * height, n * width), dtype=int), dtype=object)
     for (i, j), block in blocks.items():
-        out[i * height:(i + 1) * height, j * width:(j + 1) * width] = block
+        out[i * height : (i + 1) * height, j * width : (j + 1) * width] = block
     return out
 
 
@@ -72,7 +72,10 @@ class Seen:
     def twist(self, i: int, j: int, at: list[Array] | None = None) -> Array:
         """Twist at a point of j, axes of j, to that of i on the same rigid body; −1 is the base."""
         points = self.o if at is None else at
-        (R_i, p_i), (R_j, p_j) = ((self.R[x], points[x]) if x >= 0 else (BALLS.array(np.eye(3)), 0 * points[0]) for x in (i, j))
+        (R_i, p_i), (R_j, p_j) = (
+            (self.R[x], points[x]) if x >= 0 else (BALLS.array(np.eye(3)), 0 * points[0])
+            for x in (i, j)
+        )
         E, d = R_i.T @ R_j, R_j.T @ (p_i - p_j)
         return np.block([[E, 0 * E], [-E @ skew(d), E]])
 
@@ -94,7 +97,11 @@ class Seen:
         away = 0 * self.o[i] if at is None else self.R[i].T @ (at[i] - self.o[i])
         total = 0 * self.one
         for part in (part for part in self.reference.parts() if part.body == i):
-            s, m, eye = skew(part.centre - away), part.mass, np.array(np.eye(3, dtype=int), dtype=object)
+            s, m, eye = (
+                skew(part.centre - away),
+                part.mass,
+                np.array(np.eye(3, dtype=int), dtype=object),
+            )
             total = total + np.block([[part.inertia - m * s @ s, m * s], [-m * s, m * eye]])
         return total
 
@@ -103,14 +110,23 @@ class Seen:
         e, turning, sliding = self.reference.axes[i], 0 * self.o[i], 0 * self.o[i]
         for step in self.mechanism.joints[i].motions:
             along = e * self.reference.scalars.constant(step.rate)
-            turning, sliding = (turning, sliding + along) if isinstance(step, Sliding) else (turning + along, sliding)
+            turning, sliding = (
+                (turning, sliding + along)
+                if isinstance(step, Sliding)
+                else (turning + along, sliding)
+            )
         return np.concatenate([turning, sliding])[:, None]
 
     def jacobian(self, i: int, at: list[Array] | None = None) -> Array:
         """6 x n: twist of link i at a point of it, in its axes."""
         points = self.o if at is None else at
         nothing = 0 * self.one[:, :1]
-        return np.hstack([self.twist(i, j, points) @ self.p(j, points) if self.carries(j, i) else nothing for j in range(self.n)])
+        return np.hstack(
+            [
+                self.twist(i, j, points) @ self.p(j, points) if self.carries(j, i) else nothing
+                for j in range(self.n)
+            ]
+        )
 
     def p(self, i: int, at: list[Array] | None = None) -> Array:
         """The twist of a unit joint rate at a point of link i."""
@@ -131,7 +147,9 @@ class Seen:
         if not loose:
             return own
         points = self.o if at is None else at
-        coupling = np.hstack([self.twist(j, i, points).T @ self.composite(j, at) @ self.p(j, at) for j in loose])
+        coupling = np.hstack(
+            [self.twist(j, i, points).T @ self.composite(j, at) @ self.p(j, at) for j in loose]
+        )
         inner = self.M[np.ix_(loose, loose)]
         return own - coupling @ BALLS.solve(inner, transposed(coupling))
 
@@ -174,7 +192,10 @@ class Seen:
 
     def directions(self, method: str) -> tuple[Array, Array]:
         """(W_a, W) as inspected: they are not unique; a test of their own says what they must be."""
-        letter = {name: numbers(self.mechanism, name, method, {"q": self.state["q"]}) for name in ("W_a", "W")}
+        letter = {
+            name: numbers(self.mechanism, name, method, {"q": self.state["q"]})
+            for name in ("W_a", "W")
+        }
         return letter["W_a"], letter["W"]
 
 
@@ -185,24 +206,37 @@ def each(f: Callable[[Seen, int], Array]) -> Expected:
     return lambda seen: {(i,): f(seen, i) for i in range(seen.n)}
 
 
-def carried(f: Callable[[Seen, int, int], Array], inward: bool = False, strict: bool = False) -> Expected:
+def carried(
+    f: Callable[[Seen, int, int], Array], inward: bool = False, strict: bool = False
+) -> Expected:
     """Blocks (i, j) where i carries j; inward: where j carries i."""
+
     def blocks(seen: Seen) -> Blocks:
-        return {(j, i) if inward else (i, j): f(seen, *((j, i) if inward else (i, j)))
-                for i, j in seen.pairs() if not (strict and i == j)}
+        return {
+            (j, i) if inward else (i, j): f(seen, *((j, i) if inward else (i, j)))
+            for i, j in seen.pairs()
+            if not (strict and i == j)
+        }
+
     return blocks
 
 
 def rows_and_columns(matrix: Callable[[Seen], Array], height: int, width: int) -> Expected:
     """The blocks of a dense matrix whose two joints sit on one link."""
+
     def near(seen: Seen, i: int, j: int) -> bool:
         above = seen.parent
         return i == j or above[i] == j or above[j] == i or above[i] == above[j] >= 0
 
     def blocks(seen: Seen) -> Blocks:
         whole = matrix(seen)
-        return {(i, j): whole[i * height:(i + 1) * height, j * width:(j + 1) * width]
-                for i in range(seen.n) for j in range(seen.n) if near(seen, i, j)}
+        return {
+            (i, j): whole[i * height : (i + 1) * height, j * width : (j + 1) * width]
+            for i in range(seen.n)
+            for j in range(seen.n)
+            if near(seen, i, j)
+        }
+
     return blocks
 
 
@@ -211,6 +245,7 @@ def _reduced(letter: str) -> Expected:
         W_a, W = seen.directions("constraint_force")
         left, right = {"H_aa": (W_a, W_a), "H_ab": (W_a, W), "H_bb": (W, W)}[letter]
         return left.T @ seen.A @ right
+
     return rows_and_columns(matrix, *{"H_aa": (1, 1), "H_ab": (1, 5), "H_bb": (5, 5)}[letter])
 
 
@@ -218,7 +253,9 @@ def _dq_dxi(seen: Seen) -> Blocks:
     W_a, W = seen.directions("constraint_force")
     found: Blocks = {}
     for i, p in enumerate(seen.parent):
-        basis = np.hstack([W_a[6 * i:6 * i + 6, i:i + 1], W[6 * i:6 * i + 6, 5 * i:5 * i + 5]]).T
+        basis = np.hstack(
+            [W_a[6 * i : 6 * i + 6, i : i + 1], W[6 * i : 6 * i + 6, 5 * i : 5 * i + 5]]
+        ).T
         found[i, i] = basis
         if p >= 0:
             found[i, p] = -basis @ seen.twist(i, p)
@@ -279,10 +316,18 @@ def _moving(seen: Seen, k: int, rates: Array) -> Array:
         if seen.carries(k, part.body):
             at = placed[part.body]
             R, faster = at.turn[0], 2 * at.turn[2]
-            x, xdd = at.shift[0] + R @ part.centre - seen.o[k], 2 * at.shift[2] + faster @ part.centre
-            second = np.trace(part.inertia) / 2 * np.array(np.eye(3, dtype=int), dtype=object) - part.inertia
+            x, xdd = (
+                at.shift[0] + R @ part.centre - seen.o[k],
+                2 * at.shift[2] + faster @ part.centre,
+            )
+            second = (
+                np.trace(part.inertia) / 2 * np.array(np.eye(3, dtype=int), dtype=object)
+                - part.inertia
+            )
             force = force + part.mass * xdd
-            spread = spread + part.mass * np.outer(xdd, x) + faster @ second @ R.T      # sum of accelerations by places
+            spread = (
+                spread + part.mass * np.outer(xdd, x) + faster @ second @ R.T
+            )  # sum of accelerations by places
     moment = axial(spread - spread.T)
     return np.concatenate([seen.R[k].T @ moment, seen.R[k].T @ force])[:, None]
 
@@ -296,7 +341,9 @@ def _change(seen: Seen, k: int) -> Array:
 
 
 def _changes_beyond(seen: Seen, i: int) -> Array:
-    return sum((seen.phi(i, k) @ _change(seen, k) for k in seen.joints_beyond(i)), 0 * seen.one[:, :1])
+    return sum(
+        (seen.phi(i, k) @ _change(seen, k) for k in seen.joints_beyond(i)), 0 * seen.one[:, :1]
+    )
 
 
 EXPECTED: dict[tuple[str, str], Expected] = {
@@ -309,12 +356,14 @@ EXPECTED: dict[tuple[str, str], Expected] = {
     ("riccati", "H"): each(lambda seen, i: seen.axis(i).T),
     ("riccati", "phi"): carried(lambda seen, i, j: seen.phi(i, j)),
     ("riccati", "psi"): carried(lambda seen, i, j: seen.psi(i, j)),
-    ("riccati", "Omega"): each(lambda seen, i: seen.jacobian(i) @ BALLS.solve(seen.M, transposed(seen.jacobian(i)))),
+    ("riccati", "Omega"): each(
+        lambda seen, i: seen.jacobian(i) @ BALLS.solve(seen.M, transposed(seen.jacobian(i)))
+    ),
     ("udut", "B"): carried(_B, inward=True),
     ("udut", "p"): each(lambda seen, i: seen.p(i, seen.c)),
     ("udut", "T_l"): carried(lambda seen, i, j: seen.twist(i, j, seen.c), inward=True),
     ("udut", "T_d"): each(lambda seen, i: seen.p(i, seen.c)),
-    ("udut", "T"): carried(lambda seen, i, j: seen.jacobian(i, seen.c)[:, j:j + 1], inward=True),
+    ("udut", "T"): carried(lambda seen, i, j: seen.jacobian(i, seen.c)[:, j : j + 1], inward=True),
     ("udut", "Mtilde"): each(lambda seen, i: seen.composite(i, seen.c)),
     ("udut", "Mhat"): each(lambda seen, i: seen.articulated(i, seen.c)),
     ("udut", "mhat"): each(_pivot),
@@ -324,13 +373,17 @@ EXPECTED: dict[tuple[str, str], Expected] = {
     ("udut", "U"): carried(_schur_alpha),
     ("udut", "D"): each(_pivot),
     ("udut", "E"): each(_factor),
-    ("udut", "L2"): carried(lambda seen, i, j: _eliminated(seen)[i:i + 1, j:j + 1], inward=True),
+    ("udut", "L2"): carried(
+        lambda seen, i, j: _eliminated(seen)[i : i + 1, j : j + 1], inward=True
+    ),
     ("constraint_force", "I_inv"): each(lambda seen, i: inverse(seen.inertia(i))),
     ("constraint_force", "A"): rows_and_columns(lambda seen: seen.A, 6, 6),
     **{("constraint_force", letter): _reduced(letter) for letter in ("H_aa", "H_ab", "H_bb")},
     **{("fixman", letter): _reduced(letter) for letter in ("H_aa", "H_ab", "H_bb")},
     ("fixman", "dq_dxi"): _dq_dxi,
-    ("newton_euler", "omega"): each(lambda seen, i: axial(seen.R[i].T @ seen.placed[i].turn[1])[:, None]),
+    ("newton_euler", "omega"): each(
+        lambda seen, i: axial(seen.R[i].T @ seen.placed[i].turn[1])[:, None]
+    ),
     ("newton_euler", "omegadot"): each(_spin),
     ("newton_euler", "vdot"): each(_acceleration),
 }

@@ -17,7 +17,10 @@ Entries = dict[tuple[int, int], Any]
 
 def points(n: int) -> list[Any]:
     """x_0 … x_n as pairs of symbols; x_0 is the origin."""
-    return [sp.zeros(2, 1), *(sp.Matrix(sp.symbols(f"x{i}_1 x{i}_2", real=True)) for i in range(1, n + 1))]
+    return [
+        sp.zeros(2, 1),
+        *(sp.Matrix(sp.symbols(f"x{i}_1 x{i}_2", real=True)) for i in range(1, n + 1)),
+    ]
 
 
 def places(n: int) -> dict[Any, Any]:
@@ -28,12 +31,14 @@ def places(n: int) -> dict[Any, Any]:
     at = sp.zeros(2, 1)
     for i, x in enumerate(points(n)[1:]):
         phi = sp.Add(*theta[: i + 1])
-        at = at + length[i] * sp.Matrix([sp.cos(phi), sp.sin(phi)])                         # (14)
+        at = at + length[i] * sp.Matrix([sp.cos(phi), sp.sin(phi)])  # (14)
         found.update(zip(x, at, strict=True))
     return found
 
 
-def exact_rows(n: int, geometry: Geometry = PLANAR) -> tuple[list[dict[int, Any]], list[dict[int, Any]]]:
+def exact_rows(
+    n: int, geometry: Geometry = PLANAR
+) -> tuple[list[dict[int, Any]], list[dict[int, Any]]]:
     """(∂θ_i/∂x_l, ∂L_i/∂x_l) as {l: row}, link by link from 0, points numbered from 1: the rows of (∂x/∂q)⁻¹."""
     x = points(n)
     soft: list[dict[int, Any]] = []
@@ -43,7 +48,9 @@ def exact_rows(n: int, geometry: Geometry = PLANAR) -> tuple[list[dict[int, Any]
         if i > 1:
             theta = theta - geometry.direction(x[i - 2], x[i - 1])
         soft.append(_gradient(theta, x, range(max(i - 2, 1), i + 1)))
-        hard.append(_gradient(geometry.length(x[i - 1], x[i]), x, range(max(i - 1, 1), i + 1)))      # (17), (18)
+        hard.append(
+            _gradient(geometry.length(x[i - 1], x[i]), x, range(max(i - 1, 1), i + 1))
+        )  # (17), (18)
     return soft, hard
 
 
@@ -65,16 +72,16 @@ def published_rows(n: int, as_printed: bool = False) -> list[dict[int, Any]]:
     found = []
     for i in range(1, n + 1):
         here = sp.Matrix(3, 2, sp.symbols("p0:6", real=True))
-        p = [here[k, :].T for k in range(3)]                                                # x_{i−2}, x_{i−1}, x_i
-        cosine = (p[2] - p[1]).dot(p[1] - p[0]) / (length[i] * length[i - 1])               # (19)
+        p = [here[k, :].T for k in range(3)]  # x_{i−2}, x_{i−1}, x_i
+        cosine = (p[2] - p[1]).dot(p[1] - p[0]) / (length[i] * length[i - 1])  # (19)
         back = dict(zip(here, [c for k in range(3) for c in x[i - 1 + k]], strict=True))
         rows = {}
         for k in range(3):
             if i - 2 + k < 1:
                 continue
-            slope = sp.Matrix([[cosine.diff(p[k][0]), cosine.diff(p[k][1])]])               # (20)
+            slope = sp.Matrix([[cosine.diff(p[k][0]), cosine.diff(p[k][1])]])  # (20)
             if as_printed and k == 0:
-                slope = (p[1] - p[0]).T * -1 / (length[i] * length[i - 1])                  # (21) as printed
+                slope = (p[1] - p[0]).T * -1 / (length[i] * length[i - 1])  # (21) as printed
             rows[i - 2 + k] = (-slope / sp.sin(theta[i - 1])).subs(back, simultaneous=True)  # (21)
         found.append(rows)
     return found

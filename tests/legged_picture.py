@@ -1,6 +1,6 @@
 """Draws docs/legged.svg: a kick with and without feedback, by the samples of docs/legged.md themselves.
 
-    python -m tests.legged_picture
+python -m tests.legged_picture
 """
 
 from __future__ import annotations
@@ -24,15 +24,32 @@ def draw(kept: Any, left: Any) -> Any:
     """Displacement, height and tilt over time, one above the other."""
     mpl.rcParams.update({"svg.hashsalt": "symgen", "font.size": 11, "svg.fonttype": "none"})
     figure, charts = plt.subplots(3, 1, figsize=(7.2, 6.0), sharex=True, layout="constrained")
-    for chart, of, scale, label, most in zip(charts, (1, 2, 3), (100, 100, 1), ("sideways (cm)", "height (cm)", "tilt (degrees)"),
-                                             ((-2, 10), (-10, 2), (-4, 40)), strict=True):
-        for values, colour, name in ((left, WITHOUT, "weight alone"), (kept, WITH, "with feedback")):
-            chart.plot([k / 1000 for k in range(len(values))], scale * values[:, of], color=colour, label=name, linewidth=2)
+    for chart, of, scale, label, most in zip(
+        charts,
+        (1, 2, 3),
+        (100, 100, 1),
+        ("sideways (cm)", "height (cm)", "tilt (degrees)"),
+        ((-2, 10), (-10, 2), (-4, 40)),
+        strict=True,
+    ):
+        for values, colour, name in (
+            (left, WITHOUT, "weight alone"),
+            (kept, WITH, "with feedback"),
+        ):
+            chart.plot(
+                [k / 1000 for k in range(len(values))],
+                scale * values[:, of],
+                color=colour,
+                label=name,
+                linewidth=2,
+            )
         chart.axvline(0.5, color="#6b7280", linewidth=1, linestyle=":")
         chart.set(ylabel=label, ylim=most, xlim=(0, len(kept) / 1000))
         chart.grid(color="#e5e7eb")
         chart.spines[["top", "right"]].set_visible(False)
-    charts[0].annotate("kick", (0.5, 8.4), xytext=(6, 0), textcoords="offset points", color="#374151")
+    charts[0].annotate(
+        "kick", (0.5, 8.4), xytext=(6, 0), textcoords="offset points", color="#374151"
+    )
     charts[0].legend(loc="center right", frameon=False)
     charts[-1].set_xlabel("time (s)")
     return figure

@@ -71,20 +71,26 @@ double seconds(int count, const double *q, const double *v, const double *x, dou
 class Contestant:
     """One function of one chain: how it is run, how often in a turn, and its least time a joint so far, in nanoseconds."""
 
-    def __init__(self, joints: int, seconds: Callable[[int], float], result: Callable[[], Any]) -> None:
+    def __init__(
+        self, joints: int, seconds: Callable[[int], float], result: Callable[[], Any]
+    ) -> None:
         self.joints, self.seconds, self.result = joints, seconds, result
         self.least = float("inf")
         self.count = max(1, round(SLICE / max(min(seconds(1) for _ in range(3)), 1e-9)))
 
     def turn(self) -> None:
-        self.seconds(1)   # what the others left in the caches is its own again
+        self.seconds(1)  # what the others left in the caches is its own again
         self.least = min(self.least, self.seconds(self.count) / self.count / self.joints * 1e9)
 
 
 def flags() -> list[str]:
     """Those that a generated folder is compiled with."""
     build = Build(optimize=2)
-    return ["-std=c99", *(flag for flag in build.flags if "visibility" not in flag), *scheduling(build)]
+    return [
+        "-std=c99",
+        *(flag for flag in build.flags if "visibility" not in flag),
+        *scheduling(build),
+    ]
 
 
 def state(joints: int) -> dict[str, Any]:
@@ -106,10 +112,22 @@ def in_c(folder: Path, mechanism: Mechanism, form: Form) -> Contestant:
     own.mkdir()
     work = c99.work(form)
     calls = CALLS.format(function=form.function, work=", work" if work else "")
-    files = c99.headers({form.function: form}, target) | {"function.c": c99.source(form, target), "calls.c": calls}
+    files = c99.headers({form.function: form}, target) | {
+        "function.c": c99.source(form, target),
+        "calls.c": calls,
+    }
     for name, content in files.items():
         (own / name).write_text(content, encoding="utf-8")
-    command = [*find_compiler(), *flags(), "-shared", "function.c", "calls.c", "-o", "function.so", "-lm"]
+    command = [
+        *find_compiler(),
+        *flags(),
+        "-shared",
+        "function.c",
+        "calls.c",
+        "-o",
+        "function.so",
+        "-lm",
+    ]
     subprocess.run(command, cwd=own, check=True)
     library = ctypes.CDLL(str(own / "function.so"))
     library.seconds.restype = ctypes.c_double
@@ -119,7 +137,7 @@ def in_c(folder: Path, mechanism: Mechanism, form: Form) -> Contestant:
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in given]
 
     def seconds(count: int) -> float:
-        assert len(given) == len(pointers)   # which live as long as this
+        assert len(given) == len(pointers)  # which live as long as this
         return float(library.seconds(count, *pointers))
 
     return Contestant(n, seconds, lambda: result)
@@ -140,11 +158,14 @@ def of_pinocchio(mechanism: Mechanism) -> tuple[dict[str, Contestant], str]:
             for _ in range(count):
                 call()
             return time.perf_counter() - begin
+
         return Contestant(n, seconds, lambda: np.array(call()))
 
-    return {RNEA: contestant(lambda: pin.rnea(model, data, q, v, a)),
-            LOCAL: contestant(lambda: pin.aba(model, data, q, v, tau, pin.Convention.LOCAL)),
-            WORLD: contestant(lambda: pin.aba(model, data, q, v, tau, pin.Convention.WORLD))}, str(pin.__version__)
+    return {
+        RNEA: contestant(lambda: pin.rnea(model, data, q, v, a)),
+        LOCAL: contestant(lambda: pin.aba(model, data, q, v, tau, pin.Convention.LOCAL)),
+        WORLD: contestant(lambda: pin.aba(model, data, q, v, tau, pin.Convention.WORLD)),
+    }, str(pin.__version__)
 
 
 def measured() -> tuple[Times, str]:
@@ -155,7 +176,9 @@ def measured() -> tuple[Times, str]:
             mechanism = random_mechanism(n, 1)
             for function, method in METHODS.items():
                 print(f"  {function} of {n} joints", file=sys.stderr, flush=True)
-                found[function, f"{n}"] = in_c(Path(folder), mechanism, recursion(mechanism, function, method))
+                found[function, f"{n}"] = in_c(
+                    Path(folder), mechanism, recursion(mechanism, function, method)
+                )
                 if n == SHORT:
                     unrolled = derive(mechanism, function, method, ProgramOptions())
                     found[function, "unrolled"] = in_c(Path(folder), mechanism, unrolled)
@@ -179,36 +202,79 @@ def agree(one: Contestant, other: Contestant) -> None:
 
 def ratios(times: Times) -> list[tuple[str, float, float]]:
     """What is bounded: what it is, how much it is, and how much it should be at most."""
-    forward, inverse = ({who: x for (of, who), x in times.items() if of == function} for function in METHODS)
+    forward, inverse = (
+        {who: x for (of, who), x in times.items() if of == function} for function in METHODS
+    )
     best = min(forward[LOCAL], forward[WORLD])
     return [
-        (f"forward dynamics of {BESIDE} joints, of the quicker of Pinocchio's `aba`", forward[f"{BESIDE}"] / best, 0.30),
-        (f"inverse dynamics of {BESIDE} joints, of Pinocchio's `rnea`", inverse[f"{BESIDE}"] / inverse[RNEA], 0.20),
-        (f"forward dynamics of {SHORT} joints, of the unrolled C", forward[f"{SHORT}"] / forward["unrolled"], 1.25),
-        (f"inverse dynamics of {SHORT} joints, of the unrolled C", inverse[f"{SHORT}"] / inverse["unrolled"], 1.25),
-        ("forward dynamics a joint, of 10000 joints to 100", forward["10000"] / forward["100"], 1.15),
-        ("inverse dynamics a joint, of 10000 joints to 100", inverse["10000"] / inverse["100"], 1.15),
+        (
+            f"forward dynamics of {BESIDE} joints, of the quicker of Pinocchio's `aba`",
+            forward[f"{BESIDE}"] / best,
+            0.30,
+        ),
+        (
+            f"inverse dynamics of {BESIDE} joints, of Pinocchio's `rnea`",
+            inverse[f"{BESIDE}"] / inverse[RNEA],
+            0.20,
+        ),
+        (
+            f"forward dynamics of {SHORT} joints, of the unrolled C",
+            forward[f"{SHORT}"] / forward["unrolled"],
+            1.25,
+        ),
+        (
+            f"inverse dynamics of {SHORT} joints, of the unrolled C",
+            inverse[f"{SHORT}"] / inverse["unrolled"],
+            1.25,
+        ),
+        (
+            "forward dynamics a joint, of 10000 joints to 100",
+            forward["10000"] / forward["100"],
+            1.15,
+        ),
+        (
+            "inverse dynamics a joint, of 10000 joints to 100",
+            inverse["10000"] / inverse["100"],
+            1.15,
+        ),
     ]
 
 
 def text(times: Times, version: str) -> str:
     """The tables."""
+
     def row(*cells: object) -> str:
         return f"| {' | '.join(map(str, cells))} |"
 
     said = {function: function.replace("_", " ") for function in METHODS}
-    lines = ["Nanoseconds a joint, the least of many turns:\n", row("loops over the links", *(f"{n} joints" for n in JOINTS)),
-             "|---" + "|---:" * len(JOINTS) + "|"]
-    lines += [row(said[function], *(f"{times[function, str(n)]:.1f}" for n in JOINTS)) for function in METHODS]
+    lines = [
+        "Nanoseconds a joint, the least of many turns:\n",
+        row("loops over the links", *(f"{n} joints" for n in JOINTS)),
+        "|---" + "|---:" * len(JOINTS) + "|",
+    ]
+    lines += [
+        row(said[function], *(f"{times[function, str(n)]:.1f}" for n in JOINTS))
+        for function in METHODS
+    ]
     lines += ["", row("others", "nanoseconds a joint"), "|---|---:|"]
-    lines += [row(f"{said[function]} of {SHORT} joints, unrolled", f"{times[function, 'unrolled']:.1f}") for function in METHODS]
-    lines += [row(f"Pinocchio's {name}, {BESIDE} joints", f"{x:.0f}") for (_, name), x in times.items() if name in PEERS]
+    lines += [
+        row(f"{said[function]} of {SHORT} joints, unrolled", f"{times[function, 'unrolled']:.1f}")
+        for function in METHODS
+    ]
+    lines += [
+        row(f"Pinocchio's {name}, {BESIDE} joints", f"{x:.0f}")
+        for (_, name), x in times.items()
+        if name in PEERS
+    ]
     lines += ["", row("ratio", "is", "aim"), "|---|---:|---:|"]
     lines += [row(what, f"{ratio:.2f}", f"{bound:.2f}") for what, ratio, bound in ratios(times)]
     facts = bench.machine_facts(Build(optimize=2), ())
     compiler = facts["compiler"].partition(" -")[0]
-    lines += ["", f"{facts['processor']}; {facts['system']}; {compiler} with `{' '.join(flags())}`; symgen {facts['symgen']}; "
-              f"Pinocchio {version}, from Python."]
+    lines += [
+        "",
+        f"{facts['processor']}; {facts['system']}; {compiler} with `{' '.join(flags())}`; symgen {facts['symgen']}; "
+        f"Pinocchio {version}, from Python.",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -221,11 +287,13 @@ def main() -> int:
     if asked.write:
         page = PAGE.read_text(encoding="utf-8")
         before, _, rest = page.partition(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n" + found + "\n" + END + rest.partition(END)[2], encoding="utf-8")
+        PAGE.write_text(
+            before + BEGIN + "\n" + found + "\n" + END + rest.partition(END)[2], encoding="utf-8"
+        )
     return 0
 
 
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    os._exit(code)   # past the destructors of Pinocchio's library, which may end in a crash
+    os._exit(code)  # past the destructors of Pinocchio's library, which may end in a crash

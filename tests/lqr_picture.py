@@ -1,6 +1,6 @@
 """Draws docs/lqr.svg: Panda let go aside, by the samples of docs/lqr.md themselves.
 
-    python -m tests.lqr_picture
+python -m tests.lqr_picture
 """
 
 from __future__ import annotations
@@ -23,9 +23,16 @@ def draw(kept: Any, left: Any) -> Any:
     """The joints' distance from their goal over time, side by side."""
     mpl.rcParams.update({"svg.hashsalt": "symgen", "font.size": 11, "svg.fonttype": "none"})
     figure, charts = plt.subplots(1, 2, figsize=(8.2, 3.4), sharey=True, layout="constrained")
-    for chart, values, title in zip(charts, (kept, left), ("gains from derivatives", "without them"), strict=True):
+    for chart, values, title in zip(
+        charts, (kept, left), ("gains from derivatives", "without them"), strict=True
+    ):
         for k in range(7):
-            chart.plot([i / 1000 for i in range(len(values))], values[:, k], label=f"joint {k + 1}", linewidth=1.8)
+            chart.plot(
+                [i / 1000 for i in range(len(values))],
+                values[:, k],
+                label=f"joint {k + 1}",
+                linewidth=1.8,
+            )
         chart.axhline(0, color="#6b7280", linewidth=1, linestyle=":")
         chart.set(title=title, xlabel="time (s)", xlim=(0, len(values) / 1000), ylim=(-1.2, 1.2))
         chart.grid(color="#e5e7eb")

@@ -30,7 +30,9 @@ def least(call: Callable[..., object], states: Sequence[Sequence[Any]]) -> float
 def main(counts: list[int]) -> None:
     """Print a line a length and a function."""
     for n in counts:
-        solver = symgen.compile(random_mechanism(n, 1), ["forward_dynamics", "inverse_dynamics"], form="looped")
+        solver = symgen.compile(
+            random_mechanism(n, 1), ["forward_dynamics", "inverse_dynamics"], form="looped"
+        )
         states = max(64, 40_000 // n)
         given = [np.random.default_rng(k).uniform(-1, 1, (states, n)) for k in range(3)]
         for function in solver.functions:
@@ -38,8 +40,11 @@ def main(counts: list[int]) -> None:
             alone = least(call, [*zip(*given, strict=True)])
             solver.prepare(function)
             blocks = least(call, [given])
-            one, many = (seconds/states/n*1e9 for seconds in (alone, blocks))
-            print(f"N = {n:5}  {function:16}  one by one {one:6.1f}, in blocks {many:6.1f} ns a link, {many/one:.2f}", flush=True)
+            one, many = (seconds / states / n * 1e9 for seconds in (alone, blocks))
+            print(
+                f"N = {n:5}  {function:16}  one by one {one:6.1f}, in blocks {many:6.1f} ns a link, {many / one:.2f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

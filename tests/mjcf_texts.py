@@ -16,8 +16,10 @@ def mjcf(bodies: str, before: str = "", after: str = "") -> str:
 
 def arm(inside: str, joint: str = HINGES, attributes: str = "") -> str:
     """A body on the world, and one on it: what is `inside` them, behind the same joint."""
-    return (f'<body name="a" pos="0.1 0.2 0.3" quat="1 2 3 4" {attributes}>{joint}{inside}'
-            f'<body name="b" pos="0.4 0 0.1" quat="3 1 0 2" {attributes}>{joint}{inside}</body></body>')
+    return (
+        f'<body name="a" pos="0.1 0.2 0.3" quat="1 2 3 4" {attributes}>{joint}{inside}'
+        f'<body name="b" pos="0.4 0 0.1" quat="3 1 0 2" {attributes}>{joint}{inside}</body></body>'
+    )
 
 
 def compiler(**said: str) -> str:

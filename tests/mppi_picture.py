@@ -1,6 +1,6 @@
 """Draws docs/mppi.svg: a weak arm swung up, by the samples of docs/mppi.md themselves.
 
-    python -m tests.mppi_picture
+python -m tests.mppi_picture
 """
 
 from __future__ import annotations
@@ -23,9 +23,16 @@ def draw(swung: Any, pulled: Any, dt: float) -> Any:
     """Each link's height over time, side by side."""
     mpl.rcParams.update({"svg.hashsalt": "symgen", "font.size": 11, "svg.fonttype": "none"})
     figure, charts = plt.subplots(1, 2, figsize=(8.2, 3.4), sharey=True, layout="constrained")
-    for chart, values, title in zip(charts, (swung, pulled), ("sampled plans", "a spring and a damper"), strict=True):
+    for chart, values, title in zip(
+        charts, (swung, pulled), ("sampled plans", "a spring and a damper"), strict=True
+    ):
         for k in range(2):
-            chart.plot([i * dt for i in range(len(values))], values[:, k], label=f"link {k + 1}", linewidth=1.8)
+            chart.plot(
+                [i * dt for i in range(len(values))],
+                values[:, k],
+                label=f"link {k + 1}",
+                linewidth=1.8,
+            )
         chart.axhline(1, color="#6b7280", linewidth=1, linestyle=":")
         chart.set(title=title, xlabel="time (s)", xlim=(0, len(values) * dt), ylim=(-1.1, 1.1))
         chart.grid(color="#e5e7eb")

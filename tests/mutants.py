@@ -38,76 +38,194 @@ NOT_COPIED = shutil.ignore_patterns(".*", "build", "dist")
 FORTY = "tests/test_methods.py -k 'forty and (one or planar_arm or scara or square_tree6 or chain5)"
 
 ROOMS: dict[str, tuple[str, ...]] = {
-    "": ("tests/test_reals.py tests/test_ir.py tests/test_toml.py tests/test_lumping.py", "tests/test_passes.py -k pipeline",
-         "tests/test_shelf.py", "tests/test_cli.py"),
-    "backends": ("tests/test_golden.py tests/test_c99.py", "tests/test_checked.py", "tests/test_inline_trig.py -k 'not proved'",
-                 "tests/test_auto_trig.py",
-                 "tests/test_cpp17.py", "tests/test_dropped_in.py -k 'ascii or markdown or signs'"),
+    "": (
+        "tests/test_reals.py tests/test_ir.py tests/test_toml.py tests/test_lumping.py",
+        "tests/test_passes.py -k pipeline",
+        "tests/test_shelf.py",
+        "tests/test_cli.py",
+    ),
+    "backends": (
+        "tests/test_golden.py tests/test_c99.py",
+        "tests/test_checked.py",
+        "tests/test_inline_trig.py -k 'not proved'",
+        "tests/test_auto_trig.py",
+        "tests/test_cpp17.py",
+        "tests/test_dropped_in.py -k 'ascii or markdown or signs'",
+    ),
     "backends/casadi": ("tests/test_casadi.py",),
-    "certificate": ("tests/test_certificate.py", "tests/test_recognition.py tests/test_regularity.py", "tests/test_round_off.py"),
+    "certificate": (
+        "tests/test_certificate.py",
+        "tests/test_recognition.py tests/test_regularity.py",
+        "tests/test_round_off.py",
+    ),
     "closures": ("tests/test_loops.py",),
-    "commands": ("tests/test_cli.py", "tests/test_prove.py -k 'not every'", "tests/test_inspection_requests.py -k listed"),
+    "commands": (
+        "tests/test_cli.py",
+        "tests/test_prove.py -k 'not every'",
+        "tests/test_inspection_requests.py -k listed",
+    ),
     "commands/cost": ("tests/test_cost.py -k 'command or sentence'",),
-    "delivery": ("tests/test_golden.py tests/test_left_out.py tests/test_folder.py tests/test_replacing.py",
-                 "tests/test_evidence.py tests/test_dropped_in.py"),
-    "derivation": ("tests/test_spatial.py tests/test_derivation.py tests/test_constants.py", f"{FORTY}'",
-                   "tests/test_operations.py", "tests/test_model.py -k 'not panda'", "tests/test_closed_forms.py"),
-    "description": ("tests/test_quantities.py -k 'not no_text'", "tests/test_toml.py tests/test_urdf.py tests/test_tip.py",
-                    "tests/test_bad_input.py tests/test_lumping.py", "tests/test_dropped_in.py -k no_file"),
+    "delivery": (
+        "tests/test_golden.py tests/test_left_out.py tests/test_folder.py tests/test_replacing.py",
+        "tests/test_evidence.py tests/test_dropped_in.py",
+    ),
+    "derivation": (
+        "tests/test_spatial.py tests/test_derivation.py tests/test_constants.py",
+        f"{FORTY}'",
+        "tests/test_operations.py",
+        "tests/test_model.py -k 'not panda'",
+        "tests/test_closed_forms.py",
+    ),
+    "description": (
+        "tests/test_quantities.py -k 'not no_text'",
+        "tests/test_toml.py tests/test_urdf.py tests/test_tip.py",
+        "tests/test_bad_input.py tests/test_lumping.py",
+        "tests/test_dropped_in.py -k no_file",
+    ),
     "differentiation": ("tests/test_derivatives.py",),
     "disk": ("tests/test_disk.py tests/test_replacing.py",),
     "functions": ("tests/test_golden.py", f"{FORTY}'"),
-    "inspection": ("tests/test_inspection.py", "tests/test_inspection_requests.py", "tests/test_inspection_parameters.py -k arm",
-                   "tests/test_inspection_structure.py -k 'scara or tree or arm'", "tests/test_inspection_multiangle.py -k arm",
-                   "tests/test_inspection_forms.py -k arm", "tests/test_inspection_loops.py"),
-    **dict.fromkeys(("backends/lanes", "machine/arrays", "machine/many", "readback/lanes", "verification/blocks"),
-                    ("tests/test_many_states.py",)),
-    **dict.fromkeys(("backends/looped_lanes", "readback/looped_lanes"), ("tests/test_looped_batch.py -k 'not folder'",)),
-    **dict.fromkeys(("backends/blocks", "backends/indices", "backends/loop_work", "backends/looped", "readback/looped",
-                     "readback/walking"),
-                    ("tests/test_looped_c.py -k 'not silent and not misra'", "tests/test_looped_sines.py -k 'not silent'")),
-    **dict.fromkeys(("backends/loop_checks", "readback/loop_checks", "recursion/guarding"),
-                    ("tests/test_looped_checked.py -k 'not generate'",)),
-    **dict.fromkeys(("levelled", "looping/levelling", "backends/levelled", "methods/constraint_force/levels"),
-                    ("tests/test_levels.py -k 'not generate'",)),
-    **dict.fromkeys(("segmented", "looping/segmenting", "backends/segmented", "backends/lane_steps", "readback/segmented",
-                     "methods/riccati/segments", "programs/cutting", "reference/tails"),
-                    ("tests/test_segments.py -k 'not generate'", "tests/test_levels.py -k text")),
+    "inspection": (
+        "tests/test_inspection.py",
+        "tests/test_inspection_requests.py",
+        "tests/test_inspection_parameters.py -k arm",
+        "tests/test_inspection_structure.py -k 'scara or tree or arm'",
+        "tests/test_inspection_multiangle.py -k arm",
+        "tests/test_inspection_forms.py -k arm",
+        "tests/test_inspection_loops.py",
+    ),
+    **dict.fromkeys(
+        (
+            "backends/lanes",
+            "machine/arrays",
+            "machine/many",
+            "readback/lanes",
+            "verification/blocks",
+        ),
+        ("tests/test_many_states.py",),
+    ),
+    **dict.fromkeys(
+        ("backends/looped_lanes", "readback/looped_lanes"),
+        ("tests/test_looped_batch.py -k 'not folder'",),
+    ),
+    **dict.fromkeys(
+        (
+            "backends/blocks",
+            "backends/indices",
+            "backends/loop_work",
+            "backends/looped",
+            "readback/looped",
+            "readback/walking",
+        ),
+        (
+            "tests/test_looped_c.py -k 'not silent and not misra'",
+            "tests/test_looped_sines.py -k 'not silent'",
+        ),
+    ),
+    **dict.fromkeys(
+        ("backends/loop_checks", "readback/loop_checks", "recursion/guarding"),
+        ("tests/test_looped_checked.py -k 'not generate'",),
+    ),
+    **dict.fromkeys(
+        ("levelled", "looping/levelling", "backends/levelled", "methods/constraint_force/levels"),
+        ("tests/test_levels.py -k 'not generate'",),
+    ),
+    **dict.fromkeys(
+        (
+            "segmented",
+            "looping/segmenting",
+            "backends/segmented",
+            "backends/lane_steps",
+            "readback/segmented",
+            "methods/riccati/segments",
+            "programs/cutting",
+            "reference/tails",
+        ),
+        ("tests/test_segments.py -k 'not generate'", "tests/test_levels.py -k text"),
+    ),
     "jax": ("tests/test_jax.py",),
     "joints": (f"{FORTY}'", "tests/test_reference.py"),
-    **dict.fromkeys(("reference/articulated", "reference/long", "verification/long"), ("tests/test_forms.py -k 'not folder'",)),
+    **dict.fromkeys(
+        ("reference/articulated", "reference/long", "verification/long"),
+        ("tests/test_forms.py -k 'not folder'",),
+    ),
     **dict.fromkeys(("looping/pointwise", "methods/fixman/segments"), ("tests/test_pointwise.py",)),
     **dict.fromkeys(("looping/pointing", "methods/fixman/levels"), ("tests/test_point_levels.py",)),
     "looping": ("tests/test_looping.py",),
     "recursion": ("tests/test_looping.py",),
-    "machine": ("tests/test_image.py tests/test_cost.py", "tests/test_solver.py -k 'not ctrl'",
-                "tests/test_solver_builds.py tests/test_library.py"),
+    "machine": (
+        "tests/test_image.py tests/test_cost.py",
+        "tests/test_solver.py -k 'not ctrl'",
+        "tests/test_solver_builds.py tests/test_library.py",
+    ),
     "measuring": ("tests/test_bench.py", "tests/test_compare.py"),
     "methods": (f"{FORTY}'", "tests/test_variants.py", "tests/test_inspection_quantities.py"),
-    **{f"methods/{name}": (f"{FORTY} and {name}'", *more, f"tests/test_inspection_quantities.py -k {name}") for name, more in {
-        "composite_body": ("tests/test_degrees_of_freedom.py -k composite_body", "tests/test_wrench.py -k 'feel or undo'"),
-        "newton_euler": (), "riccati": (),
-        "derivative_recursion": ("tests/test_dynamics_derivatives.py -k 'planted or payload or small'",),
-        "constraint_force": ("tests/test_constraint_force.py", "tests/test_cut_joints_of_several.py"),
-        "fixman": ("tests/test_fixman.py", "tests/test_cut_joints_of_several.py", "tests/test_variants.py",
-                   "tests/test_inspection_quantities.py -k chirikjian"),
-        "udut": ("tests/test_udut_matrices.py",),
-    }.items()},
+    **{
+        f"methods/{name}": (
+            f"{FORTY} and {name}'",
+            *more,
+            f"tests/test_inspection_quantities.py -k {name}",
+        )
+        for name, more in {
+            "composite_body": (
+                "tests/test_degrees_of_freedom.py -k composite_body",
+                "tests/test_wrench.py -k 'feel or undo'",
+            ),
+            "newton_euler": (),
+            "riccati": (),
+            "derivative_recursion": (
+                "tests/test_dynamics_derivatives.py -k 'planted or payload or small'",
+            ),
+            "constraint_force": (
+                "tests/test_constraint_force.py",
+                "tests/test_cut_joints_of_several.py",
+            ),
+            "fixman": (
+                "tests/test_fixman.py",
+                "tests/test_cut_joints_of_several.py",
+                "tests/test_variants.py",
+                "tests/test_inspection_quantities.py -k chirikjian",
+            ),
+            "udut": ("tests/test_udut_matrices.py",),
+        }.items()
+    },
     "methods/kinematics": (f"{FORTY} and kinematics'", "tests/test_payload_and_frames.py -k frame"),
-    **dict.fromkeys(("methods/rk4", "methods/semi_implicit_euler", "programs/composing", "programs/chaining",
-                     "reference/stepping"), ("tests/test_step.py",)),
+    **dict.fromkeys(
+        (
+            "methods/rk4",
+            "methods/semi_implicit_euler",
+            "programs/composing",
+            "programs/chaining",
+            "reference/stepping",
+        ),
+        ("tests/test_step.py",),
+    ),
     "passes": ("tests/test_golden.py", "tests/test_passes.py"),
-    "pictures": ("tests/test_inspection_requests.py -k picture", "tests/test_compare.py -k 'picture or same_c'"),
-    "programs": ("tests/test_derived_once.py tests/test_variants.py", "tests/test_regularity.py tests/test_shelf.py"),
+    "pictures": (
+        "tests/test_inspection_requests.py -k picture",
+        "tests/test_compare.py -k 'picture or same_c'",
+    ),
+    "programs": (
+        "tests/test_derived_once.py tests/test_variants.py",
+        "tests/test_regularity.py tests/test_shelf.py",
+    ),
     "proof": ("tests/test_round_off.py", "tests/test_prove.py", "tests/test_eva.py"),
     "readback": ("tests/test_readback.py", "tests/test_checked.py"),
-    "reference": ("tests/test_reference.py", f"{FORTY}'", "tests/test_regularity.py",
-                  "tests/test_wrench.py tests/test_several_wrenches.py"),
+    "reference": (
+        "tests/test_reference.py",
+        f"{FORTY}'",
+        "tests/test_regularity.py",
+        "tests/test_wrench.py tests/test_several_wrenches.py",
+    ),
     "report": ("tests/test_toml.py tests/test_report.py",),
     "reproduce": ("tests/test_reproduce.py tests/test_saha_counts.py",),
-    "verification": ("tests/test_verdicts.py", "tests/test_verify.py -k 'not random'", "tests/test_planted_errors.py",
-                     "tests/test_log_determinant.py tests/test_place_of_base.py tests/test_several_wrenches.py -k size",
-                     "tests/test_readback.py -k differences"),
+    "verification": (
+        "tests/test_verdicts.py",
+        "tests/test_verify.py -k 'not random'",
+        "tests/test_planted_errors.py",
+        "tests/test_log_determinant.py tests/test_place_of_base.py tests/test_several_wrenches.py -k size",
+        "tests/test_readback.py -k differences",
+    ),
 }
 
 
@@ -148,20 +266,26 @@ class Tree:
             finally:
                 self._write(edit.file, source)
             if found.by == NO_END and self.tested(stage).seconds > LIMIT / 4:
-                found = Outcome(False, "", 0.0)   # it takes long by itself
-            if found.killed and (stage != first or found.by == before):   # of other robots there may be no such test any more
+                found = Outcome(False, "", 0.0)  # it takes long by itself
+            if found.killed and (
+                stage != first or found.by == before
+            ):  # of other robots there may be no such test any more
                 break
         return found._replace(seconds=round(time.monotonic() - begun, 1))
 
     def has(self, test: str) -> bool:
         file, _, name = test.partition("::")
         path = self.root / file
-        return bool(name) and path.is_file() and f"def {name.partition('[')[0]}(" in path.read_text(encoding="utf-8")
+        return (
+            bool(name)
+            and path.is_file()
+            and f"def {name.partition('[')[0]}(" in path.read_text(encoding="utf-8")
+        )
 
     def _write(self, file: str, text: bytes) -> None:
         path = self.root / "symgen" / file
         path.write_bytes(text)
-        self.age += 2   # what Python has compiled is told by size and second
+        self.age += 2  # what Python has compiled is told by size and second
         os.utime(path, (self.age, self.age))
 
     def tested(self, stage: str) -> Outcome:
@@ -169,11 +293,28 @@ class Tree:
         shutil.rmtree(self.cache, ignore_errors=True)
         env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         env |= {"PYTHONPATH": str(self.root), "SYMGEN_CACHE": str(self.cache)}
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no",
-                   *shlex.split(stage)]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--no-header",
+            "--tb=no",
+            *shlex.split(stage),
+        ]
         running = subprocess.Popen(
-            command, cwd=self.root, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)))
+            command,
+            cwd=self.root,
+            env=env,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)),
+        )
         begun = time.monotonic()
         try:
             said, _ = running.communicate(timeout=10 * LIMIT)
@@ -192,7 +333,9 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path, self.lock = path, threading.Lock()
-        self.known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        self.known: dict[str, Any] = (
+            json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        )
 
     @staticmethod
     def key(edit: Edit, source: bytes) -> str:
@@ -203,7 +346,9 @@ class Ledger:
             self.known[key] = what
             self.path.parent.mkdir(parents=True, exist_ok=True)
             part = self.path.with_suffix(".part")
-            part.write_text(json.dumps(self.known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            part.write_text(
+                json.dumps(self.known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+            )
             part.replace(self.path)
 
 
@@ -223,19 +368,30 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "mutants.json")
-    parser.add_argument("--before", type=Path, help="what another run found: the test that killed an error goes first")
+    parser.add_argument(
+        "--before",
+        type=Path,
+        help="what another run found: the test that killed an error goes first",
+    )
     parser.add_argument("--rooms", nargs="+", help="only the edits of these")
     parser.add_argument("--list", action="store_true", help="print the edits and plant none")
     given = parser.parse_args()
 
-    edits = [edit for edit in islice(in_order(ROOT / "symgen", room, given.seed), given.count)
-             if given.rooms is None or room(edit.file) in given.rooms]
+    edits = [
+        edit
+        for edit in islice(in_order(ROOT / "symgen", room, given.seed), given.count)
+        if given.rooms is None or room(edit.file) in given.rooms
+    ]
     if given.list:
         print("\n".join(f"symgen/{edit.file}:{edit.line} {edit.text}" for edit in edits))
         return
     sources = {edit.file: (ROOT / "symgen" / edit.file).read_bytes() for edit in edits}
     ledger = Ledger(given.out.resolve())
-    before = {key: one["by"] for key, one in Ledger(given.before).known.items() if one} if given.before else {}
+    before = (
+        {key: one["by"] for key, one in Ledger(given.before).known.items() if one}
+        if given.before
+        else {}
+    )
     keys = {edit: ledger.key(edit, sources[edit.file]) for edit in edits}
     waiting = [edit for edit in edits if not ledger.known.get(keys[edit])]
     with tempfile.TemporaryDirectory(prefix="mutants-") as top:
@@ -250,14 +406,26 @@ def main() -> None:
             finally:
                 trees.put(tree)
             ledger.note(keys[edit], found._asdict())
-            print(f"{'killed  ' if found.killed else 'SURVIVED'} {found.seconds:6.1f} s  {edit.file}:{edit.line} {edit.text}",
-                  flush=True)
+            print(
+                f"{'killed  ' if found.killed else 'SURVIVED'} {found.seconds:6.1f} s  {edit.file}:{edit.line} {edit.text}",
+                flush=True,
+            )
 
         with ThreadPoolExecutor(given.jobs) as pool:
             list(pool.map(plant, waiting))
         # a test that fails with no error planted has killed nothing, nor had it in a run that was stopped
-        killers = sorted({ledger.known[keys[edit]]["by"] for edit in edits if "::" in ledger.known[keys[edit]]["by"]})
-        alone = trees.get().tested(shlex.join(killers)) if waiting and killers else Outcome(False, "", 0.0)
+        killers = sorted(
+            {
+                ledger.known[keys[edit]]["by"]
+                for edit in edits
+                if "::" in ledger.known[keys[edit]]["by"]
+            }
+        )
+        alone = (
+            trees.get().tested(shlex.join(killers))
+            if waiting and killers
+            else Outcome(False, "", 0.0)
+        )
         if alone.killed:
             for edit in edits:
                 if ledger.known[keys[edit]]["by"] == alone.by:

@@ -27,10 +27,29 @@ from symgen.reals import REALS
 FLAGS = ("-std=c99", "-O0", "-ffp-contract=off", "-w")
 PATIENCE = 20
 """Seconds of a program that may never end."""
-_TOKEN = re.compile(r"&&|\|\||\+\+|[<>=!]=|\+=|[-+*/<>!?]|(?<![\w.])\d+(?![\w.])|(?<![\w.>])[A-Za-z_]\w*(?!\w*\()")
-_FUNCTION = re.compile(r"^(?:static )?(?:void|int|ptrdiff_t) (\w+)\(([^\n]*)\)\n\{\n(.*?)^\}\n", re.MULTILINE | re.DOTALL)
-_SWAPPED = {"&&": ("||",), "||": ("&&",), "<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"), "==": ("!=",),
-            "!=": ("==",), "+": ("-",), "-": ("+",), "*": (" + ",), "/": ("*",), "+=": ("=",), "!": ("",)}
+_TOKEN = re.compile(
+    r"&&|\|\||\+\+|[<>=!]=|\+=|[-+*/<>!?]|(?<![\w.])\d+(?![\w.])|(?<![\w.>])[A-Za-z_]\w*(?!\w*\()"
+)
+_FUNCTION = re.compile(
+    r"^(?:static )?(?:void|int|ptrdiff_t) (\w+)\(([^\n]*)\)\n\{\n(.*?)^\}\n",
+    re.MULTILINE | re.DOTALL,
+)
+_SWAPPED = {
+    "&&": ("||",),
+    "||": ("&&",),
+    "<": ("<=", ">="),
+    "<=": ("<", ">"),
+    ">": (">=", "<="),
+    ">=": (">", "<"),
+    "==": ("!=",),
+    "!=": ("==",),
+    "+": ("-",),
+    "-": ("+",),
+    "*": (" + ",),
+    "/": ("*",),
+    "+=": ("=",),
+    "!": ("",),
+}
 
 
 @dataclass(frozen=True)
@@ -43,11 +62,11 @@ class Slip:
     new: str
 
     def applied(self, text: str) -> str:
-        return text[:self.start] + self.new + text[self.end:]
+        return text[: self.start] + self.new + text[self.end :]
 
     def told(self, text: str) -> str:
         line = text.count("\n", 0, self.start)
-        return f"{self.file}:{line + 1}: {text[self.start:self.end]} -> {self.new}: {text.splitlines()[line].strip()}"
+        return f"{self.file}:{line + 1}: {text[self.start : self.end]} -> {self.new}: {text.splitlines()[line].strip()}"
 
 
 def slips(file: str, text: str) -> Iterator[Slip]:
@@ -56,10 +75,17 @@ def slips(file: str, text: str) -> Iterator[Slip]:
         parameters = re.findall(r"(\w+)(?:\[[^\]]*\])*(?:,|$)", function[2])
         locals_ = re.findall(r"^ +(?:int|ptrdiff_t) (\w+)", function[3], re.MULTILINE)
         words = list(dict.fromkeys([*parameters, *locals_]))
-        steps = [word for word in words if word.endswith(("_state", "_element")) or word in ("state", "element")]
+        steps = [
+            word
+            for word in words
+            if word.endswith(("_state", "_element")) or word in ("state", "element")
+        ]
         for token in _TOKEN.finditer(text, function.start(3), function.end(3)):
-            line = text[text.rfind("\n", 0, token.start()) + 1:text.find("\n", token.start())]
-            if line.lstrip().startswith(("const double", "const float", "/*", "double", "float")) and " own" not in line:
+            line = text[text.rfind("\n", 0, token.start()) + 1 : text.find("\n", token.start())]
+            if (
+                line.lstrip().startswith(("const double", "const float", "/*", "double", "float"))
+                and " own" not in line
+            ):
                 continue
             for new in _others(token[0], words, steps):
                 yield Slip(file, token.start(), token.end(), new)
@@ -83,18 +109,37 @@ class Plot:
     def __init__(self, robot: str, functions: Sequence[str], place: Path, **options: Any) -> None:
         self.place, self.made = place, place / "made"
         manifest = symgen.generate(robot, self.made, list(functions), batch=True, **options)
-        self.name, self.real, self.checked = str(manifest["robot"]), REALS[str(manifest["real"])], bool(options.get("checked"))
+        self.name, self.real, self.checked = (
+            str(manifest["robot"]),
+            REALS[str(manifest["real"])],
+            bool(options.get("checked")),
+        )
         self.functions = [f for f in functions if f in manifest["functions"]]
         self.entries = manifest["functions"]
         common = [str(self.made / entry["file"]) for entry in self.entries.values()]
-        self._built([*FLAGS, "-shared", "-fPIC", "-I", str(self.made), *common, "-o", str(place / "libone.so"), "-lm"])
+        self._built(
+            [
+                *FLAGS,
+                "-shared",
+                "-fPIC",
+                "-I",
+                str(self.made),
+                *common,
+                "-o",
+                str(place / "libone.so"),
+                "-lm",
+            ]
+        )
         (place / "whole").mkdir()
         self.whole = self.answers(self.texts({}), place / "whole")
         assert not self.whole.startswith("failed"), self.whole
 
     @property
     def files(self) -> list[str]:
-        return [f"{self.name}_lanes.h", *(f"{self.name}_{symbol(f)}_batch.c" for f in self.functions)]
+        return [
+            f"{self.name}_lanes.h",
+            *(f"{self.name}_{symbol(f)}_batch.c" for f in self.functions),
+        ]
 
     def text(self, file: str) -> str:
         return (self.made / file).read_text(encoding="utf-8")
@@ -106,14 +151,36 @@ class Plot:
         """True if the self-test fails, does not end, or is not built."""
         with tempfile.TemporaryDirectory(dir=self.place) as folder:
             place = Path(folder)
-            blocks = self._written(self.texts({slip.file: slip.applied(self.text(slip.file))}), place)
+            blocks = self._written(
+                self.texts({slip.file: slip.applied(self.text(slip.file))}), place
+            )
             test = self.made / f"{self.name}_selftest.c"
             more = [str(path) for path in self.made.glob("*_set_parameters.c")]
             try:
-                self._built([*FLAGS, f"-D{self.name}_SELFTEST", f"-D{self.name}_NO_CLONES", "-I", folder, "-I", str(self.made),
-                             str(test), *blocks, *more, "-L", str(self.place), f"-Wl,-rpath,{self.place}", "-lone", "-lm",
-                             "-o", str(place / "selftest")])
-                done = subprocess.run([str(place / "selftest")], capture_output=True, timeout=PATIENCE, check=False)
+                self._built(
+                    [
+                        *FLAGS,
+                        f"-D{self.name}_SELFTEST",
+                        f"-D{self.name}_NO_CLONES",
+                        "-I",
+                        folder,
+                        "-I",
+                        str(self.made),
+                        str(test),
+                        *blocks,
+                        *more,
+                        "-L",
+                        str(self.place),
+                        f"-Wl,-rpath,{self.place}",
+                        "-lone",
+                        "-lm",
+                        "-o",
+                        str(place / "selftest"),
+                    ]
+                )
+                done = subprocess.run(
+                    [str(place / "selftest")], capture_output=True, timeout=PATIENCE, check=False
+                )
                 return done.returncode != 0
             except (RuntimeError, subprocess.TimeoutExpired):
                 return True
@@ -121,17 +188,52 @@ class Plot:
     def changes_results(self, slip: Slip) -> bool:
         with tempfile.TemporaryDirectory(dir=self.place) as folder:
             try:
-                return self.answers(self.texts({slip.file: slip.applied(self.text(slip.file))}), Path(folder)) != self.whole
+                return (
+                    self.answers(
+                        self.texts({slip.file: slip.applied(self.text(slip.file))}), Path(folder)
+                    )
+                    != self.whole
+                )
             except (RuntimeError, subprocess.TimeoutExpired):
                 return True
 
     def answers(self, texts: dict[str, str], place: Path) -> str:
         """A hash of all that the functions of many states store, return and report; another process, which may fail."""
         blocks = self._written(texts, place)
-        self._built([*FLAGS, "-shared", "-fPIC", f"-D{self.name}_NO_CLONES", "-I", str(place), "-I", str(self.made), *blocks,
-                     "-L", str(self.place), f"-Wl,-rpath,{self.place}", "-lone", "-lm", "-o", str(place / "libmany.so")])
-        done = subprocess.run([sys.executable, "-m", "tests.mutants_of_blocks", "--answers", str(self.made), str(place)],
-                              capture_output=True, text=True, timeout=PATIENCE, check=False)
+        self._built(
+            [
+                *FLAGS,
+                "-shared",
+                "-fPIC",
+                f"-D{self.name}_NO_CLONES",
+                "-I",
+                str(place),
+                "-I",
+                str(self.made),
+                *blocks,
+                "-L",
+                str(self.place),
+                f"-Wl,-rpath,{self.place}",
+                "-lone",
+                "-lm",
+                "-o",
+                str(place / "libmany.so"),
+            ]
+        )
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "tests.mutants_of_blocks",
+                "--answers",
+                str(self.made),
+                str(place),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
         return done.stdout if done.returncode == 0 else f"failed {done.returncode}"
 
     def _written(self, texts: dict[str, str], place: Path) -> list[str]:
@@ -153,25 +255,45 @@ def _answers(made: Path, place: Path) -> str:
     manifest = json.loads((made / "manifest.json").read_text(encoding="utf-8"))
     real, checked = REALS[manifest["real"]], bool(manifest["options"].get("checked"))
     library, digest = ctypes.CDLL(str(place / "libmany.so")), hashlib.sha256()
-    told = re.search(r"_BATCH_WORK (\d+)", (made / f"{manifest['robot']}_batch.h").read_text(encoding="utf-8"))
+    told = re.search(
+        r"_BATCH_WORK (\d+)", (made / f"{manifest['robot']}_batch.h").read_text(encoding="utf-8")
+    )
     for function, entry in manifest["functions"].items():
         call = getattr(library, f"{manifest['robot']}_{symbol(function)}_strided", None)
         if call is None:
             continue
         call.restype = ctypes.c_ssize_t if checked else None
-        sizes = [(int(np.prod(array["shape"])), array in entry["arguments"]) for array in
-                 (*entry["arguments"], *(entry["result"] if isinstance(entry["result"], list) else [entry["result"]]))]
-        for trial, count in enumerate((0, 1, -2, real.lanes - 1, real.lanes, real.lanes + 2, 2*real.lanes, 3*real.lanes + 5)):
+        sizes = [
+            (int(np.prod(array["shape"])), array in entry["arguments"])
+            for array in (
+                *entry["arguments"],
+                *(entry["result"] if isinstance(entry["result"], list) else [entry["result"]]),
+            )
+        ]
+        for trial, count in enumerate(
+            (
+                0,
+                1,
+                -2,
+                real.lanes - 1,
+                real.lanes,
+                real.lanes + 2,
+                2 * real.lanes,
+                3 * real.lanes + 5,
+            )
+        ):
             for turn in range(4):
                 pick = np.random.default_rng([trial, turn])
                 words: list[Any] = [ctypes.c_ssize_t(count)]
                 results = []
                 for k, (size, argument) in enumerate(sizes):
-                    most = 4*real.lanes
-                    steps = [(size, 1), (1, most + k), (3*size + k + 1, 3), (size + k, 1)][(k + turn) % 4]
-                    array = pick.uniform(-1, 1, most*(3*size + k + 9)).astype(real.numpy)
+                    most = 4 * real.lanes
+                    steps = [(size, 1), (1, most + k), (3 * size + k + 1, 3), (size + k, 1)][
+                        (k + turn) % 4
+                    ]
+                    array = pick.uniform(-1, 1, most * (3 * size + k + 9)).astype(real.numpy)
                     if argument and checked and not k and count > 2:
-                        array[(count // 2)*steps[0]] = np.inf
+                        array[(count // 2) * steps[0]] = np.inf
                     if not argument:
                         results.append(array)
                     words += [ctypes.c_void_p(array.ctypes.data), *map(ctypes.c_ssize_t, steps)]
@@ -179,8 +301,11 @@ def _answers(made: Path, place: Path) -> str:
                 work = np.zeros(int(told[1]) if told else 0, real.numpy)
                 looped = entry.get("form") == "looped" or "work" in entry
                 if looped:
-                    words += [ctypes.c_void_p(work.ctypes.data), *([ctypes.c_int(len(work))] if checked else [])]
-                status = np.full(4*real.lanes, 77, np.intc)
+                    words += [
+                        ctypes.c_void_p(work.ctypes.data),
+                        *([ctypes.c_int(len(work))] if checked else []),
+                    ]
+                status = np.full(4 * real.lanes, 77, np.intc)
                 if checked:
                     words.append(ctypes.c_void_p(status.ctypes.data if turn else None))
                 returned = call(*words)
@@ -191,27 +316,41 @@ def _answers(made: Path, place: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants_of_blocks", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.mutants_of_blocks", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--answers", nargs=2, type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--robot", default="planar_arm")
-    parser.add_argument("--each", type=int, default=0, metavar="N", help="errors in a file (default: all)")
+    parser.add_argument(
+        "--each", type=int, default=0, metavar="N", help="errors in a file (default: all)"
+    )
     options = parser.parse_args()
     if options.answers:
         print(_answers(*options.answers))
         return 0
     missed = 0
     kinds: list[tuple[str, dict[str, Any]]] = [
-        ("plain", {}), ("checked, float", {"checked": True, "real": "float"}), ("looped", {"form": "looped"}),
-        ("looped, checked", {"form": "looped", "checked": True})]
+        ("plain", {}),
+        ("checked, float", {"checked": True, "real": "float"}),
+        ("looped", {"form": "looped"}),
+        ("looped, checked", {"form": "looped", "checked": True}),
+    ]
     for what, more in kinds:
         with tempfile.TemporaryDirectory(prefix="symgen-mutants-") as name:
             plot = Plot(options.robot, ["forward_dynamics"], Path(name), **more)
-            found = [slip for file in plot.files for slip in _sample([*slips(file, plot.text(file))], options.each)]
+            found = [
+                slip
+                for file in plot.files
+                for slip in _sample([*slips(file, plot.text(file))], options.each)
+            ]
             seen = [plot.seen(slip) for slip in found]
             survivors = [slip for slip, one in zip(found, seen, strict=True) if not one]
             owed = [slip for slip in survivors if plot.changes_results(slip)]
-            print(f"{what}: {len(found)} errors, {sum(seen)} seen, {len(survivors) - len(owed)} change nothing, "
-                  f"{len(owed)} missed", flush=True)
+            print(
+                f"{what}: {len(found)} errors, {sum(seen)} seen, {len(survivors) - len(owed)} change nothing, "
+                f"{len(owed)} missed",
+                flush=True,
+            )
             for slip in owed:
                 print("missed:", slip.told(plot.text(slip.file)), flush=True)
             missed += len(owed)

@@ -45,7 +45,9 @@ FAR = 10
 EACH = 14
 """Errors planted in a function, unless told."""
 FLAGS = ("-std=c99", "-O0", "-ffp-contract=off", "-fPIC", "-w")
-_TOKEN = re.compile(r"(?<=\.)(?:co)?sine\b|(?<![\w.])(?:\d+\.?\d*(?:e[-+]?\d+)?f?|[A-Za-z_]\w*)|[-+*/]")
+_TOKEN = re.compile(
+    r"(?<=\.)(?:co)?sine\b|(?<![\w.])(?:\d+\.?\d*(?:e[-+]?\d+)?f?|[A-Za-z_]\w*)|[-+*/]"
+)
 _STATEMENT = re.compile(r"^ +(?:const \w+ \w+(?:\[\w+\])?|\w+\[\d+\]) = ([^;]+);", re.MULTILINE)
 _LOCAL = re.compile(r"^    const (?:double|float) (\w+) = ", re.MULTILINE)
 
@@ -58,7 +60,7 @@ class Error:
     new: str
 
     def applied(self, text: str) -> str:
-        return text[:self.start] + self.new + text[self.end:]
+        return text[: self.start] + self.new + text[self.end :]
 
 
 def errors(text: str) -> list[Error]:
@@ -66,11 +68,13 @@ def errors(text: str) -> list[Error]:
     found = []
     locals_ = [(match.end(), match[1]) for match in _LOCAL.finditer(text)]
     for statement in _STATEMENT.finditer(text):
-        begun = text.rfind("\n{\n", 0, statement.start())   # of this function, or of this part of it
+        begun = text.rfind("\n{\n", 0, statement.start())  # of this function, or of this part of it
         before = [name for at, name in locals_ if begun < at < statement.start()]
         for token in _TOKEN.finditer(text, statement.start(1), statement.end(1)):
             for new in _others(text, token, before):
-                found.append(Error(text.count("\n", 0, token.start()) + 1, token.start(), token.end(), new))
+                found.append(
+                    Error(text.count("\n", 0, token.start()) + 1, token.start(), token.end(), new)
+                )
     return found
 
 
@@ -103,7 +107,7 @@ def _others(text: str, token: re.Match[str], before: Sequence[str]) -> Iterator[
 def _other_digit(word: str) -> str:
     """The first digit that is none of zero, one more or less."""
     at = next((k for k, sign in enumerate(word) if sign in "123456789"), 0)
-    return word[:at] + ("8" if word[at] == "9" else str(int(word[at]) + 1)) + word[at + 1:]
+    return word[:at] + ("8" if word[at] == "9" else str(int(word[at]) + 1)) + word[at + 1 :]
 
 
 @dataclass
@@ -138,14 +142,27 @@ class Plot:
         manifest = symgen.generate(self.mechanism, self.made, self.functions, real=self.real)
         self.robot = str(manifest["robot"])
         options = ProgramOptions(self.real, frame=tip(self.mechanism))
-        self.programs = {f: making.made(self.mechanism, f, entry["method"], options)
-                         for f, entry in manifest["functions"].items()}
+        self.programs = {
+            f: making.made(self.mechanism, f, entry["method"], options)
+            for f, entry in manifest["functions"].items()
+        }
         for f in self.programs:
             self._library(f, self.text(f), self.at / "whole")
         test = [f"-D{self.robot}_SELFTEST", str(self.made / f"{self.robot}_selftest.c")]
-        _built([*FLAGS, "-I", str(self.made), *test, "-L", str(self.at / "whole"),
-                *(f"-l{symbol(f)}" for f in self.programs), "-lm",
-                "-o", str(self.at / "selftest")])
+        _built(
+            [
+                *FLAGS,
+                "-I",
+                str(self.made),
+                *test,
+                "-L",
+                str(self.at / "whole"),
+                *(f"-l{symbol(f)}" for f in self.programs),
+                "-lm",
+                "-o",
+                str(self.at / "selftest"),
+            ]
+        )
 
     @cached_property
     def truth(self) -> Truth:
@@ -168,11 +185,24 @@ class Plot:
 
     def unjudged(self, function: str) -> bool:
         """Whether the self-test says that it does not judge the function."""
-        return re.search(rf"^{re.escape(function)}: not judged, ", self._says(self.at / "whole"), re.MULTILINE) is not None
+        return (
+            re.search(
+                rf"^{re.escape(function)}: not judged, ",
+                self._says(self.at / "whole"),
+                re.MULTILINE,
+            )
+            is not None
+        )
 
     def _says(self, folder: Path) -> str:
         where = {"LD_LIBRARY_PATH": f"{folder}:{self.at / 'whole'}"}
-        done = subprocess.run([str(self.at / "selftest")], env=os.environ | where, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [str(self.at / "selftest")],
+            env=os.environ | where,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         return done.stdout
 
     def judged(self, function: str, texts: Sequence[str]) -> list[Verdict]:
@@ -191,7 +221,9 @@ class Plot:
             for folder, one in zip(folders, passed, strict=True):
                 results = self.results(function, folder)
                 felt = any(not np.array_equal(results[name], whole[name]) for name in whole)
-                verdicts.append(Verdict(self.off(self.programs[function], results, whole), one, felt))
+                verdicts.append(
+                    Verdict(self.off(self.programs[function], results, whole), one, felt)
+                )
             return verdicts
         finally:
             for folder in folders:
@@ -199,8 +231,13 @@ class Plot:
 
     def results(self, function: str, folder: Path) -> Results:
         """Of the library in `folder`, at the self-test's states."""
-        call = getattr(ctypes.CDLL(str(folder / f"lib{symbol(function)}.so")), f"{self.robot}_{symbol(function)}")
-        return _runner(self.programs[function], call)(self.truth.arguments(function, self.truth.floats))
+        call = getattr(
+            ctypes.CDLL(str(folder / f"lib{symbol(function)}.so")),
+            f"{self.robot}_{symbol(function)}",
+        )
+        return _runner(self.programs[function], call)(
+            self.truth.arguments(function, self.truth.floats)
+        )
 
     def off(self, program: Program, results: Results, whole: Results) -> float:
         """The largest distance of an entry from the truth, in bounds of C without errors, whose results are `whole`.
@@ -209,14 +246,22 @@ class Plot:
         """
         if not all(np.isfinite(values).all() for values in results.values()):
             return float("inf")
-        unit, loose = REALS[program.real].eps * allowance(program, self.truth), differs(program, self.truth)
+        unit, loose = (
+            REALS[program.real].eps * allowance(program, self.truth),
+            differs(program, self.truth),
+        )
         own = bounds(program, self.truth)
-        found, sound = (distances(program.function, self._entered(one), self.truth, loose, own) for one in (results, whole))
+        found, sound = (
+            distances(program.function, self._entered(one), self.truth, loose, own)
+            for one in (results, whole)
+        )
         with self.truth.scalars.working():
             return max(worst(found[name].difference, sound[name].size * unit)[0] for name in found)
 
     def _entered(self, results: Results) -> Results:
-        return {name: self.truth.scalars.array(values.astype(float)) for name, values in results.items()}
+        return {
+            name: self.truth.scalars.array(values.astype(float)) for name, values in results.items()
+        }
 
 
 def _built(words: list[str]) -> None:
@@ -234,12 +279,18 @@ def planted(plot: Plot, function: str, count: int, seed: int) -> list[tuple[Erro
     """So many errors of a function, each with its verdict."""
     text = plot.text(function)
     chosen = sample(text, count, f"{seed}/{plot.robot}/{plot.real}/{function}")
-    return list(zip(chosen, plot.judged(function, [one.applied(text) for one in chosen]), strict=True))
+    return list(
+        zip(chosen, plot.judged(function, [one.applied(text) for one in chosen]), strict=True)
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants_of_c", description=__doc__.splitlines()[0])
-    parser.add_argument("--each", type=int, default=EACH, metavar="N", help=f"errors in a function (default {EACH})")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.mutants_of_c", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--each", type=int, default=EACH, metavar="N", help=f"errors in a function (default {EACH})"
+    )
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--robots", nargs="*", default=OPEN)
     options = parser.parse_args()
@@ -250,18 +301,35 @@ def main() -> int:
         for real in REALS:
             with tempfile.TemporaryDirectory(prefix="symgen-mutants-") as name:
                 plot = Plot(symgen.load(robot), real, Path(name))
-                found = [(f, *one) for f in plot.programs for one in planted(plot, f, options.each, options.seed)]
+                found = [
+                    (f, *one)
+                    for f in plot.programs
+                    for one in planted(plot, f, options.each, options.seed)
+                ]
             verdicts = [verdict for *_, verdict in found]
-            counts = [len(found), sum(v.felt for v in verdicts), sum(v.owed for v in verdicts), sum(v.seen for v in verdicts),
-                      sum(v.owed and v.seen for v in verdicts)]
+            counts = [
+                len(found),
+                sum(v.felt for v in verdicts),
+                sum(v.owed for v in verdicts),
+                sum(v.seen for v in verdicts),
+                sum(v.owed and v.seen for v in verdicts),
+            ]
             total += counts
-            print(f"{robot:17}  {real:6}  {counts[0]:6}  {counts[1]:4}  {counts[2]:4}  {counts[3]:4}  {counts[4]:13}", flush=True)
-            lines += [f"missed: {robot} {real} {f} line {error.line}: {error.new!r}, {verdict.far:.3g} bounds off"
-                      for f, error, verdict in found if verdict.missed]
+            print(
+                f"{robot:17}  {real:6}  {counts[0]:6}  {counts[1]:4}  {counts[2]:4}  {counts[3]:4}  {counts[4]:13}",
+                flush=True,
+            )
+            lines += [
+                f"missed: {robot} {real} {f} line {error.line}: {error.new!r}, {verdict.far:.3g} bounds off"
+                for f, error, verdict in found
+                if verdict.missed
+            ]
     print("\n".join(lines))
     share = total[4] / max(1, total[2])
-    print(f"{total[0]} errors, {total[1]} of which change a bit; {total[2]} are more than {FAR} bounds off. The self-test sees "
-          f"{total[3]}, and of those that are so far off {total[4]}: {100 * share:.2f} %")
+    print(
+        f"{total[0]} errors, {total[1]} of which change a bit; {total[2]} are more than {FAR} bounds off. The self-test sees "
+        f"{total[3]}, and of those that are so far off {total[4]}: {100 * share:.2f} %"
+    )
     return 0 if share >= 0.995 else 1
 
 

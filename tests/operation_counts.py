@@ -31,22 +31,29 @@ def counted(robot: str) -> tuple[str, ...]:
 def measured(robots: Sequence[str] | None = None) -> Counts:
     """What the default methods need now."""
     return {
-        robot: {f: {op: symgen.program(robot, f).operations[op] for op in COUNTED} for f in counted(robot)}
+        robot: {
+            f: {op: symgen.program(robot, f).operations[op] for op in COUNTED}
+            for f in counted(robot)
+        }
         for robot in robots or OPEN
     }
 
 
 def recorded() -> Counts:
-    return json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}   # type: ignore[no-any-return]
+    return json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}  # type: ignore[no-any-return]
 
 
 def risen(now: Counts, before: Counts) -> list[str]:
     """One sentence for each program that costs more than was recorded, in all or in divisions."""
     return [
         f"{robot} {function}: {before[robot][function]} became {counts}"
-        for robot, functions in now.items() for function, counts in functions.items()
+        for robot, functions in now.items()
+        for function, counts in functions.items()
         if function in before.get(robot, {})
-        and (sum(counts.values()) > sum(before[robot][function].values()) or counts["div"] > before[robot][function]["div"])
+        and (
+            sum(counts.values()) > sum(before[robot][function].values())
+            or counts["div"] > before[robot][function]["div"]
+        )
     ]
 
 
@@ -54,7 +61,9 @@ def text(counts: Counts) -> str:
     """A line a program, so that a change reads as one."""
     robots = []
     for robot, functions in sorted(counts.items()):
-        lines = ",\n".join(f"    {json.dumps(function)}: {json.dumps(ops)}" for function, ops in functions.items())
+        lines = ",\n".join(
+            f"    {json.dumps(function)}: {json.dumps(ops)}" for function, ops in functions.items()
+        )
         robots.append(f"  {json.dumps(robot)}: {{\n{lines}\n  }}")
     return "{\n" + ",\n".join(robots) + "\n}\n"
 
@@ -68,7 +77,9 @@ def write(now: Counts, file: Path) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--write", action="store_true", help="record the counts of now")
     now = measured()
     if not parser.parse_args().write:

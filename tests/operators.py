@@ -45,9 +45,11 @@ class Operators:
 
     def diagonal(self, blocks: Sequence[Array]) -> Array:
         rows, columns = blocks[0].shape
-        out = np.array(np.zeros((len(blocks) * rows, len(blocks) * columns), dtype=int), dtype=object)
+        out = np.array(
+            np.zeros((len(blocks) * rows, len(blocks) * columns), dtype=int), dtype=object
+        )
         for k, block in enumerate(blocks):
-            out[k * rows:(k + 1) * rows, k * columns:(k + 1) * columns] = block
+            out[k * rows : (k + 1) * rows, k * columns : (k + 1) * columns] = block
         return out
 
     def lower(self, steps: Sequence[Array], strict: bool = False) -> Array:
@@ -57,7 +59,7 @@ class Operators:
             block = self.one(s)
             for i in range(j, self.N):
                 if not strict or i > j:
-                    out[i * s:(i + 1) * s, j * s:(j + 1) * s] = block
+                    out[i * s : (i + 1) * s, j * s : (j + 1) * s] = block
                 if not (strict and i == j):
                     block = steps[i] @ block
         return out
@@ -68,17 +70,20 @@ class Operators:
         found, P = [], self.inertias[0]
         for k in range(self.N):
             H, step = self.axes[k], self.steps[k]
-            D = (H @ P @ H.T)[0, 0]                                                     # (4.6)
-            G = (P @ H.T) * self.divide(1, D)                                           # (5.12)
+            D = (H @ P @ H.T)[0, 0]  # (4.6)
+            G = (P @ H.T) * self.divide(1, D)  # (5.12)
             found.append((P, D, G, step @ G))
             if k + 1 < self.N:
-                P = step @ (P - G @ (H @ P)) @ step.T + self.inertias[k + 1]            # (4.5)
+                P = step @ (P - G @ (H @ P)) @ step.T + self.inertias[k + 1]  # (4.5)
         return found
 
     @cached_property
     def transitions(self) -> list[Array]:
         """ψ(k+1,k) (4.7)."""
-        return [step - L @ H for step, H, (_, _, _, L) in zip(self.steps, self.axes, self.riccati, strict=True)]
+        return [
+            step - L @ H
+            for step, H, (_, _, _, L) in zip(self.steps, self.axes, self.riccati, strict=True)
+        ]
 
     @cached_property
     def H(self) -> Array:
@@ -98,7 +103,9 @@ class Operators:
 
     @cached_property
     def D_inverse(self) -> Array:
-        return self.diagonal([np.array([[self.divide(1, D)]], dtype=object) for _, D, _, _ in self.riccati])
+        return self.diagonal(
+            [np.array([[self.divide(1, D)]], dtype=object) for _, D, _, _ in self.riccati]
+        )
 
     @cached_property
     def G(self) -> Array:
@@ -129,7 +136,7 @@ class Operators:
         """(5.2)."""
         s, out = self.size, 0 * self.one()
         for k in range(self.N - 1):
-            out[(k + 1) * s:(k + 2) * s, k * s:(k + 1) * s] = self.one(s)
+            out[(k + 1) * s : (k + 2) * s, k * s : (k + 1) * s] = self.one(s)
         return out
 
     @cached_property
@@ -164,7 +171,13 @@ def rotation(source: Random) -> list[list[Fraction]]:
     """Cayley's rational rotation of a rational vector a: ((1 − a·a) 1 + 2 a aᵀ + 2 a×) / (1 + a·a)."""
     a = rationals(source, 3)
     square, cross = sum(x * x for x in a), skew(a)
-    return [[((1 - square) * (r == c) + 2 * a[r] * a[c] + 2 * cross[r, c]) / (1 + square) for c in range(3)] for r in range(3)]
+    return [
+        [
+            ((1 - square) * (r == c) + 2 * a[r] * a[c] + 2 * cross[r, c]) / (1 + square)
+            for c in range(3)
+        ]
+        for r in range(3)
+    ]
 
 
 def rational_chain(n: int, seed: int) -> Operators:
@@ -173,11 +186,29 @@ def rational_chain(n: int, seed: int) -> Operators:
     axes, inertias = [], []
     for _ in range(n):
         h, nothing = [row[2] for row in rotation(source)], [Fraction(0)] * 3
-        axes.append(np.array([[*h, *nothing] if source.random() < 0.7 else [*nothing, *h]], dtype=object))
-        R, half = np.array(rotation(source), dtype=object), [Fraction(source.randint(1, 9), 7) for _ in range(3)]
-        centre = R @ np.diag(np.array([half[1] + half[2], half[0] + half[2], half[0] + half[1]], dtype=object)) @ R.T
+        axes.append(
+            np.array([[*h, *nothing] if source.random() < 0.7 else [*nothing, *h]], dtype=object)
+        )
+        R, half = (
+            np.array(rotation(source), dtype=object),
+            [Fraction(source.randint(1, 9), 7) for _ in range(3)],
+        )
+        centre = (
+            R
+            @ np.diag(
+                np.array([half[1] + half[2], half[0] + half[2], half[0] + half[1]], dtype=object)
+            )
+            @ R.T
+        )
         m, p = Fraction(source.randint(1, 9), 5), skew(rationals(source, 3))
-        inertias.append(np.block([[centre - m * p @ p, m * p], [-m * p, m * np.array(np.eye(3, dtype=int), dtype=object)]]))
+        inertias.append(
+            np.block(
+                [
+                    [centre - m * p @ p, m * p],
+                    [-m * p, m * np.array(np.eye(3, dtype=int), dtype=object)],
+                ]
+            )
+        )
     return Operators([shift(rationals(source, 3)) for _ in range(n)], axes, inertias)
 
 
@@ -188,12 +219,23 @@ def spatial_chain(kinds: str, whole: bool = False) -> Operators:
     tensors and the shifts. What is left are rationals of no special kind.
     """
     source, n = Random(f"spatial/{kinds}"), len(kinds)
-    each = ["q", "m", *(("hx", "hy", "hz", "xx", "xy", "xz", "yy", "yz", "zz", "lx", "ly", "lz") if whole else ())]
+    each = [
+        "q",
+        "m",
+        *(
+            ("hx", "hy", "hz", "xx", "xy", "xz", "yy", "yz", "zz", "lx", "ly", "lz")
+            if whole
+            else ()
+        ),
+    ]
     field = Functions([f"{name}{k + 1}" for k in range(n) for name in each])
     steps, axes, inertias = [], [], []
     for k, kind in enumerate(kinds):
-        q, m, *rest = field.symbols()[k * len(each):(k + 1) * len(each)]
-        between, place = np.array(rotation(source), dtype=object), np.array(rest[9:] or rationals(source, 3), dtype=object)
+        q, m, *rest = field.symbols()[k * len(each) : (k + 1) * len(each)]
+        between, place = (
+            np.array(rotation(source), dtype=object),
+            np.array(rest[9:] or rationals(source, 3), dtype=object),
+        )
         if kind == "r":
             unit = 1 / (1 + q * q)
             c, s = (1 - q * q) * unit, 2 * q * unit
@@ -217,8 +259,15 @@ def _inertia(m: Any, h: Sequence[Any], tensor: Sequence[Any]) -> Array:
 
 def unit_inertia(source: Random) -> Array:
     """M(k) of a unit mass, its centre and its tensor anywhere."""
-    R, half = np.array(rotation(source), dtype=object), [Fraction(source.randint(1, 9), 7) for _ in range(3)]
-    centre = R @ np.diag(np.array([half[1] + half[2], half[0] + half[2], half[0] + half[1]], dtype=object)) @ R.T
+    R, half = (
+        np.array(rotation(source), dtype=object),
+        [Fraction(source.randint(1, 9), 7) for _ in range(3)],
+    )
+    centre = (
+        R
+        @ np.diag(np.array([half[1] + half[2], half[0] + half[2], half[0] + half[1]], dtype=object))
+        @ R.T
+    )
     p = skew(rationals(source, 3))
     return np.block([[centre - p @ p, p], [-p, np.array(np.eye(3, dtype=int), dtype=object)]])
 
@@ -240,9 +289,13 @@ def symbolic_chain(n: int) -> Operators:
     steps, inertias, H = [], [], np.array([[1, 0, 0]], dtype=object)
     for k in range(n):
         m, hx, hy, x, y = (next(symbols) for _ in range(5))
-        steps.append(np.array([[1, -y, x], [0, 1, 0], [0, 0, 1]], dtype=object))   # moment += ℓ × force
+        steps.append(
+            np.array([[1, -y, x], [0, 1, 0], [0, 0, 1]], dtype=object)
+        )  # moment += ℓ × force
         rest = np.array([[0, -hy, hx], [-hy, m, 0], [hx, 0, m]], dtype=object)
-        so_far = Operators(steps, [H] * (k + 1), [*inertias, rest], lambda a, b: divide(a, b) if b in pivots else a)
+        so_far = Operators(
+            steps, [H] * (k + 1), [*inertias, rest], lambda a, b: divide(a, b) if b in pivots else a
+        )
         rest[0, 0] = pivots[k] - so_far.riccati[k][1]
         inertias.append(rest)
     return Operators(steps, [H] * n, inertias, divide)

@@ -49,15 +49,24 @@ def planar_2r() -> ClosedForm:
     mechanism = Mechanism(
         "planar_2r",
         (Joint("shoulder", "revolute", BASE), Joint("elbow", "revolute", 0, _shift(l1))),
-        (Body("upper", (Part("upper", _shift(lc1), Fraction(m1), _moments(i1)),)),
-         Body("fore", (Part("fore", _shift(lc2), Fraction(m2), _moments(i2)),))),
+        (
+            Body("upper", (Part("upper", _shift(lc1), Fraction(m1), _moments(i1)),)),
+            Body("fore", (Part("fore", _shift(lc2), Fraction(m2), _moments(i2)),)),
+        ),
         (Frame("upper", 0), Frame("fore", 1), Frame("tip", 1, _shift("0.5"))),
         gravity=DOWN_Y,
     )
 
     def answer(constant: Any, sine: Any, cosine: Any, q: Any, v: Any) -> Answer:
-        m_1, m_2, l_1, lc_1, lc_2, i_1, i_2, g = (constant(Fraction(x)) for x in (m1, m2, l1, lc1, lc2, i1, i2, GRAVITY))
-        d11 = m_1 * lc_1 * lc_1 + m_2 * (l_1 * l_1 + lc_2 * lc_2 + 2 * l_1 * lc_2 * cosine(q[1])) + i_1 + i_2
+        m_1, m_2, l_1, lc_1, lc_2, i_1, i_2, g = (
+            constant(Fraction(x)) for x in (m1, m2, l1, lc1, lc2, i1, i2, GRAVITY)
+        )
+        d11 = (
+            m_1 * lc_1 * lc_1
+            + m_2 * (l_1 * l_1 + lc_2 * lc_2 + 2 * l_1 * lc_2 * cosine(q[1]))
+            + i_1
+            + i_2
+        )
         d12 = m_2 * (lc_2 * lc_2 + l_1 * lc_2 * cosine(q[1])) + i_2
         d22 = m_2 * lc_2 * lc_2 + i_2
         h = -m_2 * l_1 * lc_2 * sine(q[1])
@@ -67,7 +76,11 @@ def planar_2r() -> ClosedForm:
         c2 = -h * v[0] * v[0]
         return [[d11, d12], [d12, d22]], [c1 + phi1, c2 + phi2], [phi1, phi2]
 
-    return ClosedForm(mechanism, answer, "Spong, Hutchinson & Vidyasagar, Robot Modeling and Control (2006), §7.4, (7.83)-(7.87)")
+    return ClosedForm(
+        mechanism,
+        answer,
+        "Spong, Hutchinson & Vidyasagar, Robot Modeling and Control (2006), §7.4, (7.83)-(7.87)",
+    )
 
 
 def cart_pole() -> ClosedForm:
@@ -79,8 +92,10 @@ def cart_pole() -> ClosedForm:
     mechanism = Mechanism(
         "cart_pole",
         (Joint("rail", "prismatic", BASE, axis=X_AXIS), Joint("hinge", "continuous", 0)),
-        (Body("cart", (Part("cart", (), Fraction(mc)),)),
-         Body("pole", (Part("pole", _shift("0", "-" + length), Fraction(mp), _moments(i)),))),
+        (
+            Body("cart", (Part("cart", (), Fraction(mc)),)),
+            Body("pole", (Part("pole", _shift("0", "-" + length), Fraction(mp), _moments(i)),)),
+        ),
         (Frame("cart", 0), Frame("pole", 1)),
         gravity=DOWN_Y,
     )
@@ -92,7 +107,9 @@ def cart_pole() -> ClosedForm:
         gravity = [0 * s, m_p * g * l_ * s]
         return mass, [-m_p * l_ * s * v[1] * v[1], gravity[1]], gravity
 
-    return ClosedForm(mechanism, answer, "Tedrake, Underactuated Robotics, chapter 3, the cart-pole's (15)-(16)")
+    return ClosedForm(
+        mechanism, answer, "Tedrake, Underactuated Robotics, chapter 3, the cart-pole's (15)-(16)"
+    )
 
 
 def polar() -> ClosedForm:
@@ -100,9 +117,14 @@ def polar() -> ClosedForm:
     m1, m2, l1, i1, i2 = "4.1", "1.3", "0.22", "0.06", "0.02"
     mechanism = Mechanism(
         "polar",
-        (Joint("turn", "revolute", BASE), Joint("reach", "prismatic", 0, axis=(Fraction(3), Fraction(0), Fraction(0)))),
-        (Body("one", (Part("one", _shift(l1), Fraction(m1), _moments(i1)),)),
-         Body("two", (Part("two", (), Fraction(m2), _moments(i2)),))),
+        (
+            Joint("turn", "revolute", BASE),
+            Joint("reach", "prismatic", 0, axis=(Fraction(3), Fraction(0), Fraction(0))),
+        ),
+        (
+            Body("one", (Part("one", _shift(l1), Fraction(m1), _moments(i1)),)),
+            Body("two", (Part("two", (), Fraction(m2), _moments(i2)),)),
+        ),
         (Frame("one", 0), Frame("two", 1)),
         gravity=DOWN_Y,
     )
@@ -115,13 +137,17 @@ def polar() -> ClosedForm:
         velocity = [2 * m_2 * d2 * v[0] * v[1], -m_2 * d2 * v[0] * v[0]]
         return mass, [velocity[0] + gravity[0], velocity[1] + gravity[1]], gravity
 
-    return ClosedForm(mechanism, answer, "Craig, Introduction to Robotics (3rd ed.), example 6.5, (6.85)-(6.89)")
+    return ClosedForm(
+        mechanism, answer, "Craig, Introduction to Robotics (3rd ed.), example 6.5, (6.85)-(6.89)"
+    )
 
 
 CLOSED_FORMS = {form.__name__: form for form in (planar_2r, cart_pole, polar)}
 
 
-def christoffel_bias(reference: Reference, q: Array, v: Array, step: Fraction = Fraction(1, 10**50)) -> Array:
+def christoffel_bias(
+    reference: Reference, q: Array, v: Array, step: Fraction = Fraction(1, 10**50)
+) -> Array:
     """c of one state (NV,) by the energy route, from M and the potential alone; `reference` works over balls.
 
     c_i = Σ_jk (∂M_ij/∂q_k − ½ ∂M_jk/∂q_i) v_j v_k + ∂V/∂q_i, each derivative a central difference: with step 1e-50 in
@@ -134,9 +160,13 @@ def christoffel_bias(reference: Reference, q: Array, v: Array, step: Fraction = 
             up, down = q.copy(), q.copy()
             up[k], down[k] = q[k] + h, q[k] - h
             derivative.append((reference.mass_matrix(up) - reference.mass_matrix(down)) / (2 * h))
-            gravity.append((reference.potential_energy(up) - reference.potential_energy(down)) / (2 * h))
+            gravity.append(
+                (reference.potential_energy(up) - reference.potential_energy(down)) / (2 * h)
+            )
         rate = sum(derivative[k] * v[k] for k in range(n))
-        return rate @ v - np.array([v @ derivative[i] @ v for i in range(n)]) / 2 + np.array(gravity)
+        return (
+            rate @ v - np.array([v @ derivative[i] @ v for i in range(n)]) / 2 + np.array(gravity)
+        )
 
 
 def random_tree(seed: int, n: int, *, branching: float = 0.3, generic: bool = True) -> Mechanism:
@@ -161,8 +191,18 @@ def random_tree(seed: int, n: int, *, branching: float = 0.3, generic: bool = Tr
     def part(link: str) -> Part:
         points = [vector(0.1) for _ in range(6)]
         mass = decimal(0.2, 3)
-        s = [[sum((p[i] * p[j] for p in points), Fraction(0)) * mass / 6 for j in range(3)] for i in range(3)]
-        moments = (s[1][1] + s[2][2], -s[0][1], -s[0][2], s[0][0] + s[2][2], -s[1][2], s[0][0] + s[1][1])
+        s = [
+            [sum((p[i] * p[j] for p in points), Fraction(0)) * mass / 6 for j in range(3)]
+            for i in range(3)
+        ]
+        moments = (
+            s[1][1] + s[2][2],
+            -s[0][1],
+            -s[0][2],
+            s[0][0] + s[2][2],
+            -s[1][2],
+            s[0][0] + s[1][1],
+        )
         return Part(link, pose(), mass, moments)
 
     joints, bodies = [], []
@@ -171,6 +211,18 @@ def random_tree(seed: int, n: int, *, branching: float = 0.3, generic: bool = Tr
         kind = ("revolute", "continuous", "prismatic")[int(draw.choice(3, p=[0.6, 0.2, 0.2]))]
         axis = vector(1) if generic else (X_AXIS, Y_AXIS, Z_AXIS)[int(draw.integers(3))]
         joints.append(Joint(f"joint{i}", kind, parent, pose(), axis))
-        bodies.append(Body(f"link{i}", tuple(part(f"link{i}_{k}") for k in range(int(draw.integers(1, 3))))))
-    frames = (Frame("world", BASE, pose()), *(Frame(f"link{i}", i) for i in range(n)), Frame("tool", n - 1, pose()))
-    return Mechanism(f"random{seed}", tuple(joints), tuple(bodies), frames, gravity=(Fraction(1), Fraction(-2), Fraction(-9)))
+        bodies.append(
+            Body(f"link{i}", tuple(part(f"link{i}_{k}") for k in range(int(draw.integers(1, 3)))))
+        )
+    frames = (
+        Frame("world", BASE, pose()),
+        *(Frame(f"link{i}", i) for i in range(n)),
+        Frame("tool", n - 1, pose()),
+    )
+    return Mechanism(
+        f"random{seed}",
+        tuple(joints),
+        tuple(bodies),
+        frames,
+        gravity=(Fraction(1), Fraction(-2), Fraction(-9)),
+    )

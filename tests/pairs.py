@@ -34,12 +34,24 @@ from symgen.recursion import Form
 from tests import test_folder
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "parameters": {"parameters": ("*", "gravity")}, "drives": {}, "payload": {"payload": "rod"}, "wrench": {"wrench": "tool"},
-    "wrenches": {"wrench": ("tool", "rod")}, "contacts": {"contact": "tool"}, "frames": {"frame": ("tool", "rod")}, "loops": {},
-    "gains": {"baumgarte": True}, "free": {},
+    "parameters": {"parameters": ("*", "gravity")},
+    "drives": {},
+    "payload": {"payload": "rod"},
+    "wrench": {"wrench": "tool"},
+    "wrenches": {"wrench": ("tool", "rod")},
+    "contacts": {"contact": "tool"},
+    "frames": {"frame": ("tool", "rod")},
+    "loops": {},
+    "gains": {"baumgarte": True},
+    "free": {},
 }
 """Additions of each option to the request; "drives", "loops", "gains" and "free" change the robot as well."""
-NO_HVP = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "coriolis_matrix", "mass_matrix_coriolis_and_bias")
+NO_HVP = (
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+    "coriolis_matrix",
+    "mass_matrix_coriolis_and_bias",
+)
 """Functions that hold derivatives: their `hvp` is of the third order, and refused."""
 EXCLUSIVE = ({"wrench", "wrenches"}, {"loops", "gains"})
 """Options of which one includes the other."""
@@ -79,17 +91,31 @@ def robot(chosen: frozenset[str]) -> Mechanism:
     """A rod on a hinge or on a free joint, and where loops are chosen a slider whose plane the rod touches."""
     looped = chosen & {"loops", "gains"}
     joint = 'type = "free"' if "free" in chosen else 'type = "revolute", axis = [0, 1, 0]'
-    drive = _DRIVE + ("" if "free" in chosen else ", stiffness = 2, rest = 0.1") if "drives" in chosen else ""
-    start = 'start = { slide = 0.1 }' if looped and "free" in chosen else \
-        'start = { hinge = "pi/3", slide = 0.1 }' if looped else ""
-    return symgen.load(_ROD.format(name="_".join(["pair", *sorted(chosen)]), start=start, joint=joint, drive=drive)
-                       + (_SLOT if looped else ""))
+    drive = (
+        _DRIVE + ("" if "free" in chosen else ", stiffness = 2, rest = 0.1")
+        if "drives" in chosen
+        else ""
+    )
+    start = (
+        "start = { slide = 0.1 }"
+        if looped and "free" in chosen
+        else 'start = { hinge = "pi/3", slide = 0.1 }'
+        if looped
+        else ""
+    )
+    return symgen.load(
+        _ROD.format(name="_".join(["pair", *sorted(chosen)]), start=start, joint=joint, drive=drive)
+        + (_SLOT if looped else "")
+    )
 
 
 def options(chosen: Collection[str]) -> ProgramOptions:
     """The request's options; the rows of a task are those that the robot's joints move."""
     rows = None if "free" in chosen else "wy"
-    return ProgramOptions(**{"frame": "tool", "task_rows": rows} | {k: v for word in chosen for k, v in OPTIONS[word].items()})
+    return ProgramOptions(
+        **{"frame": "tool", "task_rows": rows}
+        | {k: v for word in chosen for k, v in OPTIONS[word].items()}
+    )
 
 
 def functions(chosen: Collection[str]) -> list[str]:
@@ -98,8 +124,12 @@ def functions(chosen: Collection[str]) -> list[str]:
     return [name for name in every if "contacts" in chosen or not FUNCTIONS[name].counts("NT")]
 
 
-def requests(chosen: Collection[str], names: Sequence[str], modes: Sequence[str] = (*derivatives.MODES,),
-             each: bool = False) -> Iterator[str]:
+def requests(
+    chosen: Collection[str],
+    names: Sequence[str],
+    modes: Sequence[str] = (*derivatives.MODES,),
+    each: bool = False,
+) -> Iterator[str]:
     """Functions by name and their derivatives in these `modes`: by their own arguments, by those at run time that are chosen, and
     with `each` by every single one.
     """
@@ -107,11 +137,20 @@ def requests(chosen: Collection[str], names: Sequence[str], modes: Sequence[str]
     for name in names:
         what = FUNCTIONS[name]
         yield name
-        given = tuple(array.name for array in AT_RUN_TIME if array in what.feels and array.name in asked)
-        by = [(), *([given] if given else []), *(((one,) for one in (*what.own, *given)) if each else ())]
+        given = tuple(
+            array.name for array in AT_RUN_TIME if array in what.feels and array.name in asked
+        )
+        by = [
+            (),
+            *([given] if given else []),
+            *(((one,) for one in (*what.own, *given)) if each else ()),
+        ]
         for mode in (mode for mode in modes if mode != "hvp" or name not in NO_HVP):
-            yield from dict.fromkeys(found.name for wanted in by
-                                     if (found := FUNCTIONS.get(Derivative(name, mode, wanted).name)) is not None)
+            yield from dict.fromkeys(
+                found.name
+                for wanted in by
+                if (found := FUNCTIONS.get(Derivative(name, mode, wanted).name)) is not None
+            )
 
 
 class Made(NamedTuple):
@@ -135,9 +174,14 @@ def make(chosen: frozenset[str], wanted: Iterator[str]) -> Made:
 
 def cases(chosen: frozenset[str], made: Made) -> list[SelfTestCase]:
     """The cases of the self-test of all Programs. Who has none is found by halves, and goes into `made`."""
+
     def of(names: Sequence[str]) -> list[SelfTestCase]:
         try:
-            wanted = {name: one for name, one in made.programs.items() if name in names or name in PREPARING}
+            wanted = {
+                name: one
+                for name, one in made.programs.items()
+                if name in names or name in PREPARING
+            }
             return selftest.cases(robot(chosen), wanted, options(chosen))
         except Exception as error:
             if len(names) > 1:
@@ -151,7 +195,11 @@ def cases(chosen: frozenset[str], made: Made) -> list[SelfTestCase]:
 def _settle(made: Made, name: str, error: Exception) -> None:
     """One sentence is a refusal; anything else is a fault."""
     sentence = str(error)
-    if isinstance(error, SymgenError) and not isinstance(error, ProgramError) and "\n" not in sentence:
+    if (
+        isinstance(error, SymgenError)
+        and not isinstance(error, ProgramError)
+        and "\n" not in sentence
+    ):
         made.refused[name] = sentence
     else:
         made.broken[name] = "".join(traceback.format_exception(error))
@@ -168,16 +216,28 @@ def run(chosen: frozenset[str]) -> tuple[int, dict[str, str]]:
     made = make(chosen, requests(chosen, functions(chosen), each=True))
     cases(chosen, made)
     wrong = dict(made.broken)
-    wanted = [name for name in made.programs if name not in made.refused and name not in wrong and name not in PREPARING]
+    wanted = [
+        name
+        for name in made.programs
+        if name not in made.refused and name not in wrong and name not in PREPARING
+    ]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "c"
         try:
             given = {"frame": "tool", "task_rows": None if "free" in chosen else "wy"}
-            symgen.generate(robot(chosen), folder, wanted, **given | {k: v for word in chosen for k, v in OPTIONS[word].items()})
+            symgen.generate(
+                robot(chosen),
+                folder,
+                wanted,
+                **given | {k: v for word in chosen for k, v in OPTIONS[word].items()},
+            )
             wrong |= _self_test(folder)
             report = verify(folder, states=2)
-            wrong |= {f"{check.kind} {check.subject}": check.where for check in report.checks
-                      if not check.passed and not check.unjudged}
+            wrong |= {
+                f"{check.kind} {check.subject}": check.where
+                for check in report.checks
+                if not check.passed and not check.unjudged
+            }
         except Exception:
             wrong["the folder"] = traceback.format_exc()
     return len(wanted), wrong
@@ -197,14 +257,20 @@ def main(words: Sequence[str]) -> int:
     wanted = [frozenset(word.split("+")) for word in words] or choices()
     unknown = sorted({one for chosen in wanted for one in chosen} - {*OPTIONS})
     if unknown:
-        print(f"no option is named {', '.join(unknown)}; there are: {', '.join(OPTIONS)}", file=sys.stderr)
+        print(
+            f"no option is named {', '.join(unknown)}; there are: {', '.join(OPTIONS)}",
+            file=sys.stderr,
+        )
         return 2
     failed = 0
     for chosen in wanted:
         start = perf_counter()
         count, wrong = run(chosen)
-        print(f"{'+'.join(sorted(chosen)) or 'none':<24}{count:>5} functions {perf_counter() - start:>7.1f} s  "
-              f"{f'{len(wrong)} wrong' if wrong else 'right'}", flush=True)
+        print(
+            f"{'+'.join(sorted(chosen)) or 'none':<24}{count:>5} functions {perf_counter() - start:>7.1f} s  "
+            f"{f'{len(wrong)} wrong' if wrong else 'right'}",
+            flush=True,
+        )
         for name, what in wrong.items():
             print(f"  {name}: {what}", flush=True)
         failed += bool(wrong)

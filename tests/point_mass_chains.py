@@ -43,26 +43,41 @@ class Chain:
             found[sp.Symbol(f"m{i + 1}", positive=True)] = self.mass[i]
             found[sp.Symbol(f"L{i + 1}", positive=True)] = self.length[i]
             c, s = (self.cosine[i - 1], self.sine[i - 1]) if i else (1, 0)
-            found[sp.sin(sp.Symbol(f"theta{i + 1}", real=True))] = self.sine[i] * c - self.cosine[i] * s
+            found[sp.sin(sp.Symbol(f"theta{i + 1}", real=True))] = (
+                self.sine[i] * c - self.cosine[i] * s
+            )
         return found
 
     def settled(self, entry: Any) -> Any:
         """An entry at this chain; roots of squares are taken."""
         value = sp.sympify(entry).xreplace(self.bindings)
-        return value.replace(lambda e: e.is_Pow and not e.exp.is_Integer, lambda e: sp.factor(sp.together(e.base)) ** e.exp)
+        return value.replace(
+            lambda e: e.is_Pow and not e.exp.is_Integer,
+            lambda e: sp.factor(sp.together(e.base)) ** e.exp,
+        )
 
     def field(self, matrix: Any) -> DomainMatrix:
         """Over the rationals, or over quotients of polynomials in this chain's symbols."""
-        names = sorted(set().union(*(sp.sympify(x).free_symbols for x in (*self.length, *self.mass, *self.sine))), key=str)
+        names = sorted(
+            set().union(
+                *(sp.sympify(x).free_symbols for x in (*self.length, *self.mass, *self.sine))
+            ),
+            key=str,
+        )
         numbers = sp.QQ.frac_field(*names) if names else sp.QQ
-        return DomainMatrix([[numbers.from_sympy(x) for x in row] for row in matrix.tolist()], matrix.shape, numbers)
+        return DomainMatrix(
+            [[numbers.from_sympy(x) for x in row] for row in matrix.tolist()], matrix.shape, numbers
+        )
 
     def rows(self, derived: Rows) -> DomainMatrix:
         """∂a/∂x as an n × 2n matrix."""
         found = sp.zeros(self.n, 2 * self.n)
         for i, row in enumerate(derived):
             for k, part in row.items():
-                found[i, 2 * k - 2], found[i, 2 * k - 1] = self.settled(part[0]), self.settled(part[1])
+                found[i, 2 * k - 2], found[i, 2 * k - 1] = (
+                    self.settled(part[0]),
+                    self.settled(part[1]),
+                )
         return self.field(found)
 
     def jacobian(self) -> DomainMatrix:
@@ -70,9 +85,9 @@ class Chain:
         found = sp.zeros(2 * self.n, 2 * self.n)
         for k in range(self.n):
             for i in range(k + 1):
-                found[2 * k: 2 * k + 2, self.n + i] = sp.Matrix([self.cosine[i], self.sine[i]])
+                found[2 * k : 2 * k + 2, self.n + i] = sp.Matrix([self.cosine[i], self.sine[i]])
                 arm = self.x[k] - (self.x[i - 1] if i else sp.zeros(2, 1))
-                found[2 * k: 2 * k + 2, i] = sp.Matrix([-arm[1], arm[0]])
+                found[2 * k : 2 * k + 2, i] = sp.Matrix([-arm[1], arm[0]])
         return self.field(found)
 
     def masses(self, power: int = 1) -> DomainMatrix:
@@ -90,7 +105,11 @@ class Chain:
     def gram(self, soft: DomainMatrix, hard: DomainMatrix) -> Blocks:
         """H^aa, H^ab, H^bb of (7)."""
         inverse = self.masses(-1)
-        return soft * inverse * soft.transpose(), soft * inverse * hard.transpose(), hard * inverse * hard.transpose()
+        return (
+            soft * inverse * soft.transpose(),
+            soft * inverse * hard.transpose(),
+            hard * inverse * hard.transpose(),
+        )
 
 
 def corner(matrix: DomainMatrix, n: int) -> DomainMatrix:
@@ -100,8 +119,11 @@ def corner(matrix: DomainMatrix, n: int) -> DomainMatrix:
 @cache
 def symbolic(n: int) -> Chain:
     """The first link lies along the first axis: nothing depends on where that axis points."""
-    return Chain(sp.symbols(f"L1:{n + 1}", positive=True), sp.symbols(f"m1:{n + 1}", positive=True),
-                 (sp.S.Zero, *sp.symbols(f"t2:{n + 1}", real=True)))
+    return Chain(
+        sp.symbols(f"L1:{n + 1}", positive=True),
+        sp.symbols(f"m1:{n + 1}", positive=True),
+        (sp.S.Zero, *sp.symbols(f"t2:{n + 1}", real=True)),
+    )
 
 
 @cache
@@ -110,7 +132,9 @@ def exact(n: int, seed: int = 0) -> Chain:
     random = Random(f"{n}/{seed}")
 
     def draws(count: int) -> list[Any]:
-        return [sp.Rational(random.randint(1, 9), random.choice((2, 3, 5, 7))) for _ in range(count)]
+        return [
+            sp.Rational(random.randint(1, 9), random.choice((2, 3, 5, 7))) for _ in range(count)
+        ]
 
     tangent = draws(n)
     while any(a in (b, -1 / b) for a, b in pairwise(tangent)):

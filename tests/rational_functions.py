@@ -58,7 +58,7 @@ class Ratio:
 
     def _lowest(self) -> Ratio:
         above, powers = self.above, list(self.powers)
-        for k, factor in enumerate(self.home.factors[:len(powers)]):
+        for k, factor in enumerate(self.home.factors[: len(powers)]):
             while powers[k]:
                 quotient, rest = divmod(above, factor)
                 if rest != 0:
@@ -70,15 +70,27 @@ class Ratio:
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, np.ndarray):
-            return NotImplemented   # the array takes it entry by entry
+            return NotImplemented  # the array takes it entry by entry
         if not isinstance(other, Ratio):
-            return 0 if other == 0 else self if other == 1 else Ratio(self.home, self.above * flint.fmpq(
-                other.numerator, other.denominator), self.powers)
+            return (
+                0
+                if other == 0
+                else self
+                if other == 1
+                else Ratio(
+                    self.home,
+                    self.above * flint.fmpq(other.numerator, other.denominator),
+                    self.powers,
+                )
+            )
         if not self.powers or not other.powers:
             return Ratio(self.home, self.above * other.above, self.powers or other.powers)
         size = max(len(self.powers), len(other.powers))
-        return Ratio(self.home, self.above * other.above, tuple(
-            a + b for a, b in zip(self._padded(size), other._padded(size), strict=True)))
+        return Ratio(
+            self.home,
+            self.above * other.above,
+            tuple(a + b for a, b in zip(self._padded(size), other._padded(size), strict=True)),
+        )
 
     def _padded(self, size: int) -> tuple[int, ...]:
         return self.powers + (0,) * (size - len(self.powers))
@@ -93,9 +105,9 @@ class Ratio:
         a, b = self.above, other.above
         for factor, x, y in zip(self.home.factors, mine, yours, strict=False):
             if x < y:
-                a = a * factor**(y - x)
+                a = a * factor ** (y - x)
             elif y < x:
-                b = b * factor**(x - y)
+                b = b * factor ** (x - y)
         return Ratio(self.home, a + b, tuple(map(max, mine, yours)))._lowest()
 
     def __neg__(self) -> Ratio:

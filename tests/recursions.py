@@ -24,9 +24,21 @@ def sums(count: int, real: str = "double") -> Recursion:
     step = b.program([Port(CARRIED, (1,), (total,)), Port("g", (1,), (total,))])
     tables = tuple((Fraction(i + 1, 3),) for i in range(count))
     sweep = Sweep(False, (step,), (Fraction(1, 7),), (), (0,))
-    return check(Recursion("gravity_force", "by_hand", (Port("q", (count,)),), (Port("g", (count,)),),
-                           (Kind("turning", 1, 1, 1),), tuple(range(-1, count - 1)), (0,) * count, tables, (sweep,), 0,
-                           real=real))
+    return check(
+        Recursion(
+            "gravity_force",
+            "by_hand",
+            (Port("q", (count,)),),
+            (Port("g", (count,)),),
+            (Kind("turning", 1, 1, 1),),
+            tuple(range(-1, count - 1)),
+            (0,) * count,
+            tables,
+            (sweep,),
+            0,
+            real=real,
+        )
+    )
 
 
 def idle(real: str = "double") -> Recursion:
@@ -39,14 +51,31 @@ def idle(real: str = "double") -> Recursion:
     b = Builder("gravity_force", [Port("q", (1,)), Port(TABLE, (0,))], real)
     third = b.program([Port("g", (1,), (b.op("mul", b.input(0, 0), b.input(0, 0)),))])
     nothing = Builder("gravity_force", [], real).program([])
-    sweeps = (Sweep(False, (first, second), (Fraction(1),), (), (0, 0)), Sweep(True, (nothing, third), (), (), (0, 0)))
+    sweeps = (
+        Sweep(False, (first, second), (Fraction(1),), (), (0, 0)),
+        Sweep(True, (nothing, third), (), (), (0, 0)),
+    )
     of = (0, 1, 1, 0, 1)
-    return check(Recursion("gravity_force", "by_hand", (Port("q", (5,)),), (Port("g", (5,)),),
-                           (Kind("turning", 1, 1, 1), Kind("sliding", 1, 1, 0)), tuple(range(-1, 4)), of,
-                           tuple((Fraction(2, 7),) if one == 0 else () for one in of), sweeps, 0, real=real))
+    return check(
+        Recursion(
+            "gravity_force",
+            "by_hand",
+            (Port("q", (5,)),),
+            (Port("g", (5,)),),
+            (Kind("turning", 1, 1, 1), Kind("sliding", 1, 1, 0)),
+            tuple(range(-1, 4)),
+            of,
+            tuple((Fraction(2, 7),) if one == 0 else () for one in of),
+            sweeps,
+            0,
+            real=real,
+        )
+    )
 
 
-def mixed(parents: Sequence[int], of: Sequence[int], real: str = "double", end: int | None = None) -> Recursion:
+def mixed(
+    parents: Sequence[int], of: Sequence[int], real: str = "double", end: int | None = None
+) -> Recursion:
     """Outward positions of a planar mechanism, inward forces (sums) and a product, and outward what moves; `end` is the link of
     which the position is a result besides.
     """
@@ -54,18 +83,50 @@ def mixed(parents: Sequence[int], of: Sequence[int], real: str = "double", end: 
     kinds = tuple(KINDS[one] for one in used)
     of = tuple(used.index(one) for one in of)
     pick = random.Random(len(parents))
-    tables = tuple(tuple(Fraction(pick.randint(1, 999), 700) for _ in range(kinds[one].width)) for one in of)
+    tables = tuple(
+        tuple(Fraction(pick.randint(1, 999), 700) for _ in range(kinds[one].width)) for one in of
+    )
     nq, nv = sum(kinds[one].nq for one in of), sum(kinds[one].nv for one in of)
     ends = [End("det", 1, (2,))] + ([End("p", 0, (1, 2), end)] if end is not None else [])
     outputs = [Port("tau", (nv,)), Port("det", ())] + ([Port("p", (2,))] if end is not None else [])
     sweeps = (
-        Sweep(False, tuple(_positions(kind, real) for kind in kinds), (Fraction(1, 3), Fraction(0), Fraction(-1)), (), (0,) * 3),
-        Sweep(True, tuple(_forces(kind, real) for kind in kinds), (Fraction(0), Fraction(1, 9), Fraction(1)),
-              ("add", "add", "mul"), (2,) * 3),
-        Sweep(False, tuple(_motion(kind, real) for kind in kinds), (Fraction(1, 10),), (), (0,) * 3))
-    sweeps = tuple(Sweep(s.inward, s.steps, s.start, s.joins, s.first[:len(kinds)]) for s in sweeps)
-    return check(Recursion("toy", "by_hand", (Port("q", (nq,)), Port("v", (nv,))), tuple(outputs), kinds, tuple(parents), of,
-                           tables, sweeps, WORK, tuple(ends), real=real))
+        Sweep(
+            False,
+            tuple(_positions(kind, real) for kind in kinds),
+            (Fraction(1, 3), Fraction(0), Fraction(-1)),
+            (),
+            (0,) * 3,
+        ),
+        Sweep(
+            True,
+            tuple(_forces(kind, real) for kind in kinds),
+            (Fraction(0), Fraction(1, 9), Fraction(1)),
+            ("add", "add", "mul"),
+            (2,) * 3,
+        ),
+        Sweep(
+            False, tuple(_motion(kind, real) for kind in kinds), (Fraction(1, 10),), (), (0,) * 3
+        ),
+    )
+    sweeps = tuple(
+        Sweep(s.inward, s.steps, s.start, s.joins, s.first[: len(kinds)]) for s in sweeps
+    )
+    return check(
+        Recursion(
+            "toy",
+            "by_hand",
+            (Port("q", (nq,)), Port("v", (nv,))),
+            tuple(outputs),
+            kinds,
+            tuple(parents),
+            of,
+            tables,
+            sweeps,
+            WORK,
+            tuple(ends),
+            real=real,
+        )
+    )
 
 
 def framed(parents: Sequence[int], of: Sequence[int], tip: int, real: str = "double") -> Recursion:
@@ -75,14 +136,45 @@ def framed(parents: Sequence[int], of: Sequence[int], tip: int, real: str = "dou
     used = sorted(set(of))
     kinds = tuple(KINDS[one]._replace(nv=KINDS[one].nq) for one in used)
     of = tuple(used.index(one) for one in of)
-    tables = tuple(tuple(Fraction(2*i + k + 1, 7) for k in range(kinds[one].width)) for i, one in enumerate(of))
+    tables = tuple(
+        tuple(Fraction(2 * i + k + 1, 7) for k in range(kinds[one].width))
+        for i, one in enumerate(of)
+    )
     nq, count = sum(kinds[one].nq for one in of), len(kinds)
     sweeps = (
-        Sweep(False, tuple(_positions(kind, real, kind.name == "sliding") for kind in kinds),
-              (Fraction(1, 3), Fraction(0), Fraction(-1)), (), (0,) * count, tip),
-        Sweep(True, tuple(_columns(kind, real) for kind in kinds), (Fraction(1, 5),), (), (0,) * count, tip))
-    return check(Recursion("toy", "by_hand", (Port("q", (nq,)),), (Port("J", (2, nq)),), kinds, tuple(parents), of, tables,
-                           sweeps, WORK, columns=(("J", 2),), real=real))
+        Sweep(
+            False,
+            tuple(_positions(kind, real, kind.name == "sliding") for kind in kinds),
+            (Fraction(1, 3), Fraction(0), Fraction(-1)),
+            (),
+            (0,) * count,
+            tip,
+        ),
+        Sweep(
+            True,
+            tuple(_columns(kind, real) for kind in kinds),
+            (Fraction(1, 5),),
+            (),
+            (0,) * count,
+            tip,
+        ),
+    )
+    return check(
+        Recursion(
+            "toy",
+            "by_hand",
+            (Port("q", (nq,)),),
+            (Port("J", (2, nq)),),
+            kinds,
+            tuple(parents),
+            of,
+            tables,
+            sweeps,
+            WORK,
+            columns=(("J", 2),),
+            real=real,
+        )
+    )
 
 
 def sizes(recursion: Recursion) -> Sizes:
@@ -92,7 +184,9 @@ def sizes(recursion: Recursion) -> Sizes:
 
 def _positions(kind: Kind, real: str, column: bool = False) -> Program:
     """Hands on an angle and a place; keeps a sine and a cosine, or what stands for them. Those are its `column` as well."""
-    b = Builder("toy", [Port(TABLE, (kind.width,)), Port("q", (kind.nq,)), Port(CARRIED, (3,))], real)
+    b = Builder(
+        "toy", [Port(TABLE, (kind.width,)), Port("q", (kind.nq,)), Port(CARRIED, (3,))], real
+    )
     b.step("place of the link")
     angle = b.input(2, 0)
     if kind.name != "sliding":
@@ -103,14 +197,26 @@ def _positions(kind: Kind, real: str, column: bool = False) -> Program:
         length = b.op("sin", length)
     x = b.op("add", b.input(2, 1), b.op("mul", length, c))
     y = b.op("add", b.input(2, 2), b.op("mul", b.input(0, 0), s))
-    return b.program([Port(CARRIED, (3,), (angle, x, y)), Port(KEPT, (2,), (s, c)), *[Port("J", (2,), (c, s))] * column])
+    return b.program(
+        [
+            Port(CARRIED, (3,), (angle, x, y)),
+            Port(KEPT, (2,), (s, c)),
+            *[Port("J", (2,), (c, s))] * column,
+        ]
+    )
 
 
 def _forces(kind: Kind, real: str) -> Program:
-    b = Builder("toy", [Port(KEPT, (WORK,)), Port(TABLE, (kind.width,)), Port("v", (1,)), Port(CARRIED, (3,))], real)
+    b = Builder(
+        "toy",
+        [Port(KEPT, (WORK,)), Port(TABLE, (kind.width,)), Port("v", (1,)), Port(CARRIED, (3,))],
+        real,
+    )
     b.step("force on the link")
     s, c = b.input(0, 0), b.input(0, 1)
-    f = b.op("add", b.input(3, 0), b.op("mul", b.input(1, 0), b.op("mul", b.input(2, 0), s)), name="f")
+    f = b.op(
+        "add", b.input(3, 0), b.op("mul", b.input(1, 0), b.op("mul", b.input(2, 0), s)), name="f"
+    )
     g = b.op("sub", b.op("mul", c, f), b.input(3, 1))
     product = b.op("mul", b.input(3, 2), b.op("add", b.op("mul", c, c), b.const(1)))
     return b.program([Port(CARRIED, (3,), (f, g, product)), Port(KEPT, (2,), (g, b.op("neg", f)))])
@@ -122,15 +228,36 @@ def _columns(kind: Kind, real: str) -> Program:
     if kind.name == "sliding":
         return b.program([Port(CARRIED, (1,), (lever,))])
     first = [b.op("mul", lever, b.input(0, k)) for k in range(kind.nv)]
-    return b.program([Port(CARRIED, (1,), (lever,)), Port("J", (2 * kind.nv,), (*first, *[b.op("neg", x) for x in first]))])
+    return b.program(
+        [
+            Port(CARRIED, (1,), (lever,)),
+            Port("J", (2 * kind.nv,), (*first, *[b.op("neg", x) for x in first])),
+        ]
+    )
 
 
 def _motion(kind: Kind, real: str) -> Program:
     b = Builder("toy", [Port(KEPT, (WORK,)), Port("v", (1,)), Port(CARRIED, (1,))], real)
     kept = [b.input(0, k) for k in range(WORK)]
-    tau = b.op("add", b.op("mul", kept[2], b.op("div", kept[0], b.op("add", b.op("mul", kept[1], kept[1]), b.const(3)))), kept[3])
-    return b.program([Port(CARRIED, (1,), (b.op("sub", b.input(1, 0), b.op("mul", b.const("0.3"), b.input(2, 0))),)),
-                      Port("tau", (1,), (b.op("sub", tau, b.input(2, 0)),))])
+    tau = b.op(
+        "add",
+        b.op(
+            "mul",
+            kept[2],
+            b.op("div", kept[0], b.op("add", b.op("mul", kept[1], kept[1]), b.const(3))),
+        ),
+        kept[3],
+    )
+    return b.program(
+        [
+            Port(
+                CARRIED,
+                (1,),
+                (b.op("sub", b.input(1, 0), b.op("mul", b.const("0.3"), b.input(2, 0))),),
+            ),
+            Port("tau", (1,), (b.op("sub", tau, b.input(2, 0)),)),
+        ]
+    )
 
 
 TOYS = {
@@ -142,8 +269,12 @@ TOYS = {
     "two classes": lambda real="double": mixed(range(-1, 5), (0, 1, 1, 0, 1, 0), real),
     "three classes": lambda real="double": mixed(range(-1, 6), (0, 2, 1, 0, 2, 2, 1), real, 6),
     "tree": lambda real="double": mixed(BRANCHED, (0,) * 10, real, 5),
-    "tree of three classes": lambda real="double": mixed(BRANCHED, (0, 2, 1, 0, 2, 2, 1, 0, 1, 2), real),
+    "tree of three classes": lambda real="double": mixed(
+        BRANCHED, (0, 2, 1, 0, 2, 2, 1, 0, 1, 2), real
+    ),
     "chain, from its middle": lambda real="double": framed(range(-1, 5), (0,) * 6, 2, real),
-    "tree, on a way": lambda real="double": framed(BRANCHED, (0, 1, 1, 0, 2, 2, 1, 0, 1, 2), 4, real),
+    "tree, on a way": lambda real="double": framed(
+        BRANCHED, (0, 1, 1, 0, 2, 2, 1, 0, 1, 2), 4, real
+    ),
 }
 """Each of the kinds of text."""

@@ -34,13 +34,20 @@ from symgen.reference.task import independent
 GRID = 1000
 ONE_DEGREE = tuple(kind for kind in kinds() if joint_type(kind).nv == 1)
 """Joint types of one degree of freedom, which every paper is about. `tests/test_degrees_of_freedom.py` has the others."""
-PURE = tuple(kind for kind in kinds() if joint_type(kind).nq == 1
-             and not (joint_type(kind).turns and joint_type(kind).slides))
+PURE = tuple(
+    kind
+    for kind in kinds()
+    if joint_type(kind).nq == 1 and not (joint_type(kind).turns and joint_type(kind).slides)
+)
 """Joint types whose coordinate is an angle or a length, not both: over the rationals an angle stands for its half's tangent."""
 
 
 def random_mechanism(
-    n: int, seed: int = 0, kind: str = "chain", joints: Sequence[str] = ("revolute",), general: bool = True
+    n: int,
+    seed: int = 0,
+    kind: str = "chain",
+    joints: Sequence[str] = ("revolute",),
+    general: bool = True,
 ) -> Mechanism:
     """`n` joints of the kinds in `joints`, as a "chain" or a random "tree", every link with a full inertia.
 
@@ -55,7 +62,11 @@ def random_mechanism(
         return (decimal(-size, size), decimal(-size, size), decimal(-size, size))
 
     def angle() -> Angle:
-        return Angle(radians=decimal(-3, 3)) if general else Angle(pi=Fraction(random.randint(-1, 2), 2))
+        return (
+            Angle(radians=decimal(-3, 3))
+            if general
+            else Angle(pi=Fraction(random.randint(-1, 2), 2))
+        )
 
     def axis() -> Vector3:
         slanted = vector(1) if general and random.random() < 0.3 else None
@@ -66,12 +77,26 @@ def random_mechanism(
         xx, yy, zz = (decimal(0.01, 0.2) for _ in range(3))
         turned: Pose = (Turn(Z_AXIS, angle()),) if general else ()
         zero = Fraction(0)
-        return Part(link, pose(vector(0.2)) + turned, decimal(0.5, 5), (yy + zz, zero, zero, xx + zz, zero, xx + yy))
+        return Part(
+            link,
+            pose(vector(0.2)) + turned,
+            decimal(0.5, 5),
+            (yy + zz, zero, zero, xx + zz, zero, xx + yy),
+        )
 
     def joint(i: int) -> Joint:
         of = random.choice(list(joints))
         parent = i - 1 if kind == "chain" else random.randint(-1, i - 1)
-        return of_kind(Joint(f"joint{i}", "revolute", parent, pose(vector(0.5), (angle(), angle(), angle())), axis()), of)
+        return of_kind(
+            Joint(
+                f"joint{i}",
+                "revolute",
+                parent,
+                pose(vector(0.5), (angle(), angle(), angle())),
+                axis(),
+            ),
+            of,
+        )
 
     made = tuple(joint(i) for i in range(n))
     bodies = tuple(Body(f"link{i}", (inertia(f"link{i}"),)) for i in range(n))
@@ -90,10 +115,16 @@ def of_kind(joint: Joint, kind: str) -> Joint:
 def point_mass_arm(*masses: int | Fraction) -> Mechanism:
     """Revolute joints about z one metre apart, a point mass (0: nothing) one metre out on each body, gravity −10 along y."""
     out = pose(X_AXIS)
-    joints = tuple(Joint(f"j{i}", "revolute", i - 1, out if i else (), Z_AXIS) for i in range(len(masses)))
-    bodies = tuple(Body(f"b{i}", (Part(f"b{i}", out, Fraction(m)),) if m else ()) for i, m in enumerate(masses))
+    joints = tuple(
+        Joint(f"j{i}", "revolute", i - 1, out if i else (), Z_AXIS) for i in range(len(masses))
+    )
+    bodies = tuple(
+        Body(f"b{i}", (Part(f"b{i}", out, Fraction(m)),) if m else ()) for i, m in enumerate(masses)
+    )
     frames = (Frame("base", -1), *(Frame(f"b{i}", i) for i in range(len(masses))))
-    return Mechanism("arm", joints, bodies, frames, gravity=(Fraction(0), Fraction(-10), Fraction(0)))
+    return Mechanism(
+        "arm", joints, bodies, frames, gravity=(Fraction(0), Fraction(-10), Fraction(0))
+    )
 
 
 def planar_rods(n: int, seed: int = 0, **changes: Any) -> Mechanism:
@@ -105,18 +136,40 @@ def planar_rods(n: int, seed: int = 0, **changes: Any) -> Mechanism:
         return Fraction(random.randint(1, 900), 1000)
 
     zero = Fraction(0)
-    bodies = tuple(Body(b.name, (Part(b.name, pose((decimal(), decimal(), decimal())), 1 + decimal(),
-                                      (zero, zero, zero, zero, zero, decimal() / 9)),)) for b in base.bodies)
-    joints = tuple(replace(j, pose=pose((decimal(), decimal(), decimal())),
-                           axis=(zero, zero, Fraction(1 - 2 * (i % 3 == 2)))) for i, j in enumerate(base.joints))
+    bodies = tuple(
+        Body(
+            b.name,
+            (
+                Part(
+                    b.name,
+                    pose((decimal(), decimal(), decimal())),
+                    1 + decimal(),
+                    (zero, zero, zero, zero, zero, decimal() / 9),
+                ),
+            ),
+        )
+        for b in base.bodies
+    )
+    joints = tuple(
+        replace(
+            j,
+            pose=pose((decimal(), decimal(), decimal())),
+            axis=(zero, zero, Fraction(1 - 2 * (i % 3 == 2))),
+        )
+        for i, j in enumerate(base.joints)
+    )
     return replace(base, **{"name": "rods", "joints": joints, "bodies": bodies, **changes})
 
 
 def flat_chain(n: int, seed: int = 0) -> Mechanism:
     """A chain in a plane whose links have inertias that are positive definite in space as well."""
     flat, solid = planar_rods(n, seed), random_mechanism(n, seed)
-    bodies = tuple(replace(body, parts=tuple(replace(part, moments=like.parts[0].moments) for part in body.parts))
-                   for body, like in zip(flat.bodies, solid.bodies, strict=True))
+    bodies = tuple(
+        replace(
+            body, parts=tuple(replace(part, moments=like.parts[0].moments) for part in body.parts)
+        )
+        for body, like in zip(flat.bodies, solid.bodies, strict=True)
+    )
     return replace(flat, bodies=bodies, name="flat")
 
 
@@ -124,24 +177,51 @@ def flat_chain(n: int, seed: int = 0) -> Mechanism:
 
 OPEN = tuple(name for name in builtin_robots() if not symgen.load(name).loops)
 """The built-in robots without loops. To a function of open chains a closed one is but one more tree, and some are large."""
-BUILT_IN = tuple(name for name in OPEN if all(joint.type.nv == 1 for joint in symgen.load(name).joints))
+BUILT_IN = tuple(
+    name for name in OPEN if all(joint.type.nv == 1 for joint in symgen.load(name).joints)
+)
 """Those with joints of one degree, which every method may take: arms on a base that stands."""
 MOVING = tuple(name for name in OPEN if name not in BUILT_IN)
 """Those with a joint of several degrees."""
 _MADE: dict[str, dict[str, Any]] = {
     "one": {"n": 1},
     **{f"chain{n}": {"n": n, "joints": ONE_DEGREE} for n in (3, 5, 9)},
-    "tree3": {"n": 3, "kind": "tree", "joints": ONE_DEGREE, "seed": 149},   # branches; winds, slides and turns
+    "tree3": {
+        "n": 3,
+        "kind": "tree",
+        "joints": ONE_DEGREE,
+        "seed": 149,
+    },  # branches; winds, slides and turns
     **{f"square_chain{n}": {"n": n, "joints": ONE_DEGREE, "general": False} for n in (4, 7)},
     "tree4": {"n": 4, "kind": "tree", "joints": ONE_DEGREE},
-    "tree5": {"n": 5, "kind": "tree", "joints": ONE_DEGREE, "seed": 312},   # each type of one degree; branches twice
-    **{f"square_tree{n}": {"n": n, "kind": "tree", "joints": ONE_DEGREE, "general": False} for n in (6, 9)},
-    **{f"{a}_{b}": {"n": 2, "joints": (a, b)} for a in ONE_DEGREE for b in ONE_DEGREE},   # every type behind every type
+    "tree5": {
+        "n": 5,
+        "kind": "tree",
+        "joints": ONE_DEGREE,
+        "seed": 312,
+    },  # each type of one degree; branches twice
+    **{
+        f"square_tree{n}": {"n": n, "kind": "tree", "joints": ONE_DEGREE, "general": False}
+        for n in (6, 9)
+    },
+    **{
+        f"{a}_{b}": {"n": 2, "joints": (a, b)} for a in ONE_DEGREE for b in ONE_DEGREE
+    },  # every type behind every type
 }
 MADE = tuple(_MADE)
 ROBOTS = BUILT_IN + MADE
 FEW = ("scara", "puma560", "chain3", "tree5")
-TELLING = ("one", "planar_arm", "planar_point_mass", "scara", "puma560", "panda", "chain5", "tree5", "square_tree6")
+TELLING = (
+    "one",
+    "planar_arm",
+    "planar_point_mass",
+    "scara",
+    "puma560",
+    "panda",
+    "chain5",
+    "tree5",
+    "square_tree6",
+)
 """One of each sort: in a plane, of points, with a slide, six joints with zeros, the largest that is built in, axes anyhow with
 every joint type of one degree, branches with axes anyhow, and branches at right angles from two roots."""
 _MOVES = {joint_type(kind).pose: kind for kind in ONE_DEGREE}.values()
@@ -149,14 +229,23 @@ PAIRS = tuple(f"{a}_{b}" for a in _MOVES for b in _MOVES)
 """Every way to move behind every way to move; a type that moves as another does is in the chains."""
 OF_ANY_ROBOT = tuple(name for name, function in FUNCTIONS.items() if not function.counts("NT"))
 """Functions that a robot has without contacts, which it is given by name (`tests/test_contacts.py`)."""
-PROVIDED = tuple((function, method) for function in FUNCTIONS for method in methods.providers(function)
-                 if methods.composition(method, function) is None
-                 and (not FUNCTIONS[function].counts("NK") or method in ("composite_body", "riccati"))
-                 and function in OF_ANY_ROBOT)
+PROVIDED = tuple(
+    (function, method)
+    for function in FUNCTIONS
+    for method in methods.providers(function)
+    if methods.composition(method, function) is None
+    and (not FUNCTIONS[function].counts("NK") or method in ("composite_body", "riccati"))
+    and function in OF_ANY_ROBOT
+)
 """Every function by every method that derives it; what is about a task, all of which follows from M^-1, by two. What is put
 together of others is tested by itself."""
 
-LONG = ("forward_dynamics_derivatives", "step_rk4", "operational_inertia", "dynamically_consistent_inverse")
+LONG = (
+    "forward_dynamics_derivatives",
+    "step_rk4",
+    "operational_inertia",
+    "dynamically_consistent_inverse",
+)
 """Functions that take as long to derive as ten others. Each is put together of others that are tested over all robots, so that a
 relation about all functions over many robots has these on `TRIED` alone."""
 TRIED = ("planar_arm", "scara", "chain3", "tree3", "tree5", "one", *MOVING[:1])
@@ -180,7 +269,10 @@ def robot(name: str) -> Mechanism:
         return symgen.load(name)
     made = random_mechanism(**_MADE[name])
     if made.nv == 2:
-        joints = tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, _MADE[name]["joints"], strict=True))
+        joints = tuple(
+            of_kind(joint, kind)
+            for joint, kind in zip(made.joints, _MADE[name]["joints"], strict=True)
+        )
         made = replace(made, joints=joints)
     return replace(made, name=name)
 
@@ -189,7 +281,10 @@ def robot(name: str) -> Mechanism:
 def program(name: str, function: str, method: str | None = None) -> Program:
     """The Program of one of ROBOTS or MOVING, derived once a test run; without a method the one of fewest operations."""
     if method is None:
-        return min((program(name, function, m) for m in methods_for(robot(name), function)), key=lambda found: found.cost)
+        return min(
+            (program(name, function, m) for m in methods_for(robot(name), function)),
+            key=lambda found: found.cost,
+        )
     return symgen.program(robot(name), function, method, task_rows=task_rows(name, function))
 
 
@@ -203,25 +298,45 @@ def rows_of(made: Mechanism, function: str, frame: str | None = None) -> tuple[i
     """The rows of a task that a robot can have, at its tip unless told; None for a function that is about no task."""
     if not FUNCTIONS[function].counts("NK"):
         return None
-    return independent(lambda scalars: Reference(made, scalars, frame=frame or tip(made)), made, ALL_ROWS)
+    return independent(
+        lambda scalars: Reference(made, scalars, frame=frame or tip(made)), made, ALL_ROWS
+    )
 
 
 # -- running -------------------------------------------------------------------------------------------------------------
 
-def run(program: Program, arguments: Mapping[str, Array], scalars: Scalars = FLOAT) -> dict[str, Array]:
+
+def run(
+    program: Program, arguments: Mapping[str, Array], scalars: Scalars = FLOAT
+) -> dict[str, Array]:
     """Results by name, (count, …) each, of arguments (count, …) by name."""
     count = len(next(iter(arguments.values())))
     with scalars.working():
-        flat = {port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs}
-        found = evaluate(program, flat, Numbers(scalars.constant, np.sin, np.cos, np.sqrt, np.log, atan2))
-        zero = scalars.array([0] * count)   # a result that is constant is one number for all states
-        return {p.name: np.stack([x + zero for x in found[p.name]], axis=-1).reshape(count, *p.shape) for p in program.outputs}
+        flat = {
+            port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs
+        }
+        found = evaluate(
+            program, flat, Numbers(scalars.constant, np.sin, np.cos, np.sqrt, np.log, atan2)
+        )
+        zero = scalars.array([0] * count)  # a result that is constant is one number for all states
+        return {
+            p.name: np.stack([x + zero for x in found[p.name]], axis=-1).reshape(count, *p.shape)
+            for p in program.outputs
+        }
 
 
-def draw(mechanism: Mechanism, count: int, scalars: Scalars = FLOAT, payload: str | None = None,
-         wrench: str | None = None) -> dict[str, Array]:
+def draw(
+    mechanism: Mechanism,
+    count: int,
+    scalars: Scalars = FLOAT,
+    payload: str | None = None,
+    wrench: str | None = None,
+) -> dict[str, Array]:
     """Seeded states by argument name, entered into the scalars."""
-    return {key: scalars.array(value) for key, value in draw_states(mechanism, count, 3, payload, wrench).items()}
+    return {
+        key: scalars.array(value)
+        for key, value in draw_states(mechanism, count, 3, payload, wrench).items()
+    }
 
 
 @cache
@@ -239,7 +354,9 @@ def _truth(name: str, function: str, count: int, scalars: str) -> dict[str, Arra
     given = {a.name: _states(name, count, scalars)[a.name] for a in FUNCTIONS[function].arguments}
     frame = tip(robot(name)) if FUNCTIONS[function].needs_frame else None
     rows = task_rows(name, function) or ALL_ROWS
-    return Reference(robot(name), _SCALARS[scalars], frame=frame, task_rows=rows).evaluate(function, given)
+    return Reference(robot(name), _SCALARS[scalars], frame=frame, task_rows=rows).evaluate(
+        function, given
+    )
 
 
 def truth(name: str, function: str, count: int, scalars: Scalars = FLOAT) -> dict[str, Array]:
@@ -250,7 +367,9 @@ def truth(name: str, function: str, count: int, scalars: Scalars = FLOAT) -> dic
 def largest(values: Any) -> float:
     """Upper bound of the largest magnitude in nested floats or balls; NaN counts as infinite."""
     array = np.ravel(np.asarray(values))
-    bounds = [abs(float(x)) if array.dtype != object else float(abs(flint.arb(x)).upper()) for x in array]
+    bounds = [
+        abs(float(x)) if array.dtype != object else float(abs(flint.arb(x)).upper()) for x in array
+    ]
     return float("inf") if any(b != b for b in bounds) else max(bounds, default=0.0)
 
 

@@ -34,10 +34,17 @@ def coarse(x: Array, bits: int) -> Array:
 
 
 def _power_of_two(value: object) -> bool:
-    return isinstance(value, Fraction) and abs(float(value)) == 2.0 ** round(np.log2(abs(float(value)) or 1.0))
+    return isinstance(value, Fraction) and abs(float(value)) == 2.0 ** round(
+        np.log2(abs(float(value)) or 1.0)
+    )
 
 
-def rows(program: Program, arguments: Mapping[str, Array], arithmetic: Arithmetic, seed: int | None = None) -> list[Array]:
+def rows(
+    program: Program,
+    arguments: Mapping[str, Array],
+    arithmetic: Arithmetic,
+    seed: int | None = None,
+) -> list[Array]:
     """The value of every row, (count,) each. `seed` None: rounded to nearest as in `Coarse`; else every operation errs by u one
     way or the other, as the standard model allows, and a sine or cosine by the ulps it is given.
 
@@ -49,7 +56,11 @@ def rows(program: Program, arguments: Mapping[str, Array], arithmetic: Arithmeti
 
     def off(x: Array, size: float = 1.0) -> Array:
         if random is None:
-            return coarse(x, arithmetic.bits) if isinstance(arithmetic, Coarse) else x.astype(np.float32).astype(float)
+            return (
+                coarse(x, arithmetic.bits)
+                if isinstance(arithmetic, Coarse)
+                else x.astype(np.float32).astype(float)
+            )
         return x * (1 + size * u * random.choice((-1.0, 1.0), count))
 
     act = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
@@ -59,15 +70,27 @@ def rows(program: Program, arguments: Mapping[str, Array], arithmetic: Arithmeti
         if op == "const":
             found.append(np.full(count, arithmetic.rounded(value)))
         elif op == "input":
-            found.append(arguments[program.inputs[value[0]].name].reshape(count, -1)[:, value[1]].astype(float))
+            found.append(
+                arguments[program.inputs[value[0]].name]
+                .reshape(count, -1)[:, value[1]]
+                .astype(float)
+            )
         elif op == "neg":
             found.append(-a[0])
         elif op in act:
             exact = act[op](*a)
-            found.append(exact if op == "mul" and any(_power_of_two(program.rows[i].value) for i in args) else off(exact))
+            found.append(
+                exact
+                if op == "mul" and any(_power_of_two(program.rows[i].value) for i in args)
+                else off(exact)
+            )
         elif op in ("sin", "cos"):
             exact = np.sin(a[0]) if op == "sin" else np.cos(a[0])
-            found.append(off(exact) if random is None else exact + arithmetic.trig * u * random.choice((-1.0, 1.0), count))
+            found.append(
+                off(exact)
+                if random is None
+                else exact + arithmetic.trig * u * random.choice((-1.0, 1.0), count)
+            )
         elif op == "atan2":
             found.append(off(np.arctan2(*a), arithmetic.angle))
         else:

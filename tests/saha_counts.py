@@ -36,4 +36,7 @@ def solve(n: int, method: str) -> Count:
 def fewest(n: int, twists: str, function: str) -> Program:
     """The cheapest of the elimination of a composite body's M and the Riccati recursion."""
     methods = ("composite_body", "riccati") if n <= SHORT else ("riccati",)
-    return min((derived(n, twists, function, method) for method in methods), key=lambda program: program.cost)
+    return min(
+        (derived(n, twists, function, method) for method in methods),
+        key=lambda program: program.cost,
+    )

@@ -25,48 +25,62 @@ WORKING = 400
 
 def quarter_turns() -> int:
     """The largest k that |x| <= RANGE brings: rounding may take x/(pi/2) to the next integer."""
-    return int((flint.arb(RANGE)*2/flint.arb.pi()).ceil().unique_fmpz())
+    return int((flint.arb(RANGE) * 2 / flint.arb.pi()).ceil().unique_fmpz())
 
 
 def exact(ball: flint.arb) -> Fraction:
     """The midpoint, to 2^-380."""
-    return Fraction(int((ball.mid()*flint.arb(2)**380).floor().unique_fmpz()), 2**380)
+    return Fraction(int((ball.mid() * flint.arb(2) ** 380).floor().unique_fmpz()), 2**380)
 
 
 def parts(real: str) -> list[Fraction]:
     """pi/2 from the top: an integer n with n*k < 2^bits for every k, over a power of two, again and again; then the rest."""
-    left, largest, found = exact(flint.arb.pi()/2), (2**BITS[real] - 1)//quarter_turns(), []
+    left, largest, found = exact(flint.arb.pi() / 2), (2 ** BITS[real] - 1) // quarter_turns(), []
     for _ in range(PARTS[real]):
         unit = Fraction(1)
-        while left/unit >= largest + 1:
+        while left / unit >= largest + 1:
             unit *= 2
-        while 2*left/unit < largest + 1:
+        while 2 * left / unit < largest + 1:
             unit /= 2
-        found.append(left//unit*unit)
+        found.append(left // unit * unit)
         left -= found[-1]
     return [*found, left]
 
 
 def nodes(count: int) -> list[flint.arb]:
-    top = flint.arb(DOMAIN[0])/DOMAIN[1]
-    zeros = [(flint.arb.pi()*(2*i + 1)/(2*count + 2)).cos() for i in range(count + 1)]
-    return [top*(z - zeros[-1])/(1 - zeros[-1]) for z in zeros[:-1]]
+    top = flint.arb(DOMAIN[0]) / DOMAIN[1]
+    zeros = [(flint.arb.pi() * (2 * i + 1) / (2 * count + 2)).cos() for i in range(count + 1)]
+    return [top * (z - zeros[-1]) / (1 - zeros[-1]) for z in zeros[:-1]]
 
 
 def coefficients(function: str, degree: int) -> list[Fraction]:
     """Of (sin r - r)/r³ or (cos r - 1 + r²/2)/r⁴ in y = r²."""
     places = nodes(degree + 1)
     roots = [y.sqrt() for y in places]
-    values = {"sine": [(r.sin() - r)/r**3 for r in roots], "cosine": [(r.cos() - 1 + r*r/2)/r**4 for r in roots]}[function]
-    powers = flint.arb_mat(degree + 1, degree + 1, [y**j for y in places for j in range(degree + 1)])
+    values = {
+        "sine": [(r.sin() - r) / r**3 for r in roots],
+        "cosine": [(r.cos() - 1 + r * r / 2) / r**4 for r in roots],
+    }[function]
+    powers = flint.arb_mat(
+        degree + 1, degree + 1, [y**j for y in places for j in range(degree + 1)]
+    )
     solved = powers.solve(flint.arb_mat(degree + 1, 1, values))
     return [exact(solved[j, 0]) for j in range(degree + 1)]
 
 
 def constants(real: str) -> Constants:
     with flint.ctx.workprec(WORKING):
-        sine, cosine = (coefficients(name, degree) for name, degree in zip(("sine", "cosine"), DEGREES[real], strict=True))
-        numbers = [exact(2/flint.arb.pi())], [Fraction(3*2**(BITS[real] - 2))], parts(real), sine, cosine
+        sine, cosine = (
+            coefficients(name, degree)
+            for name, degree in zip(("sine", "cosine"), DEGREES[real], strict=True)
+        )
+        numbers = (
+            [exact(2 / flint.arb.pi())],
+            [Fraction(3 * 2 ** (BITS[real] - 2))],
+            parts(real),
+            sine,
+            cosine,
+        )
         turns, whole, *rest = [tuple(literal(x, REALS[real]) for x in group) for group in numbers]
         return Constants(*turns, *whole, *rest)
 

@@ -72,7 +72,9 @@ def evaluate(node: Any, values: dict[str, Any], numbers: Any) -> Any:
     if isinstance(node, c_ast.FuncCall):
         return numbers.fabs(evaluate(node.args.exprs[0], values, numbers))
     operation = {"+": "add", "-": "sub", "*": "mul"}[node.op]
-    return getattr(numbers, operation)(evaluate(node.left, values, numbers), evaluate(node.right, values, numbers))
+    return getattr(numbers, operation)(
+        evaluate(node.left, values, numbers), evaluate(node.right, values, numbers)
+    )
 
 
 def run(program: Statements, numbers: Any, known: dict[str, Any], last: str) -> dict[str, Any]:
@@ -96,10 +98,10 @@ class Machine:
         return REALS[self.real].nearest(value)
 
     def round(self, value: Fraction) -> Fraction:
-        if value.denominator == 1 and abs(value) < 2**PRECISION[self.real]:
+        if value.denominator == 1 and abs(value) < 2 ** PRECISION[self.real]:
             return value
-        unit = 2*half_unit(abs(value), PRECISION[self.real])
-        return round(value/unit)*unit
+        unit = 2 * half_unit(abs(value), PRECISION[self.real])
+        return round(value / unit) * unit
 
     def add(self, a: Fraction, b: Fraction) -> Fraction:
         return self.round(a + b)
@@ -108,7 +110,7 @@ class Machine:
         return self.round(a - b)
 
     def mul(self, a: Fraction, b: Fraction) -> Fraction:
-        return self.round(a*b)
+        return self.round(a * b)
 
     def fabs(self, a: Fraction) -> Fraction:
         return abs(a)
@@ -117,7 +119,7 @@ class Machine:
 def rounding(size: Fraction, bits: int) -> Fraction:
     """The most that rounding a number of at most this size is off: half a unit, and just above a power of two the way to it."""
     half = half_unit(size, bits)
-    return max(half/2, min(half, size - half*2**bits))
+    return max(half / 2, min(half, size - half * 2**bits))
 
 
 def half_unit(size: Fraction, bits: int) -> Fraction:
@@ -125,25 +127,25 @@ def half_unit(size: Fraction, bits: int) -> Fraction:
     if not size:
         return Fraction(0)
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
-    exponent -= size < Fraction(2)**exponent
-    return Fraction(2)**(exponent - bits)
+    exponent -= size < Fraction(2) ** exponent
+    return Fraction(2) ** (exponent - bits)
 
 
 def above(ball: flint.arb) -> Fraction:
     """A rational of 64 bits that is not less than the magnitude of anything in the ball."""
     mantissa, exponent = (int(part) for part in abs(ball).upper().man_exp())
     spare = max(mantissa.bit_length() - 64, 0)
-    return Fraction((mantissa >> spare) + (spare > 0))*Fraction(2)**(exponent + spare)
+    return Fraction((mantissa >> spare) + (spare > 0)) * Fraction(2) ** (exponent + spare)
 
 
 def below(ball: flint.arb) -> Fraction:
     """A rational that is not more than anything in the ball, which is positive."""
     mantissa, exponent = (int(part) for part in ball.lower().man_exp())
-    return Fraction(mantissa)*Fraction(2)**exponent
+    return Fraction(mantissa) * Fraction(2) ** exponent
 
 
 def ball(value: Fraction) -> flint.arb:
-    return flint.arb(value.numerator)/value.denominator
+    return flint.arb(value.numerator) / value.denominator
 
 
 # 1. and 2.
@@ -152,30 +154,40 @@ def ball(value: Fraction) -> flint.arb:
 def turns(program: Statements, real: str) -> tuple[int, Fraction]:
     """(the largest k, R); AssertionError where the text does not do what the proof is about."""
     machine, bits = Machine(real), PRECISION[real]
-    expression = program["k"]                  # ((x*T) + W) - W
-    scale, whole = (machine.literal(Fraction(node.value.removesuffix("f"))) for node in
-                    (expression.left.left.right, expression.right))
+    expression = program["k"]  # ((x*T) + W) - W
+    scale, whole = (
+        machine.literal(Fraction(node.value.removesuffix("f")))
+        for node in (expression.left.left.right, expression.right)
+    )
     assert expression.left.right.value == expression.right.value
-    assert whole == 3*Fraction(2)**(bits - 2)  # numbers around it are the integers
-    off = half_unit(RANGE*scale, bits) + RANGE*above(ball(scale) - 2/flint.arb.pi())
-    most = math.floor(RANGE*scale + off + Fraction(1, 2))
+    assert whole == 3 * Fraction(2) ** (bits - 2)  # numbers around it are the integers
+    off = half_unit(RANGE * scale, bits) + RANGE * above(ball(scale) - 2 / flint.arb.pi())
+    most = math.floor(RANGE * scale + off + Fraction(1, 2))
     for k in range(-most, most + 1):
-        values = run(program, machine, {name: Fraction(k if name == "k" else 0) for name in program if name not in
-                                        ("j", "m", "turned", "across")}, "across")
+        values = run(
+            program,
+            machine,
+            {
+                name: Fraction(k if name == "k" else 0)
+                for name in program
+                if name not in ("j", "m", "turned", "across")
+            },
+            "across",
+        )
         assert (values["turned"], values["across"]) == ((1, 0), (0, -1), (-1, 0), (0, 1))[k % 4], k
-    return most, above(flint.arb.pi()/2)*(Fraction(1, 2) + off)
+    return most, above(flint.arb.pi() / 2) * (Fraction(1, 2) + off)
 
 
 def nearest_multiple(real: str, most: int) -> tuple[Fraction, int]:
     """(r_min, its k): below |x - k·pi/2| for every number x of the type and every k from 1 on."""
-    bits, half, found = PRECISION[real], flint.arb.pi()/2, (Fraction(1), 0)
+    bits, half, found = PRECISION[real], flint.arb.pi() / 2, (Fraction(1), 0)
     for k in range(1, most + 1):
-        exponent = math.frexp(k*math.pi/2)[1] - bits
-        scaled = half*k/flint.arb(2)**exponent
+        exponent = math.frexp(k * math.pi / 2)[1] - bits
+        scaled = half * k / flint.arb(2) ** exponent
         integer = int((scaled + 0.5).floor().unique_fmpz())
         distance = abs(scaled - integer)
-        if distance*flint.arb(2)**exponent < ball(found[0]):
-            found = below(distance)*Fraction(2)**exponent, k
+        if distance * flint.arb(2) ** exponent < ball(found[0]):
+            found = below(distance) * Fraction(2) ** exponent, k
     return found
 
 
@@ -198,7 +210,7 @@ class Reduction:
 
     def __init__(self, real: str, r: Fraction, k: int, grid: Fraction) -> None:
         self.real, self.bits, self.r, self.most, self.grid = real, PRECISION[real], r, k, grid
-        self.half = flint.arb.pi()/2
+        self.half = flint.arb.pi() / 2
         self.sizes: list[Fraction] = []
 
     def literal(self, value: Fraction) -> Affine:
@@ -206,35 +218,59 @@ class Reduction:
 
     def size(self, value: Affine) -> Fraction:
         """x is r + k·pi/2."""
-        drift = above(ball(value.x)*self.half + ball(value.k))
-        return abs(value.x)*self.r + drift*self.most + sum(abs(c)*self.sizes[i] for i, c in value.roundings.items())
+        drift = above(ball(value.x) * self.half + ball(value.k))
+        return (
+            abs(value.x) * self.r
+            + drift * self.most
+            + sum(abs(c) * self.sizes[i] for i, c in value.roundings.items())
+        )
 
     def rounded(self, value: Affine, operand: Fraction | None = None) -> Affine:
         """A sum is off by no more than either operand: the other one is a number as well."""
         size = self.size(value)
-        if value.grid and size <= value.grid*2**self.bits:
+        if value.grid and size <= value.grid * 2**self.bits:
             return value
         off = rounding(size, self.bits)
         self.sizes.append(off if operand is None else min(off, operand))
-        return Affine(value.x, value.k, value.roundings | {len(self.sizes) - 1: Fraction(1)}, value.grid)
+        return Affine(
+            value.x, value.k, value.roundings | {len(self.sizes) - 1: Fraction(1)}, value.grid
+        )
 
     def mul(self, a: Affine, b: Affine) -> Affine:
-        assert (a.x, a.k, a.roundings) == (0, 1, {})   # only k times a literal
+        assert (a.x, a.k, a.roundings) == (0, 1, {})  # only k times a literal
         part = b.constant
-        return self.rounded(Affine(k=part, grid=Fraction(part.numerator & -part.numerator, part.denominator)))
+        return self.rounded(
+            Affine(k=part, grid=Fraction(part.numerator & -part.numerator, part.denominator))
+        )
 
     def sub(self, a: Affine, b: Affine) -> Affine:
-        roundings = {i: c for i in {*a.roundings, *b.roundings}
-                     if (c := a.roundings.get(i, Fraction(0)) - b.roundings.get(i, Fraction(0)))}
-        return self.rounded(Affine(a.x - b.x, a.k - b.k, roundings, min(a.grid, b.grid)), min(self.size(a), self.size(b)))
+        roundings = {
+            i: c
+            for i in {*a.roundings, *b.roundings}
+            if (c := a.roundings.get(i, Fraction(0)) - b.roundings.get(i, Fraction(0)))
+        }
+        return self.rounded(
+            Affine(a.x - b.x, a.k - b.k, roundings, min(a.grid, b.grid)),
+            min(self.size(a), self.size(b)),
+        )
 
     def errors(self, program: Statements) -> tuple[Fraction, Fraction]:
         """How far the computed r may be from x - k·pi/2, and how far r - tail."""
-        known = {"x": Affine(x=Fraction(1), grid=self.grid), "k": Affine(k=Fraction(1), grid=Fraction(1)), "j": None}
+        known = {
+            "x": Affine(x=Fraction(1), grid=self.grid),
+            "k": Affine(k=Fraction(1), grid=Fraction(1)),
+            "j": None,
+        }
         values = run(program, self, known, "tail")
         r, tail = values["r"], values["tail"]
-        both = Affine(r.x - tail.x, r.k - tail.k, {i: r.roundings.get(i, Fraction(0)) - tail.roundings.get(i, Fraction(0))
-                                                  for i in {*r.roundings, *tail.roundings}})
+        both = Affine(
+            r.x - tail.x,
+            r.k - tail.k,
+            {
+                i: r.roundings.get(i, Fraction(0)) - tail.roundings.get(i, Fraction(0))
+                for i in {*r.roundings, *tail.roundings}
+            },
+        )
         assert (r.x, tail.x) == (1, 0)
         return self.size(r) - self.r, self.size(both) - self.r
 
@@ -243,8 +279,10 @@ def reduction(program: Statements, real: str, r: Fraction, most: int) -> tuple[F
     """(T, E): the largest errors of r and of r - tail over the binades of x that hold a k other than 0."""
     bits, found = PRECISION[real], []
     for exponent in range(-1, RANGE.bit_length()):
-        k = min(most, math.ceil(Fraction(2)**(exponent + 1)*Fraction(2, 3) + 1))   # above 2/pi·x + 1/2
-        found.append(Reduction(real, r, k, Fraction(2)**(exponent - bits + 1)).errors(program))
+        k = min(
+            most, math.ceil(Fraction(2) ** (exponent + 1) * Fraction(2, 3) + 1)
+        )  # above 2/pi·x + 1/2
+        found.append(Reduction(real, r, k, Fraction(2) ** (exponent - bits + 1)).errors(program))
     return max(t for t, _ in found), max(e for _, e in found)
 
 
@@ -269,7 +307,7 @@ class Running:
 
     def rounded(self, ideal: flint.arb, off: Fraction) -> Computed:
         total = off + rounding(above(ideal) + off, PRECISION[self.real]) + Fraction(1, 2**149)
-        return Computed(ideal, Fraction(math.ceil(total*2**300), 2**300))
+        return Computed(ideal, Fraction(math.ceil(total * 2**300), 2**300))
 
     def add(self, a: Computed, b: Computed) -> Computed:
         return self.rounded(a.ideal + b.ideal, a.off + b.off)
@@ -279,11 +317,21 @@ class Running:
 
     def unrounded(self, program: Statements, known: dict[str, Any], name: str) -> Fraction:
         """How far the sum of the last statement is off before it is rounded."""
-        values = run({other: node for other, node in program.items() if other != name}, self, known, "c_0")
-        return sum((evaluate(part, values, self).off for part in (program[name].left, program[name].right)), Fraction(0))
+        values = run(
+            {other: node for other, node in program.items() if other != name}, self, known, "c_0"
+        )
+        return sum(
+            (
+                evaluate(part, values, self).off
+                for part in (program[name].left, program[name].right)
+            ),
+            Fraction(0),
+        )
 
     def mul(self, a: Computed, b: Computed) -> Computed:
-        return self.rounded(a.ideal*b.ideal, above(a.ideal)*b.off + above(b.ideal)*a.off + a.off*b.off)
+        return self.rounded(
+            a.ideal * b.ideal, above(a.ideal) * b.off + above(b.ideal) * a.off + a.off * b.off
+        )
 
 
 def coefficients(program: Statements, real: str, letter: str) -> list[Fraction]:
@@ -297,41 +345,56 @@ def coefficients(program: Statements, real: str, letter: str) -> list[Fraction]:
     for name in names:
         found[name] = value(program[name].left)
     last = program[names[-1]]
-    return [*found.values(), value(last.right.right)*(-1 if last.op == "-" else 1)]
+    return [*found.values(), value(last.right.right) * (-1 if last.op == "-" else 1)]
 
 
-def remainders(program: Statements, real: str) -> tuple[Callable[[flint.arb], flint.arb], Callable[[flint.arb], flint.arb]]:
+def remainders(
+    program: Statements, real: str
+) -> tuple[Callable[[flint.arb], flint.arb], Callable[[flint.arb], flint.arb]]:
     """(|sine polynomial - sin r|, |cosine polynomial - cos r|) as functions of |r|, a ball.
 
     sin r = r + r·y·Σ (-1)^(j+1) y^j/(2j+3)!, cos r = 1 - y/2 + y²·Σ (-1)^j y^j/(2j+4)!: alternating and falling for y < 1.
     """
     terms = 20
 
-    def distance(own: list[Fraction], series: Callable[[int], Fraction]) -> Callable[[flint.arb], flint.arb]:
-        difference = flint.arb_poly([ball((own[j] if j < len(own) else 0) - series(j)) for j in range(terms)])
+    def distance(
+        own: list[Fraction], series: Callable[[int], Fraction]
+    ) -> Callable[[flint.arb], flint.arb]:
+        difference = flint.arb_poly(
+            [ball((own[j] if j < len(own) else 0) - series(j)) for j in range(terms)]
+        )
         rest = abs(ball(series(terms)))
 
         def at(y: flint.arb) -> flint.arb:
             middle = flint.arb(y.mid())
-            shifted = difference(flint.arb_poly([middle, 1])).coeffs()   # about the middle, so that what cancels has cancelled
-            return sum((abs(c)*y.rad()**i for i, c in enumerate(shifted)), rest)
+            shifted = difference(
+                flint.arb_poly([middle, 1])
+            ).coeffs()  # about the middle, so that what cancels has cancelled
+            return sum((abs(c) * y.rad() ** i for i, c in enumerate(shifted)), rest)
+
         return at
 
-    sine = distance(coefficients(program, real, "s"), lambda j: Fraction((-1)**(j + 1), math.factorial(2*j + 3)))
-    cosine = distance(coefficients(program, real, "c"), lambda j: Fraction((-1)**j, math.factorial(2*j + 4)))
-    return lambda r: r**3*sine(r*r), lambda r: r**4*cosine(r*r)
+    sine = distance(
+        coefficients(program, real, "s"),
+        lambda j: Fraction((-1) ** (j + 1), math.factorial(2 * j + 3)),
+    )
+    cosine = distance(
+        coefficients(program, real, "c"), lambda j: Fraction((-1) ** j, math.factorial(2 * j + 4))
+    )
+    return lambda r: r**3 * sine(r * r), lambda r: r**4 * cosine(r * r)
 
 
 def pieces(low: Fraction, high: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
     """From `low` to `high` in short pieces, cut where the sine is a power of two, or less than 2^-60 of it behind."""
+
     def crossing(power: Fraction) -> Fraction:
         return above(ball(power).asin()) if power < 1 else high
 
     power = half_unit(low, 1)
     while power < high:
-        start, end = crossing(power), crossing(2*power)
-        count = PIECES if power >= Fraction(1, 2**8) else PIECES//16
-        cuts = [start + (end - start)*i/count for i in range(count + 1)]
+        start, end = crossing(power), crossing(2 * power)
+        count = PIECES if power >= Fraction(1, 2**8) else PIECES // 16
+        cuts = [start + (end - start) * i / count for i in range(count + 1)]
         yield from ((max(a, low), min(b, high)) for a, b in pairwise(cuts) if b > low and a < high)
         power *= 2
 
@@ -359,30 +422,48 @@ def prove(source: str, real: str) -> Proof:
         program, bits = statements(source), PRECISION[real]
         most, largest = turns(program, real)
         nearest, nearest_k = nearest_multiple(real, most)
-        assert nearest**2 < Fraction(1, 2**(bits + 2))   # |x|·x²/6, and half as much again, below a quarter of |x|/2^p
+        assert nearest**2 < Fraction(
+            1, 2 ** (bits + 2)
+        )  # |x|·x²/6, and half as much again, below a quarter of |x|/2^p
         errors = lru_cache(maxsize=None)(lambda r: reduction(program, real, min(r, largest), most))
         far_sine, far_cosine = remainders(program, real)
         done = dict.fromkeys(name for name in program if re.fullmatch(r"[kj]|[rw]_\d", name))
         worst = {"sine": Fraction(0), "cosine": Fraction(0)}
         for low, high in pieces(nearest, largest):
-            beyond, error = errors(half_unit(high, 1)*4)   # of the computed r, and of r - tail
-            reach, tail = ball(high + beyond), flint.arb(0, 1)*ball(beyond)
-            r = ball((low + high)/2) + flint.arb(0, 1)*ball((high - low)/2) + tail
+            beyond, error = errors(half_unit(high, 1) * 4)  # of the computed r, and of r - tail
+            reach, tail = ball(high + beyond), flint.arb(0, 1) * ball(beyond)
+            r = ball((low + high) / 2) + flint.arb(0, 1) * ball((high - low) / 2) + tail
             known = done | {"r": Computed(r, Fraction(0)), "tail": Computed(tail, error)}
             # sin(r - t) is sin r - t but for |t|·r²/2, cos(r - t) is cos r but for |t|·r, r the larger of the two.
-            ends = {"sine": (far_sine(r) + ball(beyond)*reach**2/2, ball(low).sin(), ball(high).sin()),
-                    "cosine": (far_cosine(r) + ball(beyond)*reach, ball(high).cos(), ball(low).cos())}
+            ends = {
+                "sine": (
+                    far_sine(r) + ball(beyond) * reach**2 / 2,
+                    ball(low).sin(),
+                    ball(high).sin(),
+                ),
+                "cosine": (far_cosine(r) + ball(beyond) * reach, ball(high).cos(), ball(low).cos()),
+            }
             for name, (far, least, most_of_all) in ends.items():
                 off = Running(real).unrounded(program, known, name) + above(far)
                 off += rounding(above(most_of_all) + off, bits)
-                worst[name] = max(worst[name], off/(2*half_unit(below(least), bits)))
+                worst[name] = max(worst[name], off / (2 * half_unit(below(least), bits)))
         total, remaining = (float(x) for x in errors(largest))
-        return Proof(float(worst["sine"]), float(worst["cosine"]), most, float(nearest), nearest_k, total, remaining)
+        return Proof(
+            float(worst["sine"]),
+            float(worst["cosine"]),
+            most,
+            float(nearest),
+            nearest_k,
+            total,
+            remaining,
+        )
 
 
 if __name__ == "__main__":
     for kind in PRECISION:
         proof = prove(text(kind), kind)
-        print(f"{kind}: sine {proof.sine:.4f}, cosine {proof.cosine:.4f} units in the last place; |k| <= {proof.most}, r off by "
-              f"{proof.reduced:.3g} and r - tail by {proof.remaining:.3g} or less; "
-              f"|r| >= {proof.nearest:.6g} (k = {proof.nearest_k})")
+        print(
+            f"{kind}: sine {proof.sine:.4f}, cosine {proof.cosine:.4f} units in the last place; |k| <= {proof.most}, r off by "
+            f"{proof.reduced:.3g} and r - tail by {proof.remaining:.3g} or less; "
+            f"|r| >= {proof.nearest:.6g} (k = {proof.nearest_k})"
+        )

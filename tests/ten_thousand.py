@@ -20,8 +20,16 @@ FUNCTIONS = ("inverse_dynamics=newton_euler", "forward_dynamics=riccati")
 def written(count: int, path: Path) -> Path:
     """A chain of general twists, every number of every link its own, as a CSV file."""
     random = Random(1)
-    spans = ((0.1, 0.3), (-1.5, 1.5), (-0.1, 0.2), (-3, 3), (0.5, 2), *[(-0.1, 0.1)] * 3, *[(0.024, 0.036)] * 3,
-             *[(-0.002, 0.002)] * 3)
+    spans = (
+        (0.1, 0.3),
+        (-1.5, 1.5),
+        (-0.1, 0.2),
+        (-3, 3),
+        (0.5, 2),
+        *[(-0.1, 0.1)] * 3,
+        *[(0.024, 0.036)] * 3,
+        *[(-0.002, 0.002)] * 3,
+    )
     rows = [",".join(f"{random.uniform(*span):.4f}" for span in spans) for _ in range(count)]
     head = "# name: long\n# convention: mdh\n# gravity: 0 0 -9.81\na,alpha,d,theta,mass,cx,cy,cz,ixx,iyy,izz,ixy,ixz,iyz"
     path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
@@ -39,7 +47,10 @@ def main() -> None:
         def tell(what: str) -> None:
             nonlocal began
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-            print(f"{time.perf_counter() - began:7.1f} s  {what} ({memory:.2f} GB at most so far)", flush=True)
+            print(
+                f"{time.perf_counter() - began:7.1f} s  {what} ({memory:.2f} GB at most so far)",
+                flush=True,
+            )
             began = time.perf_counter()
 
         mechanism = load(written(count, place / "long.csv"))

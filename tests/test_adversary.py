@@ -28,8 +28,19 @@ from tests.adversary import Failure, _drives, _newton_euler, _robots, conversion
 from tests.adversary import __main__ as runner
 from tests.robots_for_tests import OF_ANY_ROBOT, random_mechanism
 
-FIRST = {"certificates": 4, "compilers": 2, "conversions": 30, "crashes": 3, "folders": 4, "loops": 1, "mechanisms": 4,
-         "metamorphic": 1, "readers": 1, "selftests": 4, "sines": 4}
+FIRST = {
+    "certificates": 4,
+    "compilers": 2,
+    "conversions": 30,
+    "crashes": 3,
+    "folders": 4,
+    "loops": 1,
+    "mechanisms": 4,
+    "metamorphic": 1,
+    "readers": 1,
+    "selftests": 4,
+    "sines": 4,
+}
 """Tries of each, by a seed whose first robots are small."""
 SEED = 1
 
@@ -71,7 +82,9 @@ def test_what_does_not_hold_is_counted_and_kept(tmp_path: Path) -> None:
     assert runner.table([outcome])[-1].split(" | ")[2:4] == ["3", "2"]
 
 
-def test_an_attack_that_takes_python_with_it_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_attack_that_takes_python_with_it_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runner.sys, "executable", "/bin/false")
     outcome = runner.apart("sines", 1, 0.1, tmp_path)
     assert outcome.failures == ["its process ended with 1 and said nothing"]
@@ -82,14 +95,30 @@ def test_what_pinocchio_rounds_to_something_is_no_error() -> None:
     over = Turn((Fraction(0), Fraction(-1), Fraction(0)), Angle(pi=Fraction(1)))
     away = (Shift((Fraction(641), Fraction(759), Fraction(615))), over)
     moments = (Fraction(100), Fraction(0), Fraction(0), Fraction(100), Fraction(0), Fraction(0))
-    for at, function in (((), "centroidal_momentum_matrix"), (away, "centroidal_momentum_matrix"), (away, "centroidal_momentum")):
-        rod = Mechanism("rod", (Joint("a", "revolute", -1, at),), (Body("b", (Part("b", (), Fraction(8), moments),)),),
-                        (Frame("b", 0),))
+    for at, function in (
+        ((), "centroidal_momentum_matrix"),
+        (away, "centroidal_momentum_matrix"),
+        (away, "centroidal_momentum"),
+    ):
+        rod = Mechanism(
+            "rod",
+            (Joint("a", "revolute", -1, at),),
+            (Body("b", (Part("b", (), Fraction(8), moments),)),),
+            (Frame("b", 0),),
+        )
         for method in providers(function):
-            assert mechanisms.attacked(rod, function, method, ProgramOptions(frame="b"), TextOptions("libm"), 1) is None
+            assert (
+                mechanisms.attacked(
+                    rod, function, method, ProgramOptions(frame="b"), TextOptions("libm"), 1
+                )
+                is None
+            )
 
 
-@pytest.mark.parametrize("function", ["gravity_force:jvp", "gravity_force:vjp", "gravity_force:jacobian", "gravity_force:hvp"])
+@pytest.mark.parametrize(
+    "function",
+    ["gravity_force:jvp", "gravity_force:vjp", "gravity_force:jacobian", "gravity_force:hvp"],
+)
 def test_a_slip_in_a_derivative_is_found(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recursion tells every mode by differences; of a cosine, the slope is planted with the wrong sign."""
     robot = random_mechanism(2, 1, "chain", ("revolute",))
@@ -97,11 +126,15 @@ def test_a_slip_in_a_derivative_is_found(function: str, monkeypatch: pytest.Monk
 
     def attacked() -> Failure | None:
         making._asked.cache_clear()
-        return mechanisms.attacked(robot, function, None, ProgramOptions(frame="link1"), TextOptions("libm"), 1)
+        return mechanisms.attacked(
+            robot, function, None, ProgramOptions(frame="link1"), TextOptions("libm"), 1
+        )
 
     try:
         assert attacked() is None
-        monkeypatch.setitem(_partials.PARTIALS, "cos", lambda tape, own, a: [lambda: (tape.put("sin", a), False)])
+        monkeypatch.setitem(
+            _partials.PARTIALS, "cos", lambda tape, own, a: [lambda: (tape.put("sin", a), False)]
+        )
         found = attacked()
         assert found is not None
         assert "algebra" in found.sentence
@@ -111,9 +144,15 @@ def test_a_slip_in_a_derivative_is_found(function: str, monkeypatch: pytest.Monk
 
 def test_what_central_differences_leave_is_no_error() -> None:
     nothing, scalars = np.array([flint.arb(0)]), arb(80)
-    assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-50")]), scalars, cancels=True) == (False, "")
-    assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-44")]), scalars, cancels=True)[1].startswith("off by")
-    assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-50")]), scalars, cancels=False)[1]
+    assert metamorphic._distance(
+        nothing, np.array([flint.arb("1.5e-50")]), scalars, cancels=True
+    ) == (False, "")
+    assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-44")]), scalars, cancels=True)[
+        1
+    ].startswith("off by")
+    assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-50")]), scalars, cancels=False)[
+        1
+    ]
 
 
 def test_a_robot_that_is_written_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +166,10 @@ def test_a_robot_that_is_written_wrong_is_found(monkeypatch: pytest.MonkeyPatch)
 
 def test_weight_that_is_borne_the_wrong_way_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     made = random_mechanism(2, 1, "chain", ("revolute",))
-    bodies = [replace(body, parts=(replace(body.parts[0], gravcomp=Fraction(1 + i, 3)),)) for i, body in enumerate(made.bodies)]
+    bodies = [
+        replace(body, parts=(replace(body.parts[0], gravcomp=Fraction(1 + i, 3)),))
+        for i, body in enumerate(made.bodies)
+    ]
     made = replace(made, bodies=tuple(bodies))
     asked = made, "bias_force", None, ProgramOptions(frame="link1"), TextOptions("libm"), 1
     assert mechanisms.attacked(*asked) is None

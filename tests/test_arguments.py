@@ -24,7 +24,16 @@ class Thing:
 
 
 def wrong() -> tuple[Any, ...]:
-    return Thing(), [Thing()], [None], {"a": Thing()}, {3: Thing()}, b"\xff", iter([Thing()]), np.array(Thing())
+    return (
+        Thing(),
+        [Thing()],
+        [None],
+        {"a": Thing()},
+        {3: Thing()},
+        b"\xff",
+        iter([Thing()]),
+        np.array(Thing()),
+    )
 
 
 NUMBERS: tuple[Any, ...] = (3, [3], np.arange(3.0))
@@ -38,18 +47,23 @@ def calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     program = symgen.program(arm, "gravity_force")
     asked = {"robot": arm, "functions": ["gravity_force"]}
     return {
-        "load": (symgen.load, {"robot": "planar_arm"}), "compile": (symgen.compile, asked),
+        "load": (symgen.load, {"robot": "planar_arm"}),
+        "compile": (symgen.compile, asked),
         "program": (symgen.program, {"robot": arm, "function": "gravity_force"}),
-        "generate": (symgen.generate, {**asked, "out": "never"}), "verify": (symgen.verify, asked),
-        "inspect": (symgen.inspect, {"robot": arm, "what": "g[0]"}), "derivative": (symgen.derivative, {"program": program}),
-        "convert": (symgen.convert, {"robot": arm, "out": "never.toml"}), "assemble": (symgen.assemble, {"robot": "four_bar"}),
+        "generate": (symgen.generate, {**asked, "out": "never"}),
+        "verify": (symgen.verify, asked),
+        "inspect": (symgen.inspect, {"robot": arm, "what": "g[0]"}),
+        "derivative": (symgen.derivative, {"program": program}),
+        "convert": (symgen.convert, {"robot": arm, "out": "never.toml"}),
+        "assemble": (symgen.assemble, {"robot": "four_bar"}),
         "inertial_parameters": (symgen.inertial_parameters, {"robot": arm}),
     }
 
 
 @pytest.mark.parametrize("name", calls())
-def test_a_wrong_type_is_refused_in_one_sentence_that_names_the_argument(name: str, tmp_path: Path,
-                                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_type_is_refused_in_one_sentence_that_names_the_argument(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     function, works = calls()[name]
     for parameter in inspect.signature(function).parameters:
@@ -59,15 +73,28 @@ def test_a_wrong_type_is_refused_in_one_sentence_that_names_the_argument(name: s
             with pytest.raises(SymgenError) as refused:
                 function(**{**works, parameter: value})
             assert "\n" not in str(refused.value)
-            assert parameter in str(refused.value) or "robot" in str(refused.value) or "\\xff" in str(refused.value) or (
-                "�" in str(refused.value))
+            assert (
+                parameter in str(refused.value)
+                or "robot" in str(refused.value)
+                or "\\xff" in str(refused.value)
+                or ("�" in str(refused.value))
+            )
     assert not [*tmp_path.iterdir()]
 
 
 def test_models_in_memory_and_robots_by_hand_refuse_them_too() -> None:
-    for options in ({"lock": 3}, {"gravity": 3}, {"base": 1}, {"mimic": 2}, {"strict": "no"}, {"snap": [1]}):
+    for options in (
+        {"lock": 3},
+        {"gravity": 3},
+        {"base": 1},
+        {"mimic": 2},
+        {"strict": "no"},
+        {"snap": [1]},
+    ):
         with pytest.raises(ArgumentError, match=f"{next(iter(options))} is "):
-            symgen.Robot("r").body("a", parent="base", type="revolute", axis=(0, 0, 1), mass=1).build(**options)  # type: ignore[arg-type]
+            symgen.Robot("r").body(
+                "a", parent="base", type="revolute", axis=(0, 0, 1), mass=1
+            ).build(**options)  # type: ignore[arg-type]
     for convert in (symgen.from_pinocchio, symgen.from_mujoco):
         for model in (3, None, "panda", b"panda", Thing()):
             with pytest.raises(ArgumentError, match="; give a "):
@@ -89,12 +116,22 @@ def test_jax_functions_refuse_them_too() -> None:
             jax.functions(**{"robot": "planar_arm", parameter: Thing()})
 
 
-@pytest.mark.parametrize("text", [
-    URDF.encode(), bytearray(URDF.encode()), b"\xef\xbb\xbf" + URDF.encode(), URDF.encode("utf-16"),
-    f'<?xml version="1.0" encoding="ISO-8859-1"?>{URDF}'.encode("latin-1"),
-], ids=["bytes", "bytearray", "byte order mark", "utf-16", "declared latin-1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        URDF.encode(),
+        bytearray(URDF.encode()),
+        b"\xef\xbb\xbf" + URDF.encode(),
+        URDF.encode("utf-16"),
+        f'<?xml version="1.0" encoding="ISO-8859-1"?>{URDF}'.encode("latin-1"),
+    ],
+    ids=["bytes", "bytearray", "byte order mark", "utf-16", "declared latin-1"],
+)
 def test_bytes_of_a_description_are_read_as_its_text(text: bytes) -> None:
-    assert symgen.load(text) == symgen.load(URDF) or symgen.load(text).joints == symgen.load(URDF).joints
+    assert (
+        symgen.load(text) == symgen.load(URDF)
+        or symgen.load(text).joints == symgen.load(URDF).joints
+    )
 
 
 def test_bytes_of_toml_and_of_a_path_are_read_as_well(tmp_path: Path) -> None:
@@ -110,9 +147,17 @@ def test_bytes_of_toml_and_of_a_path_are_read_as_well(tmp_path: Path) -> None:
 
 
 def test_right_types_of_other_libraries_are_taken() -> None:
-    arm = symgen.load("planar_arm", gravity=np.array([0.0, -9.81, 0.0]), strict=np.bool_(False), lock={"joint2": np.float64(0.5)})
+    arm = symgen.load(
+        "planar_arm",
+        gravity=np.array([0.0, -9.81, 0.0]),
+        strict=np.bool_(False),
+        lock={"joint2": np.float64(0.5)},
+    )
     assert arm.gravity == (0, Fraction("-9.81"), 0)
-    assert symgen.program(arm, "jacobian", task_rows=np.array([0, 1]), baumgarte=0).function == "jacobian"   # type: ignore[arg-type]
+    assert (
+        symgen.program(arm, "jacobian", task_rows=np.array([0, 1]), baumgarte=0).function
+        == "jacobian"
+    )  # type: ignore[arg-type]
     names = iter(["joint2"])
     assert symgen.load("planar_arm", lock=names).nv == arm.nv
     assert symgen.compile(arm, "gravity_force").functions == ("gravity_force",)
@@ -120,6 +165,6 @@ def test_right_types_of_other_libraries_are_taken() -> None:
 
 def test_a_missing_or_an_unknown_argument_stays_pythons() -> None:
     with pytest.raises(TypeError, match="load"):
-        symgen.load("planar_arm", colour="red")   # type: ignore[call-arg]
+        symgen.load("planar_arm", colour="red")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="generate"):
-        symgen.generate("planar_arm")   # type: ignore[call-arg]
+        symgen.generate("planar_arm")  # type: ignore[call-arg]

@@ -34,7 +34,14 @@ REALS = ("float", "double")
 NUMPY = {"float": np.float32, "double": np.float64}
 ONE = TextOptions("inline")
 ALL = TextOptions("auto")
-BUILDS = ("gcc -O0", "gcc -O2", "gcc -O3", "gcc -O2 -fno-tree-vectorize", "gcc -O3 -march=native", "clang -O3 -march=native")
+BUILDS = (
+    "gcc -O0",
+    "gcc -O2",
+    "gcc -O3",
+    "gcc -O2 -fno-tree-vectorize",
+    "gcc -O3 -march=native",
+    "clang -O3 -march=native",
+)
 CALLER = """#include <math.h>
 #define arm_ANGLES COUNT
 #include "arm_sincos.h"
@@ -72,20 +79,35 @@ def text(real: str, options: TextOptions = ALL, name: str = "arm") -> str:
     return c99.sincos(real, c99.Target(name, Sizes(1, 1, 1), options))
 
 
-def library(folder: Path, real: str, source: str, how: str = "gcc -O0", count: int = 8) -> ctypes.CDLL:
+def library(
+    folder: Path, real: str, source: str, how: str = "gcc -O0", count: int = 8
+) -> ctypes.CDLL:
     compiler, *flags = how.split()
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
     folder.mkdir(exist_ok=True)
     suffix = "f" if real == "float" else ""
-    words = {"REAL": real, "COUNT": str(count)} | {name.upper(): f"{name}{suffix}" for name in ("fabs", "sin", "cos")}
+    words = {"REAL": real, "COUNT": str(count)} | {
+        name.upper(): f"{name}{suffix}" for name in ("fabs", "sin", "cos")
+    }
     for word, meaning in words.items():
         source = re.sub(rf"\b{word}\b", meaning, source)
     (folder / "arm_sincos.h").write_text(text(real))
     (folder / "one_sincos.h").write_text(text(real, ONE, "one"))
     (folder / "many.c").write_text(source)
-    done = command(compiler, "-std=c99", *WARNINGS, "-ffp-contract=off", *flags, "-shared", "-fPIC", folder / "many.c", "-o",
-                   folder / f"many{count}.so", "-lm")
+    done = command(
+        compiler,
+        "-std=c99",
+        *WARNINGS,
+        "-ffp-contract=off",
+        *flags,
+        "-shared",
+        "-fPIC",
+        folder / "many.c",
+        "-o",
+        folder / f"many{count}.so",
+        "-lm",
+    )
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(folder / f"many{count}.so"))
 
@@ -93,8 +115,13 @@ def library(folder: Path, real: str, source: str, how: str = "gcc -O0", count: i
 def answers(found: ctypes.CDLL, x: np.ndarray) -> np.ndarray:
     """The bits of every sine, then of every cosine; of numbers that are none, that they are none."""
     both = np.empty((2, len(x)), x.dtype)
-    found.many(ctypes.c_long(len(x)), *(ctypes.c_void_p(a.ctypes.data) for a in (np.ascontiguousarray(x), *both)))
-    return np.where(np.isnan(both), both.dtype.type(7), both).view(np.uint32 if x.dtype == np.float32 else np.uint64)
+    found.many(
+        ctypes.c_long(len(x)),
+        *(ctypes.c_void_p(a.ctypes.data) for a in (np.ascontiguousarray(x), *both)),
+    )
+    return np.where(np.isnan(both), both.dtype.type(7), both).view(
+        np.uint32 if x.dtype == np.float32 else np.uint64
+    )
 
 
 @cache
@@ -103,20 +130,44 @@ def angles(real: str) -> np.ndarray:
     kind, pick = NUMPY[real], np.random.default_rng(7)
     info = np.finfo(kind)
     lowest, highest = (-149, 128) if real == "float" else (-1074, 1024)
-    binades = np.ldexp(1 + pick.random((highest - lowest - 1)*8), np.repeat(np.arange(lowest, highest - 1), 8))
+    binades = np.ldexp(
+        1 + pick.random((highest - lowest - 1) * 8), np.repeat(np.arange(lowest, highest - 1), 8)
+    )
     edge = [kind(RANGE)]
     for end in (0, np.inf):
         for _ in range(4):
             edge.append(np.nextafter(edge[-1] if end else edge[0], kind(end)))
-    ends = np.array([0, math.ldexp(1, lowest), info.tiny, info.max, math.inf, math.nan, 2*math.pi*50000, math.pi/2], kind)
+    ends = np.array(
+        [
+            0,
+            math.ldexp(1, lowest),
+            info.tiny,
+            info.max,
+            math.inf,
+            math.nan,
+            2 * math.pi * 50000,
+            math.pi / 2,
+        ],
+        kind,
+    )
     near = pick.uniform(-RANGE, RANGE, 10**6)
-    x = np.concatenate([binades.astype(kind), np.array(edge, kind), ends, near.astype(kind), (near/RANGE*4).astype(kind)])
+    x = np.concatenate(
+        [
+            binades.astype(kind),
+            np.array(edge, kind),
+            ends,
+            near.astype(kind),
+            (near / RANGE * 4).astype(kind),
+        ]
+    )
     x = np.concatenate([x, -x])
     pick.shuffle(x)
-    few = np.zeros((2*len(edge) + 1, 48), kind)   # hardly anything beside a number at the edge, and no number beside one beyond
+    few = np.zeros(
+        (2 * len(edge) + 1, 48), kind
+    )  # hardly anything beside a number at the edge, and no number beside one beyond
     few[:-1, 5] = [*edge, *(-one for one in edge)]
     few[-1, :2] = kind(math.nan), kind(-1e12)
-    return np.concatenate([x[:len(x)//48*48], few.ravel()])
+    return np.concatenate([x[: len(x) // 48 * 48], few.ravel()])
 
 
 @cache
@@ -131,10 +182,17 @@ def alone(real: str) -> np.ndarray:
 @pytest.mark.parametrize("real", REALS)
 def test_the_arithmetic_is_what_is_proved_of_one_angle(real: str) -> None:
     """The same statements around the same x; `test_inline_trig` has the proof."""
+
     def body(source: str, place: int) -> list[str]:
-        plain = re.sub(r"^ *#.*?$", "", without_comments(source), flags=re.MULTILINE).replace("arm_ANGLES", "4")
+        plain = re.sub(r"^ *#.*?$", "", without_comments(source), flags=re.MULTILINE).replace(
+            "arm_ANGLES", "4"
+        )
         items = c_parser.CParser().parse(plain).ext[-1].body.block_items
-        found = items if place < 0 else [item for item in items if isinstance(item, c_ast.DoWhile)][place].stmt.block_items
+        found = (
+            items
+            if place < 0
+            else [item for item in items if isinstance(item, c_ast.DoWhile)][place].stmt.block_items
+        )
         return [c_generator.CGenerator().visit(item) for item in found]
 
     loop, one = body(text(real), 0), body(text(real, ONE), -1)[1:-1]
@@ -145,7 +203,9 @@ def test_the_arithmetic_is_what_is_proved_of_one_angle(real: str) -> None:
 
 @pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("how", BUILDS)
-def test_every_angle_has_its_own_bits_whatever_stands_beside_it(how: str, real: str, tmp_path: Path) -> None:
+def test_every_angle_has_its_own_bits_whatever_stands_beside_it(
+    how: str, real: str, tmp_path: Path
+) -> None:
     found = answers(library(tmp_path, real, CALLER, how), angles(real))
     wrong = (found != alone(real)).any(axis=0)
     assert not wrong.any(), angles(real)[wrong][:5]
@@ -159,8 +219,14 @@ def test_the_bits_hang_on_no_count(count: int, tmp_path: Path) -> None:
 
 SLIPS = {
     "the edge is a number late": ("(sizes <= 32768.0)", "(sizes <= 32769.0)"),
-    "the edge of one angle is late": ("(fabs(angle[i]) <= 32768.0)", "(fabs(angle[i]) <= 32768.000001)"),
-    "all are libm's where one is": ("            if (!(fabs(angle[i]) <= 32768.0)) {", "            if (1) {"),
+    "the edge of one angle is late": (
+        "(fabs(angle[i]) <= 32768.0)",
+        "(fabs(angle[i]) <= 32768.000001)",
+    ),
+    "all are libm's where one is": (
+        "            if (!(fabs(angle[i]) <= 32768.0)) {",
+        "            if (1) {",
+    ),
     "not a number is near": ("!(sizes <= 32768.0)", "sizes > 32768.0"),
     "a size has a sign": ("sizes += fabs(x)", "sizes += x"),
     "the cosine is left": ("found.cosine[i] = cos(angle[i])", "found.cosine[i] = found.cosine[i]"),
@@ -171,8 +237,15 @@ SLIPS = {
 def test_a_slip_shows(slip: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, (old, new) = text("double"), SLIPS[slip]
     assert whole.count(old) == 1
-    monkeypatch.setitem(globals(), "text", lambda real, options=ALL, name="arm": whole.replace(old, new) if name == "arm" else
-                        c99.sincos(real, c99.Target(name, Sizes(1, 1, 1), options)))
+    monkeypatch.setitem(
+        globals(),
+        "text",
+        lambda real, options=ALL, name="arm": (
+            whole.replace(old, new)
+            if name == "arm"
+            else c99.sincos(real, c99.Target(name, Sizes(1, 1, 1), options))
+        ),
+    )
     assert (answers(library(tmp_path, "double", CALLER), angles("double")) != alone("double")).any()
 
 
@@ -184,9 +257,22 @@ def test_gcc_vectorises_the_loop_for_any_processor(robot: str, real: str, tmp_pa
     if int(re.findall(r"(\d+)\.\d", said)[-1]) < 12:
         pytest.skip("older ones vectorise at -O3 only")
     made, target = program(robot, "link_poses", real=real), c99.Target("arm", Sizes(1, 1, 1), ALL)
-    for name, source in (c99.headers({"link_poses": made}, target) | {"one.c": c99.source(made, target)}).items():
+    for name, source in (
+        c99.headers({"link_poses": made}, target) | {"one.c": c99.source(made, target)}
+    ).items():
         (tmp_path / name).write_text(source)
-    done = command("gcc", "-std=c99", "-O2", "-ffp-contract=off", "-fopt-info-vec", "-c", "one.c", "-o", "one.o", cwd=tmp_path)
+    done = command(
+        "gcc",
+        "-std=c99",
+        "-O2",
+        "-ffp-contract=off",
+        "-fopt-info-vec",
+        "-c",
+        "one.c",
+        "-o",
+        "one.o",
+        cwd=tmp_path,
+    )
     assert "arm_sincos.h" in done.stderr, done.stderr
     assert "loop vectorized using 16 byte vectors" in done.stderr
 
@@ -194,26 +280,41 @@ def test_gcc_vectorises_the_loop_for_any_processor(robot: str, real: str, tmp_pa
 # Of whole functions
 
 
-@pytest.mark.parametrize(("robot", "count"), [("planar_arm", 0), ("scara", 0), ("panda", 6), ("free_body", 0)])
+@pytest.mark.parametrize(
+    ("robot", "count"), [("planar_arm", 0), ("scara", 0), ("panda", 6), ("free_body", 0)]
+)
 def test_one_loop_for_all_angles_of_a_function(robot: str, count: int) -> None:
     made, target = program(robot, "mass_matrix"), c99.Target("arm", Sizes(1, 1, 1), ALL)
     source = c99.source(made, target)
     assert source.count("arm_sincos(") == bool(count)
-    assert source.count(" cos(") <= made.operations["cos"]*(not count)   # one angle alone is libm's
+    assert source.count(" cos(") <= made.operations["cos"] * (
+        not count
+    )  # one angle alone is libm's
     assert (f"#define arm_ANGLES {count}\n" in source) == ("arm_sincos.h" in source) == bool(count)
     assert [lanes(n, "double") for n in range(1, 6)] == [2, 2, 4, 4, 6]
     assert [lanes(n, "float") for n in range(1, 6)] == [4, 4, 4, 4, 8]
 
 
 def test_a_wheel_after_fifty_thousand_turns_is_right() -> None:
-    q, v, tau = np.array([2*math.pi*50000 + 0.3, 0.7]), np.array([1.0, -2.0]), np.array([3.0, 1.0])
-    auto, libm, own = (symgen.compile("planar_arm", ["forward_dynamics"], trig=trig) for trig in ("auto", "libm", "inline"))
+    q, v, tau = (
+        np.array([2 * math.pi * 50000 + 0.3, 0.7]),
+        np.array([1.0, -2.0]),
+        np.array([3.0, 1.0]),
+    )
+    auto, libm, own = (
+        symgen.compile("planar_arm", ["forward_dynamics"], trig=trig)
+        for trig in ("auto", "libm", "inline")
+    )
     right = libm.forward_dynamics(q, v, tau)
     np.testing.assert_allclose(auto.forward_dynamics(q, v, tau), right, rtol=1e-13)
-    assert not np.allclose(own.forward_dynamics(q*1e9, v, tau), libm.forward_dynamics(q*1e9, v, tau), rtol=1e-3)
-    np.testing.assert_allclose(auto.forward_dynamics(q*1e9, v, tau), libm.forward_dynamics(q*1e9, v, tau), rtol=1e-13)
+    assert not np.allclose(
+        own.forward_dynamics(q * 1e9, v, tau), libm.forward_dynamics(q * 1e9, v, tau), rtol=1e-3
+    )
+    np.testing.assert_allclose(
+        auto.forward_dynamics(q * 1e9, v, tau), libm.forward_dynamics(q * 1e9, v, tau), rtol=1e-13
+    )
     assert np.isnan(auto.forward_dynamics(np.array([math.inf, 0.7]), v, tau)).all()
-    given = q.copy()   # a result over the argument
+    given = q.copy()  # a result over the argument
     auto.bind("forward_dynamics", given, v, tau, given)()
     assert (given == auto.forward_dynamics(q, v, tau)).all()
 
@@ -222,7 +323,9 @@ def test_checked_functions_take_angles_of_any_size() -> None:
     solver = symgen.compile("planar_arm", ["forward_dynamics"], trig="auto", checked=True)
     plain = symgen.compile("planar_arm", ["forward_dynamics"], trig="libm")
     q, v, tau = np.array([1e12, -4e5]), np.array([1.0, -2.0]), np.array([3.0, 1.0])
-    np.testing.assert_allclose(solver.forward_dynamics(q, v, tau), plain.forward_dynamics(q, v, tau), rtol=1e-13)
+    np.testing.assert_allclose(
+        solver.forward_dynamics(q, v, tau), plain.forward_dynamics(q, v, tau), rtol=1e-13
+    )
     with pytest.raises(symgen.errors.StateError, match="infinite or not a number"):
         solver.forward_dynamics(np.array([math.nan, 0.0]), v, tau)
 
@@ -288,8 +391,12 @@ def test_the_folder_verifies_and_its_self_test_passes(generated: Path, robot: st
     assert f"`{robot}_sincos.h`" in (generated / robot / "README.md").read_text()
 
 
-@pytest.mark.parametrize(("old", "new"), [("0.041666653f", "0.041666953f"), ("sizes <= 32768.0f", "sizes <= 42768.0f")])
-def test_another_sine_in_the_folder_is_seen(generated: Path, tmp_path: Path, old: str, new: str) -> None:
+@pytest.mark.parametrize(
+    ("old", "new"), [("0.041666653f", "0.041666953f"), ("sizes <= 32768.0f", "sizes <= 42768.0f")]
+)
+def test_another_sine_in_the_folder_is_seen(
+    generated: Path, tmp_path: Path, old: str, new: str
+) -> None:
     folder = tmp_path / "scara"
     shutil.copytree(generated / "scara", folder)
     path = folder / "scara_sincos.h"
@@ -306,9 +413,20 @@ def test_compilers_and_analysers_are_silent(generated: Path, tmp_path: Path, rob
     done = command("gcc", "-std=c99", "-O2", *WARNINGS, "-fanalyzer", "-c", *files, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     without = [f"-Wno-{name}" for name in ("unknown-warning-option", *UNWANTED)]
-    done = command(tool("clang"), "-std=c99", "-Weverything", *without, f"-D{robot}_SELFTEST", "-Werror", "-fsyntax-only", *files)
+    done = command(
+        tool("clang"),
+        "-std=c99",
+        "-Weverything",
+        *without,
+        f"-D{robot}_SELFTEST",
+        "-Werror",
+        "-fsyntax-only",
+        *files,
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    assert misra(*(file for file in files if re.search("forward_dynamics|link_poses", file.name))) == {"Rule 9.3"}
+    assert misra(
+        *(file for file in files if re.search("forward_dynamics|link_poses", file.name))
+    ) == {"Rule 9.3"}
 
 
 @pytest.mark.firmware
@@ -316,7 +434,19 @@ def test_compilers_and_analysers_are_silent(generated: Path, tmp_path: Path, rob
 def test_sanitizers_are_silent(generated: Path, tmp_path: Path, sanitizer: str) -> None:
     compiler, *flags = SANITIZERS[sanitizer]
     files = sorted((generated / "scara").glob("*.c"))
-    built(command(tool(compiler), "-std=c99", "-O1", "-ffp-contract=off", "-Dscara_SELFTEST", *flags, *files, "-o",
-                  tmp_path / "selftest", "-lm"))
+    built(
+        command(
+            tool(compiler),
+            "-std=c99",
+            "-O1",
+            "-ffp-contract=off",
+            "-Dscara_SELFTEST",
+            *flags,
+            *files,
+            "-o",
+            tmp_path / "selftest",
+            "-lm",
+        )
+    )
     done = command(tmp_path / "selftest")
     assert (done.returncode, done.stderr) == (0, "")

@@ -34,7 +34,9 @@ def product(*factors: Fraction, varying: int) -> Program:
         places.append(len(rows) - 1)
     total = places[0]
     for n, place in enumerate(places[1:]):
-        rows.append(Row("mul", (total, place), None, "whole" if n == len(places) - 2 else f"part_{n}"))
+        rows.append(
+            Row("mul", (total, place), None, "whole" if n == len(places) - 2 else f"part_{n}")
+        )
         total = len(rows) - 1
     return check(Program("f", "m", (Port("x", (1,)),), (Port("y", (), (total,)),), tuple(rows)))
 
@@ -47,7 +49,9 @@ def tens(*orders: int) -> list[Fraction]:
     return [Fraction(10) ** order for order in orders]
 
 
-@pytest.mark.parametrize("orders", [(20, 15, 18, -17, -19, -16), (12, 13, 14, 15, -27, -26), (30, 30, -29, -31, 2)])
+@pytest.mark.parametrize(
+    "orders", [(20, 15, 18, -17, -19, -16), (12, 13, 14, 15, -27, -26), (30, 30, -29, -31, 2)]
+)
 def test_large_factors_meet_small_ones(orders: tuple[int, ...]) -> None:
     """At no more operations, and under the product's own name."""
     given = product(*tens(*orders), varying=len(orders))
@@ -66,10 +70,16 @@ def test_a_constant_that_no_float_holds_is_multiplied_in_parts(orders: tuple[int
     after = check(balance(given))
     assert in_float(after, 0.0) == pytest.approx(10.0 ** sum(orders), rel=1e-5)
     used = {a for row in after.rows if row.op == "mul" for a in row.args}
-    assert all(FLOAT.least <= row.value <= FLOAT.largest for n, row in enumerate(after.rows) if row.op == "const" and n in used)
+    assert all(
+        FLOAT.least <= row.value <= FLOAT.largest
+        for n, row in enumerate(after.rows)
+        if row.op == "const" and n in used
+    )
 
 
-@pytest.mark.parametrize("orders", [(10, -3, 12), (30, 30, 30, 30, 30), (-50, 5, 3, 1, 1), (-20, 3, 2)])
+@pytest.mark.parametrize(
+    "orders", [(10, -3, 12), (30, 30, 30, 30, 30), (-50, 5, 3, 1, 1), (-20, 3, 2)]
+)
 def test_what_is_safe_or_beyond_help_stays_as_it_is(orders: tuple[int, ...]) -> None:
     """Well within the range on the way; or what it comes to leaves the range as far as anything before."""
     given = product(*tens(*orders), varying=len(orders))
@@ -89,24 +99,44 @@ def test_nothing_is_known_where_a_state_divides_by_zero() -> None:
 def tiny() -> Mechanism:
     """A chain of two links of some hundredths of a milligram."""
     made, share = random_mechanism(2, 3), Fraction(1, 10**8)
-    bodies = (replace(body, parts=tuple(replace(part, mass=part.mass * share, moments=tuple(x * share for x in part.moments))
-                                        for part in body.parts)) for body in made.bodies)
+    bodies = (
+        replace(
+            body,
+            parts=tuple(
+                replace(
+                    part, mass=part.mass * share, moments=tuple(x * share for x in part.moments)
+                )
+                for part in body.parts
+            ),
+        )
+        for body in made.bodies
+    )
     return replace(made, name="tiny", bodies=tuple(bodies))
 
 
 @pytest.mark.usefixtures("finished_here")
-@pytest.mark.parametrize("method", ["fixman:spatial", "constraint_force", "constraint_force:parallel"])
-def test_the_determinant_of_a_tiny_robot_fits_a_float(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "method", ["fixman:spatial", "constraint_force", "constraint_force:parallel"]
+)
+def test_the_determinant_of_a_tiny_robot_fits_a_float(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It had lost all of its digits on the way, or had none to begin with."""
     made = tiny()
     state = {"q": np.array([[0.3, -1.1]])}
-    exact = float(in_machine_reals(derive(made, DETERMINANT, "riccati", ProgramOptions()))(state)["det"][0])
+    exact = float(
+        in_machine_reals(derive(made, DETERMINANT, "riccati", ProgramOptions()))(state)["det"][0]
+    )
 
     def off() -> float:
-        found = in_machine_reals(derive(made, DETERMINANT, method, ProgramOptions("float")))(state)["det"][0]
+        found = in_machine_reals(derive(made, DETERMINANT, method, ProgramOptions("float")))(state)[
+            "det"
+        ][0]
         return abs(float(found) / exact - 1)
 
     assert off() < 1e-4
     for some in ("PIPELINE", "LAST"):
-        monkeypatch.setattr(passes, some, tuple(one for one in getattr(passes, some) if one is not balance))
+        monkeypatch.setattr(
+            passes, some, tuple(one for one in getattr(passes, some) if one is not balance)
+        )
     assert not off() < 1e-2

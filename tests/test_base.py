@@ -22,7 +22,9 @@ LEG = """<robot name="hopper">
     velocity="5" effort="10"/></joint>
 </robot>"""
 HELD = LEG.replace('<link name="trunk">', '<link name="world"/><link name="trunk">').replace(
-    "</robot>", '<joint name="KIND" type="KIND"><parent link="world"/><child link="trunk"/></joint></robot>')
+    "</robot>",
+    '<joint name="KIND" type="KIND"><parent link="world"/><child link="trunk"/></joint></robot>',
+)
 
 
 def free() -> Mechanism:
@@ -32,11 +34,18 @@ def free() -> Mechanism:
 def test_the_root_link_becomes_a_body() -> None:
     fixed, made = load(LEG), free()
     assert [joint.name for joint in made.joints] == ["root_joint", "hip"]
-    assert (made.joints[0].type.free, made.joints[0].parent, made.joints[1].parent, made.base) == (True, BASE, 0, "world")
+    assert (made.joints[0].type.free, made.joints[0].parent, made.joints[1].parent, made.base) == (
+        True,
+        BASE,
+        0,
+        "world",
+    )
     assert (made.nq, made.nv, fixed.nv) == (8, 7, 1)
     assert made.bodies[0].mass == 3
     assert not made.base_parts
-    assert any("read it with --base free" in note.text for note in fixed.notes if note.kind == "warning")
+    assert any(
+        "read it with --base free" in note.text for note in fixed.notes if note.kind == "warning"
+    )
     assert not any("stands still" in note.text for note in made.notes)
 
 
@@ -53,7 +62,10 @@ def test_what_floats_in_urdf_is_free() -> None:
     assert [joint.type for joint in said.joints] == [joint.type for joint in free().joints]
     at = np.random.default_rng(1).normal(size=(3, 7))
     q = np.array([0.1, 0.2, 0.3, 0.5, -0.5, 0.5, 0.5, 0.4])
-    one, other = (symgen.compile(m, ["inverse_dynamics"], optimize=0).inverse_dynamics(q, at[0], at[1]) for m in (said, free()))
+    one, other = (
+        symgen.compile(m, ["inverse_dynamics"], optimize=0).inverse_dynamics(q, at[0], at[1])
+        for m in (said, free())
+    )
     assert np.abs(one - other).max() < 1e-12
 
 
@@ -65,17 +77,41 @@ def test_a_planar_joint_of_urdf_moves_across_z() -> None:
         load(HELD.replace("KIND", "planar"))
 
 
-@pytest.mark.parametrize(("text", "why"), [
-    (HELD.replace("KIND", "fixed"), "its root link is 'world', which stands for what never moves, and joint 'fixed' holds "
-     "'trunk' to it"),
-    (HELD.replace("KIND", "floating"), "it is a free joint on the root link already; leave out --base free"),
-    (HELD.replace("KIND", "floating").replace('"world"', '"ground"'), "it is a free joint on the root link already"),
-    (HELD.replace("KIND", "floating").replace('<link name="world"/>', '<link name="ground"/><link name="world"/>').replace(
-        "</robot>", '<joint name="set" type="fixed"><parent link="ground"/><child link="world"/></joint></robot>'),
-     "it is a free joint on the root link already; leave out --base free"),
-    (LEG.replace('"leg"', '"world"'), "--base free adds a link 'world', and there is one of that name; rename it"),
-    (LEG.replace('"hip"', '"root_joint"'), "--base free adds a joint 'root_joint', and there is one of that name; rename it"),
-])
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            HELD.replace("KIND", "fixed"),
+            "its root link is 'world', which stands for what never moves, and joint 'fixed' holds "
+            "'trunk' to it",
+        ),
+        (
+            HELD.replace("KIND", "floating"),
+            "it is a free joint on the root link already; leave out --base free",
+        ),
+        (
+            HELD.replace("KIND", "floating").replace('"world"', '"ground"'),
+            "it is a free joint on the root link already",
+        ),
+        (
+            HELD.replace("KIND", "floating")
+            .replace('<link name="world"/>', '<link name="ground"/><link name="world"/>')
+            .replace(
+                "</robot>",
+                '<joint name="set" type="fixed"><parent link="ground"/><child link="world"/></joint></robot>',
+            ),
+            "it is a free joint on the root link already; leave out --base free",
+        ),
+        (
+            LEG.replace('"leg"', '"world"'),
+            "--base free adds a link 'world', and there is one of that name; rename it",
+        ),
+        (
+            LEG.replace('"hip"', '"root_joint"'),
+            "--base free adds a joint 'root_joint', and there is one of that name; rename it",
+        ),
+    ],
+)
 def test_a_base_that_cannot_float_says_why(text: str, why: str) -> None:
     with pytest.raises(DescriptionError) as caught:
         load(text, base="free")
@@ -85,24 +121,36 @@ def test_a_base_that_cannot_float_says_why(text: str, why: str) -> None:
 def test_two_free_joints_in_a_row_are_a_warning() -> None:
     """Where anything hangs between them, both are felt."""
     first = '[[body]]\nname = "a"\nparent = "base"\njoint = { name = "one", type = "free" }\n'
-    second = '[[body]]\nname = "b"\nparent = "a"\nmass = 1\njoint = { name = "two", type = "free" }\n'
+    second = (
+        '[[body]]\nname = "b"\nparent = "a"\nmass = 1\njoint = { name = "two", type = "free" }\n'
+    )
     third = '[[body]]\nname = "c"\nparent = "a"\nmass = 1\njoint = { name = "three", type = "revolute", axis = [0, 0, 1] }\n'
     (note,) = [note.text for note in load(first + second).notes if note.kind == "warning"]
-    assert note == ("joints one and two are free one behind the other, and nothing between them has mass: only their product is "
-                    "felt, so leave one of them out")
+    assert note == (
+        "joints one and two are free one behind the other, and nothing between them has mass: only their product is "
+        "felt, so leave one of them out"
+    )
     for felt in (first + "mass = 1\n" + second, first + second + third):
         assert not [note for note in load(felt).notes if note.kind == "warning"]
-    with pytest.raises(DescriptionError, match="strict reading refuses this warning: joints one and two"):
+    with pytest.raises(
+        DescriptionError, match="strict reading refuses this warning: joints one and two"
+    ):
         load(first + second, strict=True)
 
 
 @pytest.mark.parametrize("command", ["show", "generate", "verify", "inspect"])
-def test_every_command_says_so_in_one_sentence(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                               capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_says_so_in_one_sentence(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Of an arm that a joint holds to the world, fixed or not."""
     monkeypatch.chdir(tmp_path)
-    for kind, why in (("fixed", "joint 'fixed' holds 'trunk' to it; leave out --base free"),
-                      ("revolute", "joint 'revolute' holds 'trunk' to it; leave out --base free")):
+    for kind, why in (
+        ("fixed", "joint 'fixed' holds 'trunk' to it; leave out --base free"),
+        ("revolute", "joint 'revolute' holds 'trunk' to it; leave out --base free"),
+    ):
         Path("arm.urdf").write_text(HELD.replace("KIND", kind))
         assert cli.main((command, "arm.urdf", "--base", "free")) == 2
         out, err = capsys.readouterr()
@@ -117,19 +165,24 @@ def test_base_is_fixed_or_free(tmp_path: Path) -> None:
         load(LEG, base="floating")
 
 
-@pytest.mark.parametrize(("joint", "why"), [
-    ('{ name = "j", type = "spherical", axis = [0, 0, 1] }', "axis"),
-    ('{ name = "j", type = "free", limits = { lower = 0, upper = 1 } }', "limits"),
-    ('{ name = "j", type = "floating" }', "write 'free'"),
-    ('{ name = "j", type = "ball" }', "write 'spherical'"),
-])
+@pytest.mark.parametrize(
+    ("joint", "why"),
+    [
+        ('{ name = "j", type = "spherical", axis = [0, 0, 1] }', "axis"),
+        ('{ name = "j", type = "free", limits = { lower = 0, upper = 1 } }', "limits"),
+        ('{ name = "j", type = "floating" }', "write 'free'"),
+        ('{ name = "j", type = "ball" }', "write 'spherical'"),
+    ],
+)
 def test_toml_says_what_such_a_joint_takes(joint: str, why: str) -> None:
     with pytest.raises(DescriptionError, match=why):
         load(f'name = "r"\n[[body]]\nname = "b"\nparent = "base"\njoint = {joint}\nmass = 1\n')
 
 
 def test_a_row_is_a_joint_of_one_coordinate() -> None:
-    with pytest.raises(DescriptionError, match="a row is a joint of one coordinate, and a spherical joint has 4"):
+    with pytest.raises(
+        DescriptionError, match="a row is a joint of one coordinate, and a spherical joint has 4"
+    ):
         load('name = "r"\nconvention = "dh"\n[[row]]\ntype = "spherical"\nmass = 1\n')
 
 

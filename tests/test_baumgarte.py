@@ -41,7 +41,9 @@ def four_bar() -> Mechanism:
 
 def error(robot: Mechanism, function: str = FUNCTION, method: str | None = "riccati") -> float:
     """How far a function with gains is from the reference beside the loops, relative to its answer."""
-    return check_algebra(made(robot, function, method, PULLED), Truth(robot, 2, 5, baumgarte=True), function).error
+    return check_algebra(
+        made(robot, function, method, PULLED), Truth(robot, 2, 5, baumgarte=True), function
+    ).error
 
 
 @pytest.mark.parametrize("kind", ["distance", "soft_finger", "weld"])
@@ -73,7 +75,10 @@ def test_pulled_dynamics_have_their_derivatives(mode: str) -> None:
 def test_states_are_open_and_opening() -> None:
     truth = Truth(four_bar(), 6, 5, baumgarte=True)
     given, kept = truth.arguments(FUNCTION, truth.floats), assemble(truth.mechanism).kept
-    C, A = closing.residual(truth.rough, kept, given["q"]), closing.jacobian(truth.rough, kept, given["q"])
+    C, A = (
+        closing.residual(truth.rough, kept, given["q"]),
+        closing.jacobian(truth.rough, kept, given["q"]),
+    )
     assert (np.abs(C).max(axis=-1) > 1e-3).all()
     assert (np.abs((A @ given["v"][..., None])[..., 0]).max(axis=-1) > 1e-2).all()
     assert (given["gains"] > 0).all()
@@ -83,10 +88,14 @@ def test_without_gains_on_the_loops_nothing_is_pulled() -> None:
     """With gains of any size as well: there C and A v are zero."""
     robot, scalars = four_bar(), arb(100)
     found = closed_states(robot, assemble(robot), 2, 3)
-    given = {name: scalars.array(values) for name, values in found.items()} | {"tau": scalars.array(found["v"])}
+    given = {name: scalars.array(values) for name, values in found.items()} | {
+        "tau": scalars.array(found["v"])
+    }
     wanted = over(scalars, program(robot, FUNCTION))(given)
     for gains in ((0, 0), (400, 40)):
-        own = over(scalars, made(robot, FUNCTION, None, PULLED))(given | {"gains": scalars.array(np.array([gains] * 2))})
+        own = over(scalars, made(robot, FUNCTION, None, PULLED))(
+            given | {"gains": scalars.array(np.array([gains] * 2))}
+        )
         with scalars.working():
             assert all(np.abs(own[name] - wanted[name]).max() < 1e-80 for name in wanted)
 
@@ -94,18 +103,26 @@ def test_without_gains_on_the_loops_nothing_is_pulled() -> None:
 def test_without_the_option_there_is_no_such_argument() -> None:
     plain = program("four_bar", FUNCTION)
     assert [port.name for port in plain.inputs] == ["q", "v", "tau"]
-    assert [port.name for port in program("four_bar", FUNCTION, baumgarte=True, payload="coupler").inputs] == [
-        "q", "v", "tau", "payload", "gains"]
-    assert program("four_bar", "mass_matrix", baumgarte=True).rows == program("four_bar", "mass_matrix").rows
+    assert [
+        port.name
+        for port in program("four_bar", FUNCTION, baumgarte=True, payload="coupler").inputs
+    ] == ["q", "v", "tau", "payload", "gains"]
+    assert (
+        program("four_bar", "mass_matrix", baumgarte=True).rows
+        == program("four_bar", "mass_matrix").rows
+    )
 
 
 # -- the decay that is promised ----------------------------------------------------------------------------------------------
+
 
 def decayed(C: Array, rate: Array, gains: tuple[float, float], t: float) -> Array:
     """C(t) of C̈ + K_d Ċ + K_p C = 0."""
     p, d = gains
     roots = np.roots([1.0, d, p]).astype(complex)
-    weights = np.linalg.solve(np.vander(roots, increasing=True).T, np.array([C, rate], dtype=complex))
+    weights = np.linalg.solve(
+        np.vander(roots, increasing=True).T, np.array([C, rate], dtype=complex)
+    )
     return np.asarray((weights * np.exp(roots * t)[:, None]).sum(axis=0).real)
 
 
@@ -118,7 +135,12 @@ def test_an_opened_loop_closes_as_the_linear_equation_says(gains: tuple[float, f
     wanted = decayed(solver.constraint_residual(start), opening, gains, t)
 
     def slope(state: Array) -> Array:
-        return np.concatenate([state[3:], solver.constrained_forward_dynamics(state[:3], state[3:], np.ones(3), gains)[0]])
+        return np.concatenate(
+            [
+                state[3:],
+                solver.constrained_forward_dynamics(state[:3], state[3:], np.ones(3), gains)[0],
+            ]
+        )
 
     off = []
     for steps in (40, 80):
@@ -137,6 +159,7 @@ def test_an_opened_loop_closes_as_the_linear_equation_says(gains: tuple[float, f
 
 # -- planted errors ----------------------------------------------------------------------------------------------------------
 
+
 def bent(one: Program, row: int) -> Program:
     rows = list(one.rows)
     rows[row] = rows[row]._replace(op={"add": "sub", "sub": "add"}[rows[row].op])
@@ -146,16 +169,31 @@ def bent(one: Program, row: int) -> Program:
 def swapped(one: Program) -> Program:
     """K_p for K_d."""
     place = [port.name for port in one.inputs].index("gains")
-    return replace(one, rows=tuple(row._replace(value=(place, 1 - row.value[1])) if row.op == "input" and row.value[0] == place
-                                   else row for row in one.rows))
+    return replace(
+        one,
+        rows=tuple(
+            row._replace(value=(place, 1 - row.value[1]))
+            if row.op == "input" and row.value[0] == place
+            else row
+            for row in one.rows
+        ),
+    )
 
 
 def unfelt(which: int) -> Callable[[Program], Program]:
     """One of the gains is zero."""
+
     def change(one: Program) -> Program:
         place = [port.name for port in one.inputs].index("gains")
-        return replace(one, rows=tuple(row._replace(op="const", value=0) if row.op == "input" and row.value == (place, which)
-                                       else row for row in one.rows))
+        return replace(
+            one,
+            rows=tuple(
+                row._replace(op="const", value=0)
+                if row.op == "input" and row.value == (place, which)
+                else row
+                for row in one.rows
+            ),
+        )
 
     return change
 
@@ -167,16 +205,22 @@ def test_a_sign_that_is_wrong_is_seen_wherever_it_stands() -> None:
     assert all(not check_algebra(bent(one, i), truth, FUNCTION).passed for i in places)
 
 
-@pytest.mark.parametrize("plant", [swapped, unfelt(0), unfelt(1)], ids=["swapped", "no K_p", "no K_d"])
+@pytest.mark.parametrize(
+    "plant", [swapped, unfelt(0), unfelt(1)], ids=["swapped", "no K_p", "no K_d"]
+)
 def test_gains_that_do_something_else_are_seen(plant: Callable[[Program], Program]) -> None:
     """By the reference, and by the residual, which needs none."""
     robot = four_bar()
     there = {name: made(robot, name, None, PULLED) for name in (FUNCTION, *BESIDE)}
     assert verify_programs(robot, there, PULLED, states=2, compiled=False).passed
-    found = verify_programs(robot, {**there, FUNCTION: plant(there[FUNCTION])}, PULLED, states=2, compiled=False)
+    found = verify_programs(
+        robot, {**there, FUNCTION: plant(there[FUNCTION])}, PULLED, states=2, compiled=False
+    )
     failed = {one.subject for one in found.checks if not one.passed}
     assert "A a + γ + K_d A v + K_p C = 0" in failed
-    assert not check_algebra(plant(there[FUNCTION]), Truth(robot, 2, 5, baumgarte=True), FUNCTION).passed
+    assert not check_algebra(
+        plant(there[FUNCTION]), Truth(robot, 2, 5, baumgarte=True), FUNCTION
+    ).passed
 
 
 def test_floors_of_redundant_forces_are_those_beside_the_loops() -> None:
@@ -189,10 +233,18 @@ def test_floors_of_redundant_forces_are_those_beside_the_loops() -> None:
 
 # -- delivered, and refused --------------------------------------------------------------------------------------------------
 
+
 def test_a_folder_holds_the_gains_as_any_other_argument(tmp_path: Path) -> None:
     out = tmp_path / "folder"
-    manifest = symgen.generate("four_bar", out, [FUNCTION, f"{FUNCTION}:jvp"], baumgarte=True, batch=True, checked=True,
-                               wrap=("cpp17", "casadi", "cuda"))
+    manifest = symgen.generate(
+        "four_bar",
+        out,
+        [FUNCTION, f"{FUNCTION}:jvp"],
+        baumgarte=True,
+        batch=True,
+        checked=True,
+        wrap=("cpp17", "casadi", "cuda"),
+    )
     assert manifest["options"]["baumgarte"] is True
     assert manifest["functions"][FUNCTION]["arguments"][-1] == {"name": "gains", "shape": [2]}
     readme, header = ((out / name).read_text() for name in ("README.md", "four_bar.h"))
@@ -201,13 +253,34 @@ def test_a_folder_holds_the_gains_as_any_other_argument(tmp_path: Path) -> None:
     assert "K_p (1/s^2) and K_d (1/s)" in header
     assert symgen.verify(out, states=2, compiled=False).passed
     sources = [str(path) for path in sorted(out.glob("*.c")) if not path.name.endswith("casadi.c")]
-    subprocess.run([*find_compiler(), "-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-ffp-contract=off",
-                    "-Dfour_bar_SELFTEST", *sources, "-lm", "-o", str(tmp_path / "selftest")], check=True)
-    assert subprocess.run([str(tmp_path / "selftest")], capture_output=True, check=False).returncode == 0
+    subprocess.run(
+        [
+            *find_compiler(),
+            "-std=c99",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-O1",
+            "-ffp-contract=off",
+            "-Dfour_bar_SELFTEST",
+            *sources,
+            "-lm",
+            "-o",
+            str(tmp_path / "selftest"),
+        ],
+        check=True,
+    )
+    assert (
+        subprocess.run([str(tmp_path / "selftest")], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def test_what_cannot_be_pulled_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ArgumentError, match="'scara' has no loops that --baumgarte could pull together; leave it out"):
+    with pytest.raises(
+        ArgumentError,
+        match="'scara' has no loops that --baumgarte could pull together; leave it out",
+    ):
         program("scara", "mass_matrix", baumgarte=True)
     with pytest.raises(ArgumentError, match=r"no argument .gains. here; request it with baumgarte"):
         program("four_bar", f"{FUNCTION}:jvp(gains)")

@@ -15,7 +15,9 @@ from symgen.reference.states import draw_states
 from tests.robots_for_tests import random_mechanism
 
 KINDS = ("revolute", "prismatic", "continuous")
-ROBOTS = [random_mechanism(6, seed, "tree", KINDS) for seed in (1, 2)] + [random_mechanism(5, 3, joints=KINDS, general=False)]
+ROBOTS = [random_mechanism(6, seed, "tree", KINDS) for seed in (1, 2)] + [
+    random_mechanism(5, 3, joints=KINDS, general=False)
+]
 
 
 @pytest.mark.parametrize("name", peers.PEERS)
@@ -30,8 +32,13 @@ def test_a_peer_answers_as_the_reference_does(mechanism: Mechanism, name: str) -
         for function in peer.functions:
             wanted = {array.name: drawn[array.name] for array in FUNCTIONS[function].arguments}
             expected = next(iter(reference.evaluate(function, wanted).values()))
-            for ours, state, call in zip(expected, states, peer.calls(function, states), strict=True):
-                assert np.abs(peer.ours(function, state, call()) - ours).max() <= 1e-9 * np.abs(ours).max(), function
+            for ours, state, call in zip(
+                expected, states, peer.calls(function, states), strict=True
+            ):
+                assert (
+                    np.abs(peer.ours(function, state, call()) - ours).max()
+                    <= 1e-9 * np.abs(ours).max()
+                ), function
 
 
 def test_the_c_of_casadi_answers_on_bound_buffers() -> None:
@@ -51,14 +58,22 @@ def test_ratios_are_taken_round_by_round() -> None:
     assert slow.ratio(quick) == 2.0
 
 
-def test_a_function_that_a_robot_cannot_have_is_left_out_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_that_a_robot_cannot_have_is_left_out_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("symgen.measuring.bench.ROUNDS", 1)
     monkeypatch.setattr("symgen.measuring.bench.SLICE", 1e-5)
-    for room in ("measuring.bench", "programs.making"):   # of all, those that it is about
-        monkeypatch.setattr(f"symgen.{room}.BY_DEFAULT", ("inverse_dynamics", "mass_matrix", "forward_dynamics"))
+    for room in ("measuring.bench", "programs.making"):  # of all, those that it is about
+        monkeypatch.setattr(
+            f"symgen.{room}.BY_DEFAULT", ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+        )
     loaded = symgen.load("planar_arm")
-    massless = Mechanism("massless", (*loaded.joints, Joint("idle", "revolute", 1)), (*loaded.bodies, Body("nothing")),
-                         (*loaded.frames, Frame("nothing", 2)))
+    massless = Mechanism(
+        "massless",
+        (*loaded.joints, Joint("idle", "revolute", 1)),
+        (*loaded.bodies, Body("nothing")),
+        (*loaded.frames, Frame("nothing", 2)),
+    )
     found = bench(massless)
     assert "idle" in found.refused["forward_dynamics"]
     measured = found.facts()["functions"]["inverse_dynamics"]["nanoseconds"]

@@ -59,8 +59,13 @@ def test_calls_go_on_while_blocks_are_compiled_in_the_background(compiler: Path)
     (compiler / "go").touch()
     until(lambda: kernel._has_blocks(1))
     assert solver.forward_dynamics(*STATES).tobytes() == before.tobytes()
-    assert across.T.tobytes() == np.ascontiguousarray(before).tobytes() == \
-        np.ascontiguousarray(solver.forward_dynamics(*np.moveaxis(STATES, 2, 1), layout="soa").T).tobytes()
+    assert (
+        across.T.tobytes()
+        == np.ascontiguousarray(before).tobytes()
+        == np.ascontiguousarray(
+            solver.forward_dynamics(*np.moveaxis(STATES, 2, 1), layout="soa").T
+        ).tobytes()
+    )
 
 
 def test_never_compiles_blocks_but_by_prepare(compiler: Path) -> None:
@@ -88,7 +93,10 @@ def test_a_failure_in_the_background_is_told_once(compiler: Path) -> None:
     kernel = solver.kernel(solver.gravity_force)
     assert kernel is not None
     until(lambda: kernel._compilation is not None and kernel._compilation.ended)
-    with pytest.warns(SymgenWarning, match=r"gravity_force is not compiled for blocks of states \(.*prepare\('gravity_force'\)"):
+    with pytest.warns(
+        SymgenWarning,
+        match=r"gravity_force is not compiled for blocks of states \(.*prepare\('gravity_force'\)",
+    ):
         solver.gravity_force(STATES[0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -96,15 +104,27 @@ def test_a_failure_in_the_background_is_told_once(compiler: Path) -> None:
 
 
 def test_the_end_of_python_does_not_wait_for_the_compiler(compiler: Path) -> None:
-    program = ("import numpy as np, symgen, time, pathlib; from symgen.machine import kernels; kernels.FEW = 1\n"
-               "solver = symgen.compile('planar_arm', ['gravity_force'], optimize=0)\n"
-               "solver.gravity_force(np.zeros((40, 2)))\n"
-               f"while not pathlib.Path({str(compiler / 'begun')!r}).exists(): time.sleep(0.05)\n")
+    program = (
+        "import numpy as np, symgen, time, pathlib; from symgen.machine import kernels; kernels.FEW = 1\n"
+        "solver = symgen.compile('planar_arm', ['gravity_force'], optimize=0)\n"
+        "solver.gravity_force(np.zeros((40, 2)))\n"
+        f"while not pathlib.Path({str(compiler / 'begun')!r}).exists(): time.sleep(0.05)\n"
+    )
     start = time.monotonic()
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60, cwd=compiler, env=os.environ | {
-        "PYTHONPATH": os.pathsep.join(sys.path)})
+    subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        timeout=60,
+        cwd=compiler,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     assert time.monotonic() - start < 50
-    until(lambda: shutil.which("pgrep") is None or subprocess.run(["pgrep", "-f", str(compiler / "cc")]).returncode == 1)
+    until(
+        lambda: (
+            shutil.which("pgrep") is None
+            or subprocess.run(["pgrep", "-f", str(compiler / "cc")]).returncode == 1
+        )
+    )
 
 
 def test_another_word_is_refused() -> None:

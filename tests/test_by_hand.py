@@ -83,33 +83,86 @@ repeat = 2
 def arm() -> symgen.Robot:
     return (
         symgen.Robot("arm", gravity=(0, Fraction(1, 3), "-9.81"), base="ground", mimic="couple")
-        .body("upper", parent="ground", joint="shoulder", type="revolute", axis=(0, 1, 0), rpy=("pi/2", 0, "30 deg"),
-              limits=(-2, 2), armature=0.5, damping=0.1, mass=2.5, centre=np.array([0.2, 0, 0]),
-              inertia=np.array([[0.01, 0.001, 0], [0.001, 0.03, 0], [0, 0, 0.03]]))
-        .body("fore", parent="upper", type="helical", axis=[0, 0, 1], xyz=(0.4, 0, 0), quaternion=(1, 2, 3, 4), pitch=0.25,
-              mimic=("shoulder", "1/2", 0.1),
-              parts=[{"mass": 1, "centre": (0.1, 0, 0), "rpy": (0.1, 0.2, 0.3)}, {"mass": np.int64(2)}])
-        .body("cross", parent="fore", type="universal", axes=[(1, 0, 0), (0, 1, 0)], limits=[(-1, 1), {"effort": 3}], mass=1)
-        .body("ball", parent="cross", type="spherical", xyz=(0, 0, 1), mass=np.float64(1.0), inertia=(1, 0, 0, 1, 0, 1))
+        .body(
+            "upper",
+            parent="ground",
+            joint="shoulder",
+            type="revolute",
+            axis=(0, 1, 0),
+            rpy=("pi/2", 0, "30 deg"),
+            limits=(-2, 2),
+            armature=0.5,
+            damping=0.1,
+            mass=2.5,
+            centre=np.array([0.2, 0, 0]),
+            inertia=np.array([[0.01, 0.001, 0], [0.001, 0.03, 0], [0, 0, 0.03]]),
+        )
+        .body(
+            "fore",
+            parent="upper",
+            type="helical",
+            axis=[0, 0, 1],
+            xyz=(0.4, 0, 0),
+            quaternion=(1, 2, 3, 4),
+            pitch=0.25,
+            mimic=("shoulder", "1/2", 0.1),
+            parts=[
+                {"mass": 1, "centre": (0.1, 0, 0), "rpy": (0.1, 0.2, 0.3)},
+                {"mass": np.int64(2)},
+            ],
+        )
+        .body(
+            "cross",
+            parent="fore",
+            type="universal",
+            axes=[(1, 0, 0), (0, 1, 0)],
+            limits=[(-1, 1), {"effort": 3}],
+            mass=1,
+        )
+        .body(
+            "ball",
+            parent="cross",
+            type="spherical",
+            xyz=(0, 0, 1),
+            mass=np.float64(1.0),
+            inertia=(1, 0, 0, 1, 0, 1),
+        )
         .frame("tool", "ball", steps=[{"shift": (0, 0, 0.1)}, {"turn": "pi/3", "axis": (1, 1, 0)}])
     )
 
 
 def rows() -> symgen.Robot:
-    return symgen.Robot("rows").rows("mdh", [
-        {"alpha": "pi/2", "a": 0.5, "mass": 1, "limits": (-1, 1)},
-        {"type": "prismatic", "d": Fraction(1, 3), "theta": np.pi / 2, "mass": 2, "inertia": np.eye(3), "repeat": 2}])
+    return symgen.Robot("rows").rows(
+        "mdh",
+        [
+            {"alpha": "pi/2", "a": 0.5, "mass": 1, "limits": (-1, 1)},
+            {
+                "type": "prismatic",
+                "d": Fraction(1, 3),
+                "theta": np.pi / 2,
+                "mass": 2,
+                "inertia": np.eye(3),
+                "repeat": 2,
+            },
+        ],
+    )
 
 
 def unsourced(mechanism: Mechanism) -> str:
     """All that is declared, and what was noticed, without the hash and the lines of what it was read from."""
-    kept = [re.sub(r"line \d+, ", "", line) for line in to_toml(mechanism).splitlines() if "sha256" not in line]
+    kept = [
+        re.sub(r"line \d+, ", "", line)
+        for line in to_toml(mechanism).splitlines()
+        if "sha256" not in line
+    ]
     return "\n".join(kept)
 
 
 @pytest.mark.parametrize(("made", "text"), [(arm, TOML), (rows, ROWS)])
 @pytest.mark.parametrize("options", [{}, {"base": "free", "snap": "off", "drives": "off"}])
-def test_python_and_toml_declare_the_same(made: Callable[[], symgen.Robot], text: str, options: dict[str, Any]) -> None:
+def test_python_and_toml_declare_the_same(
+    made: Callable[[], symgen.Robot], text: str, options: dict[str, Any]
+) -> None:
     built = made().build(**options)
     assert built.content == symgen.load(text, **options).content
     assert unsourced(built) == unsourced(symgen.load(text, **options))
@@ -117,10 +170,17 @@ def test_python_and_toml_declare_the_same(made: Callable[[], symgen.Robot], text
 
 
 def test_a_float_is_the_decimal_that_it_is_printed_by() -> None:
-    made = symgen.Robot("r").body("b", parent="base", type="free", mass=0.1, inertia=(1 / 3, 0, 0, 1e-5, 0, 1)).build()
+    made = (
+        symgen.Robot("r")
+        .body("b", parent="base", type="free", mass=0.1, inertia=(1 / 3, 0, 0, 1e-5, 0, 1))
+        .build()
+    )
     (part,) = made.bodies[0].parts
     assert part.mass == Fraction(1, 10)
-    assert (part.moments[0], part.moments[3]) == (Fraction("0.3333333333333333"), Fraction(1, 10**5))
+    assert (part.moments[0], part.moments[3]) == (
+        Fraction("0.3333333333333333"),
+        Fraction(1, 10**5),
+    )
 
 
 def test_the_hash_tells_what_was_declared() -> None:
@@ -139,34 +199,84 @@ def test_it_can_be_compiled() -> None:
 
 
 def one(**told: Any) -> symgen.Robot:
-    return symgen.Robot("r").body("b", **{"parent": "base", "type": "revolute", "axis": (0, 0, 1), **told})
+    return symgen.Robot("r").body(
+        "b", **{"parent": "base", "type": "revolute", "axis": (0, 0, 1), **told}
+    )
 
 
 FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
-    "no axis": (lambda: one(axis=None), "robot 'r': body 'b': joint: the key 'axis' is missing; add axis = …"),
-    "axis of zero": (lambda: one(axis=(0, 0, 0)), "robot 'r': body 'b': joint.axis: the axis is zero; give it a direction"),
-    "two numbers": (lambda: one(xyz=(1, 2)), "body 'b': joint.xyz: '[1, 2]' is not an array of 3 numbers"),
-    "no number": (lambda: one(mass="heavy"), "body 'b': mass: 'heavy' is not a number; write a plain decimal"),
+    "no axis": (
+        lambda: one(axis=None),
+        "robot 'r': body 'b': joint: the key 'axis' is missing; add axis = …",
+    ),
+    "axis of zero": (
+        lambda: one(axis=(0, 0, 0)),
+        "robot 'r': body 'b': joint.axis: the axis is zero; give it a direction",
+    ),
+    "two numbers": (
+        lambda: one(xyz=(1, 2)),
+        "body 'b': joint.xyz: '[1, 2]' is not an array of 3 numbers",
+    ),
+    "no number": (
+        lambda: one(mass="heavy"),
+        "body 'b': mass: 'heavy' is not a number; write a plain decimal",
+    ),
     "no finite number": (lambda: one(mass=float("nan")), "body 'b': mass: 'nan' is not a number"),
     "a number that is none": (lambda: one(mass=True), "body 'b': mass: 'True' is not a number"),
     "no angle": (lambda: one(rpy=("x", 0, 0)), "body 'b': joint.rpy: 'x' is not an angle"),
-    "two poses": (lambda: one(rpy=(0, 0, 0), quaternion=(1, 0, 0, 0)), "'b': rpy stands beside quaternion; give its pose in one"),
+    "two poses": (
+        lambda: one(rpy=(0, 0, 0), quaternion=(1, 0, 0, 0)),
+        "'b': rpy stands beside quaternion; give its pose in one",
+    ),
     "a shift and steps": (lambda: one(xyz=(0, 0, 0), steps=[]), "'b': xyz stands beside steps"),
     "no turn": (lambda: one(quaternion=(0, 0, 0, 0)), "the quaternion is zero"),
-    "a word that is none": (lambda: one(armatur=1), "the key 'armatur' is not known here; did you mean 'armature'?"),
-    "five limits": (lambda: one(limits=(1, 2, 3, 4, 5)), "has 5 entries; give lower, upper, velocity, effort"),
-    "a matrix that is not symmetric": (lambda: one(mass=1, inertia=[[1, 2, 0], [0, 1, 0], [0, 0, 1]]), "is not symmetric"),
-    "no parent": (lambda: one(parent="c").build(), "robot 'r': body 'b': joint: its parent link 'c' is not declared"),
+    "a word that is none": (
+        lambda: one(armatur=1),
+        "the key 'armatur' is not known here; did you mean 'armature'?",
+    ),
+    "five limits": (
+        lambda: one(limits=(1, 2, 3, 4, 5)),
+        "has 5 entries; give lower, upper, velocity, effort",
+    ),
+    "a matrix that is not symmetric": (
+        lambda: one(mass=1, inertia=[[1, 2, 0], [0, 1, 0], [0, 0, 1]]),
+        "is not symmetric",
+    ),
+    "no parent": (
+        lambda: one(parent="c").build(),
+        "robot 'r': body 'b': joint: its parent link 'c' is not declared",
+    ),
     "no such type": (lambda: one(type="hinge").build(), "its type 'hinge' is not supported"),
     "a negative mass": (lambda: one(mass=-1).build(), "has the negative mass -1 kg"),
     "nothing": (lambda: symgen.Robot("r").build(), "robot 'r': no joint moves"),
-    "a frame on nothing": (lambda: one(mass=1).frame("f", "c").build(), "robot 'r': frame 'f': its body 'c' is not declared"),
-    "rows and bodies": (lambda: one(mass=1).rows("dh", [{}]), "a description has either [[body]] or [[row]], not both"),
-    "a wrong convention": (lambda: symgen.Robot("r").rows("khalil", [{}]), "'khalil' is not known; write one of: dh, mdh"),
-    "a wrong row": (lambda: symgen.Robot("r").rows("dh", [{"alfa": 1}]), "row[0]: the key 'alfa' is not known here; did you"),
-    "gravity of two": (lambda: symgen.Robot("r", gravity=(0, 1)), "gravity: '[0, 1]' is not an array"),
-    "no name": (lambda: symgen.Robot("  ").body("b", parent="base", type="free", mass=1).build(), "is no usable name"),
-    "a model": (lambda: symgen.load(one(mass=1), model="x"), "--model says nothing of a file such as 'robot 'r''"),
+    "a frame on nothing": (
+        lambda: one(mass=1).frame("f", "c").build(),
+        "robot 'r': frame 'f': its body 'c' is not declared",
+    ),
+    "rows and bodies": (
+        lambda: one(mass=1).rows("dh", [{}]),
+        "a description has either [[body]] or [[row]], not both",
+    ),
+    "a wrong convention": (
+        lambda: symgen.Robot("r").rows("khalil", [{}]),
+        "'khalil' is not known; write one of: dh, mdh",
+    ),
+    "a wrong row": (
+        lambda: symgen.Robot("r").rows("dh", [{"alfa": 1}]),
+        "row[0]: the key 'alfa' is not known here; did you",
+    ),
+    "gravity of two": (
+        lambda: symgen.Robot("r", gravity=(0, 1)),
+        "gravity: '[0, 1]' is not an array",
+    ),
+    "no name": (
+        lambda: symgen.Robot("  ").body("b", parent="base", type="free", mass=1).build(),
+        "is no usable name",
+    ),
+    "a model": (
+        lambda: symgen.load(one(mass=1), model="x"),
+        "--model says nothing of a file such as 'robot 'r''",
+    ),
 }
 
 

@@ -24,10 +24,20 @@ from symgen.options import TRIG, TextOptions
 from symgen.reals import DOUBLE, FLOAT, REALS
 from tests.c_programs import DOUBLES, Builder, arm, forward_dynamics, gravity, scrambled, vector
 
-WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Wfloat-conversion", "-pedantic-errors", "-Werror"]
+WARNINGS = [
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-Wdouble-promotion",
+    "-Wfloat-conversion",
+    "-pedantic-errors",
+    "-Werror",
+]
 
 
-def build(folder: Path, programs: dict[str, Program], target: c99.Target, *flags: str) -> ctypes.CDLL:
+def build(
+    folder: Path, programs: dict[str, Program], target: c99.Target, *flags: str
+) -> ctypes.CDLL:
     """Compile the header and the sources into a shared library and load it."""
     for name, text in c99.headers(programs, target).items():
         (folder / name).write_text(text)
@@ -43,7 +53,9 @@ def build(folder: Path, programs: dict[str, Program], target: c99.Target, *flags
     return ctypes.CDLL(str(library))
 
 
-def call(library: ctypes.CDLL, program: Program, target: c99.Target, arguments: dict[str, list[float]]) -> dict[str, list[float]]:
+def call(
+    library: ctypes.CDLL, program: Program, target: c99.Target, arguments: dict[str, list[float]]
+) -> dict[str, list[float]]:
     real = {"double": ctypes.c_double, "float": ctypes.c_float}[program.real]
     given = [(real * port.size)(*arguments[port.name]) for port in program.inputs]
     results = {port.name: (real * port.size)() for port in program.outputs}
@@ -53,7 +65,10 @@ def call(library: ctypes.CDLL, program: Program, target: c99.Target, arguments: 
 
 def states(program: Program, count: int, seed: int = 0) -> list[dict[str, list[float]]]:
     pick = random.Random(seed)
-    return [{p.name: [pick.uniform(-2, 2) for _ in range(p.size)] for p in program.inputs} for _ in range(count)]
+    return [
+        {p.name: [pick.uniform(-2, 2) for _ in range(p.size)] for p in program.inputs}
+        for _ in range(count)
+    ]
 
 
 @pytest.mark.parametrize("flags", [("-O0",), ("-O2",)])
@@ -82,10 +97,15 @@ def test_float_hides_no_double(tmp_path: Path, trig: str) -> None:
         text = c99.source(program, target)
         body = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
         assert "double" not in body
-        assert all(number.endswith("f") for number in re.findall(r"(?<![\w.])\d+\.\d*(?:e[+-]?\d+)?f?", body))
+        assert all(
+            number.endswith("f")
+            for number in re.findall(r"(?<![\w.])\d+\.\d*(?:e[+-]?\d+)?f?", body)
+        )
         for state in states(program, 5):
             for name, exact in evaluate(program, state, DOUBLES).items():
-                assert call(library, program, target, state)[name] == pytest.approx(exact, rel=1e-4, abs=1e-4)
+                assert call(library, program, target, state)[name] == pytest.approx(
+                    exact, rel=1e-4, abs=1e-4
+                )
 
 
 def test_scrambled_float_is_clean(tmp_path: Path) -> None:
@@ -104,7 +124,9 @@ def test_results_may_alias_arguments(tmp_path: Path) -> None:
         assert list(given[over]) == expected
     text = c99.source(scrambled(2), target)
     first_store = text.index("\n    tau[0] =")
-    assert not re.search(r"= .*\b[qva]\[", text[first_store:]), "an argument is read after the first store"
+    assert not re.search(r"= .*\b[qva]\[", text[first_store:]), (
+        "an argument is read after the first store"
+    )
 
 
 def test_cpp_reads_the_header_and_links(tmp_path: Path) -> None:
@@ -118,18 +140,38 @@ def test_cpp_reads_the_header_and_links(tmp_path: Path) -> None:
     )
     objects = tmp_path / "mass.o"
     flags = ["-Wall", "-Wextra", "-pedantic-errors", "-Werror"]
-    subprocess.run(["gcc", "-std=c99", "-c", str(tmp_path / "arm_mass_matrix.c"), "-o", str(objects)], check=True)
+    subprocess.run(
+        ["gcc", "-std=c99", "-c", str(tmp_path / "arm_mass_matrix.c"), "-o", str(objects)],
+        check=True,
+    )
     program = tmp_path / "main"
-    subprocess.run(["g++", *flags, str(tmp_path / "main.cpp"), str(objects), "-lm", "-o", str(program)], check=True)
+    subprocess.run(
+        ["g++", *flags, str(tmp_path / "main.cpp"), str(objects), "-lm", "-o", str(program)],
+        check=True,
+    )
     assert subprocess.run([str(program)], check=False).returncode == 0
     # Some targets compile every source as C++.
     for name in arm():
-        subprocess.run(["g++", *flags, "-x", "c++", "-c", str(tmp_path / target.file(name)), "-o", str(objects)], check=True)
+        subprocess.run(
+            [
+                "g++",
+                *flags,
+                "-x",
+                "c++",
+                "-c",
+                str(tmp_path / target.file(name)),
+                "-o",
+                str(objects),
+            ],
+            check=True,
+        )
 
 
 @pytest.mark.parametrize("compiler", [("gcc", "-std=c99"), ("g++", "-std=c++17")])
 @pytest.mark.parametrize("real", ["double", "float"])
-def test_a_real_type_of_another_size_does_not_compile(tmp_path: Path, real: str, compiler: tuple[str, str]) -> None:
+def test_a_real_type_of_another_size_does_not_compile(
+    tmp_path: Path, real: str, compiler: tuple[str, str]
+) -> None:
     if shutil.which(compiler[0]) is None:
         pytest.skip(f"{compiler[0]} is not installed: make firmware-tools")
     sizes = {"double": ("float", "double_has_8_bytes"), "float": ("double", "float_has_4_bytes")}
@@ -156,7 +198,9 @@ def test_user_macros_replace_sine_and_cosine(tmp_path: Path) -> None:
 
 def test_optional_payload_comes_last() -> None:
     target = c99.Target("arm", Sizes(2, 2, 2))
-    signature = "void arm_gravity_force(const double q[arm_NQ], const double payload[10], double g[arm_NV])"
+    signature = (
+        "void arm_gravity_force(const double q[arm_NQ], const double payload[10], double g[arm_NV])"
+    )
     assert signature in c99.source(gravity(payload=True), target)
     assert "double det[1])" in c99.source(arm()["mass_matrix_determinant"], target)
 
@@ -164,15 +208,40 @@ def test_optional_payload_comes_last() -> None:
 def test_text_depends_on_nothing_else() -> None:
     target = c99.Target("arm", Sizes(3, 3, 3))
     assert c99.source(scrambled(5), target) == c99.source(scrambled(5), target)
-    assert max(map(len, c99.source(scrambled(5, 600), target).splitlines())) <= 140  # the signature, one long line
-    body = [line for line in c99.source(scrambled(5, 600), target).splitlines() if line.startswith("    const")]
+    assert (
+        max(map(len, c99.source(scrambled(5, 600), target).splitlines())) <= 140
+    )  # the signature, one long line
+    body = [
+        line
+        for line in c99.source(scrambled(5, 600), target).splitlines()
+        if line.startswith("    const")
+    ]
     assert max(map(len, body)) <= words.WIDTH
 
 
 def test_names_of_robots() -> None:
-    named = {"panda": "panda", "my-arm v2": "my_arm_v2", "2R": "robot_2R", "": "robot", "Ümlaut": "mlaut", "int": "int_robot"}
-    named |= {"math": "math_robot", "sin": "sin_robot", "test": "test_robot", "_x__y": "x_y", "a/../b": "a_b"}
-    named |= {"far": "far_robot", "NAN": "NAN_robot", "arm_": "arm", "arm__b": "arm_b", "x" * 300: "x" * 100}
+    named = {
+        "panda": "panda",
+        "my-arm v2": "my_arm_v2",
+        "2R": "robot_2R",
+        "": "robot",
+        "Ümlaut": "mlaut",
+        "int": "int_robot",
+    }
+    named |= {
+        "math": "math_robot",
+        "sin": "sin_robot",
+        "test": "test_robot",
+        "_x__y": "x_y",
+        "a/../b": "a_b",
+    }
+    named |= {
+        "far": "far_robot",
+        "NAN": "NAN_robot",
+        "arm_": "arm",
+        "arm__b": "arm_b",
+        "x" * 300: "x" * 100,
+    }
     for given, expected in named.items():
         assert c99.Target(given, Sizes(1, 1, 1)).name == expected
         assert words.name_fault(expected) == "", "what symgen makes of a name is one that it takes"
@@ -183,7 +252,9 @@ def test_names_of_robots() -> None:
     assert words.C.local("q", {"q", "q_"}) == "q__"
 
 
-@pytest.mark.parametrize("text", ["*/ int main;", "**//", "/*/*", "line\nbreak", "tail\\", "*\\/", "??/", "\u202e"])
+@pytest.mark.parametrize(
+    "text", ["*/ int main;", "**//", "/*/*", "line\nbreak", "tail\\", "*\\/", "??/", "\u202e"]
+)
 def test_a_comment_cannot_end_early(text: str) -> None:
     out = words.comment(text)
     assert "*/" not in out
@@ -220,7 +291,9 @@ def test_literals_are_rounded_once() -> None:
 def test_literals_round_trip(real: str) -> None:
     pick = random.Random(7)
     for _ in range(300):
-        value = Fraction(pick.randint(-(10**20), 10**20), pick.randint(1, 10**9)) * Fraction(10) ** pick.randint(-45, 15)
+        value = Fraction(pick.randint(-(10**20), 10**20), pick.randint(1, 10**9)) * Fraction(
+            10
+        ) ** pick.randint(-45, 15)
         text = words.literal(value, REALS[real])
         number = REALS[real].rounded(value)
         if real == "float":
@@ -230,7 +303,9 @@ def test_literals_round_trip(real: str) -> None:
             assert float(text) == float(value) == number
 
 
-@pytest.mark.parametrize(("value", "real"), [("1e400", "double"), ("1e39", "float"), ("-1e9000", "double")])
+@pytest.mark.parametrize(
+    ("value", "real"), [("1e400", "double"), ("1e39", "float"), ("-1e9000", "double")]
+)
 def test_too_large_a_constant_is_refused(value: str, real: str) -> None:
     b = Builder("gravity_force", [vector("q", 1)], real)
     program = b.program([Port("g", (1,), (b.op("mul", b.input(0, 0), b.const(value)),))])
@@ -250,7 +325,10 @@ def test_division_by_a_constant_that_vanishes_is_refused() -> None:
     [
         lambda: c99.Target("arm", Sizes(2, 2, 2), TextOptions("cordic")),
         lambda: c99.single_real([forward_dynamics("half")]),
-        lambda: c99.header({"a": forward_dynamics("float"), "b": forward_dynamics()}, c99.Target("arm", Sizes(2, 2, 2))),
+        lambda: c99.header(
+            {"a": forward_dynamics("float"), "b": forward_dynamics()},
+            c99.Target("arm", Sizes(2, 2, 2)),
+        ),
         lambda: backends.find("c9"),
     ],
 )

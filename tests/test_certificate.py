@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from symgen.certificate.backward import Backward, backward, closed_root
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
-from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias, rounded_down
+from symgen.certificate.divisors import (
+    Floor,
+    arithmetic_of,
+    divisor_floors,
+    floors,
+    own_inertias,
+    rounded_down,
+)
 from symgen.certificate.elimination import Elimination, read_elimination
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition
@@ -27,10 +34,18 @@ from symgen.programs.choosing import methods_for
 from symgen.programs.making import program as derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
-from tests.robots_for_tests import BUILT_IN, FEW, ONE_DEGREE, TELLING, point_mass_arm, random_mechanism, robot
+from tests.robots_for_tests import (
+    BUILT_IN,
+    FEW,
+    ONE_DEGREE,
+    TELLING,
+    point_mass_arm,
+    random_mechanism,
+    robot,
+)
 from tests.rounded_rows import Coarse, rows
 
-pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
 
 FOUR = ("panda", "ur5", "puma560", "scara")
 EIGHT_BITS = 2.0**-8
@@ -44,8 +59,11 @@ def states(mechanism: Mechanism, count: int, seed: int = 0) -> dict[str, Array]:
         low, high = (np.array([float(r[k]) for r in ranges]) for k in (0, 1))
         share = random.random((count, len(ranges)))
         share[: count // 4] = np.round(share[: count // 4])
-        found[name] = np.clip((low + share * (high - low)).astype(np.float32), np.nextafter(low.astype(np.float32), np.inf),
-                              np.nextafter(high.astype(np.float32), -np.inf)).astype(float)
+        found[name] = np.clip(
+            (low + share * (high - low)).astype(np.float32),
+            np.nextafter(low.astype(np.float32), np.inf),
+            np.nextafter(high.astype(np.float32), -np.inf),
+        ).astype(float)
     return found
 
 
@@ -56,14 +74,18 @@ def pivots(mechanism: Mechanism, q: Array) -> Array:
     for k in range(n):
         block = M[:, k, k]
         if k + 1 < n:
-            side = M[:, k, k + 1:, None]
-            block = block - (side * np.linalg.solve(M[:, k + 1:, k + 1:], side))[..., 0].sum(axis=-1)
+            side = M[:, k, k + 1 :, None]
+            block = block - (side * np.linalg.solve(M[:, k + 1 :, k + 1 :], side))[..., 0].sum(
+                axis=-1
+            )
         found.append(block)
     return np.stack(found, axis=-1)
 
 
 @cache
-def certified(name: str, function: str, method: str | None, real: str) -> tuple[Mechanism, Program, list[Floor]]:
+def certified(
+    name: str, function: str, method: str | None, real: str
+) -> tuple[Mechanism, Program, list[Floor]]:
     mechanism = robot(name)
     made = derive(mechanism, function, method, real)
     return mechanism, made, floors(mechanism, made, ProgramOptions(real))
@@ -78,7 +100,9 @@ def test_the_exact_pivot_is_no_less_than_the_links_own_inertia(name: str) -> Non
         assert (found[:, k] >= float(own.value) * (1 - 1e-9)).all()
 
 
-@pytest.mark.parametrize(("name", "real"), [*((name, "float") for name in FOUR), ("panda", "double")])
+@pytest.mark.parametrize(
+    ("name", "real"), [*((name, "float") for name in FOUR), ("panda", "double")]
+)
 def test_every_divisor_of_forward_dynamics_is_certified(name: str, real: str) -> None:
     mechanism, made, found = certified(name, "forward_dynamics", None, real)
     assert found
@@ -91,11 +115,15 @@ def test_every_divisor_of_forward_dynamics_is_certified(name: str, real: str) ->
     assert given == {floor.row: floor.floor for floor in found}
 
 
-@pytest.mark.parametrize(("name", "seed"), [*((name, None) for name in (*FEW, "panda", "ur5")), ("puma560", 1)])
+@pytest.mark.parametrize(
+    ("name", "seed"), [*((name, None) for name in (*FEW, "panda", "ur5")), ("puma560", 1)]
+)
 def test_the_computed_divisor_is_no_less_than_its_certificate(name: str, seed: int | None) -> None:
     mechanism = robot(name)
     given = states(mechanism, 1000)
-    for method in methods_for(mechanism, "forward_dynamics") if name in ("scara", "puma560") else [None]:
+    for method in (
+        methods_for(mechanism, "forward_dynamics") if name in ("scara", "puma560") else [None]
+    ):
         _, made, found = certified(name, "forward_dynamics", method, "float")
         computed = rows(made, given, arithmetic_of("float"), seed)
         for floor in found:
@@ -111,12 +139,18 @@ def test_random_robots_keep_their_certificates(n: int, seed: int, kind: str, gen
     arithmetic = Coarse("float", bits=18)
     given = states(mechanism, 300, seed)
     exact, owns = pivots(mechanism, given["q"]), own_inertias(mechanism)
-    assert all((exact[:, k] >= float(own.value) * (1 - 1e-8)).all() for k, own in enumerate(owns) if own.value is not None)
+    assert all(
+        (exact[:, k] >= float(own.value) * (1 - 1e-8)).all()
+        for k, own in enumerate(owns)
+        if own.value is not None
+    )
     for floor in floors(mechanism, made, ProgramOptions("float"), arithmetic=arithmetic):
         assert floor.joint is not None
         for adversary in (None, seed):
             if floor.floor is not None:
-                assert rows(made, given, arithmetic, adversary)[floor.row].min() >= float(floor.floor)
+                assert rows(made, given, arithmetic, adversary)[floor.row].min() >= float(
+                    floor.floor
+                )
 
 
 @pytest.mark.parametrize("name", TELLING)
@@ -127,7 +161,9 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
     q = states(mechanism, 300)["q"]
     alone = []
     for c in range(mechanism.nv):
-        parts = tuple(body if i == c else replace(body, parts=()) for i, body in enumerate(mechanism.bodies))
+        parts = tuple(
+            body if i == c else replace(body, parts=()) for i, body in enumerate(mechanism.bodies)
+        )
         alone.append(Reference(replace(mechanism, bodies=parts), FLOAT).mass_matrix(q))
     M = sum(alone)
     nearest = 0.0
@@ -141,10 +177,14 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
         for trial in range(20):
             x = np.zeros(q.shape)
             if trial % 2:
-                x[:, outward] = random.normal(size=(len(q), len(outward))) * 10.0 ** random.uniform(-2, 2, len(outward))
-            else:   # the rates of least energy, where the bound is nearest
+                x[:, outward] = random.normal(size=(len(q), len(outward))) * 10.0 ** random.uniform(
+                    -2, 2, len(outward)
+                )
+            else:  # the rates of least energy, where the bound is nearest
                 inner, side = M[:, outward[1:]][:, :, outward[1:]], M[:, outward[1:], k]
-                x[:, outward[1:]] = -np.linalg.solve(inner, side[..., None])[..., 0] if len(outward) > 1 else 0
+                x[:, outward[1:]] = (
+                    -np.linalg.solve(inner, side[..., None])[..., 0] if len(outward) > 1 else 0
+                )
             x[:, k] = 1
             e = [np.sqrt(np.maximum(np.einsum("si,sij,sj->s", x, A, x), 0)) for A in alone]
             for b in outward:
@@ -154,17 +194,36 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
     assert nearest > 0.5 or nearest == 0
 
 
-def analysed(mechanism: Mechanism, arithmetic: Coarse) -> tuple[Program, Recognition, Elimination, Backward]:
+def analysed(
+    mechanism: Mechanism, arithmetic: Coarse
+) -> tuple[Program, Recognition, Elimination, Backward]:
     made = derive(mechanism, "forward_dynamics", "composite_body", "float")
-    recognised, ranges = Recognition(mechanism, made, ProgramOptions("float")), declared_ranges(mechanism)
-    rounded = propagate(made, boxes(made, ranges), arithmetic, wanted=needs(made, recognised.divisors))
+    recognised, ranges = (
+        Recognition(mechanism, made, ProgramOptions("float")),
+        declared_ranges(mechanism),
+    )
+    rounded = propagate(
+        made, boxes(made, ranges), arithmetic, wanted=needs(made, recognised.divisors)
+    )
     found = read_elimination(recognised)
     return made, recognised, found, backward(found, Bodies(mechanism, ranges), rounded, arithmetic)
 
 
-@pytest.mark.parametrize(("name", "seed"), [("panda", None), ("ur5", 3), ("puma560", None), ("chain9", None), ("tree5", 3),
-                                            ("square_chain7", None), ("square_tree9", 3)])
-def test_the_computed_factors_are_those_of_a_mass_matrix_as_near_as_the_analysis_says(name: str, seed: int | None) -> None:
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        ("panda", None),
+        ("ur5", 3),
+        ("puma560", None),
+        ("chain9", None),
+        ("tree5", 3),
+        ("square_chain7", None),
+        ("square_tree9", 3),
+    ],
+)
+def test_the_computed_factors_are_those_of_a_mass_matrix_as_near_as_the_analysis_says(
+    name: str, seed: int | None
+) -> None:
     """Û D̂ Ûᵀ − M against E, entry by entry: the step that the certificate in float stands on."""
     arithmetic = Coarse("float", bits=26)
     mechanism = robot(name)
@@ -174,10 +233,18 @@ def test_the_computed_factors_are_those_of_a_mass_matrix_as_near_as_the_analysis
     M, exact = Reference(mechanism, FLOAT).mass_matrix(given["q"]), pivots(mechanism, given["q"])
     assert len(found.sums) > mechanism.nv
     kept = sorted(found.joints)
-    root = {joint: closed_root(error, joint) for joint in kept}     # whatever the pivots' certificates say
+    root = {
+        joint: closed_root(error, joint) for joint in kept
+    }  # whatever the pivots' certificates say
     D = {k: computed[found.place[k, k]] if (k, k) in found.place else exact[:, k] for k in kept}
-    U = {(i, k): 1.0 if i == k else sign(recognised, found, (i, k)) * computed[found.place[i, k]] / D[k]
-         if (i, k) not in found.exact else exact_factor(M, i, k) for i, k in found.sums}
+    U = {
+        (i, k): 1.0
+        if i == k
+        else sign(recognised, found, (i, k)) * computed[found.place[i, k]] / D[k]
+        if (i, k) not in found.exact
+        else exact_factor(M, i, k)
+        for i, k in found.sums
+    }
     nearest = 0.0
     for pair in found.sums:
         i, j = pair
@@ -201,12 +268,15 @@ def exact_factor(M: Array, i: int, k: int) -> Any:
     n = M.shape[-1]
     if k == n - 1:
         return M[:, i, k] / M[:, k, k]
-    inner = M[:, k + 1:, k + 1:]
-    solved = np.linalg.solve(inner, M[:, k + 1:, k, None])[..., 0]
-    return (M[:, i, k] - (M[:, i, k + 1:] * solved).sum(-1)) / (M[:, k, k] - (M[:, k, k + 1:] * solved).sum(-1))
+    inner = M[:, k + 1 :, k + 1 :]
+    solved = np.linalg.solve(inner, M[:, k + 1 :, k, None])[..., 0]
+    return (M[:, i, k] - (M[:, i, k + 1 :] * solved).sum(-1)) / (
+        M[:, k, k] - (M[:, k, k + 1 :] * solved).sum(-1)
+    )
 
 
 # -- where there is none -------------------------------------------------------------------------------------------------
+
 
 def changed(mechanism: Mechanism, body: int, part: Part) -> Mechanism:
     bodies = list(mechanism.bodies)
@@ -216,7 +286,10 @@ def changed(mechanism: Mechanism, body: int, part: Part) -> Mechanism:
 
 def test_a_floor_is_printed_rounded_down() -> None:
     assert [rounded_down(Fraction(*one)) for one in ((2, 3), (2, 30001), (99999999, 10**8))] == [
-        Fraction(666666, 10**6), Fraction(666644, 10**10), Fraction(999999, 10**6)]
+        Fraction(666666, 10**6),
+        Fraction(666644, 10**10),
+        Fraction(999999, 10**6),
+    ]
 
 
 def test_a_link_without_inertia_has_no_certificate() -> None:
@@ -251,11 +324,18 @@ def test_a_load_at_run_time_takes_no_certificate_away(name: str) -> None:
     leaf = max(range(mechanism.nv), key=lambda i: len(Reference(mechanism).supports[i]))
     link = mechanism.bodies[leaf].name
     options, random = ProgramOptions("float", payload=link), np.random.default_rng(5)
-    made, given = derive(mechanism, "forward_dynamics", "composite_body", "float", payload=link), states(mechanism, 600)
+    made, given = (
+        derive(mechanism, "forward_dynamics", "composite_body", "float", payload=link),
+        states(mechanism, 600),
+    )
     points = random.choice([-0.15, 0.15], (600, 6, 3)) * random.random((600, 1, 3))
     second = (points[:, :, :, None] * points[:, :, None, :]).mean(axis=1) * 5
     moments = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
-    ten = [np.full((600, 1), 5.0), points.mean(axis=1), moments[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]]
+    ten = [
+        np.full((600, 1), 5.0),
+        points.mean(axis=1),
+        moments[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]],
+    ]
     load = np.concatenate(ten, axis=1)
     given["payload"] = load
     found = floors(mechanism, made, options)
@@ -276,7 +356,9 @@ def test_a_divisor_that_is_not_a_pivot_has_none(name: str) -> None:
     for floor in found:
         row = made.rows[floor.row]
         wrong = row._replace(op="add" if row.op == "sub" else "sub")
-        planted = made.with_rows([wrong if i == floor.row else r for i, r in enumerate(made.rows)], made.outputs)
+        planted = made.with_rows(
+            [wrong if i == floor.row else r for i, r in enumerate(made.rows)], made.outputs
+        )
         assert floor.row not in divisor_floors(mechanism, planted, ProgramOptions("float"))
 
 
@@ -299,5 +381,7 @@ def test_a_coarse_machine_gets_no_certificate() -> None:
     found = floors(mechanism, made, ProgramOptions("float"), arithmetic=Coarse("float", bits=8))
     assert any(floor.floor is None for floor in found)
     assert all(floor.reason for floor in found if floor.floor is None)
-    joints = sorted((floor for floor in found if floor.floor is None), key=lambda floor: -(floor.joint or 0))
+    joints = sorted(
+        (floor for floor in found if floor.floor is None), key=lambda floor: -(floor.joint or 0)
+    )
     assert all("has none" in floor.reason for floor in joints[1:])

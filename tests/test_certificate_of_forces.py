@@ -25,7 +25,7 @@ from tests.looped import bennett, doubled
 from tests.robots_for_tests import random_mechanism
 from tests.rounded_rows import Coarse, rows
 
-pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
 
 LOOPS, CONTACTS = "constrained_forward_dynamics", "contact_forward_dynamics"
 CORNERS = ("link1:0.1,0.05,-0.1", "link1:0.1,-0.05,-0.1")
@@ -43,8 +43,13 @@ def robot(name: str) -> Mechanism:
 
 
 @cache
-def made(name: str, function: str, method: str | None, real: str = "double",
-         contact: tuple[str, ...] = ()) -> tuple[Program, ProgramOptions]:
+def made(
+    name: str,
+    function: str,
+    method: str | None,
+    real: str = "double",
+    contact: tuple[str, ...] = (),
+) -> tuple[Program, ProgramOptions]:
     options = ProgramOptions(real, contact=list(contact) or None)
     return making.made(robot(name), function, method, options), options
 
@@ -53,17 +58,29 @@ CASES = [
     ("bennett", LOOPS, "composite_body", ()),
     ("bennett", "constraint_impulse", "riccati", ()),
     ("closed twice", LOOPS, "composite_body", ()),
-    ("scara", "contact_impulse", "composite_body", ("link2:0.1,0,0", "link2:0.2,0,0")),     # two rows are zero
+    (
+        "scara",
+        "contact_impulse",
+        "composite_body",
+        ("link2:0.1,0,0", "link2:0.2,0,0"),
+    ),  # two rows are zero
     ("arm", CONTACTS, "composite_body", ("link1", "link2:0,0,0.3")),
     ("afloat", "contact_impulse", "riccati", CORNERS),
-    ("four_bar", CONTACTS, "composite_body", ("coupler:0.1,0,0",)),                         # the loop's rows are among them
+    (
+        "four_bar",
+        CONTACTS,
+        "composite_body",
+        ("coupler:0.1,0,0",),
+    ),  # the loop's rows are among them
 ]
 every_case = pytest.mark.parametrize(("name", "function", "method", "contact"), CASES)
 
 
 def states(mechanism: Mechanism, options: ProgramOptions, count: int) -> dict[str, Array]:
     """Anywhere in the box, closed or not; contacts hold, do not, or are in between."""
-    found = drawn(mechanism, declared_ranges(mechanism, contacts=len(options.contacts)), options, count)
+    found = drawn(
+        mechanism, declared_ranges(mechanism, contacts=len(options.contacts)), options, count
+    )
     if "active" in found:
         found["active"][::2] = np.round(found["active"][::2])
     return found
@@ -74,7 +91,9 @@ def damped(found: list[Floor]) -> list[Floor]:
 
 
 @every_case
-def test_no_computed_pivot_is_below_its_floor(name: str, function: str, method: str, contact: tuple[str, ...]) -> None:
+def test_no_computed_pivot_is_below_its_floor(
+    name: str, function: str, method: str, contact: tuple[str, ...]
+) -> None:
     program, options = made(name, function, method, contact=contact)
     arithmetic = Coarse("double", bits=48)
     every = floors(robot(name), program, options, arithmetic=arithmetic)
@@ -92,7 +111,9 @@ def test_no_computed_pivot_is_below_its_floor(name: str, function: str, method: 
 
 
 @every_case
-def test_the_damping_is_bounded_by_one_column(name: str, function: str, method: str, contact: tuple[str, ...]) -> None:
+def test_the_damping_is_bounded_by_one_column(
+    name: str, function: str, method: str, contact: tuple[str, ...]
+) -> None:
     mechanism, (program, options) = robot(name), made(name, function, method, contact=contact)
     ranges = declared_ranges(mechanism, contacts=len(contact))
     felt = held.felt(Recognition(mechanism, program, options), options)
@@ -105,7 +126,9 @@ def test_the_damping_is_bounded_by_one_column(name: str, function: str, method: 
 
 
 def in_place(program: Program, changed: dict[int, Row]) -> Program:
-    return program.with_rows([changed.get(i, row) for i, row in enumerate(program.rows)], program.outputs)
+    return program.with_rows(
+        [changed.get(i, row) for i, row in enumerate(program.rows)], program.outputs
+    )
 
 
 def the_damping(program: Program) -> tuple[int, int]:
@@ -121,29 +144,50 @@ def dropped(program: Program) -> Program:
 
 def of_the_wrong_sign(program: Program) -> Program:
     mu, _ = the_damping(program)
-    return in_place(program, {i: row._replace(op="sub", args=tuple(sorted(row.args, key=lambda a: a == mu)))
-                              for i, row in enumerate(program.rows) if row.op == "add" and mu in row.args})
+    return in_place(
+        program,
+        {
+            i: row._replace(op="sub", args=tuple(sorted(row.args, key=lambda a: a == mu)))
+            for i, row in enumerate(program.rows)
+            if row.op == "add" and mu in row.args
+        },
+    )
 
 
 def of_fewer_rows(program: Program) -> Program:
     mu, trace = the_damping(program)
     row = program.rows[mu]
-    return in_place(program, {mu: row._replace(args=tuple(program.rows[trace].args[0] if a == trace else a for a in row.args))})
+    return in_place(
+        program,
+        {
+            mu: row._replace(
+                args=tuple(program.rows[trace].args[0] if a == trace else a for a in row.args)
+            )
+        },
+    )
 
 
 @pytest.mark.parametrize("plant", [dropped, of_the_wrong_sign, of_fewer_rows])
 @pytest.mark.parametrize("case", [CASES[0], CASES[4]])
-def test_an_error_in_the_damping_takes_every_certificate_away(plant: Callable[[Program], Program],
-                                                              case: tuple[str, str, str, tuple[str, ...]]) -> None:
+def test_an_error_in_the_damping_takes_every_certificate_away(
+    plant: Callable[[Program], Program], case: tuple[str, str, str, tuple[str, ...]]
+) -> None:
     name, function, method, contact = case
     program, options = made(name, function, method, contact=contact)
     assert all(floor.certified for floor in damped(floors(robot(name), program, options)))
-    assert not [floor for floor in floors(robot(name), plant(program), options) if floor.joint is None and floor.certified]
+    assert not [
+        floor
+        for floor in floors(robot(name), plant(program), options)
+        if floor.joint is None and floor.certified
+    ]
 
 
 def test_what_has_no_floor_says_why() -> None:
     """What is not damped; in float round-off takes more than the damping gives; a column that may be nothing bounds nothing."""
-    for name, function, contact in (("four_bar", LOOPS, ()), ("arm", "contact_impulse", ("link2:0,0,0.3",))):
+    for name, function, contact in (
+        ("four_bar", LOOPS, ()),
+        ("arm", "contact_impulse", ("link2:0,0,0.3",)),
+    ):
         program, options = made(name, function, "composite_body", contact=contact)
         found = [floor for floor in floors(robot(name), program, options) if floor.joint is None]
         assert len(found) in (2, 3)
@@ -154,12 +198,16 @@ def test_what_has_no_floor_says_why() -> None:
     assert "round-off is only known to be below" in damped(found)[0].reason
     assert all(floor.certified for floor in found if floor.joint is not None)
     program, options = made("bennett", "constraint_impulse:jvp", "composite_body")
-    assert {floor.reason for floor in damped(floors(robot("bennett"), program, options))} == {held.LOST}
+    assert {floor.reason for floor in damped(floors(robot("bennett"), program, options))} == {
+        held.LOST
+    }
 
 
 def test_checks_compare_with_the_floor() -> None:
     program, options = made("bennett", LOOPS, "composite_body")
-    found = checked_floors(robot("bennett"), {LOOPS: program}, options, TextOptions(checked=True))[LOOPS]
+    found = checked_floors(robot("bennett"), {LOOPS: program}, options, TextOptions(checked=True))[
+        LOOPS
+    ]
     assert set(found) == {row.args[1] for row in program.rows if row.op == "div"}
     damping = [bound for row, bound in found.items() if program.rows[row].name.startswith("S_")]
     assert len(damping) == 5

@@ -30,7 +30,7 @@ def test_zero_and_one_are_decided_by_the_radius() -> None:
             assert k.settle(value) == exact
             assert isinstance(k.settle(value), fmpq)
         assert isinstance(k.settle(root), arb)
-        near_one = arb(1) + arb(10) ** -30   # a real difference is kept, however small
+        near_one = arb(1) + arb(10) ** -30  # a real difference is kept, however small
         assert isinstance(k.settle(near_one), arb)
         assert k.settle(near_one) != 1
         assert not k.is_zero(k.settle(arb(10) ** -40))
@@ -51,7 +51,11 @@ def test_square_roots_of_squares_of_rationals_are_exact() -> None:
             found = k.square_root(k.rational(root * root))
             assert isinstance(found, fmpq)
             assert k.to_fraction(found) == root
-        for value in (Fraction(2), Fraction(4, 3), Fraction(3, 4)):   # a square above or below the line is not enough
+        for value in (
+            Fraction(2),
+            Fraction(4, 3),
+            Fraction(3, 4),
+        ):  # a square above or below the line is not enough
             found = k.square_root(k.rational(value))
             assert isinstance(found, arb)
             assert (found * found).overlaps(arb(k.rational(value)))
@@ -72,7 +76,7 @@ def test_equal_numbers_reached_in_two_ways_give_equal_fractions() -> None:
         double_c, double_s = k.cosine_sine(Angle(Fraction(14, 10)))
         assert k.to_fraction(c * c - s * s) == k.to_fraction(double_c)
         assert k.to_fraction(2 * c * s) == k.to_fraction(double_s)
-        assert k.to_fraction(two) != k.to_fraction(two + arb(10) ** -60)   # 64 digits are kept
+        assert k.to_fraction(two) != k.to_fraction(two + arb(10) ** -60)  # 64 digits are kept
 
 
 def test_a_fraction_is_the_rational_itself_or_the_ball_to_64_digits() -> None:
@@ -95,7 +99,10 @@ def test_a_rational_that_grew_too_long_goes_on_as_a_ball_of_the_same_value() -> 
 @pytest.mark.parametrize("quarter", range(-5, 9))
 def test_sines_of_quarter_turns_are_exact(quarter: int) -> None:
     c, s = k.cosine_sine(Angle(pi=Fraction(quarter, 2)))
-    assert (c, s) == (round(math.cos(quarter * math.pi / 2)), round(math.sin(quarter * math.pi / 2)))
+    assert (c, s) == (
+        round(math.cos(quarter * math.pi / 2)),
+        round(math.sin(quarter * math.pi / 2)),
+    )
     assert isinstance(c, fmpq)
     assert isinstance(s, fmpq)
 
@@ -104,11 +111,13 @@ def test_sines_of_other_angles_hold_a_hundred_digits() -> None:
     with k.precision():
         for turn in (angle("7/10"), angle("-1/3", "1/7"), angle("0", "1/3")):
             c, s = k.cosine_sine(turn)
-            assert abs(float(c) - math.cos(float(turn))) < 1e-15   # one rounding of each
+            assert abs(float(c) - math.cos(float(turn))) < 1e-15  # one rounding of each
             assert abs(float(s) - math.sin(float(turn))) < 1e-15
             assert k.settle(c * c + s * s) == 1
             assert c.rad() < arb(10) ** -100
-            assert k.angle_of(c, s).overlaps(arb(k.rational(turn.radians)) + k.rational(turn.pi) * arb.pi())
+            assert k.angle_of(c, s).overlaps(
+                arb(k.rational(turn.radians)) + k.rational(turn.pi) * arb.pi()
+            )
 
 
 def test_the_vector_operations_are_numpys() -> None:
@@ -127,7 +136,10 @@ def test_the_vector_operations_are_numpys() -> None:
         assert (back(k.sub(ka, kb)) == fa - fb).all()
         assert (back(k.scale(k.rational(3), ka)) == 3 * fa).all()
         assert k.to_fraction(k.dot(ka, kb)) == fa @ fb
-        assert (back(k.cross(ka, kb)) == [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]).all()
+        assert (
+            back(k.cross(ka, kb))
+            == [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+        ).all()
         assert (back(k.apply(km, ka)) == m @ fa).all()
         assert (back(k.product(km, kn)) == (m @ n).ravel()).all()
         assert (back(k.transpose(km)) == m.T.ravel()).all()
@@ -154,12 +166,19 @@ def angle(radians: str, pi: str = "0") -> Angle:
 POSES = {
     "nothing": (),
     "a shift": (Shift(point("1/3", -2, "1/7")),),
-    "turns about the axes": (Turn(Z_AXIS, angle("1/2")), Turn(Y_AXIS, angle("-3/4")), Turn(X_AXIS, angle("2"))),
+    "turns about the axes": (
+        Turn(Z_AXIS, angle("1/2")),
+        Turn(Y_AXIS, angle("-3/4")),
+        Turn(X_AXIS, angle("2")),
+    ),
     "a turn about any axis": (Turn(point(1, -2, "1/2"), angle("1/3", "1/5")),),
     "a slide along any axis": (Slide(point(1, 1, -3), Fraction(5, 4)),),
     "all of them, in this order": (
-        Turn(point(2, 3, 6), angle("-4/5")), Slide(X_AXIS, Fraction(2)), Shift(point(1, 2, 3)),
-        Turn(Z_AXIS, angle("0", "1/2")), Shift(point(1, 0, 0)),
+        Turn(point(2, 3, 6), angle("-4/5")),
+        Slide(X_AXIS, Fraction(2)),
+        Shift(point(1, 2, 3)),
+        Turn(Z_AXIS, angle("0", "1/2")),
+        Shift(point(1, 0, 0)),
     ),
 }
 
@@ -167,19 +186,23 @@ POSES = {
 @pytest.mark.parametrize("name", POSES)
 def test_a_displacement_is_the_product_of_its_steps(name: str) -> None:
     with k.precision():
-        rotation, shift = k.displacement(POSES[name])   # type: ignore[arg-type]
-        expected = placed(POSES[name])   # type: ignore[arg-type]
+        rotation, shift = k.displacement(POSES[name])  # type: ignore[arg-type]
+        expected = placed(POSES[name])  # type: ignore[arg-type]
         found = np.eye(4)
         found[:3, :3] = [[k.as_float(x) for x in row] for row in rotation]
         found[:3, 3] = [k.as_float(x) for x in shift]
-        assert np.abs(found - expected).max() < 1e-14   # a dozen roundings of numbers below 10 in the floats
+        assert (
+            np.abs(found - expected).max() < 1e-14
+        )  # a dozen roundings of numbers below 10 in the floats
         assert k.product(rotation, k.transpose(rotation)) == k.IDENTITY
 
 
 def test_a_turn_about_a_general_axis_undoes_itself_exactly() -> None:
     axis = (Fraction(1), Fraction(2), Fraction(-1, 3))
     with k.precision():
-        rotation, shift = k.displacement((Turn(axis, Angle(Fraction(9, 10))), Turn(axis, Angle(Fraction(-9, 10)))))
+        rotation, shift = k.displacement(
+            (Turn(axis, Angle(Fraction(9, 10))), Turn(axis, Angle(Fraction(-9, 10))))
+        )
         assert rotation == k.IDENTITY
         assert shift == k.ORIGIN
 

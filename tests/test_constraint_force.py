@@ -36,14 +36,25 @@ from symgen.programs.deriving import models
 from tests.rational_functions import Functions
 from tests.robots_for_tests import PURE, TELLING, program, random_mechanism, robot, run, states
 
-SQUARE = {f"{kind}{n}": random_mechanism(n, seed=n, kind=kind, joints=PURE, general=False)
-          for kind, n in (("chain", 1), ("chain", 2), ("chain", 3), ("chain", 5), ("chain", 8), ("tree", 5), ("tree", 8))}
+SQUARE = {
+    f"{kind}{n}": random_mechanism(n, seed=n, kind=kind, joints=PURE, general=False)
+    for kind, n in (
+        ("chain", 1),
+        ("chain", 2),
+        ("chain", 3),
+        ("chain", 5),
+        ("chain", 8),
+        ("tree", 5),
+        ("tree", 8),
+    )
+}
 ORDERS = {"serial": (leaf_first, by_sweep), "parallel": (odd_even, by_scan)}
 Vec = list[Any]
 Mat = list[Vec]
 
 
 # -- exact mechanics in base axes --------------------------------------------------------------------------------------------
+
 
 def cross(a: Vec, b: Vec) -> Vec:
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
@@ -58,7 +69,10 @@ def by(m: Mat, v: Vec) -> Vec:
 
 
 def product(a: Mat, b: Mat) -> Mat:
-    return [list(row) for row in zip(*[by(a, list(column)) for column in zip(*b, strict=True)], strict=True)]
+    return [
+        list(row)
+        for row in zip(*[by(a, list(column)) for column in zip(*b, strict=True)], strict=True)
+    ]
 
 
 def over(m: Mat) -> Mat:
@@ -89,7 +103,9 @@ class World:
             place = add(origin, by(outer, vector(link.shift)))
             if link.turns:
                 s, c = x
-                R = product(fixed, [[c, -s, self.zero], [s, c, self.zero], [self.zero, self.zero, self.one]])
+                R = product(
+                    fixed, [[c, -s, self.zero], [s, c, self.zero], [self.zero, self.zero, self.one]]
+                )
             else:
                 R, place = fixed, add(place, by(fixed, [self.zero, self.zero, x]))
             m, center = lift(constants.to_fraction(link.inertia.m)), vector(link.center)
@@ -119,7 +135,9 @@ class World:
         motions: list[tuple[Vec, Vec, Vec]] = []
         own: list[tuple[Vec, Vec]] = []
         for i, link in enumerate(self.model.links):
-            w, dw, dv = motions[link.parent] if link.parent >= 0 else (rest, rest, [-g for g in gravity])
+            w, dw, dv = (
+                motions[link.parent] if link.parent >= 0 else (rest, rest, [-g for g in gravity])
+            )
             arm = add(self.p[i], [-x for x in self.p[link.parent]]) if link.parent >= 0 else rest
             z = self.axis(i)
             rate, speedup = [x * v[i] for x in z], [x * a[i] for x in z]
@@ -151,7 +169,8 @@ class World:
     def inertia(self, i: int) -> Mat:
         zero, m = self.zero, self.m[i]
         return [[*row, zero, zero, zero] for row in self.J[i]] + [
-            [zero] * 3 + [m if r == c else zero for c in range(3)] for r in range(3)]
+            [zero] * 3 + [m if r == c else zero for c in range(3)] for r in range(3)
+        ]
 
 
 def turn(t: Any) -> tuple[Any, Any]:
@@ -188,7 +207,12 @@ def derived(model: Model, inputs: Sequence[str], build: Build, frame: Any = None
     with constants.precision():
         home = Derivation(dict.fromkeys(inputs, n))
         found = list(build(Linkage(model, home, frame)))
-        return home.freeze("test", "constraint_force", [("found", (len(found),), found)], dict.fromkeys(inputs, (n,)))
+        return home.freeze(
+            "test",
+            "constraint_force",
+            [("found", (len(found),), found)],
+            dict.fromkeys(inputs, (n,)),
+        )
 
 
 def exactly(model: Model, build: Build, q: Angles, **rest: Vec) -> Vec:
@@ -203,19 +227,23 @@ def whole(how: str) -> Build:
     def build(linkage: Linkage) -> list[Scalar]:
         rates, wrenches = dynamics(linkage, order, omegas)
         return [*rates, *(x for F in wrenches for x in F)]
+
     return build
 
 
 def at_rest(how: str) -> Build:
     """The same of M⁻¹ τ alone."""
+
     def build(linkage: Linkage) -> list[Scalar]:
         cut, tau = Cut(linkage, ORDERS[how][0]), linkage.inputs["tau"]
         f = cut.forces(tau)
         return [*cut.accelerations(tau, f), *(x for F in cut.wrenches(tau, f) for x in F)]
+
     return build
 
 
 # -- the bridge --------------------------------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("how", ORDERS)
 @pytest.mark.parametrize("name", SQUARE)
@@ -224,7 +252,7 @@ def test_the_forces_are_those_of_newton_and_euler_exactly(name: str, how: str) -
     model, n = frames_as_declared(name), SQUARE[name].nv
     q, v, tau = rational_state(SQUARE[name], seed=n)
     found = exactly(model, whole(how), q, v=v, tau=tau)
-    a, F = found[:n], [found[n + 6 * i:n + 6 * i + 6] for i in range(n)]
+    a, F = found[:n], [found[n + 6 * i : n + 6 * i + 6] for i in range(n)]
     world = World(model, q, lambda x: x)
     gravity = [constants.to_fraction(x) for x in model.gravity]
     assert world.wrenches(v, a, gravity) == F
@@ -245,7 +273,9 @@ def test_the_bridge_holds_for_every_state_of_two_and_three_links(name: str, how:
     still = [lift(Fraction(0))] * n
     for j in range(n):
         tau = [lift(Fraction(int(i == j))) for i in range(n)]
-        found = evaluate(made, {"q": q, "tau": tau}, Numbers(lift, EXACT.sin, EXACT.cos, EXACT.sqrt, EXACT.log))["found"]
+        found = evaluate(
+            made, {"q": q, "tau": tau}, Numbers(lift, EXACT.sin, EXACT.cos, EXACT.sqrt, EXACT.log)
+        )["found"]
         F = world.wrenches(still, found[:n], still[:1] * 3)
         assert [x for row in F for x in row] == found[n:]
         assert [F[i][2 if link.turns else 5] for i, link in enumerate(model.links)] == tau
@@ -274,15 +304,22 @@ def test_the_operator_is_the_inverse_of_the_links_inertia_seen_across_the_joints
     for i in range(n):
         for j in world.way(i):
             for k in world.way(i):
-                block = product(product(over(world.twist_of(i, j)), world.inertia(i)), world.twist_of(i, k))
+                block = product(
+                    product(over(world.twist_of(i, j)), world.inertia(i)), world.twist_of(i, k)
+                )
                 for r in range(6):
                     for c in range(6):
                         dense[6 * j + r][6 * k + c] += block[r][c]
-    left, right = (flint.fmpq_mat(6 * n, 6 * n, [constants.rational(x) for row in m for x in row]) for m in (A, dense))
-    unit = flint.fmpq_mat(6 * n, 6 * n, [flint.fmpq(int(r == c)) for r in range(6 * n) for c in range(6 * n)])
+    left, right = (
+        flint.fmpq_mat(6 * n, 6 * n, [constants.rational(x) for row in m for x in row])
+        for m in (A, dense)
+    )
+    unit = flint.fmpq_mat(
+        6 * n, 6 * n, [flint.fmpq(int(r == c)) for r in range(6 * n) for c in range(6 * n)]
+    )
     assert left * right == unit
     parents = SQUARE[name].parents
-    for i, j in places:   # the band: a joint, its parent's joint, its siblings on one link
+    for i, j in places:  # the band: a joint, its parent's joint, its siblings on one link
         assert i == j or parents[j] == i or (parents[i] == parents[j] and parents[i] >= 0)
     if name.startswith("chain"):
         assert all(j - i <= 1 for i, j in places)
@@ -298,7 +335,14 @@ def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, how: str
     mass = []
     for j in range(n):
         unit = [Fraction(int(i == j)) for i in range(n)]
-        mass.append([F[axis] for F, axis in zip(world.wrenches(still, unit, [Fraction(0)] * 3), axes, strict=True)])
+        mass.append(
+            [
+                F[axis]
+                for F, axis in zip(
+                    world.wrenches(still, unit, [Fraction(0)] * 3), axes, strict=True
+                )
+            ]
+        )
     expected = flint.fmpq_mat(n, n, [constants.rational(x) for row in mass for x in row]).det()
 
     def build(linkage: Linkage) -> list[Scalar]:
@@ -306,33 +350,47 @@ def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, how: str
         H_bb = parts.constraint()
         pivots, left = eliminate(linkage, H_bb, ORDERS[how][0](coupled(H_bb)))
         assert not left
-        return [*(body.determinant for body in parts.links), *(D for pivot in pivots for D in pivot.D)]
+        return [
+            *(body.determinant for body in parts.links),
+            *(D for pivot in pivots for D in pivot.D),
+        ]
 
     found = exactly(model, build, q)
     assert len(found) == 6 * n
-    assert all(x > 0 for x in found)   # 𝓜 and H_bb are positive definite
+    assert all(x > 0 for x in found)  # 𝓜 and H_bb are positive definite
     total = flint.fmpq(1)
     for x in found:
         total *= constants.rational(x)
     assert total == expected
-    assert constants.rational(exactly(model, lambda linkage: [Cut(linkage, ORDERS[how][0]).determinant()], q)[0]) == expected
+    assert (
+        constants.rational(
+            exactly(model, lambda linkage: [Cut(linkage, ORDERS[how][0]).determinant()], q)[0]
+        )
+        == expected
+    )
 
 
 # -- the operational inertia -------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("name", [name for name in TELLING if methods.find("constraint_force").refusal(robot(name)) is None])
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in TELLING if methods.find("constraint_force").refusal(robot(name)) is None],
+)
 def test_the_operational_inertias_inverse_is_j_m_inverse_j(name: str) -> None:
     """Λ⁻¹ = J M⁻¹ Jᵀ at every frame of the robot; 1e-9 is cond M, at most 1e6 here, times a few roundings."""
     mechanism, at = robot(name), states(name, 2)
     mass = run(program(name, "mass_matrix"), at)["M"]
-    for frame in sorted({*(f.name for f in mechanism.frames[-2:]), mechanism.frames[0].name, tip(mechanism)}):
+    for frame in sorted(
+        {*(f.name for f in mechanism.frames[-2:]), mechanism.frames[0].name, tip(mechanism)}
+    ):
         J = run(symgen.program(mechanism, "jacobian", frame=frame), at)["J"]
         expected = J @ np.linalg.solve(mass, np.swapaxes(J, 1, 2))
         model = models(mechanism)[0]
         with constants.precision():
             placed = model.frame(mechanism, frame)
         for function in (serial_mobility, parallel_mobility):
-            made = derived(model, ["q"], lambda linkage, f=function: f(linkage)[0], placed)   # type: ignore[misc]
+            made = derived(model, ["q"], lambda linkage, f=function: f(linkage)[0], placed)  # type: ignore[misc]
             found = run(made, {"q": at["q"]})["found"].reshape(-1, 6, 6)
             assert np.abs(found - expected).max() <= 1e-9 * (np.abs(expected).max() or 1.0), frame
             rows = np.array(made.outputs[0].rows).reshape(6, 6)

@@ -20,9 +20,20 @@ from symgen.options import ProgramOptions
 from symgen.poses import pose
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import before_the_last, derive
-from tests.robots_for_tests import FEW, PURE, ROBOTS, draw, point_mass_arm, program, random_mechanism, robot, run
+from tests.robots_for_tests import (
+    FEW,
+    PURE,
+    ROBOTS,
+    draw,
+    point_mass_arm,
+    program,
+    random_mechanism,
+    robot,
+    run,
+)
 
 # -- what it refuses ---------------------------------------------------------------------------------------------------------
+
 
 def _with_first_body(part: Part | None) -> Mechanism:
     chain = random_mechanism(3, seed=2)
@@ -33,19 +44,28 @@ def _with_first_body(part: Part | None) -> Mechanism:
 ROD = (Fraction(0), Fraction(0), Fraction(0), Fraction(1, 5), Fraction(0), Fraction(1, 5))
 REFUSED = {
     "massless": (None, "has no mass"),
-    "point mass": (Part("p", pose((Fraction(1), Fraction(0), Fraction(0))), Fraction(2)), "is a point mass"),
-    "thin rod": (Part("p", pose((Fraction(1), Fraction(2), Fraction(0))), Fraction(2), ROD),
-                 "has no moment of inertia about some axis through its mass centre"),
+    "point mass": (
+        Part("p", pose((Fraction(1), Fraction(0), Fraction(0))), Fraction(2)),
+        "is a point mass",
+    ),
+    "thin rod": (
+        Part("p", pose((Fraction(1), Fraction(2), Fraction(0))), Fraction(2), ROD),
+        "has no moment of inertia about some axis through its mass centre",
+    ),
 }
 
 
 @pytest.mark.parametrize("method", ["constraint_force", "constraint_force:parallel"])
 @pytest.mark.parametrize("what", REFUSED)
-def test_a_link_without_a_positive_definite_inertia_is_refused_by_name(what: str, method: str) -> None:
+def test_a_link_without_a_positive_definite_inertia_is_refused_by_name(
+    what: str, method: str
+) -> None:
     part, why = REFUSED[what]
     arm = _with_first_body(part)
-    sentence = (f"constraint_force divides by the inertia of every link, and link 'first' of 'arm' {why}; lump it into its "
-                "neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)")
+    sentence = (
+        f"constraint_force divides by the inertia of every link, and link 'first' of 'arm' {why}; lump it into its "
+        "neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)"
+    )
     assert methods.find(method).refusal(arm) == sentence
     with pytest.raises(RequestError) as caught:
         symgen.program(arm, "mass_matrix_solve", method)
@@ -54,7 +74,10 @@ def test_a_link_without_a_positive_definite_inertia_is_refused_by_name(what: str
 
 
 def test_matter_that_is_positive_definite_only_together_is_not_refused() -> None:
-    sides = [Part(f"p{i}", pose(tuple(Fraction(int(i == j)) for j in range(3))), Fraction(1)) for i in range(3)]   # type: ignore[arg-type]
+    sides = [
+        Part(f"p{i}", pose(tuple(Fraction(int(i == j)) for j in range(3))), Fraction(1))
+        for i in range(3)
+    ]  # type: ignore[arg-type]
     chain = random_mechanism(1, seed=2)
     together = Mechanism("tripod", chain.joints, (Body("first", tuple(sides)),), chain.frames)
     assert indefinite(together) is None
@@ -62,7 +85,9 @@ def test_matter_that_is_positive_definite_only_together_is_not_refused() -> None
     at = draw(together, 4)
     x = run(symgen.program(together, "mass_matrix_solve", "constraint_force"), at)["x"]
     mass = run(symgen.program(together, "mass_matrix"), at)["M"]
-    assert np.abs(mass[:, :, 0] * x - at["b"]).max() < 1e-12   # a dozen roundings of numbers of order 10
+    assert (
+        np.abs(mass[:, :, 0] * x - at["b"]).max() < 1e-12
+    )  # a dozen roundings of numbers of order 10
 
 
 # -- what its programs look like ---------------------------------------------------------------------------------------------
@@ -75,7 +100,9 @@ def test_its_solve_is_another_program_than_the_others(name: str) -> None:
     ours = program(name, "mass_matrix_solve", "constraint_force")
     for method in methods_for(robot(name), "mass_matrix_solve"):
         other = program(name, "mass_matrix_solve", method)
-        assert method == "constraint_force" or [r.op for r in other.rows] != [r.op for r in ours.rows]
+        assert method == "constraint_force" or [r.op for r in other.rows] != [
+            r.op for r in ours.rows
+        ]
 
 
 @cache
@@ -101,30 +128,52 @@ def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling() -> None:
 def test_the_parallel_inverse_is_logarithmically_deep_too() -> None:
     """A column of L⁻¹ H_abᵀ in odd-even order meets two joints a round, so that no sum of an entry is longer than that."""
     depths = [_depth(n, "inverse_mass_matrix", "constraint_force:parallel") for n in (4, 8, 16)]
-    serial = [_depth(n, "inverse_mass_matrix", "constraint_force") for n in (3, 6, 12)]   # of 16 it takes seconds
+    serial = [
+        _depth(n, "inverse_mass_matrix", "constraint_force") for n in (3, 6, 12)
+    ]  # of 16 it takes seconds
     assert depths[2] - depths[1] <= 1.15 * (depths[1] - depths[0])
     assert serial[2] - serial[1] >= 1.7 * (serial[1] - serial[0])
 
 
-@pytest.mark.parametrize("method", [m for m in methods.providers("mass_matrix_solve") if ":" not in m])
+@pytest.mark.parametrize(
+    "method", [m for m in methods.providers("mass_matrix_solve") if ":" not in m]
+)
 def test_serial_methods_grow_at_least_linearly_in_depth(method: str) -> None:
-    if methods.find(method).refusal(random_mechanism(16, seed=1, joints=PURE, general=False)) is not None:
+    if (
+        methods.find(method).refusal(random_mechanism(16, seed=1, joints=PURE, general=False))
+        is not None
+    ):
         pytest.skip("the method refuses this robot by name")
     small, middle, large = (_depth(n, "mass_matrix_solve", method, last=False) for n in (4, 8, 16))
     assert large - middle >= 1.7 * (middle - small)
-    assert large > _depth(16, "mass_matrix_solve", "constraint_force:parallel") or method != "constraint_force"
+    assert (
+        large > _depth(16, "mass_matrix_solve", "constraint_force:parallel")
+        or method != "constraint_force"
+    )
 
 
 def test_a_tree_is_reduced_by_rounds_too() -> None:
     """A main chain with a branch of two links at every joint: the branches go at once, then the chain round after round."""
+
     def branched(n: int) -> Mechanism:
         chain = random_mechanism(n, seed=4, general=False)
-        parents = [-1, *(i - 1 if i % 3 else i - 3 for i in range(1, n))]   # 0 ← 3 ← 6 …, and a branch of two from each
-        joints = tuple(replace(joint, parent=parent) for joint, parent in zip(chain.joints, parents, strict=True))
+        parents = [
+            -1,
+            *(i - 1 if i % 3 else i - 3 for i in range(1, n)),
+        ]  # 0 ← 3 ← 6 …, and a branch of two from each
+        joints = tuple(
+            replace(joint, parent=parent)
+            for joint, parent in zip(chain.joints, parents, strict=True)
+        )
         return replace(chain, joints=joints, name=f"branched{n}")
 
-    depths, serial = ([derive(branched(n), "mass_matrix_solve", method, ProgramOptions(), 10**7).depth for n in (6, 12, 24)]
-                      for method in ("constraint_force:parallel", "constraint_force"))
+    depths, serial = (
+        [
+            derive(branched(n), "mass_matrix_solve", method, ProgramOptions(), 10**7).depth
+            for n in (6, 12, 24)
+        ]
+        for method in ("constraint_force:parallel", "constraint_force")
+    )
     assert depths[2] - depths[1] <= 1.5 * (depths[1] - depths[0])
     assert serial[2] - serial[1] >= 1.7 * (serial[1] - serial[0])
 

@@ -68,22 +68,44 @@ def program(name: str, function: str, *points: str) -> Program:
 
 # -- what they obey ------------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("name", "points", "method"), [
-    ("tree", ("link4", "link3:0.1,0,-0.2"), "composite_body"),
-    ("on a free joint", ("link1:0,0.1,0.3",), "riccati"),
-])
+
+@pytest.mark.parametrize(
+    ("name", "points", "method"),
+    [
+        ("tree", ("link4", "link3:0.1,0,-0.2"), "composite_body"),
+        ("on a free joint", ("link1:0,0.1,0.3",), "riccati"),
+    ],
+)
 def test_they_are_what_they_are_asked_for(name: str, points: tuple[str, ...], method: str) -> None:
     """With a load and a wrench. The tree cannot hold all points at once."""
     asked = [f"{function}={method}" for function in (DYNAMICS, IMPACT)] + list(AROUND)
-    report = symgen.verify(robot(name), asked, 4, payload=points[0].partition(":")[0], wrench="link1", contact=list(points),
-                           compiled=False)
+    report = symgen.verify(
+        robot(name),
+        asked,
+        4,
+        payload=points[0].partition(":")[0],
+        wrench="link1",
+        contact=list(points),
+        compiled=False,
+    )
     assert report.passed, str(report)
-    assert len([check for check in report.checks if "contact" in check.subject and check.kind == "identities"]) >= 4
+    assert (
+        len(
+            [
+                check
+                for check in report.checks
+                if "contact" in check.subject and check.kind == "identities"
+            ]
+        )
+        >= 4
+    )
 
 
 def test_every_method_that_takes_m_apart_has_them_to_forty_digits() -> None:
     """Where joints follow others, that is one."""
-    coupled = symgen.load("panda", lock={f"panda_joint{k}": None for k in (1, 2, 3, 5, 7)}, mimic="couple")
+    coupled = symgen.load(
+        "panda", lock={f"panda_joint{k}": None for k in (1, 2, 3, 5, 7)}, mimic="couple"
+    )
     for made, point in ((robot("arm"), "link2:0,0.1,0.3"), (coupled, "panda_leftfinger:0,0,0.1")):
         truth, able = Truth(made, 3, 2, contact=point), methods_for(made, DYNAMICS)
         assert "composite_body" in able
@@ -99,19 +121,29 @@ def test_their_derivatives_are_exact(mode: str) -> None:
     made = driven(robot("arm")) if mode == "jvp" else robot("arm")
     for points in (["link2:0,0.1,0.3"], *([["link1", "link2:0,0,0.3"]] if mode == "vjp" else [])):
         options = ProgramOptions(contact=points)
-        found = {name: making.made(made, name, "composite_body", options)
-                 for name in (f"{DYNAMICS}:{mode}", *([f"{IMPACT}:{mode}"] if mode in ("jvp", "vjp") else []))}
+        found = {
+            name: making.made(made, name, "composite_body", options)
+            for name in (
+                f"{DYNAMICS}:{mode}",
+                *([f"{IMPACT}:{mode}"] if mode in ("jvp", "vjp") else []),
+            )
+        }
         report = verify_programs(made, found, options, states=2, compiled=False)
         assert report.passed, str(report)
 
 
 def test_the_equation_is_shorter_than_the_rows_and_nobody_asks_for_it() -> None:
-    by_equation, rows = program("ur5", f"{DYNAMICS}:jacobian", "wrist_3_link"), program("ur5", DYNAMICS, "wrist_3_link")
+    by_equation, rows = (
+        program("ur5", f"{DYNAMICS}:jacobian", "wrist_3_link"),
+        program("ur5", DYNAMICS, "wrist_3_link"),
+    )
     assert by_equation.cost < 0.8 * symgen.derivative(rows, "q,v,tau").cost
     assert [port.name for port in by_equation.inputs] == ["q", "v", "tau", "active"]
     with pytest.raises(RequestError, match="what derivatives are made of"):
         symgen.program("ur5", "contact_equation", contact="wrist_3_link")
-    with pytest.raises(UnknownName, match="no argument of contact_forward_dynamics is named 'active'"):
+    with pytest.raises(
+        UnknownName, match="no argument of contact_forward_dynamics is named 'active'"
+    ):
         symgen.program("ur5", f"{DYNAMICS}:jacobian(active)", contact="wrist_3_link")
     with pytest.raises(UnknownName, match="no argument"):
         symgen.derivative(rows, "active")
@@ -119,16 +151,25 @@ def test_the_equation_is_shorter_than_the_rows_and_nobody_asks_for_it() -> None:
 
 def test_the_momentum_changes_by_the_forces_and_the_weight() -> None:
     """Of a robot that nothing else holds: a quadruped, some of whose feet stand."""
-    made, drawn = robot("quadruped"), {name: x.astype(float) for name, x in draw_states(robot("quadruped"), 6, 5).items()}
+    made, drawn = (
+        robot("quadruped"),
+        {name: x.astype(float) for name, x in draw_states(robot("quadruped"), 6, 5).items()},
+    )
     drawn["tau"][:, :6] = 0
-    active = np.array([[1, 1, 1, 1], [0, 0, 0, 0], [1, 0, 0, 1], [0, 1, 1, 0], [1, 0, 0, 0], [1, 1, 0, 1]], dtype=float)
+    active = np.array(
+        [[1, 1, 1, 1], [0, 0, 0, 0], [1, 0, 0, 1], [0, 1, 1, 0], [1, 0, 0, 0], [1, 1, 0, 1]],
+        dtype=float,
+    )
     given = {name: drawn[name] for name in ("q", "v", "tau")}
     found = in_machine_reals(program("quadruped", DYNAMICS, *FEET))(given | {"active": active})
     rate = in_machine_reals(symgen.program(made, "centroidal_momentum_rate"))(
-        {"q": drawn["q"], "v": drawn["v"], "a": found["a"]})["hdot"]
+        {"q": drawn["q"], "v": drawn["v"], "a": found["a"]}
+    )["hdot"]
     mass = float(sum(body.mass for body in made.bodies))
     centre = in_machine_reals(symgen.program(made, "center_of_mass"))({"q": drawn["q"]})["com"]
-    feet = in_machine_reals(symgen.program(made, "forward_kinematics", frame=FEET))({"q": drawn["q"]})["p"]
+    feet = in_machine_reals(symgen.program(made, "forward_kinematics", frame=FEET))(
+        {"q": drawn["q"]}
+    )["p"]
     force = found["forces"].sum(axis=1) + mass * np.array([float(x) for x in made.gravity])
     moment = np.cross(feet - centre[:, None], found["forces"]).sum(axis=1)
     assert np.abs(rate - np.concatenate([moment, force], axis=-1)).max() < 1e-9 * np.abs(rate).max()
@@ -149,7 +190,9 @@ def test_a_rigid_foot_at_rest_takes_the_least_forces() -> None:
     assert np.abs(A @ found["a"][..., None]).max() < 1e-10 * np.abs(found["a"]).max()
     for own, f in zip(A, forces, strict=True):
         least = np.linalg.pinv(own.T) @ (own.T @ f)
-        assert np.abs(least - f).max() < 1e-8 * np.abs(f).max()   # forces that do nothing are damped by 1e-6: round-off counts so
+        assert (
+            np.abs(least - f).max() < 1e-8 * np.abs(f).max()
+        )  # forces that do nothing are damped by 1e-6: round-off counts so
 
 
 @pytest.mark.parametrize("corners", [2, 4])
@@ -160,11 +203,17 @@ def test_the_least_forces_leave_the_accelerations_their_digits(corners: int) -> 
     given = {name: draw_states(made, 4, 1)[name].astype(float) for name in ("q", "v", "tau")}
     given |= {"v": 0 * given["v"], "active": np.ones((4, corners))}
     scalars = arb(60)
-    exact = over(scalars, run)({name: scalars.array(x) for name, x in given.items()})["a"].astype(float)
-    assert (np.abs(in_machine_reals(run)(given)["a"] - exact).max(axis=1) < 1e-13 * np.abs(exact).max(axis=1)).all()
+    exact = over(scalars, run)({name: scalars.array(x) for name, x in given.items()})["a"].astype(
+        float
+    )
+    assert (
+        np.abs(in_machine_reals(run)(given)["a"] - exact).max(axis=1)
+        < 1e-13 * np.abs(exact).max(axis=1)
+    ).all()
 
 
 # -- a foreign judge -----------------------------------------------------------------------------------------------------------
+
 
 class Pinocchio:
     """The built-in quadruped on Pinocchio, with those of its feet that stand."""
@@ -184,8 +233,13 @@ class Pinocchio:
         models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
         for (joint, seat), holds in zip(self.feet, active, strict=True):
             if holds:
-                one = pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, self.model, joint, seat,
-                                               pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+                one = pin.RigidConstraintModel(
+                    pin.ContactType.CONTACT_3D,
+                    self.model,
+                    joint,
+                    seat,
+                    pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
+                )
                 models.append(one)
                 datas.append(one.createData())
         pin.initConstraintDynamics(self.model, self.data, models, datas)
@@ -197,7 +251,9 @@ class Pinocchio:
         for (joint, seat), holds in zip(self.feet, active, strict=True):
             if holds:
                 turn = (self.data.oMi[joint] * seat).rotation
-                own = seat.inverse().action @ pin.getJointJacobian(self.model, self.data, joint, pin.LOCAL)
+                own = seat.inverse().action @ pin.getJointJacobian(
+                    self.model, self.data, joint, pin.LOCAL
+                )
                 rows.append(turn @ own[:3])
         return np.vstack(rows)
 
@@ -208,22 +264,33 @@ PATTERNS = ((1, 1, 1, 1), (1, 0, 0, 1), (0, 1, 0, 0))
 def test_pinocchio_has_the_same_accelerations_forces_impulses_and_slopes() -> None:
     judge, random = Pinocchio(), np.random.default_rng(3)
     pin, model, data = judge.pin, judge.model, judge.data
-    ahead, impact, slope = (in_machine_reals(program("quadruped", name, *FEET)) for name in (DYNAMICS, IMPACT, f"{DYNAMICS}:jvp"))
+    ahead, impact, slope = (
+        in_machine_reals(program("quadruped", name, *FEET))
+        for name in (DYNAMICS, IMPACT, f"{DYNAMICS}:jvp")
+    )
     for pattern in PATTERNS:
         active = np.array(pattern, dtype=float)
         q = pin.integrate(model, pin.neutral(model), random.uniform(-1, 1, model.nv))
         v, tau, dq, dv, dtau = random.uniform(-2, 2, (5, model.nv))
         held = judge.held(active)
-        given = {name: x[None] for name, x in {"q": q, "v": v, "tau": tau, "active": active}.items()}
+        given = {
+            name: x[None] for name, x in {"q": q, "v": v, "tau": tau, "active": active}.items()
+        }
         found = ahead(given)
         close(found["a"][0], pin.constraintDynamics(model, data, q, v, tau, *held, judge.settings))
         close(found["forces"][0][active == 1].ravel(), data.lambda_c)
         pin.computeConstraintDynamicsDerivatives(model, data, *held, judge.settings)
         changed = slope(given | {"dq": dq[None], "dv": dv[None], "dtau": dtau[None]})
         close(changed["da"][0], data.ddq_dq @ dq + data.ddq_dv @ dv + data.ddq_dtau @ dtau)
-        close(changed["dforces"][0][active == 1].ravel(), data.dlambda_dq @ dq + data.dlambda_dv @ dv + data.dlambda_dtau @ dtau)
+        close(
+            changed["dforces"][0][active == 1].ravel(),
+            data.dlambda_dq @ dq + data.dlambda_dv @ dv + data.dlambda_dtau @ dtau,
+        )
         stopped = impact({name: given[name] for name in ("q", "v", "active")})
-        close(stopped["v_after"][0], pin.impulseDynamics(model, data, q, v, judge.jacobian(q, active), 0.0, 0.0))
+        close(
+            stopped["v_after"][0],
+            pin.impulseDynamics(model, data, q, v, judge.jacobian(q, active), 0.0, 0.0),
+        )
         close(stopped["impulses"][0][active == 1].ravel(), data.impulse_c)
 
 
@@ -234,9 +301,12 @@ def close(ours: np.ndarray, theirs: Any) -> None:
 
 # -- naming them ---------------------------------------------------------------------------------------------------------------
 
+
 def test_points_are_named_with_exact_decimals() -> None:
     assert told("foot") == Contact("foot")
-    assert told("foot:0.1, -2e-2,.5") == Contact("foot", (Fraction(1, 10), Fraction(-1, 50), Fraction(1, 2)))
+    assert told("foot:0.1, -2e-2,.5") == Contact(
+        "foot", (Fraction(1, 10), Fraction(-1, 50), Fraction(1, 2))
+    )
     assert told("arm:tip") == Contact("arm:tip")
     assert told("arm:tip:0,0,1") == Contact("arm:tip", (Fraction(0), Fraction(0), Fraction(1)))
     assert settled(["foot: 0, 0,1", "foot"]) == ("foot:0,0,1", "foot")
@@ -267,7 +337,9 @@ ROD = """<robot name="pin"><link name="base"/><link name="rod"><inertial><origin
 
 @pytest.mark.parametrize("points", [("rod",), ("rod:0,0.3,0",), ("rod:1e-7,0,0",), ("tip", "rod")])
 @pytest.mark.parametrize("function", [DYNAMICS, IMPACT])
-def test_a_contact_that_no_joint_moves_is_refused_by_name(points: tuple[str, ...], function: str) -> None:
+def test_a_contact_that_no_joint_moves_is_refused_by_name(
+    points: tuple[str, ...], function: str
+) -> None:
     says = f"no joint moves the contact '{re.escape(points[-1])}' of 'pin', .*; move it with --contact rod:x,y,z"
     with pytest.raises(ArgumentError, match=says):
         making.program(symgen.load(ROD), function, contact=points)
@@ -280,7 +352,7 @@ def test_rows_that_are_zero_or_the_same_take_the_least_forces(points: tuple[str,
     q, v, tau, active = [0.3], [0.7], [2.0], [1] * len(points)
     a, forces = solver.contact_forward_dynamics(q, [0.0], tau, active)
     assert np.abs(a).max() < 1e-10
-    moment = 2.0 + 9.81 * 1.5 * 0.2 * np.cos(0.3)   # about the y axis, with which q sinks
+    moment = 2.0 + 9.81 * 1.5 * 0.2 * np.cos(0.3)  # about the y axis, with which q sinks
     lever = 0.4 * np.array([-np.sin(0.3), 0, -np.cos(0.3)])
     assert np.allclose(forces, -moment * lever / (len(points) * 0.16), atol=1e-8)
     after, impulses = solver.contact_impulse(q, v, active)
@@ -291,13 +363,26 @@ def test_rows_that_are_zero_or_the_same_take_the_least_forces(points: tuple[str,
 def test_robots_that_do_not_ask_for_them_have_nothing_of_them() -> None:
     assert DYNAMICS not in making.requested(robot("quadruped"), None)
     plain = making.made(robot("scara"), "mass_matrix", None, ProgramOptions())
-    assert making.made(robot("scara"), "mass_matrix", None, ProgramOptions(contact="link4")) == plain
+    assert (
+        making.made(robot("scara"), "mass_matrix", None, ProgramOptions(contact="link4")) == plain
+    )
 
 
 def test_a_folder_knows_its_contacts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In its header, its manifest, its README, and the command that makes it again; checked, and for many states."""
     out = tmp_path / "scara"
-    asked = ["generate", "scara", "-f", DYNAMICS, "-f", IMPACT, "--contact", "link4:0,0,-0.1", "--checked", "--batch"]
+    asked = [
+        "generate",
+        "scara",
+        "-f",
+        DYNAMICS,
+        "-f",
+        IMPACT,
+        "--contact",
+        "link4:0,0,-0.1",
+        "--checked",
+        "--batch",
+    ]
     assert main([*asked, "-o", str(out)]) == 0
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["options"]["contact"] == ["link4:0,0,-0.1"]
@@ -307,7 +392,9 @@ def test_a_folder_knows_its_contacts(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "#define scara_NT 1" in header
     assert "the contacts, in order: link4:0,0,-0.1" in header
     assert "outside every cone of friction" in page
-    assert "Friction, motors, gears, elasticity and whatever else" in page      # contact is not left out
+    assert (
+        "Friction, motors, gears, elasticity and whatever else" in page
+    )  # contact is not left out
     capsys.readouterr()
     assert main(["verify", str(out), "--states", "3"]) == 0
     assert main(["verify", str(out), "--contact", "link4"]) == 2
@@ -322,7 +409,9 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 def weight_is_counted(patch: pytest.MonkeyPatch) -> None:
     """Points accelerate as what they hang on does, gravity and all."""
     true = _contacts.accelerations
-    patch.setattr(_contacts, "accelerations", lambda *given, gravity=True: true(*given, gravity=False))
+    patch.setattr(
+        _contacts, "accelerations", lambda *given, gravity=True: true(*given, gravity=False)
+    )
 
 
 def a_lever_is_lost(patch: pytest.MonkeyPatch) -> None:
@@ -338,8 +427,13 @@ def a_lever_is_lost(patch: pytest.MonkeyPatch) -> None:
 
 def idle_rows_count(patch: pytest.MonkeyPatch) -> None:
     true = _constrained.Held.__init__
-    patch.setattr(_constrained.Held, "__init__", lambda self, factor, rows, active, solves:
-                  true(self, factor, rows, [factor.linkage.one for _ in active], solves))
+    patch.setattr(
+        _constrained.Held,
+        "__init__",
+        lambda self, factor, rows, active, solves: true(
+            self, factor, rows, [factor.linkage.one for _ in active], solves
+        ),
+    )
 
 
 def forces_stay_turned(patch: pytest.MonkeyPatch) -> None:
@@ -359,17 +453,28 @@ def undone(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("symgen.shelf.keep", lambda *known: None)
 
 
-@pytest.mark.parametrize("plant", [weight_is_counted, a_lever_is_lost, idle_rows_count, forces_stay_turned, forces_pull])
+@pytest.mark.parametrize(
+    "plant", [weight_is_counted, a_lever_is_lost, idle_rows_count, forces_stay_turned, forces_pull]
+)
 def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     undone(monkeypatch)
     plant(monkeypatch)
     options, made = ProgramOptions(contact="link1:0,0.1,0.3"), robot("on a free joint")
-    programs = {name: making.made(made, name, method, options)
-                for name, method in ((DYNAMICS, "composite_body"), ("inverse_dynamics", None), ("forward_dynamics", None))}
+    programs = {
+        name: making.made(made, name, method, options)
+        for name, method in (
+            (DYNAMICS, "composite_body"),
+            ("inverse_dynamics", None),
+            ("forward_dynamics", None),
+        )
+    }
     report = verify_programs(made, programs, options, states=2, compiled=False)
     making._asked.cache_clear()
     deriving._attempt.cache_clear()
-    failed = {(check.kind, check.subject.partition("=")[0] if check.kind != "identities" else "") for check in report.failures}
+    failed = {
+        (check.kind, check.subject.partition("=")[0] if check.kind != "identities" else "")
+        for check in report.failures
+    }
     assert {kind for kind, _ in failed} >= {"algebra", "identities"}, str(report)
 
 
@@ -384,18 +489,28 @@ def a_moment_is_lost(patch: pytest.MonkeyPatch) -> None:
 
 def points_fall(patch: pytest.MonkeyPatch) -> None:
     true = touching.accelerations
-    patch.setattr(touching, "accelerations", lambda *given, gravity=True: true(*given, gravity=False))
+    patch.setattr(
+        touching, "accelerations", lambda *given, gravity=True: true(*given, gravity=False)
+    )
 
 
 @pytest.mark.parametrize("plant", [a_moment_is_lost, points_fall])
-def test_an_error_in_the_equation_is_caught_in_the_derivative(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_the_equation_is_caught_in_the_derivative(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
     undone(monkeypatch)
     plant(monkeypatch)
     options, made = ProgramOptions(contact="link2:0,0.1,0.3"), robot("arm")
-    found = {name: making.made(made, name, "composite_body", options) for name in (f"{DYNAMICS}:jvp", DYNAMICS)}
+    found = {
+        name: making.made(made, name, "composite_body", options)
+        for name in (f"{DYNAMICS}:jvp", DYNAMICS)
+    }
     report = verify_programs(made, found, options, states=2, compiled=False)
     making._asked.cache_clear()
     deriving._attempt.cache_clear()
     failed = [(check.kind, check.subject) for check in report.failures]
     assert [kind for kind, subject in failed if subject.startswith(f"{DYNAMICS}:jvp")] == [
-        "algebra", "floating", "identities"], str(report)
+        "algebra",
+        "floating",
+        "identities",
+    ], str(report)

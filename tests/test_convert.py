@@ -18,7 +18,18 @@ from symgen.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars, arb
 from symgen.reference.states import draw_states
-from tests.robots_to_convert import HEAD, HINGE, RANDOM, REFUSED, ROBOTS, SLIDE, SOLID, body, sayable, written
+from tests.robots_to_convert import (
+    HEAD,
+    HINGE,
+    RANDOM,
+    REFUSED,
+    ROBOTS,
+    SLIDE,
+    SOLID,
+    body,
+    sayable,
+    written,
+)
 
 BALLS = arb(80)
 SAME = 1e-40
@@ -39,10 +50,18 @@ def as_told(text: str, left_out: tuple[str, ...]) -> Mechanism:
     return symgen.load(text, **told(left_out))
 
 
-def answers(robot: Mechanism, states: dict[str, Array], frames: list[str], scalars: Scalars = BALLS) -> list[Array]:
+def answers(
+    robot: Mechanism, states: dict[str, Array], frames: list[str], scalars: Scalars = BALLS
+) -> list[Array]:
     """M, tau, and where every frame is."""
-    reference, given = Reference(robot, scalars, frame=frames[0]), {name: scalars.array(x) for name, x in states.items()}
-    found = [reference.mass_matrix(given["q"]), reference.inverse_dynamics(given["q"], given["v"], given["a"])]
+    reference, given = (
+        Reference(robot, scalars, frame=frames[0]),
+        {name: scalars.array(x) for name, x in states.items()},
+    )
+    found = [
+        reference.mass_matrix(given["q"]),
+        reference.inverse_dynamics(given["q"], given["v"], given["a"]),
+    ]
     with scalars.working():
         places = reference.placements(given["q"])
         for frame in frames:
@@ -54,14 +73,19 @@ def answers(robot: Mechanism, states: dict[str, Array], frames: list[str], scala
 def apart(one: list[Array], other: list[Array]) -> float:
     """The largest difference of two answers."""
     assert [x.shape for x in one] == [x.shape for x in other]
-    return max(float(abs(flint.arb(a - b)).upper()) for x, y in zip(one, other, strict=True)
-               for a, b in zip(np.ravel(x), np.ravel(y), strict=True))
+    return max(
+        float(abs(flint.arb(a - b)).upper())
+        for x, y in zip(one, other, strict=True)
+        for a, b in zip(np.ravel(x), np.ravel(y), strict=True)
+    )
 
 
 def differ(robot: Mechanism, back: Mechanism, without: str = "") -> float:
     """How far two robots are apart at one state, by all that the first names but the frames `without`, with commas."""
     states, lost = draw_states(robot, 1), without.split(", ")
-    frames = [frame.name for frame in robot.frames if frame.name not in lost] or [body.name for body in robot.bodies]
+    frames = [frame.name for frame in robot.frames if frame.name not in lost] or [
+        body.name for body in robot.bodies
+    ]
     return apart(answers(robot, states, frames), answers(back, states, frames))
 
 
@@ -81,15 +105,25 @@ def test_the_toml_says_all(name: str) -> None:
 def test_the_urdf_is_the_same_robot(name: str) -> None:
     robot, text = written(name, "urdf")
     back = as_told(text.text, text.left_out)
-    held = tuple(replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints)
-    bare = replace(robot.unborne, joints=held)   # springs and gravcomp are left out, and the sentences say so
+    held = tuple(
+        replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints
+    )
+    bare = replace(
+        robot.unborne, joints=held
+    )  # springs and gravcomp are left out, and the sentences say so
     assert differ(bare, back) <= SAME
     assert any(one.startswith("the gravcomp of ") for one in text.left_out) == bool(robot.borne)
     assert back.name == robot.name
-    assert {part.link for one in robot.bodies for part in one.parts} <= {part.link for one in back.bodies for part in one.parts}
+    assert {part.link for one in robot.bodies for part in one.parts} <= {
+        part.link for one in back.bodies for part in one.parts
+    }
     plain = [one for one in robot.joints if one.type.nq == 1]
-    assert [one.limits for one in plain] == [back.joints[back.joint_index(one.name)].limits for one in plain]
-    assert [one.mimic for one in plain] == [back.joints[back.joint_index(one.name)].mimic for one in plain]
+    assert [one.limits for one in plain] == [
+        back.joints[back.joint_index(one.name)].limits for one in plain
+    ]
+    assert [one.mimic for one in plain] == [
+        back.joints[back.joint_index(one.name)].mimic for one in plain
+    ]
 
 
 @pytest.mark.parametrize("name", [name for name in sayable("mjcf") if name not in OF_SEVERAL])
@@ -141,57 +175,87 @@ def test_an_error_in_the_file_is_seen(what: str) -> None:
     robot, text = written(name, "urdf")
     assert old in text.text
     back = as_told(text.text.replace(old, new, 1), text.left_out)
-    held = tuple(replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints)
+    held = tuple(
+        replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints
+    )
     assert differ(replace(robot, joints=held), back) > SAME
 
 
 # -- what is not said -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("format_", "name"), [(format_, name) for format_, names in REFUSED.items() for name in names])
+@pytest.mark.parametrize(
+    ("format_", "name"), [(format_, name) for format_, names in REFUSED.items() for name in names]
+)
 def test_a_joint_without_a_word_is_named(format_: str, name: str) -> None:
-    with pytest.raises(RequestError, match=rf"joint '\w+' is (spherical|helical), for which {format_.upper()} has no word; "):
+    with pytest.raises(
+        RequestError,
+        match=rf"joint '\w+' is (spherical|helical), for which {format_.upper()} has no word; ",
+    ):
         writers()[format_].write(ROBOTS[name]())
 
 
 SENTENCES = {
     ("quaternions", "urdf"): ["gravity is left out; read it with --gravity 0.5,-1,-9.81"],
-    ("coupled", "urdf"): ["gravity is left out; read it with --gravity 0.5,-1,-9.81",
-                          "that joints follow those they mimic is left out; read it with --mimic couple"],
-    ("drives", "urdf"): ["gravity is left out; read it with --gravity 0.5,-1,-9.81",
-                         "that drives are applied is left out; read it with --drives on",
-                         "the friction speed is left out; read it with --friction-speed 0.02",
-                         "the stiffness of a_joint is left out",
-                         "the rest of a_joint is left out", "the gear ratio of a_joint, read and not applied, is left out"],
-    ("drives", "mjcf"): ["the velocity limit of a_joint is left out",
-                         "the friction of a_joint sticks there, and is smooth in symgen",
-                         "the friction speed is left out; read it with --friction-speed 0.02",
-                         "the gear ratio of a_joint, read and not applied, is left out"],
-    ("coupled", "mjcf"): ["the velocity limit of a_joint, c_joint is left out",
-                          "that b_joint mimics another is an equality there, which MuJoCo applies in its solver, and softly",
-                          "that joints follow those they mimic is left out; read it with --mimic couple"],
-    ("parts", "urdf"): ["the several inertias of b are one there",
-                        "gravity is left out; read it with --gravity 0.5,-1,-9.81"],
-    ("tree1", "mjcf"): ["in place of joint2, joint4, joint5 stand several joints of one body, each named for its coordinate",
-                        "the velocities of joint2, joint4, joint5 are along the axes of its frame, not along those of the body",
-                        "the place and the quaternion of joint1 count from the world there, not from the frame of the joint",
-                        "the order of joints is joint0, joint2, joint3, joint4, joint5, joint1 there, each branch to its end"],
+    ("coupled", "urdf"): [
+        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
+        "that joints follow those they mimic is left out; read it with --mimic couple",
+    ],
+    ("drives", "urdf"): [
+        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
+        "that drives are applied is left out; read it with --drives on",
+        "the friction speed is left out; read it with --friction-speed 0.02",
+        "the stiffness of a_joint is left out",
+        "the rest of a_joint is left out",
+        "the gear ratio of a_joint, read and not applied, is left out",
+    ],
+    ("drives", "mjcf"): [
+        "the velocity limit of a_joint is left out",
+        "the friction of a_joint sticks there, and is smooth in symgen",
+        "the friction speed is left out; read it with --friction-speed 0.02",
+        "the gear ratio of a_joint, read and not applied, is left out",
+    ],
+    ("coupled", "mjcf"): [
+        "the velocity limit of a_joint, c_joint is left out",
+        "that b_joint mimics another is an equality there, which MuJoCo applies in its solver, and softly",
+        "that joints follow those they mimic is left out; read it with --mimic couple",
+    ],
+    ("parts", "urdf"): [
+        "the several inertias of b are one there",
+        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
+    ],
+    ("tree1", "mjcf"): [
+        "in place of joint2, joint4, joint5 stand several joints of one body, each named for its coordinate",
+        "the velocities of joint2, joint4, joint5 are along the axes of its frame, not along those of the body",
+        "the place and the quaternion of joint1 count from the world there, not from the frame of the joint",
+        "the order of joints is joint0, joint2, joint3, joint4, joint5, joint1 there, each branch to its end",
+    ],
     ("massless", "mjcf"): [
         "without a mass, a, b, d_joint_cross, e, lost is no body there, and its joint is one of the next body's",
-        "the velocity limit of a_joint, c_joint, f_joint is left out"],
+        "the velocity limit of a_joint, c_joint, f_joint is left out",
+    ],
     ("light", "mjcf"): [
         "the inertia of floor is left out: it stands still, and MuJoCo does not compile it",
         "MuJoCo does not compile this: nothing with a mass and three moments of inertia of its own moves with a, c, d",
-        "the velocity limit of a_joint, c_joint, d_joint, e_joint is left out"],
-    ("flying", "mjcf"): ["the velocity limit of b_joint is left out",
-                         "the armature of a_joint is felt along axes that do not turn there, and along the body's in symgen"],
-    ("mixed", "urdf"): ["gravity is left out; read it with --gravity 0.5,-1,-9.81",
-                        "that drives are applied is left out; read it with --drives damping",
-                        "the damping of b_joint, read and not applied, is left out"],
-    ("scara", "urdf"): ["the frame of link1, link2 is not that of its joint, so that a massless link NAME_motor moves it"],
-    ("several", "urdf"): ["gravity is left out; read it with --gravity 0.5,-1,-9.81",
-                          "that drives are applied is left out; read it with --drives on",
-                          "in place of b_joint stand two joints, NAME_angle and NAME_distance, with a massless link between"],
+        "the velocity limit of a_joint, c_joint, d_joint, e_joint is left out",
+    ],
+    ("flying", "mjcf"): [
+        "the velocity limit of b_joint is left out",
+        "the armature of a_joint is felt along axes that do not turn there, and along the body's in symgen",
+    ],
+    ("mixed", "urdf"): [
+        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
+        "that drives are applied is left out; read it with --drives damping",
+        "the damping of b_joint, read and not applied, is left out",
+    ],
+    ("scara", "urdf"): [
+        "the frame of link1, link2 is not that of its joint, so that a massless link NAME_motor moves it"
+    ],
+    ("several", "urdf"): [
+        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
+        "that drives are applied is left out; read it with --drives on",
+        "in place of b_joint stand two joints, NAME_angle and NAME_distance, with a massless link between",
+    ],
     ("ur5", "toml"): [],
 }
 
@@ -204,21 +268,36 @@ def test_what_a_format_cannot_say_is_said(name: str, format_: str) -> None:
 
 def test_almost_a_right_angle_is_not_made_one() -> None:
     """Read as the sentence says, it is the robot; without, it is snapped."""
-    near = symgen.load(HEAD + body("a", "base", f'{HINGE}, rpy = ["1.570796326", 0, 0]'), snap="off")
+    near = symgen.load(
+        HEAD + body("a", "base", f'{HINGE}, rpy = ["1.570796326", 0, 0]'), snap="off"
+    )
     for format_ in ("urdf", "mjcf"):
-        assert any("almost a right angle" in sentence for sentence in writers()[format_].write(near).left_out)
+        assert any(
+            "almost a right angle" in sentence
+            for sentence in writers()[format_].write(near).left_out
+        )
     text = writers()["urdf"].write(near)
     assert differ(near, as_told(text.text, text.left_out)) <= SAME
     assert differ(near, symgen.load(text.text, gravity=near.gravity)) > SAME
-    assert not any("right angle" in one for name in ("right_angles", "steep") for one in written(name, "urdf")[1].left_out)
+    assert not any(
+        "right angle" in one
+        for name in ("right_angles", "steep")
+        for one in written(name, "urdf")[1].left_out
+    )
 
 
 def test_new_names_are_free_and_short_enough_to_be_read() -> None:
     long = "l" * 200
-    robot = symgen.load(HEAD + body(long, "base", f'{HINGE}, name = "first"', 'frame = [{ shift = [1, 0, 0] }]\n' + SOLID)
-                        + body("a_motor", long, f'{HINGE}, name = "b_angle"', "") + body("a_motor_2", "a_motor", HINGE, "")
-                        + body("a", "a_motor_2", HINGE, "frame = [{ turn = 1, axis = [1, 0, 0] }]\n" + SOLID)
-                        + body("c", "a", 'name = "b", type = "cylindrical", axis = [0, 1, 0]'))
+    robot = symgen.load(
+        HEAD
+        + body(
+            long, "base", f'{HINGE}, name = "first"', "frame = [{ shift = [1, 0, 0] }]\n" + SOLID
+        )
+        + body("a_motor", long, f'{HINGE}, name = "b_angle"', "")
+        + body("a_motor_2", "a_motor", HINGE, "")
+        + body("a", "a_motor_2", HINGE, "frame = [{ turn = 1, axis = [1, 0, 0] }]\n" + SOLID)
+        + body("c", "a", 'name = "b", type = "cylindrical", axis = [0, 1, 0]')
+    )
     for format_ in ("toml", "urdf"):
         text = writers()[format_].write(robot)
         assert differ(robot, as_told(text.text, text.left_out)) <= SAME
@@ -227,16 +306,26 @@ def test_new_names_are_free_and_short_enough_to_be_read() -> None:
 
 
 def test_an_angle_of_more_digits_than_are_written_turns_as_far() -> None:
-    wound = symgen.load(HEAD + body("a", "base", f'{HINGE}, rpy = ["{"9" * 70}", 7, "1e15"]')
-                        + body("b", "a", f'{HINGE}, rpy = [99, -8, "{"7" * 64}.5"]'))
+    wound = symgen.load(
+        HEAD
+        + body("a", "base", f'{HINGE}, rpy = ["{"9" * 70}", 7, "1e15"]')
+        + body("b", "a", f'{HINGE}, rpy = [99, -8, "{"7" * 64}.5"]')
+    )
     text = writers()["urdf"].write(wound)
     assert differ(wound, as_told(text.text, text.left_out)) <= SAME
 
 
 def test_what_is_too_small_to_be_read_is_nothing() -> None:
-    small = symgen.load(HEAD + body("a", "base", 'type = "revolute", axis = [0, 0, 1], steps = [{ shift = ["1e-329", 0, 0] }]',
-                                    "mass = 1\n[[frame]]\nname = \"f\"\nbody = \"a\"\n"
-                                    'steps = [{ turn = 1.57, axis = [0, 0, 1] }, { shift = ["1e-329", 1, 0] }]\n'))
+    small = symgen.load(
+        HEAD
+        + body(
+            "a",
+            "base",
+            'type = "revolute", axis = [0, 0, 1], steps = [{ shift = ["1e-329", 0, 0] }]',
+            'mass = 1\n[[frame]]\nname = "f"\nbody = "a"\n'
+            'steps = [{ turn = 1.57, axis = [0, 0, 1] }, { shift = ["1e-329", 1, 0] }]\n',
+        )
+    )
     assert symgen.load(writers()["urdf"].write(small).text).nv == 1
 
 
@@ -251,7 +340,9 @@ def test_urdf_says_no_limit_by_one_that_nothing_reaches() -> None:
 def test_a_number_with_zeros_behind_its_digits_is_read_back(format_: str) -> None:
     """Rounded to 60 digits it is a whole number of more."""
     mass = f"1570796326794896619231321691639751442098584699687552910487530{'12' * 30}"
-    robot = symgen.load(HEAD + body("a", "base", HINGE, f'mass = "{mass}/1"\ninertia = [1, 0, 0, 1, 0, 1]'))
+    robot = symgen.load(
+        HEAD + body("a", "base", HINGE, f'mass = "{mass}/1"\ninertia = [1, 0, 0, 1, 0, 1]')
+    )
     back = symgen.load(writers()[format_].write(robot).text)
     assert abs(back.mass / robot.mass - 1) < 1e-50
 

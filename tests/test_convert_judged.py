@@ -33,11 +33,20 @@ def test_pinocchio_reads_the_urdf_as_the_same_robot(name: str) -> None:
     back = symgen.load(text.text, gravity=robot.gravity)
     model = pin.buildModelFromXML(text.text)
     model.gravity.linear = np.array([float(x) for x in robot.gravity])
-    places = by_pinocchio.places(back, model, [model.getJointId(joint.name) for joint in back.joints])
-    drawn = {key: x.astype(float)[0] for key, x in draw_states(back, 1).items() if key in ("q", "v", "a")}
+    places = by_pinocchio.places(
+        back, model, [model.getJointId(joint.name) for joint in back.joints]
+    )
+    drawn = {
+        key: x.astype(float)[0] for key, x in draw_states(back, 1).items() if key in ("q", "v", "a")
+    }
     state, data, reference = places.state(drawn), model.createData(), Reference(back)
-    assert near(places.ours("mass_matrix", drawn, pin.crba(model, data, state["q"])), reference.mass_matrix(drawn["q"]))
-    tau = places.ours("inverse_dynamics", drawn, pin.rnea(model, data, state["q"], state["v"], state["a"]))
+    assert near(
+        places.ours("mass_matrix", drawn, pin.crba(model, data, state["q"])),
+        reference.mass_matrix(drawn["q"]),
+    )
+    tau = places.ours(
+        "inverse_dynamics", drawn, pin.rnea(model, data, state["q"], state["v"], state["a"])
+    )
     assert near(tau, reference.inverse_dynamics(drawn["q"], drawn["v"], drawn["a"]))
     pin.framesForwardKinematics(model, data, state["q"])
     for frame in robot.frames:
@@ -60,21 +69,36 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
     robot = frictionless(robot.uncoupled)
     model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONSTRAINT)
     places, data = _in_mujoco(robot, model), mj.MjData(model)
-    drawn = {key: x.astype(float)[0] for key, x in draw_states(robot, 1).items() if key in ("q", "v", "a")}
+    drawn = {
+        key: x.astype(float)[0]
+        for key, x in draw_states(robot, 1).items()
+        if key in ("q", "v", "a")
+    }
     if "is felt along axes that do not turn there" in "\n".join(text.left_out):
-        drawn["v"] *= 0   # then it is felt alike
+        drawn["v"] *= 0  # then it is felt alike
     state, reference = places.state(drawn), Reference(robot)
-    (told,) = [sentence for sentence in text.left_out if sentence.startswith("the order of joints is ")] or [""]
-    order = [robot.joints[i].name for i, k in (robot.dofs[n] for n in np.argsort(places.order)) if k == 0]
-    assert order == (told.removeprefix("the order of joints is ").partition(" there")[0].split(", ") if told else
-                     [joint.name for joint in robot.joints])
+    (told,) = [
+        sentence for sentence in text.left_out if sentence.startswith("the order of joints is ")
+    ] or [""]
+    order = [
+        robot.joints[i].name for i, k in (robot.dofs[n] for n in np.argsort(places.order)) if k == 0
+    ]
+    assert order == (
+        told.removeprefix("the order of joints is ").partition(" there")[0].split(", ")
+        if told
+        else [joint.name for joint in robot.joints]
+    )
     data.qpos, data.qvel, data.qacc = state["q"], state["v"], state["a"]
     mj.mj_inverse(model, data)
     M = np.zeros((model.nv, model.nv))
-    mj.mj_fullM(model, M, data.qM) if " M: " in str(mj.mj_fullM.__doc__) else mj.mj_fullM(model, data, M)   # up to 3.x
+    mj.mj_fullM(model, M, data.qM) if " M: " in str(mj.mj_fullM.__doc__) else mj.mj_fullM(
+        model, data, M
+    )  # up to 3.x
     assert near(places.ours("mass_matrix", drawn, M), reference.mass_matrix(drawn["q"]))
-    assert near(places.ours("inverse_dynamics", drawn, data.qfrc_inverse),
-                reference.inverse_dynamics(drawn["q"], drawn["v"], drawn["a"]))
+    assert near(
+        places.ours("inverse_dynamics", drawn, data.qfrc_inverse),
+        reference.inverse_dynamics(drawn["q"], drawn["v"], drawn["a"]),
+    )
     for one in (one for one in robot.joints if one.type.nq == 1):
         given, ends = model.joint(one.name), (one.limits.lower, one.limits.upper)
         assert not given.limited[0] or [float(end) for end in ends] == list(given.range)
@@ -82,7 +106,9 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
         force = float(one.limits.effort or 0)
         assert list(model.jnt_actfrcrange[given.id]) == [-force, force]
     follows = [one.mimic for one in robot.joints if one.mimic is not None]
-    assert [list(row[:3]) for row in model.eq_data] == [[float(one.offset), float(one.multiplier), 0] for one in follows]
+    assert [list(row[:3]) for row in model.eq_data] == [
+        [float(one.offset), float(one.multiplier), 0] for one in follows
+    ]
     assert [model.joint(i).name for i in model.eq_obj2id] == [one.joint for one in follows]
     named = {model.body(i).name for i in range(model.nbody)}
     (lost,) = re.findall(r"without a mass, (.*) is no body there", "\n".join(text.left_out)) or [""]
@@ -96,13 +122,26 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
 
 def frictionless(robot: Mechanism) -> Mechanism:
     """MuJoCo's friction is another one."""
-    return replace(robot, joints=tuple(replace(one, drive=one.drive.only(("armature", "damping", "stiffness")))
-                                       for one in robot.joints))
+    return replace(
+        robot,
+        joints=tuple(
+            replace(one, drive=one.drive.only(("armature", "damping", "stiffness")))
+            for one in robot.joints
+        ),
+    )
 
 
 def _in_mujoco(robot: Mechanism, model: Any) -> MujocoPlaces:
     names = {model.joint(i).name for i in range(model.njnt)}
-    first = [one.name if one.name in names else f"{one.name}_{one.type.positions[0].name}" for one in robot.joints]
+    first = [
+        one.name if one.name in names else f"{one.name}_{one.type.positions[0].name}"
+        for one in robot.joints
+    ]
     joints = [model.joint(name) for name in first]
-    return MujocoPlaces(robot, model.nq, [int(joint.qposadr[0]) for joint in joints], [one.type.nq for one in robot.joints],
-                        [int(joints[i].dofadr[0]) + k for i, k in robot.dofs])
+    return MujocoPlaces(
+        robot,
+        model.nq,
+        [int(joint.qposadr[0]) for joint in joints],
+        [one.type.nq for one in robot.joints],
+        [int(joints[i].dofadr[0]) + k for i, k in robot.dofs],
+    )

@@ -90,54 +90,121 @@ def words(text: str) -> str:
     return text.replace("MDH", "mdh").replace(",one,1/2,", ",joint1,1/2,")
 
 
-@pytest.mark.parametrize(("text", "toml"), [(words(ROWS), ROWS_TOML), (BODIES, BODIES_TOML)], ids=["rows", "bodies"])
+@pytest.mark.parametrize(
+    ("text", "toml"), [(words(ROWS), ROWS_TOML), (BODIES, BODIES_TOML)], ids=["rows", "bodies"]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_csv_and_toml_declare_the_same(text: str, toml: str, end: str, tmp_path: Path) -> None:
     read = load(tmp_path, "\ufeff" + text.replace("\n", end))
     (tmp_path / "r.toml").write_text(toml)
     assert read.content == symgen.load(tmp_path / "r.toml").content
-    noticed = [note.text.rpartition("]: ")[2].rpartition("': ")[2] for note in symgen.load(tmp_path / "r.toml").notes]
+    noticed = [
+        note.text.rpartition("]: ")[2].rpartition("': ")[2]
+        for note in symgen.load(tmp_path / "r.toml").notes
+    ]
     assert [note.text.rpartition("]: ")[2].rpartition("': ")[2] for note in read.notes] == noticed
 
 
 def test_columns_may_stand_in_any_order_and_rows_be_repeated(tmp_path: Path) -> None:
     one = load(tmp_path, "# convention: dh\nd,mass,alpha,a,repeat,name\n0.1,1,pi/2,0.5,3,rod\n")
-    assert one.content == load(tmp_path, "# convention: dh\nname,a,alpha,d,mass\n" + "".join(
-        f"rod{k},0.5,pi/2,0.1,1\n" for k in (1, 2, 3))).content
+    assert (
+        one.content
+        == load(
+            tmp_path,
+            "# convention: dh\nname,a,alpha,d,mass\n"
+            + "".join(f"rod{k},0.5,pi/2,0.1,1\n" for k in (1, 2, 3)),
+        ).content
+    )
 
 
 HEAD = "# convention: dh\nname,a,alpha,mass,cx,lower\n"
 FAULTS = {
-    "an unknown column": (HEAD.replace("alpha", "alfa"), "r.csv:2: the column 'alfa' is not known; did you mean 'a"),
-    "a column of bodies": (HEAD.replace("cx", "axis_x"), "r.csv:2: the column 'axis_x' is not known"),
-    "a column with a unit": (HEAD.replace("alpha", "alpha [deg]"), "r.csv:2: the column 'alpha_[deg]' is not known; did you"),
-    "a column twice": (HEAD.replace("cx", "mass"), "r.csv:2: the column 'mass' stands twice; keep one of the two"),
-    "a cell too many": (HEAD + "x,1,2,3,4,5,6\n", "r.csv:3: it has 7 cells, and the header has 6; write as many"),
+    "an unknown column": (
+        HEAD.replace("alpha", "alfa"),
+        "r.csv:2: the column 'alfa' is not known; did you mean 'a",
+    ),
+    "a column of bodies": (
+        HEAD.replace("cx", "axis_x"),
+        "r.csv:2: the column 'axis_x' is not known",
+    ),
+    "a column with a unit": (
+        HEAD.replace("alpha", "alpha [deg]"),
+        "r.csv:2: the column 'alpha_[deg]' is not known; did you",
+    ),
+    "a column twice": (
+        HEAD.replace("cx", "mass"),
+        "r.csv:2: the column 'mass' stands twice; keep one of the two",
+    ),
+    "a cell too many": (
+        HEAD + "x,1,2,3,4,5,6\n",
+        "r.csv:3: it has 7 cells, and the header has 6; write as many",
+    ),
     "a cell too few": (HEAD + "\nx,1,2,3,4\n", "r.csv:4: it has 5 cells, and the header has 6"),
-    "no number": (HEAD + "x,1,2,3,4,5\ny,1,2,heavy,4,5\n", "r.csv:4: column 'mass': 'heavy' is not a number; write"),
-    "no number in a vector": (HEAD + "x,1,2,3,4e,5\n", "r.csv:3: column 'cx': '4e' is not a number"),
-    "no angle": (HEAD + "x,1,90°,3,4,5\n", "r.csv:3: column 'alpha': '90°' is not an angle; write a decimal in rad"),
+    "no number": (
+        HEAD + "x,1,2,3,4,5\ny,1,2,heavy,4,5\n",
+        "r.csv:4: column 'mass': 'heavy' is not a number; write",
+    ),
+    "no number in a vector": (
+        HEAD + "x,1,2,3,4e,5\n",
+        "r.csv:3: column 'cx': '4e' is not a number",
+    ),
+    "no angle": (
+        HEAD + "x,1,90°,3,4,5\n",
+        "r.csv:3: column 'alpha': '90°' is not an angle; write a decimal in rad",
+    ),
     "not finite": (HEAD + "x,1,0,nan,4,5\n", "r.csv:3: column 'mass': 'nan' is not a number"),
     "a decimal comma": (HEAD + 'x,"0,5",0,1,4,5\n', "r.csv:3: column 'a': '0,5' is not a number"),
     "no mass": (HEAD + "x,1,2,,4,5\n", "r.csv:3: row 'x': the key 'mass' is missing"),
-    "no convention": (HEAD.partition("\n")[2] + "x,1,2,3,4,5\n", "r.csv: it has rows and no convention; write '# conv"),
-    "another convention": (HEAD.replace("dh", "khalil") + "x,1,2,3,4,5\n", "'khalil' is not known; write one of: dh, mdh"),
-    "a word that is nearly one": ("# convetion: dh\n" + HEAD, "r.csv:1: 'convetion' is not known; did you mean '# conv"),
+    "no convention": (
+        HEAD.partition("\n")[2] + "x,1,2,3,4,5\n",
+        "r.csv: it has rows and no convention; write '# conv",
+    ),
+    "another convention": (
+        HEAD.replace("dh", "khalil") + "x,1,2,3,4,5\n",
+        "'khalil' is not known; write one of: dh, mdh",
+    ),
+    "a word that is nearly one": (
+        "# convetion: dh\n" + HEAD,
+        "r.csv:1: 'convetion' is not known; did you mean '# conv",
+    ),
     "a word twice": ("# convention: dh\n" + HEAD, "r.csv:2: '# convention' stands twice"),
-    "gravity of two": ("# gravity: 0 1\n" + HEAD, "gravity: '['0', '1']' is not an array of 3 numbers"),
+    "gravity of two": (
+        "# gravity: 0 1\n" + HEAD,
+        "gravity: '['0', '1']' is not an array of 3 numbers",
+    ),
     "no header": ("# name: x\n", "r.csv: it has no header; write a line that names the columns"),
     "nothing below": (HEAD, "no joint moves"),
     "quotation marks": (HEAD + 'x,"1,2,3,4,5\n', "r.csv:3: its quotation marks do not match"),
-    "another separator": ("# convention: dh\nname;a;alpha;mass\nx;1;2;3\n", "its columns are separated by ';'; save the file"),
-    "a decimal comma in a spreadsheet": ("name;a;alpha;d;theta;mass\nl1;0,4;0;0;0;1,5\n",
-                                         "r.csv:1: its columns are separated by ';' and its decimals by ','; save the file with "
-                                         "',' between columns and '.' in decimals"),
-    "tabs": ("name\tparent\tmass\nb\tbase\t1\n", "r.csv:1: its columns are separated by tabs; save the file with ','"),
+    "another separator": (
+        "# convention: dh\nname;a;alpha;mass\nx;1;2;3\n",
+        "its columns are separated by ';'; save the file",
+    ),
+    "a decimal comma in a spreadsheet": (
+        "name;a;alpha;d;theta;mass\nl1;0,4;0;0;0;1,5\n",
+        "r.csv:1: its columns are separated by ';' and its decimals by ','; save the file with "
+        "',' between columns and '.' in decimals",
+    ),
+    "tabs": (
+        "name\tparent\tmass\nb\tbase\t1\n",
+        "r.csv:1: its columns are separated by tabs; save the file with ','",
+    ),
     "no text": (b"\xff\xfe\x00", "r.csv: byte 0 is not UTF-8 text; save the file as UTF-8"),
-    "no parent": ("name,parent,type,axis_x\nb,c,revolute,1\n", "r.csv:2: body 'b': joint: its parent link 'c' is not declared"),
-    "no type": ("name,parent,axis_x\nb,base,1\n", "r.csv:2: body 'b': joint: the key 'type' is missing"),
-    "half of the moments": ("name,parent,type,mass,ixx\nb,base,free,1,2\n", "r.csv:2: body 'b': inertia: the key 'yy' is"),
-    "an odd repeat": ("# convention: dh\na,repeat\n1,1e3\n", "r.csv:3: row[0]: repeat: '1e3' is no count"),
+    "no parent": (
+        "name,parent,type,axis_x\nb,c,revolute,1\n",
+        "r.csv:2: body 'b': joint: its parent link 'c' is not declared",
+    ),
+    "no type": (
+        "name,parent,axis_x\nb,base,1\n",
+        "r.csv:2: body 'b': joint: the key 'type' is missing",
+    ),
+    "half of the moments": (
+        "name,parent,type,mass,ixx\nb,base,free,1,2\n",
+        "r.csv:2: body 'b': inertia: the key 'yy' is",
+    ),
+    "an odd repeat": (
+        "# convention: dh\na,repeat\n1,1e3\n",
+        "r.csv:3: row[0]: repeat: '1e3' is no count",
+    ),
 }
 
 

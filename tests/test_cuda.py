@@ -32,16 +32,21 @@ from tests.cuda_tools import ONE_ROUNDING, CudaMissing, Device, compiled, gpu, n
 from tests.robots_for_tests import random_mechanism
 from tests.test_folder import cmake
 
-WAYS = {"auto": TextOptions("auto"), "libm": TextOptions(), "macro, checked": TextOptions("macro", checked=True),
-        "auto, checked": TextOptions("auto", checked=True), "inline": TextOptions("inline"),
-        "inline, checked": TextOptions("inline", checked=True)}
+WAYS = {
+    "auto": TextOptions("auto"),
+    "libm": TextOptions(),
+    "macro, checked": TextOptions("macro", checked=True),
+    "auto, checked": TextOptions("auto", checked=True),
+    "inline": TextOptions("inline"),
+    "inline, checked": TextOptions("inline", checked=True),
+}
 SOME = ("forward_dynamics", "mass_matrix", "kinetic_energy", "difference")
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 
 @cache
 def mechanism_of(robot: str) -> Mechanism:
-    """"turning" has quaternions."""
+    """ "turning" has quaternions."""
     return random_mechanism(2, joints=("spherical",)) if robot == "turning" else symgen.load(robot)
 
 
@@ -50,13 +55,19 @@ def programs_of(robot: str, real: str) -> dict[str, Program]:
     return making.programs(mechanism_of(robot), list(SOME), ProgramOptions(real))
 
 
-def files_of(robot: str, programs: Mapping[str, Program], text: TextOptions) -> tuple[Target, dict[str, str]]:
+def files_of(
+    robot: str, programs: Mapping[str, Program], text: TextOptions
+) -> tuple[Target, dict[str, str]]:
     target = Target(robot, mechanism_of(robot).sizes, text)
     return target, wrapper("cuda").files(programs, target, {"forward_dynamics": {}})
 
 
-def differences(robot: str, programs: Mapping[str, Program], text: TextOptions,
-                given: Mapping[str, str] | None = None) -> list[str]:
+def differences(
+    robot: str,
+    programs: Mapping[str, Program],
+    text: TextOptions,
+    given: Mapping[str, str] | None = None,
+) -> list[str]:
     """What `verify` finds."""
     target, printed = files_of(robot, programs, text)
     found = check_device(programs, printed if given is None else given, printed, target, {})
@@ -65,6 +76,7 @@ def differences(robot: str, programs: Mapping[str, Program], text: TextOptions,
 
 
 # -- the text ---------------------------------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("robot", "real"), [("scara", "double"), ("turning", "float")])
@@ -82,7 +94,12 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_long_functions_go_by_parts() -> None:
     for way in ("auto", "inline, checked"):
         _, files = files_of("scara", programs_of("scara", "double"), WAYS[way])
-        assert files["scara_forward_dynamics.cuh"].count("static __device__ __noinline__ void scara_forward_dynamics_part_") > 1
+        assert (
+            files["scara_forward_dynamics.cuh"].count(
+                "static __device__ __noinline__ void scara_forward_dynamics_part_"
+            )
+            > 1
+        )
         assert differences("scara", programs_of("scara", "double"), WAYS[way]) == []
 
 
@@ -100,7 +117,11 @@ SLIPS = {
     "a state too many": ("_cuda.cu", "i < count", "i <= count"),
     "a grid too small": ("_cuda.cu", "(count - 1)/scara", "count/scara"),
     "another stream": ("_cuda.cu", "launch.stream = stream;", "launch.stream = 0;"),
-    "arguments that are swapped": ("_cuda.cu", "_device(q_block, v_block", "_device(v_block, q_block"),
+    "arguments that are swapped": (
+        "_cuda.cu",
+        "_device(q_block, v_block",
+        "_device(v_block, q_block",
+    ),
 }
 
 
@@ -111,42 +132,67 @@ def test_a_slip_in_the_text_is_seen(slip: str) -> None:
     _, files = files_of("scara", programs, WAYS["auto"])
     name = f"scara_forward_dynamics{end}"
     assert old in files[name]
-    assert differences("scara", programs, WAYS["auto"], files | {name: files[name].replace(old, new, 1)})
+    assert differences(
+        "scara", programs, WAYS["auto"], files | {name: files[name].replace(old, new, 1)}
+    )
 
 
 def test_headers_are_judged_too() -> None:
     programs = {"forward_dynamics": programs_of("scara", "double")["forward_dynamics"]}
     _, files = files_of("scara", programs, WAYS["auto"])
     _, all_files = files_of("scara", programs_of("scara", "double"), WAYS["auto"])
-    assert differences("scara", programs, WAYS["auto"], all_files) == []   # what was not asked for may stand there
-    for name, old, new in (("scara_sincos.cuh", "y*s_1", "y*s_2"), ("scara_cuda.h", "CUDA_THREADS 128", "CUDA_THREADS 64"),
-                           ("scara_cuda.h", "const double *q,", "const double *v,")):
+    assert (
+        differences("scara", programs, WAYS["auto"], all_files) == []
+    )  # what was not asked for may stand there
+    for name, old, new in (
+        ("scara_sincos.cuh", "y*s_1", "y*s_2"),
+        ("scara_cuda.h", "CUDA_THREADS 128", "CUDA_THREADS 64"),
+        ("scara_cuda.h", "const double *q,", "const double *v,"),
+    ):
         assert old in files[name]
         spoilt = files | {name: files[name].replace(old, new, 1)}
-        assert f"{name} is not what symgen prints" in differences("scara", programs, WAYS["auto"], spoilt)[0]
+        assert (
+            f"{name} is not what symgen prints"
+            in differences("scara", programs, WAYS["auto"], spoilt)[0]
+        )
         lost = {other: content for other, content in files.items() if other != name}
         assert f"{name} is not there" in differences("scara", programs, WAYS["auto"], lost)[0]
 
 
 # -- the folder -------------------------------------------------------------------------------------------------------------
 
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of the arm, with everything that is around it."""
     place = tmp_path_factory.mktemp("folder") / "arm"
     manifest = symgen.generate("scara", place, SOME, name="arm", wrap=["cuda"], trig="inline")
-    assert {"arm_cuda.h", "arm_sincos.cuh", "arm_mass_matrix.cuh", "arm_mass_matrix_cuda.cu"} <= set(manifest["files"])
+    assert {
+        "arm_cuda.h",
+        "arm_sincos.cuh",
+        "arm_mass_matrix.cuh",
+        "arm_mass_matrix_cuda.cu",
+    } <= set(manifest["files"])
     assert "--wrap cuda" in manifest["command"]
     return place
 
 
-def test_it_is_part_of_the_folder(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_part_of_the_folder(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["verify", str(folder), "-f", "mass_matrix"]) == 0
-    assert "on a GPU: 1 functions, thread by thread the same rows; none was run there" in capsys.readouterr().out
+    assert (
+        "on a GPU: 1 functions, thread by thread the same rows; none was run there"
+        in capsys.readouterr().out
+    )
     for name in ("arm_cuda.h", "arm_mass_matrix.cuh", "arm_mass_matrix_cuda.cu"):
         own = folder / name
         text = own.read_text()
-        own.write_text(text.replace("double *M", "double *X") if ".cuh" not in name else text.replace("M[2] =", "M[1] ="))
+        own.write_text(
+            text.replace("double *M", "double *X")
+            if ".cuh" not in name
+            else text.replace("M[2] =", "M[1] =")
+        )
         assert own.read_text() != text
         assert cli.main(["verify", str(folder), "-f", "mass_matrix"]) == 1
         assert "FAILED on a GPU" in capsys.readouterr().out
@@ -154,57 +200,109 @@ def test_it_is_part_of_the_folder(folder: Path, tmp_path: Path, capsys: pytest.C
         assert cli.main(["verify", str(folder), "-f", "mass_matrix"]) == 1
         assert f"{name} is not there" in capsys.readouterr().out
         own.write_text(text)
-    assert "option(arm_CUDA \"Build arm_cuda with CUDA's compiler\" OFF)" in (folder / "CMakeLists.txt").read_text()
+    assert (
+        'option(arm_CUDA "Build arm_cuda with CUDA\'s compiler" OFF)'
+        in (folder / "CMakeLists.txt").read_text()
+    )
     readme = (folder / "README.md").read_text()
     assert "`arm_cuda.h`" in readme
     assert "arm_forward_dynamics_cuda(1000000, q, v, tau, a, stream)" in readme
-    symgen.generate("scara", tmp_path / "few", ["mass_matrix"], name="arm", wrap=["cuda"], functions_only=True)
+    symgen.generate(
+        "scara", tmp_path / "few", ["mass_matrix"], name="arm", wrap=["cuda"], functions_only=True
+    )
     assert {path.name for path in (tmp_path / "few").iterdir()} == {
-        "arm.h", "arm_mass_matrix.c", "arm_mass_matrix.cuh", "arm_mass_matrix_cuda.cu", "arm_cuda.h", "arm_sincos.cuh"}
+        "arm.h",
+        "arm_mass_matrix.c",
+        "arm_mass_matrix.cuh",
+        "arm_mass_matrix_cuda.cu",
+        "arm_cuda.h",
+        "arm_sincos.cuh",
+    }
 
 
 def test_without_it_nothing_of_it_is_there(tmp_path: Path) -> None:
     symgen.generate("planar_arm", tmp_path / "arm", ["mass_matrix"])
-    assert not [path.name for path in (tmp_path / "arm").iterdir() if "cu" in path.name or "CUDA" in path.read_text()]
+    assert not [
+        path.name
+        for path in (tmp_path / "arm").iterdir()
+        if "cu" in path.name or "CUDA" in path.read_text()
+    ]
 
 
 def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="firmware for cortex-m7 calls none; leave out --wrap cuda, or --target"):
-        symgen.generate("scara", tmp_path / "arm", ["mass_matrix"], wrap=["cuda"], target="cortex-m7")
-    with pytest.raises(RequestError, match=r"cuda_runtime\.h is a header of CUDA's, .* give it another --name"):
-        symgen.generate("scara", tmp_path / "arm", ["mass_matrix"], wrap=["cuda"], name="cuda_runtime")
+    with pytest.raises(
+        ArgumentError, match="firmware for cortex-m7 calls none; leave out --wrap cuda, or --target"
+    ):
+        symgen.generate(
+            "scara", tmp_path / "arm", ["mass_matrix"], wrap=["cuda"], target="cortex-m7"
+        )
+    with pytest.raises(
+        RequestError, match=r"cuda_runtime\.h is a header of CUDA's, .* give it another --name"
+    ):
+        symgen.generate(
+            "scara", tmp_path / "arm", ["mass_matrix"], wrap=["cuda"], name="cuda_runtime"
+        )
 
 
 def test_a_program_in_c_needs_nothing_of_cuda(folder: Path, tmp_path: Path) -> None:
     """The header in strict C and in C++; the call is linked with what stands in for the library."""
-    program = ('#include "arm_cuda.h"\n#include "arm_cuda.h"\n'
-               "int main(void) { double q[2*arm_NQ] = {0}; double M[2*arm_NV*arm_NV];\n"
-               "  return arm_mass_matrix_cuda(2, q, M, 0) || arm_mass_matrix_cuda(-1, 0, 0, 0) || M[1] != M[0] || M[0] <= 0; }\n")
+    program = (
+        '#include "arm_cuda.h"\n#include "arm_cuda.h"\n'
+        "int main(void) { double q[2*arm_NQ] = {0}; double M[2*arm_NV*arm_NV];\n"
+        "  return arm_mass_matrix_cuda(2, q, M, 0) || arm_mass_matrix_cuda(-1, 0, 0, 0) || M[1] != M[0] || M[0] <= 0; }\n"
+    )
     library = on_cpu(folder).file
     for compiler, name, standard in (("gcc", "host.c", "c99"), ("g++", "host.cpp", "c++17")):
-        (tmp_path / name).write_text(program.replace('#include "arm_cuda.h"', '#include "arm.h"\n#include "arm_cuda.h"', 1))
+        (tmp_path / name).write_text(
+            program.replace('#include "arm_cuda.h"', '#include "arm.h"\n#include "arm_cuda.h"', 1)
+        )
         made = tmp_path / f"{name}.out"
-        subprocess.run([compiler, f"-std={standard}", "-pedantic", "-Wall", "-Wextra", "-Werror", f"-I{folder}", tmp_path / name,
-                        library, "-lm", f"-Wl,-rpath,{library.parent}", "-o", made], check=True)
+        subprocess.run(
+            [
+                compiler,
+                f"-std={standard}",
+                "-pedantic",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                f"-I{folder}",
+                tmp_path / name,
+                library,
+                "-lm",
+                f"-Wl,-rpath,{library.parent}",
+                "-o",
+                made,
+            ],
+            check=True,
+        )
         assert subprocess.run([made], check=False).returncode == 0
 
 
 # -- the kernels, run here --------------------------------------------------------------------------------------------------
 
+
 def drawn(program: Program, count: int, seed: int = 7) -> dict[str, np.ndarray[Any, Any]]:
     """Random states, element by element, quaternions of length one."""
-    found = {port.name: np.random.default_rng(seed).normal(size=(port.size, count)) for port in program.inputs}
+    found = {
+        port.name: np.random.default_rng(seed).normal(size=(port.size, count))
+        for port in program.inputs
+    }
     for place, first in program.unit_quaternions:
-        own = found[program.inputs[place].name][first:first + 4]
+        own = found[program.inputs[place].name][first : first + 4]
         own /= np.linalg.norm(own, axis=0)
-    return {name: values.astype(np.float32 if program.real == "float" else np.float64) for name, values in found.items()}
+    return {
+        name: values.astype(np.float32 if program.real == "float" else np.float64)
+        for name, values in found.items()
+    }
 
 
 def pointer(array: np.ndarray[Any, Any] | None) -> ctypes.c_void_p:
     return ctypes.c_void_p(None if array is None else array.ctypes.data)
 
 
-def strided(call: Any, count: int, arrays: Iterable[np.ndarray[Any, Any]], status: Iterable[Any] = ()) -> int:
+def strided(
+    call: Any, count: int, arrays: Iterable[np.ndarray[Any, Any]], status: Iterable[Any] = ()
+) -> int:
     """Call NAME_<function>_cuda_strided; arrays have the element first, then the state."""
     words: list[Any] = [ctypes.c_ssize_t(count)]
     for array in arrays:
@@ -230,15 +328,29 @@ def test_any_count_and_grid_has_the_solvers_bits(loaded: ctypes.CDLL) -> None:
         given = drawn(program, 300)
         wanted = by_solver(mechanism_of("scara"), program, given)
         call = getattr(loaded, f"arm_{name}_cuda")
-        for count, blocks, backwards in ((300, 0, 0), (300, 1, 1), (300, 2, 0), (129, 0, 1), (1, 0, 0), (0, 0, 0), (-3, 0, 0)):
+        for count, blocks, backwards in (
+            (300, 0, 0),
+            (300, 1, 1),
+            (300, 2, 0),
+            (129, 0, 1),
+            (1, 0, 0),
+            (0, 0, 0),
+            (-3, 0, 0),
+        ):
             size, some = program.outputs[0].size, max(count, 0)
             own = {key: np.ascontiguousarray(values[:, :some]) for key, values in given.items()}
-            found = np.full((size, some + 1), np.nan)   # one state more, which stays
-            into = np.full(size*some + 1, np.nan)
+            found = np.full((size, some + 1), np.nan)  # one state more, which stays
+            into = np.full(size * some + 1, np.nan)
             ctypes.c_int.in_dll(loaded, "cuda_on_cpu_blocks").value = blocks
             ctypes.c_int.in_dll(loaded, "cuda_on_cpu_backwards").value = backwards
-            assert call(ctypes.c_int(count), *map(pointer, own.values()), pointer(into), pointer(None)) == 0
-            assert strided(getattr(loaded, f"arm_{name}_cuda_strided"), count, [*own.values(), found]) == 0
+            assert (
+                call(ctypes.c_int(count), *map(pointer, own.values()), pointer(into), pointer(None))
+                == 0
+            )
+            assert (
+                strided(getattr(loaded, f"arm_{name}_cuda_strided"), count, [*own.values(), found])
+                == 0
+            )
             np.testing.assert_array_equal(into[:-1].reshape(size, some), wanted[:, :some])
             np.testing.assert_array_equal(found[:, :-1], wanted[:, :some])
             assert np.isnan(into[-1])
@@ -258,7 +370,9 @@ def test_states_stand_anywhere(loaded: ctypes.CDLL) -> None:
     np.testing.assert_array_equal(into, wanted)
     one = np.broadcast_to(tau[:, :1], (4, 50))
     assert strided(call, 50, [q, v, one, into]) == 0
-    np.testing.assert_array_equal(into, by_solver(mechanism_of("scara"), program, {"q": q, "v": v, "tau": np.array(one)}))
+    np.testing.assert_array_equal(
+        into, by_solver(mechanism_of("scara"), program, {"q": q, "v": v, "tau": np.array(one)})
+    )
     for at in range(3):
         shared = [np.array(x) for x in (q, v, tau)]
         assert strided(call, 50, [*shared, shared[at]]) == 0
@@ -277,7 +391,9 @@ def test_quaternions_parts_and_statuses(tmp_path: Path, real: str, text: dict[st
     """In parts. A state that is refused keeps its results; one that is far away has other sines, not other bits."""
     robot = mechanism_of("turning")
     program = programs_of("turning", real)["forward_dynamics"]
-    symgen.generate(robot, tmp_path / "r", ["forward_dynamics"], real, name="r", wrap=["cuda"], **text)
+    symgen.generate(
+        robot, tmp_path / "r", ["forward_dynamics"], real, name="r", wrap=["cuda"], **text
+    )
     assert "_part_2" in (tmp_path / "r" / "r_forward_dynamics.cuh").read_text()
     call = on_cpu(tmp_path / "r").library.r_forward_dynamics_cuda_strided
     given = drawn(program, 9)
@@ -295,7 +411,17 @@ def test_quaternions_parts_and_statuses(tmp_path: Path, real: str, text: dict[st
         np.testing.assert_array_equal(into[:, good], wanted[:, good])
         assert (into[:, [2, 4, 6]] == 5).all()
         if status is not None:
-            assert [int(one) for one in status] == [0, 0, 4, 0, 1, 0, 1, 0, 0]   # NOT_UNIT, NOT_FINITE
+            assert [int(one) for one in status] == [
+                0,
+                0,
+                4,
+                0,
+                1,
+                0,
+                1,
+                0,
+                0,
+            ]  # NOT_UNIT, NOT_FINITE
 
 
 def test_angles_out_of_range_have_other_sines(tmp_path: Path) -> None:
@@ -306,15 +432,30 @@ def test_angles_out_of_range_have_other_sines(tmp_path: Path) -> None:
     symgen.generate("scara", tmp_path / "far", ["mass_matrix"], name="remote", wrap=["cuda"])
     assert strided(on_cpu(tmp_path / "far").library.remote_mass_matrix_cuda_strided, 3, [q, M]) == 0
     np.testing.assert_allclose(M, exact, rtol=1e-15)
-    symgen.generate("scara", tmp_path / "near", ["mass_matrix"], name="close_by", wrap=["cuda"], trig="inline", checked=True)
+    symgen.generate(
+        "scara",
+        tmp_path / "near",
+        ["mass_matrix"],
+        name="close_by",
+        wrap=["cuda"],
+        trig="inline",
+        checked=True,
+    )
     status = np.zeros(3, np.int32)
-    assert strided(on_cpu(tmp_path / "near").library.close_by_mass_matrix_cuda_strided, 3, [q, M], [status]) == 0
-    assert [int(one) for one in status] == [0, 2, 2]   # OUT_OF_RANGE
+    assert (
+        strided(
+            on_cpu(tmp_path / "near").library.close_by_mass_matrix_cuda_strided, 3, [q, M], [status]
+        )
+        == 0
+    )
+    assert [int(one) for one in status] == [0, 2, 2]  # OUT_OF_RANGE
 
 
 # -- by nvcc, and on a GPU --------------------------------------------------------------------------------------------------
 
-BY_MAKE_CUDA = pytest.mark.skipif("SYMGEN_CUDA" not in os.environ, reason="several seconds of nvcc's; 'make cuda' runs it")
+BY_MAKE_CUDA = pytest.mark.skipif(
+    "SYMGEN_CUDA" not in os.environ, reason="several seconds of nvcc's; 'make cuda' runs it"
+)
 
 
 def or_skip(ask: Any) -> Any:
@@ -324,7 +465,9 @@ def or_skip(ask: Any) -> Any:
         pytest.skip(str(missing))
 
 
-@pytest.mark.parametrize(("robot", "real", "way"), [("scara", "double", "auto"), ("turning", "float", "auto, checked")])
+@pytest.mark.parametrize(
+    ("robot", "real", "way"), [("scara", "double", "auto"), ("turning", "float", "auto, checked")]
+)
 def test_nvcc_takes_it_without_a_word(robot: str, real: str, way: str, tmp_path: Path) -> None:
     """Every warning is an error, of the host's compiler too; a short function spills no register."""
     or_skip(nvcc)
@@ -340,12 +483,26 @@ def test_nvcc_takes_it_without_a_word(robot: str, real: str, way: str, tmp_path:
 @BY_MAKE_CUDA
 def test_nvcc_takes_the_samples_of_the_book(tmp_path: Path) -> None:
     compiler = or_skip(nvcc)
-    symgen.generate("panda", tmp_path / "panda", ["forward_dynamics"], wrap=["cuda"], functions_only=True)
+    symgen.generate(
+        "panda", tmp_path / "panda", ["forward_dynamics"], wrap=["cuda"], functions_only=True
+    )
     page = (Path(__file__).parents[1] / "docs" / "cuda.md").read_text(encoding="utf-8")
     for number, sample in enumerate(re.findall(r"^```cpp\n(.*?)^```$", page, re.M | re.S)):
         (tmp_path / f"{number}.cu").write_text(sample)
-        subprocess.run([compiler, "-arch=sm_80", "-Werror", "all-warnings", f"-I{tmp_path / 'panda'}", "-c",
-                        tmp_path / f"{number}.cu", "-o", tmp_path / "made.o"], check=True)
+        subprocess.run(
+            [
+                compiler,
+                "-arch=sm_80",
+                "-Werror",
+                "all-warnings",
+                f"-I{tmp_path / 'panda'}",
+                "-c",
+                tmp_path / f"{number}.cu",
+                "-o",
+                tmp_path / "made.o",
+            ],
+            check=True,
+        )
     assert number == 1
 
 
@@ -353,18 +510,35 @@ def test_nvcc_takes_the_samples_of_the_book(tmp_path: Path) -> None:
 def test_cmake_builds_it_where_it_is_asked_for(tmp_path: Path) -> None:
     """A program with the library in it runs; without a GPU a call returns an error."""
     compiler = or_skip(nvcc)
-    symgen.generate("scara", tmp_path / "arm", ["mass_matrix"], name="arm", wrap=["cuda"], trig="libm")
+    symgen.generate(
+        "scara", tmp_path / "arm", ["mass_matrix"], name="arm", wrap=["cuda"], trig="libm"
+    )
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.18)\nproject(user LANGUAGES C CUDA)\nadd_subdirectory(arm)\n"
-        "add_executable(user user.c)\ntarget_link_libraries(user PRIVATE arm::arm_cuda)\n")
+        "add_executable(user user.c)\ntarget_link_libraries(user PRIVATE arm::arm_cuda)\n"
+    )
     (tmp_path / "user.c").write_text(
         '#include <stdio.h>\n#include "arm_cuda.h"\n'
-        'int main(void) { printf("%d %d\\n", arm_mass_matrix_cuda(0, 0, 0, 0), arm_mass_matrix_cuda(4, 0, 0, 0)); return 0; }\n')
+        'int main(void) { printf("%d %d\\n", arm_mass_matrix_cuda(0, 0, 0, 0), arm_mass_matrix_cuda(4, 0, 0, 0)); return 0; }\n'
+    )
     build = tmp_path / "build"
-    cmake("-S", tmp_path, "-B", build, "-Darm_CUDA=ON", "-DCMAKE_CUDA_ARCHITECTURES=80", f"-DCMAKE_CUDA_COMPILER={compiler}")
+    cmake(
+        "-S",
+        tmp_path,
+        "-B",
+        build,
+        "-Darm_CUDA=ON",
+        "-DCMAKE_CUDA_ARCHITECTURES=80",
+        f"-DCMAKE_CUDA_COMPILER={compiler}",
+    )
     cmake("--build", build, "--target", "user")
-    assert "--fmad=false" in (build / "arm" / "CMakeFiles" / "arm_cuda.dir" / "flags.make").read_text()
-    none, four = map(int, subprocess.run([build / "user"], capture_output=True, text=True, check=True).stdout.split())
+    assert (
+        "--fmad=false" in (build / "arm" / "CMakeFiles" / "arm_cuda.dir" / "flags.make").read_text()
+    )
+    none, four = map(
+        int,
+        subprocess.run([build / "user"], capture_output=True, text=True, check=True).stdout.split(),
+    )
     assert none == 0
     try:
         gpu()
@@ -379,7 +553,9 @@ def test_a_gpu_has_the_solvers_bits_and_within_round_off_when_it_fuses(tmp_path:
     for real in ("double", "float"):
         program = programs_of("turning", real)["forward_dynamics"]
         folder = tmp_path / real
-        symgen.generate(robot, folder, ["forward_dynamics"], real, name="r", wrap=["cuda"], functions_only=True)
+        symgen.generate(
+            robot, folder, ["forward_dynamics"], real, name="r", wrap=["cuda"], functions_only=True
+        )
         given = drawn(program, 1000)
         wanted = by_solver(robot, program, given)
         np.testing.assert_array_equal(by_device(on_cpu(folder), given, wanted), wanted)
@@ -387,7 +563,9 @@ def test_a_gpu_has_the_solvers_bits_and_within_round_off_when_it_fuses(tmp_path:
     architecture = or_skip(gpu)
     or_skip(nvcc)
     for folder, given, wanted in tried:
-        strict, fused = (on_gpu(folder, *flags, architecture=architecture) for flags in ((ONE_ROUNDING,), ()))
+        strict, fused = (
+            on_gpu(folder, *flags, architecture=architecture) for flags in ((ONE_ROUNDING,), ())
+        )
         np.testing.assert_array_equal(by_device(strict, given, wanted), wanted)
         np.testing.assert_allclose(by_device(fused, given, wanted), wanted, rtol=1e-3)
 
@@ -412,7 +590,9 @@ def test_the_bench_times_and_compares(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def spoilt(folder: Path) -> Device:
         text = (folder / "robot_mass_matrix.cuh").read_text()
-        (folder / "robot_mass_matrix.cuh").write_text(text.replace("    M[0] = ", "    M[0] = 1.001*", 1))
+        (folder / "robot_mass_matrix.cuh").write_text(
+            text.replace("    M[0] = ", "    M[0] = 1.001*", 1)
+        )
         return on_cpu(folder)
 
     with pytest.raises(AssertionError, match="mass_matrix is wrong"):
@@ -420,8 +600,9 @@ def test_the_bench_times_and_compares(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("bench", [cuda_states, cuda_peers])
-def test_the_benches_refuse_where_there_is_no_gpu(bench: Any, monkeypatch: pytest.MonkeyPatch,
-                                                  capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_benches_refuse_where_there_is_no_gpu(
+    bench: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("PATH", "")
     assert bench.main([]) == 2
     name = bench.__name__.rpartition(".")[2]

@@ -30,7 +30,9 @@ Q, V, TAU = rng.uniform(-1, 1, (3, 40, 2))
 
 @pytest.fixture(scope="module")
 def arm() -> Solver:
-    return symgen.compile("planar_arm", ["forward_dynamics", "forward_kinematics", "kinetic_energy"], optimize=1)
+    return symgen.compile(
+        "planar_arm", ["forward_dynamics", "forward_kinematics", "kinetic_energy"], optimize=1
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -54,15 +56,25 @@ def test_each_chunk_has_the_bits_of_a_call(arm: Solver) -> None:
 
 
 def test_single_states_serve_all_and_leading_dimensions_broadcast(arm: Solver) -> None:
-    cases = [(Q, V[0], TAU), (Q[:, None], V[:3], TAU[0]), (Q[:1], V, TAU), (Q[0], V[0], TAU[0]), (Q[:0], V[:0], TAU[0])]
+    cases = [
+        (Q, V[0], TAU),
+        (Q[:, None], V[:3], TAU[0]),
+        (Q[:1], V, TAU),
+        (Q[0], V[0], TAU[0]),
+        (Q[:0], V[:0], TAU[0]),
+    ]
     for q, v, tau in cases:
-        found = symgen.dask.map(arm.forward_dynamics, chunked(q, "auto"), v.tolist() if v.size else v, tau)
+        found = symgen.dask.map(
+            arm.forward_dynamics, chunked(q, "auto"), v.tolist() if v.size else v, tau
+        )
         expected = arm.forward_dynamics(q, v, tau)
         assert found.shape == expected.shape
         np.testing.assert_array_equal(found.compute(), expected)
 
 
-def test_several_results_are_several_arrays_of_one_computation(arm: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_results_are_several_arrays_of_one_computation(
+    arm: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     R, p = symgen.dask.map(arm.forward_kinematics, chunked(Q))
     assert (R.shape, p.shape, R.dtype) == ((40, 3, 3), (40, 3), np.float64)
     calls = []
@@ -71,7 +83,9 @@ def test_several_results_are_several_arrays_of_one_computation(arm: Solver, monk
     for found, expected in zip(dask.compute(R, p), arm.forward_kinematics(Q), strict=True):
         np.testing.assert_array_equal(found, expected)
     assert len(calls) == len(R.chunks[0])
-    np.testing.assert_array_equal(symgen.dask.map(arm.kinetic_energy, chunked(Q), V).compute(), arm.kinetic_energy(Q, V))
+    np.testing.assert_array_equal(
+        symgen.dask.map(arm.kinetic_energy, chunked(Q), V).compute(), arm.kinetic_energy(Q, V)
+    )
 
 
 def test_nothing_is_computed_when_the_graph_is_made(arm: Solver) -> None:
@@ -89,8 +103,10 @@ def test_nothing_is_computed_when_the_graph_is_made(arm: Solver) -> None:
 def test_lengths_that_are_not_known_yet(arm: Solver) -> None:
     up = Q[:, 0] > 0
     q, v = (chunked(x)[chunked(up, 15)] for x in (Q, V))
-    np.testing.assert_array_equal(symgen.dask.map(arm.forward_dynamics, q, v, TAU[0]).compute(),
-                                  arm.forward_dynamics(Q[up], V[up], TAU[0]))
+    np.testing.assert_array_equal(
+        symgen.dask.map(arm.forward_dynamics, q, v, TAU[0]).compute(),
+        arm.forward_dynamics(Q[up], V[up], TAU[0]),
+    )
 
 
 def test_a_solver_stands_in_a_graph_once(arm: Solver) -> None:
@@ -101,10 +117,14 @@ def test_a_solver_stands_in_a_graph_once(arm: Solver) -> None:
 
 
 def test_the_status_of_each_state_or_the_first_that_is_refused() -> None:
-    solver = symgen.compile("planar_arm", ["forward_dynamics", "forward_kinematics"], optimize=1, checked=True)
+    solver = symgen.compile(
+        "planar_arm", ["forward_dynamics", "forward_kinematics"], optimize=1, checked=True
+    )
     q = Q.copy()
     q[[3, 33], 1] = np.nan
-    a, status = dask.compute(*symgen.dask.map(solver.forward_dynamics, chunked(q), V, TAU, status=True))
+    a, status = dask.compute(
+        *symgen.dask.map(solver.forward_dynamics, chunked(q), V, TAU, status=True)
+    )
     *_, again = dask.compute(*symgen.dask.map(solver.forward_kinematics, chunked(q), status=True))
     for told in (status, again):
         np.testing.assert_array_equal(np.flatnonzero(told), [3, 33])
@@ -114,18 +134,43 @@ def test_the_status_of_each_state_or_the_first_that_is_refused() -> None:
         symgen.dask.map(solver.forward_dynamics, chunked(q), V, TAU).compute()
 
 
-@pytest.mark.parametrize(("mistake", "words"), [
-    (lambda arm: symgen.dask.map(arm.forward_dynamics, Q, V), "2 arrays are given, but it takes 3: q, v, tau"),
-    (lambda arm: symgen.dask.map(arm.forward_dynamics, Q, chunked(V)[:, :1], TAU), r"v has shape \(40, 1\); \(\.\.\., 2\)"),
-    (lambda arm: symgen.dask.map(arm.forward_dynamics, chunked(Q), V[:7], TAU), "do not broadcast together"),
-    (lambda arm: symgen.dask.map(arm.forward_dynamics, chunked(Q) > 0, V, TAU), "q has dtype bool"),
-    (lambda arm: symgen.dask.map(arm.forward_dynamics, da.ma.masked_array(chunked(Q), False), V, TAU), "q is a masked array"),
-    (lambda arm: symgen.dask.map(len, Q), "takes a function of a solver, .*; 'len' is none"),
-    (lambda arm: symgen.dask.map(arm.bind, Q), "'bind' is none"),
-    (lambda arm: symgen.dask.map(arm.forward_kinematics, Q, status=True), "has no status; compile it with checked=True"),
-    (lambda arm: symgen.dask.map(arm.forward_kinematics, Q, threads=0), "threads is 0"),
-])
-def test_a_mistake_is_told_before_anything_is_computed(arm: Solver, mistake: Any, words: str) -> None:
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        (
+            lambda arm: symgen.dask.map(arm.forward_dynamics, Q, V),
+            "2 arrays are given, but it takes 3: q, v, tau",
+        ),
+        (
+            lambda arm: symgen.dask.map(arm.forward_dynamics, Q, chunked(V)[:, :1], TAU),
+            r"v has shape \(40, 1\); \(\.\.\., 2\)",
+        ),
+        (
+            lambda arm: symgen.dask.map(arm.forward_dynamics, chunked(Q), V[:7], TAU),
+            "do not broadcast together",
+        ),
+        (
+            lambda arm: symgen.dask.map(arm.forward_dynamics, chunked(Q) > 0, V, TAU),
+            "q has dtype bool",
+        ),
+        (
+            lambda arm: symgen.dask.map(
+                arm.forward_dynamics, da.ma.masked_array(chunked(Q), False), V, TAU
+            ),
+            "q is a masked array",
+        ),
+        (lambda arm: symgen.dask.map(len, Q), "takes a function of a solver, .*; 'len' is none"),
+        (lambda arm: symgen.dask.map(arm.bind, Q), "'bind' is none"),
+        (
+            lambda arm: symgen.dask.map(arm.forward_kinematics, Q, status=True),
+            "has no status; compile it with checked=True",
+        ),
+        (lambda arm: symgen.dask.map(arm.forward_kinematics, Q, threads=0), "threads is 0"),
+    ],
+)
+def test_a_mistake_is_told_before_anything_is_computed(
+    arm: Solver, mistake: Any, words: str
+) -> None:
     with pytest.raises(ArgumentError, match=words):
         mistake(arm)
 
@@ -149,31 +194,50 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def client(cache: Path) -> Iterator[Client]:
     """Two workers of little memory, with a cache of their own that is empty, and without a compiler."""
     environment = {"CC": "/nonexistent", "SYMGEN_CACHE": str(cache)}
-    with (LocalCluster(n_workers=2, threads_per_worker=1, processes=True, memory_limit=LIMIT, dashboard_address=None,
-                       env=environment) as cluster, Client(cluster) as client, dask.config.set(scheduler="distributed")):
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=LIMIT,
+            dashboard_address=None,
+            env=environment,
+        ) as cluster,
+        Client(cluster) as client,
+        dask.config.set(scheduler="distributed"),
+    ):
         yield client
 
 
 def most_memory() -> int:
     """The most bytes that this process has had in memory."""
-    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1])*1024
+    (line,) = (
+        line
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if line.startswith("VmHWM")
+    )
+    return int(line.split()[1]) * 1024
 
 
 def kill_one(client: Client, futures: list[Any]) -> tuple[int, set[Any]]:
     """Kill the worker that has the most of these results, and say its process and which results those were."""
-    keys = {address: {key for key in held if key in {f.key for f in futures}} for address, held in client.has_what().items()}
+    keys = {
+        address: {key for key in held if key in {f.key for f in futures}}
+        for address, held in client.has_what().items()
+    }
     address = max(keys, key=lambda one: len(keys[one]))
     process = client.run(os.getpid, workers=[address])[address]
     os.kill(process, signal.SIGKILL)
     return process, keys[address]
 
 
-def test_a_million_states_larger_than_memory_while_a_worker_is_killed(client: Client, cache: Path) -> None:
+def test_a_million_states_larger_than_memory_while_a_worker_is_killed(
+    client: Client, cache: Path
+) -> None:
     solver = symgen.compile("panda", ["mass_matrix"])
     q = da.random.default_rng(16).uniform(-1, 1, (STATES, 7), chunks=(CHUNK, 7))
     M = symgen.dask.map(solver.mass_matrix, q)
-    assert M.nbytes > 2*LIMIT
+    assert M.nbytes > 2 * LIMIT
     before = {*client.run(os.getpid).values()}
     sums = client.persist(M.sum(axis=(1, 2)))
     futures = futures_of(sums)
@@ -181,9 +245,9 @@ def test_a_million_states_larger_than_memory_while_a_worker_is_killed(client: Cl
         if done == len(futures) // 2:
             break
     process, lost = kill_one(client, futures)
-    wait(futures, timeout=60)   # a worker that takes too much waits for ever
+    wait(futures, timeout=60)  # a worker that takes too much waits for ever
     found = sums.compute()
-    client.wait_for_workers(2, timeout=60)   # Dask starts another in its place
+    client.wait_for_workers(2, timeout=60)  # Dask starts another in its place
     memory = client.run(most_memory)
     assert lost
     # The other one is still there: Dask ends a worker that takes more than it may.
@@ -193,14 +257,21 @@ def test_a_million_states_larger_than_memory_while_a_worker_is_killed(client: Cl
     for begin in range(0, STATES, CHUNK):
         here = solver.mass_matrix(q.blocks[begin // CHUNK].compute(scheduler="synchronous"))
         np.testing.assert_array_equal(found[begin : begin + CHUNK], here.sum(axis=(1, 2)))
-    assert {path.name.partition(".")[0] for path in cache.iterdir()} == {solver._library, *solver._named.values()}
+    assert {path.name.partition(".")[0] for path in cache.iterdir()} == {
+        solver._library,
+        *solver._named.values(),
+    }
 
 
-def test_a_worker_of_another_platform_without_a_compiler_says_so(client: Client, arm: Solver,
-                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_of_another_platform_without_a_compiler_says_so(
+    client: Client, arm: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     a = symgen.dask.map(arm.forward_dynamics, chunked(Q), V, TAU)
     np.testing.assert_array_equal(a.compute(), arm.forward_dynamics(Q, V, TAU))
     monkeypatch.setattr("symgen.machine.building.runs_on", lambda build: ("plan9", "mips", ".so"))
     elsewhere = symgen.dask.map(arm.kinetic_energy, chunked(Q), V)
-    with pytest.raises(SymgenError, match=r"that was sent is for plan9 mips \.so, and cannot be compiled here: the C compiler"):
+    with pytest.raises(
+        SymgenError,
+        match=r"that was sent is for plan9 mips \.so, and cannot be compiled here: the C compiler",
+    ):
         elsewhere.compute()

@@ -24,7 +24,9 @@ def derivation(size: int = 3) -> tuple[Derivation, list[Scalar]]:
 
 
 def frozen(home: Derivation, *results: Scalar) -> Program:
-    return check(home.freeze("f", "m", [("y", (len(results),), results)], {"x": (home.sizes["x"],)}))
+    return check(
+        home.freeze("f", "m", [("y", (len(results),), results)], {"x": (home.sizes["x"],)})
+    )
 
 
 def recorded(make: Callable[[Derivation, list[Scalar]], Scalar]) -> list[str]:
@@ -45,7 +47,7 @@ NOTHING_TO_DO = {
     "0 x": (lambda h, x: x * 0, "0"),
     "x - x": (lambda h, x: x - x, "0"),
     "-x + x": (lambda h, x: -x + x, "0"),
-    "-(-x)": (lambda h, x: -(-x), "x"),   # noqa: B002
+    "-(-x)": (lambda h, x: -(-x), "x"),  # noqa: B002
     "x / 1": (lambda h, x: x / h.one, "x"),
     "x / -1": (lambda h, x: x / -h.one, "-x"),
     "0 / x": (lambda h, x: h.zero / x, "0"),
@@ -71,10 +73,14 @@ def test_what_structure_decides_is_not_recorded(what: str) -> None:
 
 
 def test_one_operation_on_two_atoms_records_exactly_that_operation() -> None:
-    for op, make in {"mul": lambda h, x: x[0] * x[1], "add": lambda h, x: x[0] + x[1], "sub": lambda h, x: x[0] - x[1],
-                     "div": lambda h, x: x[0] / x[1]}.items():
+    for op, make in {
+        "mul": lambda h, x: x[0] * x[1],
+        "add": lambda h, x: x[0] + x[1],
+        "sub": lambda h, x: x[0] - x[1],
+        "div": lambda h, x: x[0] / x[1],
+    }.items():
         assert recorded(make) == [op]
-    assert recorded(lambda h, x: x[0] / h.constant(4)) == ["mul"]   # by the exact reciprocal
+    assert recorded(lambda h, x: x[0] / h.constant(4)) == ["mul"]  # by the exact reciprocal
 
 
 def test_signs_travel_with_the_atom_and_cost_nothing() -> None:
@@ -83,9 +89,11 @@ def test_signs_travel_with_the_atom_and_cost_nothing() -> None:
     assert minus.sign == -1
     assert plus.sign == 1
     constants = {home.values[row] for row, (op, _, _) in enumerate(home.rows) if op == "const"}
-    assert constants == {Fraction(5)}   # c·x and −c·x share the constant
+    assert constants == {Fraction(5)}  # c·x and −c·x share the constant
     assert [home.rows[a.row][0] for a in (plus, minus)] == ["mul", "mul"]
-    assert set(home.rows[plus.row][1:]) == set(home.rows[minus.row][1:])   # … and are one row once equal rows are
+    assert set(home.rows[plus.row][1:]) == set(
+        home.rows[minus.row][1:]
+    )  # … and are one row once equal rows are
     assert (-x[0] * -x[1]).sign == 1
     assert (-x[0] / x[1]).sign == -1
 
@@ -99,7 +107,9 @@ def test_every_combination_of_signs_is_right(sa: int, sb: int, op: str) -> None:
     found = {"+": a + b, "-": a - b, "*": a * b, "/": a / b}[op]
     p, q = sa * Fraction(7, 3), sb * Fraction(-5, 2)
     expected = {"+": p + q, "-": p - q, "*": p * q, "/": p / q}[op]
-    assert evaluate(frozen(home, found), {"x": [Fraction(7, 3), Fraction(-5, 2), 0]}, EXACT)["y"] == [expected]
+    assert evaluate(frozen(home, found), {"x": [Fraction(7, 3), Fraction(-5, 2), 0]}, EXACT)[
+        "y"
+    ] == [expected]
 
 
 @pytest.mark.parametrize("c", [Fraction(3, 7), Fraction(-3, 7)])
@@ -119,7 +129,9 @@ def test_only_a_result_turns_a_sign_into_a_row() -> None:
     kept = inner * x
     program = frozen(home, kept, -kept, inner, inner)
     negs = [i for i, row in enumerate(program.rows) if row.op == "neg"]
-    assert len(negs) == 2   # of x·y·x, whose sign was kept, and of x·y; each once, though x·y is asked for twice
+    assert (
+        len(negs) == 2
+    )  # of x·y·x, whose sign was kept, and of x·y; each once, though x·y is asked for twice
     assert all(i not in row.args for row in program.rows for i in negs)
     assert evaluate(program, {"x": [Fraction(2), Fraction(3), 0]}, EXACT)["y"] == [-12, 12, -6, -6]
 
@@ -157,7 +169,9 @@ def test_an_irrational_constant_keeps_its_digits_and_settles() -> None:
         assert (root * root - 2).is_zero
         assert not root.equals(1)
         program = frozen(home, root * x)
-    (value,) = (row.value for row in program.rows if row.op == "const" and row.value.denominator > 1)
+    (value,) = (
+        row.value for row in program.rows if row.op == "const" and row.value.denominator > 1
+    )
     assert abs(value * value - 2) < Fraction(1, 10**60)
 
 
@@ -213,15 +227,19 @@ def test_lowering_keeps_the_value(what: str) -> None:
     home, (x, y, _) = derivation()
     found = lower(LOWERED[what], {X: x, Y: y}, home)
     values = {X: Fraction(4, 3), Y: Fraction(-2, 5)}
-    exact = LOWERED[what].subs({s: sp.Rational(v.numerator, v.denominator) for s, v in values.items()})
-    assert evaluate(frozen(home, found), {"x": [*values.values(), 0]}, EXACT)["y"] == [Fraction(int(exact.p), int(exact.q))]
+    exact = LOWERED[what].subs(
+        {s: sp.Rational(v.numerator, v.denominator) for s, v in values.items()}
+    )
+    assert evaluate(frozen(home, found), {"x": [*values.values(), 0]}, EXACT)["y"] == [
+        Fraction(int(exact.p), int(exact.q))
+    ]
 
 
 def test_lowering_sines_of_expressions() -> None:
     home, (x, y, _) = derivation()
     found = lower(sp.sin(X + Y) * sp.cos(X - Y), {X: x, Y: y}, home)
     value = evaluate(frozen(home, found), {"x": [0.4, 1.1, 0.0]}, FLOATS)["y"][0]
-    assert abs(value - math.sin(1.5) * math.cos(-0.7)) < 1e-15   # three roundings of numbers below 1
+    assert abs(value - math.sin(1.5) * math.cos(-0.7)) < 1e-15  # three roundings of numbers below 1
 
 
 def test_lowering_a_root() -> None:
@@ -234,10 +252,23 @@ def test_lowering_a_root() -> None:
     assert evaluate(frozen(home, home.sqrt(-x)), {"x": [-9.0, 0.0, 0.0]}, FLOATS)["y"] == [3.0]
 
 
-@pytest.mark.parametrize("foreign", [
-    X**Y, X ** sp.Rational(1, 3), sp.exp(X), sp.tan(X), sp.pi * X, sp.Abs(X), sp.Float("0.5") * X, Z,
-    sp.nan, sp.oo, sp.I,
-], ids=str)
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        X**Y,
+        X ** sp.Rational(1, 3),
+        sp.exp(X),
+        sp.tan(X),
+        sp.pi * X,
+        sp.Abs(X),
+        sp.Float("0.5") * X,
+        Z,
+        sp.nan,
+        sp.oo,
+        sp.I,
+    ],
+    ids=str,
+)
 def test_lowering_refuses_what_the_program_has_no_row_for(foreign: sp.Expr) -> None:
     home, (x, y, _) = derivation()
     with pytest.raises(ProgramError, match="cannot be lowered"):

@@ -25,7 +25,14 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
     begun: Derived = []
     derivation = deriving._derivation
 
-    def watched(mechanism: Any, function: str, method: str, options: ProgramOptions, where: Layout, longest: int) -> Any:
+    def watched(
+        mechanism: Any,
+        function: str,
+        method: str,
+        options: ProgramOptions,
+        where: Layout,
+        longest: int,
+    ) -> Any:
         begun.append((function, method, options, where))
         return derivation(mechanism, function, method, options, where, longest)
 
@@ -47,7 +54,9 @@ def test_what_only_changes_the_text_derives_nothing(derived: Derived) -> None:
     scara = symgen.load("scara")
     double = symgen.program(scara, "forward_dynamics")
     derived.clear()
-    single = symgen.program(scara, "forward_dynamics", real="float", trig="inline", frame=tip(scara))
+    single = symgen.program(
+        scara, "forward_dynamics", real="float", trig="inline", frame=tip(scara)
+    )
     assert derived == []
     assert (single.rows, single.real, double.real) == (double.rows, "float", "double")
     symgen.compile(scara, ["forward_dynamics"], trig="inline", checked=True, optimize=0)

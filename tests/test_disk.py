@@ -39,7 +39,9 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, before: str | Non
                 break
             assert (path.read_text() if path.exists() else None) in (before, "new")
             assert {one.name for one in tmp_path.iterdir()} <= {"page.html", ".page.html.symgen"}
-            (tmp_path / ".page.html.symgen").write_text("half of a longer text")   # of a process that was killed
+            (tmp_path / ".page.html.symgen").write_text(
+                "half of a longer text"
+            )  # of a process that was killed
             disk.write_file(path, b"newer")
             assert path.read_text() == "newer"
             assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
@@ -60,7 +62,9 @@ def test_what_is_no_file_is_written_and_not_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "pipe").is_fifo()
 
 
-def test_a_turn_is_not_had_by_a_file_that_another_took_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_is_not_had_by_a_file_that_another_took_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever had the turn before removes the file between its opening and its locking: a third one would not wait for it."""
     path, original = tmp_path / "lock", disk._lock
     opened = []

@@ -19,7 +19,13 @@ iyz="0" izz="1"/></inertial></link><joint name="j" type="continuous"><parent lin
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package of pip's with three robots, two of one name."""
-    names = ("arms/left/arm.urdf", "arms/right/arm.urdf", "arms/left/hand.sdf", "arms/notes.toml", "arms/table.csv")
+    names = (
+        "arms/left/arm.urdf",
+        "arms/right/arm.urdf",
+        "arms/left/hand.sdf",
+        "arms/notes.toml",
+        "arms/table.csv",
+    )
     for mass, name in enumerate(names, start=1):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(ROBOT.format(mass=mass))
@@ -35,30 +41,57 @@ def test_a_name_is_a_file_of_the_package() -> None:
     robot = symgen.load("ur5_robot", distribution=FIELD)
     assert robot.source == "ur5_robot.urdf"
     assert len(robot.joints) == 6
-    assert symgen.load("urdf/panda.urdf", distribution=FIELD) == symgen.load("urdf/panda", distribution="example_robot_data")
+    assert symgen.load("urdf/panda.urdf", distribution=FIELD) == symgen.load(
+        "urdf/panda", distribution="example_robot_data"
+    )
 
 
 def test_folders_tell_files_of_one_name_apart(package: Path) -> None:
-    assert [float(symgen.load(f"{side}/arm", distribution="some-arms").mass) for side in ("left", "right")] == [1, 2]
-    with pytest.raises(ArgumentError, match=r"holds 2 files 'arm'; give one of left/arm\.urdf, right/arm\.urdf$"):
+    assert [
+        float(symgen.load(f"{side}/arm", distribution="some-arms").mass)
+        for side in ("left", "right")
+    ] == [1, 2]
+    with pytest.raises(
+        ArgumentError, match=r"holds 2 files 'arm'; give one of left/arm\.urdf, right/arm\.urdf$"
+    ):
         symgen.load("arm", distribution="some-arms")
     assert in_distribution("hand", "some-arms", [".sdf"]) == package / "arms/left/hand.sdf"
 
 
-@pytest.mark.parametrize(("name", "distribution", "sentence"), [
-    ("hnd", "some-arms", "package 'some-arms' holds no robot 'hnd'; did you mean 'hand'?"),
-    ("notes", "some-arms", "package 'some-arms' holds no robot 'notes'; there are arm, hand"),
-    ("table.csv", "some-arms", "package 'some-arms' holds no robot 'table.csv'; there are arm, hand"),
-    ("rm", "some-arms", "package 'some-arms' holds no robot 'rm'; did you mean 'arm'?"),
-    ("", "some-arms", "package 'some-arms' holds no robot ''; there are arm, hand"),
-    ("arm", "no-arms", "there is no package 'no-arms' in this Python; install it, or give the path of the file"),
-    ("arm", "", "there is no package '' in this Python; install it, or give the path of the file"),
-    ("arm", "pytest", "package 'pytest' holds no robots: where it downloads them when they are asked for, give the path that it "
-                      "tells"),
-])
+@pytest.mark.parametrize(
+    ("name", "distribution", "sentence"),
+    [
+        ("hnd", "some-arms", "package 'some-arms' holds no robot 'hnd'; did you mean 'hand'?"),
+        ("notes", "some-arms", "package 'some-arms' holds no robot 'notes'; there are arm, hand"),
+        (
+            "table.csv",
+            "some-arms",
+            "package 'some-arms' holds no robot 'table.csv'; there are arm, hand",
+        ),
+        ("rm", "some-arms", "package 'some-arms' holds no robot 'rm'; did you mean 'arm'?"),
+        ("", "some-arms", "package 'some-arms' holds no robot ''; there are arm, hand"),
+        (
+            "arm",
+            "no-arms",
+            "there is no package 'no-arms' in this Python; install it, or give the path of the file",
+        ),
+        (
+            "arm",
+            "",
+            "there is no package '' in this Python; install it, or give the path of the file",
+        ),
+        (
+            "arm",
+            "pytest",
+            "package 'pytest' holds no robots: where it downloads them when they are asked for, give the path that it "
+            "tells",
+        ),
+    ],
+)
 @pytest.mark.usefixtures("package")
-def test_what_is_not_there_is_one_sentence(name: str, distribution: str, sentence: str,
-                                           capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_there_is_one_sentence(
+    name: str, distribution: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(ArgumentError if "no robots" in sentence else UnknownName) as raised:
         symgen.load(name, distribution=distribution)
     assert str(raised.value) == sentence

@@ -47,14 +47,22 @@ def link(place: Path, *folders: str, compiler: str = "gcc") -> subprocess.Comple
     """The line of someone who has the folders and a main.c."""
     includes = " ".join(f"-I{folder}" for folder in folders)
     line = f"{compiler} main.c $(find {' '.join(folders)} -name '*.c') {includes} -lm -o main"
-    return subprocess.run(["sh", "-c", line], cwd=place, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        ["sh", "-c", line], cwd=place, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("way", WAYS)
 def test_one_line_links_a_program_with_the_folder(way: str, real: str, tmp_path: Path) -> None:
     programs = {"mass_matrix": arm(real)["mass_matrix"]}
-    write(tmp_path / "arm", mechanism(), programs, text=TextOptions(**WAYS[way]), cases=cases(programs))
+    write(
+        tmp_path / "arm",
+        mechanism(),
+        programs,
+        text=TextOptions(**WAYS[way]),
+        cases=cases(programs),
+    )
     (tmp_path / "main.c").write_text(MAIN)
     done = link(tmp_path, "arm")
     assert done.returncode == 0, done.stderr
@@ -64,8 +72,18 @@ def test_one_line_links_a_program_with_the_folder(way: str, real: str, tmp_path:
 @pytest.mark.parametrize("alone", [False, True])
 def test_all_options_at_once_link_for_two_robots(alone: bool, tmp_path: Path) -> None:
     for name in ("arm", "other"):
-        symgen.generate("planar_arm", tmp_path / name, ["mass_matrix"], name=name, target="cortex-m4f", evidence=False,
-                        checked=True, trig="inline", wrap=["cpp17"], functions_only=alone)
+        symgen.generate(
+            "planar_arm",
+            tmp_path / name,
+            ["mass_matrix"],
+            name=name,
+            target="cortex-m4f",
+            evidence=False,
+            checked=True,
+            trig="inline",
+            wrap=["cpp17"],
+            functions_only=alone,
+        )
     (tmp_path / "main.c").write_text(f'#include "other.h"\n{MAIN}')
     done = link(tmp_path, "arm", "other")
     assert done.returncode == 0, done.stderr
@@ -74,7 +92,9 @@ def test_all_options_at_once_link_for_two_robots(alone: bool, tmp_path: Path) ->
 def test_without_its_macro_the_self_test_takes_nothing(tmp_path: Path) -> None:
     write(tmp_path / "arm", mechanism(), arm(), text=TextOptions(target="host"), cases=cases(arm()))
     for file in ("arm_selftest.c", "firmware/main.c"):
-        done = run("gcc", "-std=c99", *WARNINGS, "-c", tmp_path / "arm" / file, "-o", "x.o", cwd=tmp_path)
+        done = run(
+            "gcc", "-std=c99", *WARNINGS, "-c", tmp_path / "arm" / file, "-o", "x.o", cwd=tmp_path
+        )
         assert done.returncode == 0, done.stderr
         assert run("nm", "x.o", cwd=tmp_path).stdout == ""
 
@@ -90,14 +110,31 @@ def test_what_a_compiler_reads_is_ascii_whatever_the_names_are(tmp_path: Path) -
     names = ["Grundkörper", "плечо", re.sub('["\\\\\u202e]', "", ODD)]
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     links = "".join(f'<link name="{name}">{inertial}</link>' for name in names)
-    joints = "".join(f'<joint name="関節{i} ²" type="revolute"><parent link="{names[i]}"/><child link="{names[i + 1]}"/>'
-                     f'<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>' for i in range(2))
-    robot.write_text(f'<robot name="Roboter–№1 für Ωmega">{links}{joints}</robot>', encoding="utf-8")
-    ways: list[dict[str, Any]] = [{"trig": "inline", "checked": True, "real": "float"}, {"trig": "macro", "payload": names[-1]}]
+    joints = "".join(
+        f'<joint name="関節{i} ²" type="revolute"><parent link="{names[i]}"/><child link="{names[i + 1]}"/>'
+        f'<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
+        for i in range(2)
+    )
+    robot.write_text(
+        f'<robot name="Roboter–№1 für Ωmega">{links}{joints}</robot>', encoding="utf-8"
+    )
+    ways: list[dict[str, Any]] = [
+        {"trig": "inline", "checked": True, "real": "float"},
+        {"trig": "macro", "payload": names[-1]},
+    ]
     for way, options in enumerate(ways):
         folder = tmp_path / f"{way}"
-        symgen.generate(robot, folder, ["inverse_dynamics", "forward_kinematics", "mass_matrix"],
-                        wrap=["cpp17"], target="cortex-m7", evidence=False, wrench=names[-1], frame=names[-1], **options)
+        symgen.generate(
+            robot,
+            folder,
+            ["inverse_dynamics", "forward_kinematics", "mass_matrix"],
+            wrap=["cpp17"],
+            target="cortex-m7",
+            evidence=False,
+            wrench=names[-1],
+            frame=names[-1],
+            **options,
+        )
         seen = [path for path in folder.rglob("*") if path.suffix in (".c", ".h", ".hpp")]
         assert len(seen) == (8 if options["trig"] == "inline" else 7)
         for path in seen:
@@ -105,9 +142,17 @@ def test_what_a_compiler_reads_is_ascii_whatever_the_names_are(tmp_path: Path) -
             assert re.fullmatch(r"Roboter_1_f_r_mega\w*\.\w+|main\.c", path.name)
 
 
-@pytest.mark.parametrize(("name", "code"), [
-    ("a", "`a`"), ("a`b", "``a`b``"), ("`a", "`` `a ``"), ("a`", "`` a` ``"), ("", "`  `"), ("a```b`c", "````a```b`c````"),
-])
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("a", "`a`"),
+        ("a`b", "``a`b``"),
+        ("`a", "`` `a ``"),
+        ("a`", "`` a` ``"),
+        ("", "`  `"),
+        ("a```b`c", "````a```b`c````"),
+    ],
+)
 def test_a_name_is_code_in_markdown_whatever_it_holds(name: str, code: str) -> None:
     assert _markdown.code(name) == code
 
@@ -119,8 +164,18 @@ def test_no_template_of_c_brings_a_sign_that_is_not_ascii() -> None:
 
 
 def test_signs_are_written_out() -> None:
-    written = {"rad/s²": "rad/s^2", "N·m": "N*m", "J M⁻¹ Jᵀ": "J M^-1 J^T", "x₁ ≤ π": "x1 <= pi", "θ̈ and ä": "thetaddot and a",
-               "10⁻¹²": "10^-12", "Ψ": "Psi", "肘": "<U+8098>", "½": "1/2", "plain": "plain"}
+    written = {
+        "rad/s²": "rad/s^2",
+        "N·m": "N*m",
+        "J M⁻¹ Jᵀ": "J M^-1 J^T",
+        "x₁ ≤ π": "x1 <= pi",
+        "θ̈ and ä": "thetaddot and a",
+        "10⁻¹²": "10^-12",
+        "Ψ": "Psi",
+        "肘": "<U+8098>",
+        "½": "1/2",
+        "plain": "plain",
+    }
     assert {text: ascii_text(text) for text in written} == written
     for text in (ODD, "＊／ int x;", "／＊", "a＼", "？？／", "\ufeff\u2028x"):
         said = comment(text)
@@ -140,8 +195,18 @@ def put(folder: Path, name: str = "arm", alone: bool = True, few: bool = False) 
 
 
 def test_functions_only_leaves_headers_and_c_alone(tmp_path: Path) -> None:
-    made = symgen.generate("scara", tmp_path / "c", ["gravity_force", "mass_matrix"], functions_only=True, target="cortex-m4f")
-    assert sorted(path.name for path in (tmp_path / "c").iterdir()) == ["scara.h", "scara_gravity_force.c", "scara_mass_matrix.c"]
+    made = symgen.generate(
+        "scara",
+        tmp_path / "c",
+        ["gravity_force", "mass_matrix"],
+        functions_only=True,
+        target="cortex-m4f",
+    )
+    assert sorted(path.name for path in (tmp_path / "c").iterdir()) == [
+        "scara.h",
+        "scara_gravity_force.c",
+        "scara_mass_matrix.c",
+    ]
     assert made["files"] == ["scara.h", "scara_gravity_force.c", "scara_mass_matrix.c"]
     assert (made["real"], "target" in made["options"]) == ("float", False)
     symgen.generate("scara", tmp_path / "whole", ["gravity_force", "mass_matrix"], real="float")
@@ -149,11 +214,17 @@ def test_functions_only_leaves_headers_and_c_alone(tmp_path: Path) -> None:
         assert path.read_bytes() == (tmp_path / "whole" / path.name).read_bytes()
     words = ["generate", "scara", "-f", "mass_matrix", "--trig", "inline", "--functions-only"]
     assert main([*words, "-o", str(tmp_path / "d")]) == 0
-    assert sorted(path.name for path in (tmp_path / "d").iterdir()) == ["scara.h", "scara_mass_matrix.c", "scara_sincos.h"]
+    assert sorted(path.name for path in (tmp_path / "d").iterdir()) == [
+        "scara.h",
+        "scara_mass_matrix.c",
+        "scara_sincos.h",
+    ]
 
 
 @pytest.mark.parametrize("command", ["verify", "prove", "show"])
-def test_what_cannot_be_judged_is_said_in_a_sentence(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_judged_is_said_in_a_sentence(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     put(tmp_path / "c")
     assert main([command, str(tmp_path / "c")]) == 2
     said = capsys.readouterr().err
@@ -168,19 +239,26 @@ def test_what_cannot_be_judged_is_said_in_a_sentence(command: str, tmp_path: Pat
 def test_functions_alone_are_replaced_and_what_stands_beside_them_stays(tmp_path: Path) -> None:
     folder = tmp_path / "src"
     put(folder)
-    mine = {"main.c": b"int main(void) { return 0; }\n", "arm_board.c": b'#include "arm.h"\n', "notes.md": b"mine"}
+    mine = {
+        "main.c": b"int main(void) { return 0; }\n",
+        "arm_board.c": b'#include "arm.h"\n',
+        "notes.md": b"mine",
+    }
     for name, text in mine.items():
         (folder / name).write_bytes(text)
-    put(folder, "arm_left")           # another robot's functions in the same folder
+    put(folder, "arm_left")  # another robot's functions in the same folder
     left = {name: text for name, text in content(folder).items() if name.startswith("arm_left")}
     assert len(left) == len(ALONE)
     put(folder, few=True)
-    assert content(folder) == mine | left | {name: text for name, text in content(folder).items()
-                                             if name in ("arm.h", "arm_mass_matrix.c")}
-    put(folder, alone=False)          # the whole folder in place of the functions
+    assert content(folder) == mine | left | {
+        name: text
+        for name, text in content(folder).items()
+        if name in ("arm.h", "arm_mass_matrix.c")
+    }
+    put(folder, alone=False)  # the whole folder in place of the functions
     made = json.loads((folder / "manifest.json").read_text())
     assert set(content(folder)) == {*made["files"], *mine, *left}
-    put(folder)                       # and back
+    put(folder)  # and back
     assert set(content(folder)) == ALONE | mine.keys() | left.keys()
 
 
@@ -212,31 +290,43 @@ def test_what_is_not_known_to_be_symgen_s_is_not_replaced(tmp_path: Path) -> Non
     (folder / "manifest.json").write_text("{")
     with pytest.raises(RequestError, match="holds files that symgen did not write"):
         put(folder)
-    assert {**before, "manifest.json": b"{"}.keys() - {"arm_gravity_force.c"} == content(folder).keys()
+    assert {**before, "manifest.json": b"{"}.keys() - {"arm_gravity_force.c"} == content(
+        folder
+    ).keys()
 
 
 # One default of the real type.
 
 
 @pytest.mark.parametrize("target", [*targets.names(), None])
-def test_the_real_type_is_the_target_s_unless_asked_for(target: str | None, tmp_path: Path,
-                                                        capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_real_type_is_the_target_s_unless_asked_for(
+    target: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     single = target in ("cortex-m4f", "rv32imafc")
     words = [] if target is None else ["--target", target, "--no-evidence"]
-    assert main(["generate", "planar_arm", "-f", "gravity_force", *words, "-o", str(tmp_path / "c")]) == 0
+    assert (
+        main(["generate", "planar_arm", "-f", "gravity_force", *words, "-o", str(tmp_path / "c")])
+        == 0
+    )
     out, err = capsys.readouterr()
     expected = "float" if single else "double"
     assert f"in C ({expected})" in out
     assert ("since the FPU of" in err) == single
     assert "slower" not in err
     assert json.loads((tmp_path / "c" / "manifest.json").read_text())["real"] == expected
-    made = symgen.generate("planar_arm", tmp_path / "python", ["gravity_force"], target=target, evidence=False)
+    made = symgen.generate(
+        "planar_arm", tmp_path / "python", ["gravity_force"], target=target, evidence=False
+    )
     assert made["real"] == expected == targets.real(target)
-    made = symgen.generate("planar_arm", tmp_path / "asked", ["gravity_force"], "double", target=target, evidence=False)
+    made = symgen.generate(
+        "planar_arm", tmp_path / "asked", ["gravity_force"], "double", target=target, evidence=False
+    )
     assert made["real"] == "double"
 
 
 def test_the_texts_of_a_folder_do_not_depend_on_what_is_left_of_them(tmp_path: Path) -> None:
     whole = texts(mechanism(), arm())
     put(tmp_path / "c")
-    assert content(tmp_path / "c") == {name: text.encode() for name, text in whole.items() if name in ALONE}
+    assert content(tmp_path / "c") == {
+        name: text.encode() for name, text in whole.items() if name in ALONE
+    }

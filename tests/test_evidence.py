@@ -57,8 +57,11 @@ def readme(folder: Path) -> str:
 
 def test_every_cost_stands_under_its_heading(made: Path) -> None:
     costs = manifest(made)["cost"]["functions"]
-    tables = [[line.strip("|").split("|") for line in block.splitlines() if line.startswith("|")]
-              for block in readme(made).split("\n\n") if "| cycles" in block]
+    tables = [
+        [line.strip("|").split("|") for line in block.splitlines() if line.startswith("|")]
+        for block in readme(made).split("\n\n")
+        if "| cycles" in block
+    ]
     ((heading, _, *rows),) = tables
     at = next(i for i, words in enumerate(heading) if words.strip().startswith("cycles"))
     for name, row in zip(costs, rows, strict=True):
@@ -69,7 +72,9 @@ def test_every_cost_stands_under_its_heading(made: Path) -> None:
 
 def test_the_manifest_holds_what_the_proof_found(made: Path) -> None:
     mechanism, options = robot("ur5"), ProgramOptions("float", frame=tip(robot("ur5")))
-    found = proof.prove_programs(mechanism, programs(mechanism, ASKED, options), options, compiled=False).facts()
+    found = proof.prove_programs(
+        mechanism, programs(mechanism, ASKED, options), options, compiled=False
+    ).facts()
     held = manifest(made)["proof"]
     assert {key: held[key] for key in found} == json.loads(json.dumps(found))
     assert "eva" in held or "frama-c" in held["eva_missing"]
@@ -78,15 +83,22 @@ def test_the_manifest_holds_what_the_proof_found(made: Path) -> None:
 def test_the_readme_answers_a_firmware_author(made: Path) -> None:
     """Sizes, time, stack, ranges, what is proved, what is not."""
     text, facts = readme(made), manifest(made)
-    for heading in ("What a call costs on Arm Cortex-M4F", "Called from an interrupt", "Ranges", "What is proved",
-                    "What is not proved"):
+    for heading in (
+        "What a call costs on Arm Cortex-M4F",
+        "Called from an interrupt",
+        "Ranges",
+        "What is proved",
+        "What is not proved",
+    ):
         assert f"\n### {heading}\n" in text
     for joint in facts["proof"]["joints"]:
         assert len(re.findall(rf"^\| `{joint['joint']}` \|", text, re.MULTILINE)) >= 2
     for sentence in facts["proof"]["assumptions"]:
         assert f"- {sentence}\n" in text
     for name in ASKED:
-        assert len(re.findall(rf"^\| `{name}` \|", text, re.MULTILINE)) >= 3 - ("eva_missing" in facts["proof"])
+        assert len(re.findall(rf"^\| `{name}` \|", text, re.MULTILINE)) >= 3 - (
+            "eva_missing" in facts["proof"]
+        )
     for one in facts["proof"].get("eva", {}).values():
         assert all(f"`{line}`" in text for line in one["admitted"])
 
@@ -94,12 +106,17 @@ def test_the_readme_answers_a_firmware_author(made: Path) -> None:
 def test_every_printed_bound_is_on_the_safe_side(made: Path) -> None:
     facts = manifest(made)["proof"]
     cells = context({"proof": facts})
-    for row, (name, result) in zip(cells["round_offs"], ((f, r) for f, one in facts["functions"].items()
-                                                         for r in one["round_off"]["results"]), strict=True):
+    for row, (name, result) in zip(
+        cells["round_offs"],
+        ((f, r) for f, one in facts["functions"].items() for r in one["round_off"]["results"]),
+        strict=True,
+    ):
         assert float(row[-1]) >= facts["functions"][name]["round_off"]["results"][result]["bound"]
     (floors,) = cells["floors"]
     printed = {joint: float(x) for joint, x in re.findall(r"`(\S+)` ≥ ([\d.e-]+)", floors[1])}
-    certified = {d["joint"]: d["certified"] for d in facts["functions"]["forward_dynamics"]["divisors"]}
+    certified = {
+        d["joint"]: d["certified"] for d in facts["functions"]["forward_dynamics"]["divisors"]
+    }
     assert set(printed) == set(certified)
     assert all(0 < printed[joint] <= certified[joint] for joint in printed)
 
@@ -107,20 +124,34 @@ def test_every_printed_bound_is_on_the_safe_side(made: Path) -> None:
 def test_the_same_tools_give_the_same_bytes(made: Path, tmp_path: Path) -> None:
     symgen.generate("ur5", tmp_path / "ur5", ASKED, "float", target="cortex-m4f")
     for path in sorted(p for p in made.rglob("*") if p.is_file()):
-        assert (tmp_path / "ur5" / path.relative_to(made)).read_bytes() == path.read_bytes(), path.name
+        assert (tmp_path / "ur5" / path.relative_to(made)).read_bytes() == path.read_bytes(), (
+            path.name
+        )
 
 
-def test_such_a_folder_verifies_and_is_proved_again(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_such_a_folder_verifies_and_is_proved_again(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["verify", str(made)]) == 0
     capsys.readouterr()
     assert main(["prove", str(made), "--states", "200"]) == 0
     assert "5 of 5 divisors certified" in capsys.readouterr().out
 
 
-def test_a_checked_folder_is_measured_and_proved_as_it_stands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_checked_folder_is_measured_and_proved_as_it_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     need("cortex-m4f")
     folder = tmp_path / "scara"
-    made = symgen.generate("scara", folder, ["forward_dynamics"], "float", trig="inline", target="cortex-m4f", checked=True)
+    made = symgen.generate(
+        "scara",
+        folder,
+        ["forward_dynamics"],
+        "float",
+        trig="inline",
+        target="cortex-m4f",
+        checked=True,
+    )
     least, most = made["cost"]["functions"]["forward_dynamics"]["instructions"]
     assert least == most
     assert "no branch but those of their checks" in readme(folder)
@@ -129,11 +160,17 @@ def test_a_checked_folder_is_measured_and_proved_as_it_stands(tmp_path: Path, ca
         assert main([*command, str(folder)]) == 0, capsys.readouterr()
 
 
-def test_where_frama_c_is_missing_the_readme_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(eva.shutil, "which", lambda name: None if name == "frama-c" else f"/usr/bin/{name}")
+def test_where_frama_c_is_missing_the_readme_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        eva.shutil, "which", lambda name: None if name == "frama-c" else f"/usr/bin/{name}"
+    )
     symgen.generate("planar_arm", tmp_path / "arm", ["forward_dynamics"], "float", target="host")
     assert "frama-c is not installed" in manifest(tmp_path / "arm")["proof"]["eva_missing"]
-    assert "**Memory and finite numbers** were not looked at: frama-c is not installed" in readme(tmp_path / "arm")
+    assert "**Memory and finite numbers** were not looked at: frama-c is not installed" in readme(
+        tmp_path / "arm"
+    )
 
 
 def test_a_joint_without_a_certificate_is_named_with_the_reason(tmp_path: Path) -> None:

@@ -33,12 +33,23 @@ from symgen.poses import pose
 from tests import lee_chirikjian
 from tests.point_mass_chains import CHAINS, EVERY_CHAIN, chain, schur, symbolic
 from tests.rational_functions import Functions, determinant
-from tests.robots_for_tests import ONE_DEGREE, PURE, draw, planar_rods, point_mass_arm, random_mechanism, rationals, robot, run
+from tests.robots_for_tests import (
+    ONE_DEGREE,
+    PURE,
+    draw,
+    planar_rods,
+    point_mass_arm,
+    random_mechanism,
+    rationals,
+    robot,
+    run,
+)
 
 Rows = list[dict[int, Any]]
 
 
 # -- what SymPy derives -------------------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("n", [3, 6])
 def test_the_blocks_of_h_are_banded(n: int) -> None:
@@ -46,10 +57,14 @@ def test_the_blocks_of_h_are_banded(n: int) -> None:
     bands = {"theta theta": (-2, 2), "theta L": (-2, 1), "L L": (-1, 1)}
     for (low, high), entries in zip(bands.values(), lee_chirikjian.theta_blocks(n), strict=True):
         band = {(i, j) for i in range(n) for j in range(n) if low <= j - i <= high}
-        assert set(entries) == band - ({(0, 0)} if low + high < 0 else set())   # ∂θ_1 and ∂L_1 share one point, at right angles
+        assert set(entries) == band - (
+            {(0, 0)} if low + high < 0 else set()
+        )  # ∂θ_1 and ∂L_1 share one point, at right angles
 
 
-@pytest.mark.parametrize("case", [c for c in CHAINS if c[1] > 1], ids=[name for name, n in CHAINS if n > 1])
+@pytest.mark.parametrize(
+    "case", [c for c in CHAINS if c[1] > 1], ids=[name for name, n in CHAINS if n > 1]
+)
 def test_the_derived_rows_are_those_of_the_inverse_jacobian(case: tuple[str, int]) -> None:
     made = chain(case)
     soft, hard = lee_chirikjian.exact_rows(made.n)
@@ -60,16 +75,22 @@ def test_the_derived_rows_are_those_of_the_inverse_jacobian(case: tuple[str, int
 def test_the_points_of_the_declared_geometry_are_those_of_14() -> None:
     made = symbolic(2)
     found = lee_chirikjian.places(2)
-    phi = {sp.Symbol(f"theta{i + 1}", real=True): a for i, a in enumerate((sp.S.Zero, sp.Rational(1, 2)))}
+    phi = {
+        sp.Symbol(f"theta{i + 1}", real=True): a
+        for i, a in enumerate((sp.S.Zero, sp.Rational(1, 2)))
+    }
     values = {sp.Symbol("t2", real=True): sp.tan(sp.Rational(1, 4))}
     for i, x in enumerate(lee_chirikjian.points(2)[1:]):
         for symbol, by_hand in zip(x, made.x[i], strict=True):
-            gap = (found[symbol].subs(phi) - by_hand.subs(values)).subs(dict.fromkeys(made.length, 2))
+            gap = (found[symbol].subs(phi) - by_hand.subs(values)).subs(
+                dict.fromkeys(made.length, 2)
+            )
             assert abs(sp.N(gap, 40)) < 1e-35
 
 
 def test_a_replaced_geometry_changes_the_blocks() -> None:
     """Squared lengths for lengths: other blocks, other det G, and the same M. A direction counted twice: a quarter of M."""
+
     def squared(tail: Any, head: Any) -> Any:
         return (head - tail).dot(head - tail)
 
@@ -85,7 +106,9 @@ def test_a_replaced_geometry_changes_the_blocks() -> None:
     *x, det = emitted(usual)
     assert emitted(by_square) == pytest.approx([*x, det], rel=1e-12)
     *x_twice, det_twice = emitted(by_twice)
-    assert [*x_twice, det_twice] == pytest.approx([*(4 * value for value in x), det / 4**4], rel=1e-12)
+    assert [*x_twice, det_twice] == pytest.approx(
+        [*(4 * value for value in x), det / 4**4], rel=1e-12
+    )
 
 
 def emitted(form: geometry.Geometry) -> list[float]:
@@ -96,7 +119,12 @@ def emitted(form: geometry.Geometry) -> list[float]:
         linkage = Linkage(declared(arm), home)
         held = HeldInAPlane(linkage, point_masses(linkage, form))
         x, det = held.solve(linkage.inputs["b"]), held.determinant()
-        program = home.freeze("mass_matrix_solve", "fixman", [("x", (4,), x), ("det", (), [det])], {"q": (4,), "b": (4,)})
+        program = home.freeze(
+            "mass_matrix_solve",
+            "fixman",
+            [("x", (4,), x), ("det", (), [det])],
+            {"q": (4,), "b": (4,)},
+        )
     found = run(program, draw(arm, 1))
     return [*found["x"][0].tolist(), float(found["det"][0])]
 
@@ -115,6 +143,7 @@ def test_one_mass_gives_a_tridiagonal_block_and_an_empty_diagonal() -> None:
 
 # -- what it proves -----------------------------------------------------------------------------------------------------
 
+
 @EVERY_CHAIN
 def test_fixmans_theorem(case: tuple[str, int]) -> None:
     """det G · det H^bb = det G^aa, LC (8), with det G = Π m² L²; and H^aa − H^ab (H^bb)⁻¹ H^ba = (G^aa)⁻¹, LC (12)."""
@@ -122,13 +151,17 @@ def test_fixmans_theorem(case: tuple[str, int]) -> None:
     soft, hard = lee_chirikjian.exact_rows(made.n)
     aa, ab, bb = made.gram(made.rows(soft), made.rows(hard))
     mass = made.mass_matrix()
-    weight = made.field(sp.Matrix([[sp.Mul(*(m * m * L * L for m, L in zip(made.mass, made.length, strict=True)))]]))
+    weight = made.field(
+        sp.Matrix([[sp.Mul(*(m * m * L * L for m, L in zip(made.mass, made.length, strict=True)))]])
+    )
     assert weight.det() * bb.det() == mass.det()
     assert (schur(aa, ab, bb) * mass).to_Matrix() == sp.eye(made.n)
 
 
 @EVERY_CHAIN
-def test_the_schur_complement_does_not_see_hard_gradients_in_the_soft_rows(case: tuple[str, int]) -> None:
+def test_the_schur_complement_does_not_see_hard_gradients_in_the_soft_rows(
+    case: tuple[str, int],
+) -> None:
     """Any multiples of ∂L added to ∂θ: other blocks, the same solution; LC's own rows (20)-(21) are of that kind."""
     made = chain(case)
     soft, hard = (made.rows(rows) for rows in lee_chirikjian.exact_rows(made.n))
@@ -137,7 +170,11 @@ def test_the_schur_complement_does_not_see_hard_gradients_in_the_soft_rows(case:
     shift = sp.zeros(made.n, made.n)
     shift[0, made.n - 1] = 3
     if case[0].startswith("rationals"):
-        shift = sp.Matrix(made.n, made.n, [sp.Rational(x.numerator, x.denominator) for x in rationals(random, made.n**2)])
+        shift = sp.Matrix(
+            made.n,
+            made.n,
+            [sp.Rational(x.numerator, x.denominator) for x in rationals(random, made.n**2)],
+        )
     others = [soft + made.field(shift) * hard]
     if case[0].startswith("rationals"):
         others.append(made.rows(lee_chirikjian.published_rows(made.n)))
@@ -150,8 +187,14 @@ def test_the_schur_complement_does_not_see_hard_gradients_in_the_soft_rows(case:
 
 # -- in space -----------------------------------------------------------------------------------------------------------
 
-def exactly(mechanism: Mechanism, function: str, method: str, given: Mapping[str, list[Any]],
-            number: Callable[[Any], Any] = Fraction) -> list[Any]:
+
+def exactly(
+    mechanism: Mechanism,
+    function: str,
+    method: str,
+    given: Mapping[str, list[Any]],
+    number: Callable[[Any], Any] = Fraction,
+) -> list[Any]:
     """A program in the declared frames over a field; q of a revolute joint stands for the tangent of its half angle."""
     spec = FUNCTIONS[function]
     with constants.precision():
@@ -159,8 +202,16 @@ def exactly(mechanism: Mechanism, function: str, method: str, given: Mapping[str
         home = Derivation(dict.fromkeys(shapes, mechanism.nv))
         (atoms,) = methods.derivation(method, function)(Linkage(declared(mechanism), home))
         result = spec.results[0]
-        program = home.freeze(function, method, [(result.name, result.sizes(mechanism.sizes), atoms)], shapes)
-    numbers = Numbers(number, lambda t: 2 * t / (1 + t * t), lambda t: (1 - t * t) / (1 + t * t), _no_root, _no_root)
+        program = home.freeze(
+            function, method, [(result.name, result.sizes(mechanism.sizes), atoms)], shapes
+        )
+    numbers = Numbers(
+        number,
+        lambda t: 2 * t / (1 + t * t),
+        lambda t: (1 - t * t) / (1 + t * t),
+        _no_root,
+        _no_root,
+    )
     return list(evaluate(program, {name: given[name] for name in shapes}, numbers)[result.name])
 
 
@@ -175,24 +226,42 @@ def test_the_bridge_in_exact_rationals(n: int, kind: str) -> None:
     made = random_mechanism(n, seed=n, kind=kind, joints=PURE, general=False)
     source = Random(f"{n}{kind}")
     given = {"q": rationals(source, n), "b": rationals(source, n)}
-    mass = sp.Matrix(n, n, [sp.Rational(x.numerator, x.denominator)
-                            for x in map(Fraction, exactly(made, "mass_matrix", "composite_body", given))])
-    x = sp.Matrix([sp.Rational(x.numerator, x.denominator) for x in exactly(made, "mass_matrix_solve", "fixman:spatial", given)])
+    mass = sp.Matrix(
+        n,
+        n,
+        [
+            sp.Rational(x.numerator, x.denominator)
+            for x in map(Fraction, exactly(made, "mass_matrix", "composite_body", given))
+        ],
+    )
+    x = sp.Matrix(
+        [
+            sp.Rational(x.numerator, x.denominator)
+            for x in exactly(made, "mass_matrix_solve", "fixman:spatial", given)
+        ]
+    )
     assert list(mass * x) == [sp.Rational(b.numerator, b.denominator) for b in given["b"]]
     (det,) = exactly(made, "mass_matrix_determinant", "fixman:spatial", given)
     assert mass.det() == sp.Rational(det.numerator, det.denominator)
 
 
-@pytest.mark.parametrize("n", [2])   # of three: tests/proofs/test_three_links.py
+@pytest.mark.parametrize("n", [2])  # of three: tests/proofs/test_three_links.py
 def test_the_bridge_for_every_state(n: int) -> None:
     """M M⁻¹ = 1, M x = b and Fixman's determinant as rational functions of tan(q/2), or of the length of a joint that slides."""
     made = random_mechanism(n, seed=n, joints=PURE, general=False)
     field = Functions([f"t{i}" for i in range(n)])
     given = {"q": field.symbols(), "b": [field.number(x) for x in rationals(Random(n), n)]}
-    mass, inverse = (np.array(exactly(made, function, method, given, field.number), dtype=object).reshape(n, n)
-                     for function, method in (("mass_matrix", "composite_body"), ("inverse_mass_matrix", "fixman:spatial")))
+    mass, inverse = (
+        np.array(exactly(made, function, method, given, field.number), dtype=object).reshape(n, n)
+        for function, method in (
+            ("mass_matrix", "composite_body"),
+            ("inverse_mass_matrix", "fixman:spatial"),
+        )
+    )
     assert (mass @ inverse - np.eye(n, dtype=int) == 0).all()
-    x = np.array(exactly(made, "mass_matrix_solve", "fixman:spatial", given, field.number), dtype=object)
+    x = np.array(
+        exactly(made, "mass_matrix_solve", "fixman:spatial", given, field.number), dtype=object
+    )
     assert (mass @ x - given["b"] == 0).all()
     (det,) = exactly(made, "mass_matrix_determinant", "fixman:spatial", given, field.number)
     assert det == determinant(mass)
@@ -200,8 +269,11 @@ def test_the_bridge_for_every_state(n: int) -> None:
 
 # -- which robots it suits ----------------------------------------------------------------------------------------------
 
+
 def without(arm: Mechanism, i: int, *parts: Part) -> Mechanism:
-    return replace(arm, bodies=(*arm.bodies[:i], Body(arm.bodies[i].name, parts), *arm.bodies[i + 1:]))
+    return replace(
+        arm, bodies=(*arm.bodies[:i], Body(arm.bodies[i].name, parts), *arm.bodies[i + 1 :])
+    )
 
 
 def branched(arm: Mechanism) -> Mechanism:
@@ -209,25 +281,52 @@ def branched(arm: Mechanism) -> Mechanism:
 
 
 SENTENCES = {
-    "fixman of puma560": ("fixman", lambda: robot("puma560"),
-                          "fixman divides by the inertia of every link, and of 'puma560' link 'link1' has no mass; "
-                          "take another method, such as riccati"),
-    "spatial fixman of point masses": ("fixman:spatial", lambda: point_mass_arm(1, 1),
-                                       "fixman:spatial divides by the inertia of every link, and of 'arm' link 'b0' is a point "
-                                       "mass; take another method, such as riccati"),
-    "spatial fixman of a rod": ("fixman:spatial", lambda: robot("planar_arm"),
-                                "fixman:spatial divides by the inertia of every link, and of 'planar_arm' link 'link1' has "
-                                "no moment of inertia about some axis through its mass centre; take another "
-                                "method, such as riccati"),
-    "planar fixman in space": ("fixman:planar", lambda: robot("panda"),
-                               "fixman:planar takes serial chains that turn about parallel axes, and of 'panda' the axis of "
-                               "joint 'panda_joint2' is not parallel to that of the joint before it; take fixman:spatial, or "
-                               "another method, such as riccati"),
-    "planar fixman of a slide": ("fixman:planar", lambda: robot("scara"), "joint 'joint3' is prismatic"),
-    "planar fixman of a branch": ("fixman:planar", lambda: branched(planar_rods(3)), "it branches at link 'b2'"),
-    "point masses with a massless one": ("fixman", lambda: point_mass_arm(1, 0, 1), "link 'b1' has no mass"),
-    "point masses and a rigid link": ("fixman", lambda: without(planar_rods(3), 1, Part("b1", (), Fraction(1))),
-                                      "link 'b1' is a point mass, and not every link is one at its end"),
+    "fixman of puma560": (
+        "fixman",
+        lambda: robot("puma560"),
+        "fixman divides by the inertia of every link, and of 'puma560' link 'link1' has no mass; "
+        "take another method, such as riccati",
+    ),
+    "spatial fixman of point masses": (
+        "fixman:spatial",
+        lambda: point_mass_arm(1, 1),
+        "fixman:spatial divides by the inertia of every link, and of 'arm' link 'b0' is a point "
+        "mass; take another method, such as riccati",
+    ),
+    "spatial fixman of a rod": (
+        "fixman:spatial",
+        lambda: robot("planar_arm"),
+        "fixman:spatial divides by the inertia of every link, and of 'planar_arm' link 'link1' has "
+        "no moment of inertia about some axis through its mass centre; take another "
+        "method, such as riccati",
+    ),
+    "planar fixman in space": (
+        "fixman:planar",
+        lambda: robot("panda"),
+        "fixman:planar takes serial chains that turn about parallel axes, and of 'panda' the axis of "
+        "joint 'panda_joint2' is not parallel to that of the joint before it; take fixman:spatial, or "
+        "another method, such as riccati",
+    ),
+    "planar fixman of a slide": (
+        "fixman:planar",
+        lambda: robot("scara"),
+        "joint 'joint3' is prismatic",
+    ),
+    "planar fixman of a branch": (
+        "fixman:planar",
+        lambda: branched(planar_rods(3)),
+        "it branches at link 'b2'",
+    ),
+    "point masses with a massless one": (
+        "fixman",
+        lambda: point_mass_arm(1, 0, 1),
+        "link 'b1' has no mass",
+    ),
+    "point masses and a rigid link": (
+        "fixman",
+        lambda: without(planar_rods(3), 1, Part("b1", (), Fraction(1))),
+        "link 'b1' is a point mass, and not every link is one at its end",
+    ),
 }
 
 
@@ -245,7 +344,9 @@ def test_a_robot_that_the_partition_does_not_suit_is_told_why(case: str) -> None
 def test_a_payload_on_a_point_mass_is_declined_and_the_default_goes_round_it() -> None:
     arm = symgen.load("planar_point_mass")
     link = arm.frames[-1].name
-    with pytest.raises(RequestError, match="makes one of them a rigid body; take another method, such as riccati"):
+    with pytest.raises(
+        RequestError, match="makes one of them a rigid body; take another method, such as riccati"
+    ):
         symgen.program(arm, "mass_matrix_solve", "fixman", payload=link)
     assert symgen.program(arm, "mass_matrix_solve", payload=link).method != "fixman"
 
@@ -253,8 +354,11 @@ def test_a_payload_on_a_point_mass_is_declined_and_the_default_goes_round_it() -
 CHECKED = ["mass_matrix_solve=fixman", "mass_matrix_determinant=fixman", "forward_dynamics=fixman"]
 
 
-@pytest.mark.parametrize("made", [planar_rods(5), point_mass_arm(2, 1, 3), random_mechanism(7, 5, "tree", ONE_DEGREE)],
-                         ids=["planar rods", "point masses", "a tree"])
+@pytest.mark.parametrize(
+    "made",
+    [planar_rods(5), point_mass_arm(2, 1, 3), random_mechanism(7, 5, "tree", ONE_DEGREE)],
+    ids=["planar rods", "point masses", "a tree"],
+)
 def test_every_form_verifies(made: Mechanism) -> None:
     assert symgen.verify(made, CHECKED, states=4, compiled=False).passed
 
@@ -266,23 +370,34 @@ def test_a_payload_counts_in_the_rigid_forms() -> None:
 
 # -- what it costs ------------------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("n", [10, 50])
 def test_a_planar_point_mass_takes_under_thirty_operations_and_one_sine_and_cosine(n: int) -> None:
     found = symgen.program(f"planar_point_mass:{n}", "mass_matrix_solve", "fixman").operations
     assert found["mul"] + found["add"] + found["div"] + found["neg"] <= 23 * n
     assert found["div"] <= n
-    assert found["sin"] == found["cos"] == n - 1   # the first angle turns the whole chain
+    assert found["sin"] == found["cos"] == n - 1  # the first angle turns the whole chain
 
 
 @pytest.mark.usefixtures("finished_here")
 def test_other_masses_and_lengths_stay_under_thirty() -> None:
     source = Random(2)
     arm = point_mass_arm(*(source.randint(1, 99) for _ in range(20)))
-    joints = tuple(replace(j, pose=pose((Fraction(source.randint(1, 99), 10), Fraction(0), Fraction(0))) if i else ())
-                   for i, j in enumerate(arm.joints))
+    joints = tuple(
+        replace(
+            j,
+            pose=pose((Fraction(source.randint(1, 99), 10), Fraction(0), Fraction(0))) if i else (),
+        )
+        for i, j in enumerate(arm.joints)
+    )
     ends = [*(j.pose for j in joints[1:]), pose((Fraction(3, 7), Fraction(0), Fraction(0)))]
-    bodies = tuple(Body(b.name, (replace(b.parts[0], pose=end),)) for b, end in zip(arm.bodies, ends, strict=True))
-    found = symgen.program(replace(arm, joints=joints, bodies=bodies), "mass_matrix_solve", "fixman")
+    bodies = tuple(
+        Body(b.name, (replace(b.parts[0], pose=end),))
+        for b, end in zip(arm.bodies, ends, strict=True)
+    )
+    found = symgen.program(
+        replace(arm, joints=joints, bodies=bodies), "mass_matrix_solve", "fixman"
+    )
     assert found.method == "fixman"
     assert found.cost <= 30 * 20
 
@@ -293,12 +408,22 @@ def test_the_solve_is_backward_stable(n: int) -> None:
     random = np.random.default_rng(n)
     bent, b = random.uniform(-np.pi, np.pi, (6, n)), random.uniform(-1, 1, (8, n))
     q = np.concatenate([bent, np.zeros((1, n)), np.tile([3.0, -3.0], (1, n))[:, :n]])
-    x = run(symgen.program(f"planar_point_mass:{n}", "mass_matrix_solve", "fixman"), {"q": q, "b": b})["x"]
+    x = run(
+        symgen.program(f"planar_point_mass:{n}", "mass_matrix_solve", "fixman"), {"q": q, "b": b}
+    )["x"]
     for angles, right, found in zip(q, b, x, strict=True):
         steps = np.stack([-np.sin(np.cumsum(angles)), np.cos(np.cumsum(angles))])
-        places = np.cumsum(steps, axis=1)                                                       # turned by a quarter
-        J = np.concatenate([[np.where(np.arange(n) >= j, places[a] - (places[a][j - 1] if j else 0), 0) for j in range(n)]
-                            for a in (0, 1)], axis=1)
+        places = np.cumsum(steps, axis=1)  # turned by a quarter
+        J = np.concatenate(
+            [
+                [
+                    np.where(np.arange(n) >= j, places[a] - (places[a][j - 1] if j else 0), 0)
+                    for j in range(n)
+                ]
+                for a in (0, 1)
+            ],
+            axis=1,
+        )
         mass = J @ J.T
         size = np.abs(mass).sum(axis=1).max() * np.abs(found).max() + np.abs(right).max()
         assert np.abs(mass @ found - right).max() <= 1e-13 * size

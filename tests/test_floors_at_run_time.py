@@ -26,7 +26,7 @@ from symgen.reference.states import draw_states
 from symgen.verification.adjusted import draw
 from tests.robots_for_tests import robot
 
-pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
 
 CHECKED = TextOptions(checked=True)
 HELICAL = """
@@ -51,8 +51,15 @@ def guarded(mechanism: Mechanism, *asked: str) -> ProgramOptions:
     return ProgramOptions(parameters=named(mechanism, asked)).guarded(True)
 
 
-@pytest.mark.parametrize(("name", "asked"), [("scara", "*"), ("panda", "panda_link[2-6]"), ("ur5", "elbow_joint.armature"),
-                                             ("panda", "panda_joint4.armature")])
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("scara", "*"),
+        ("panda", "panda_link[2-6]"),
+        ("ur5", "elbow_joint.armature"),
+        ("panda", "panda_joint4.armature"),
+    ],
+)
 def test_the_least_is_half_of_what_the_link_has_by_itself(name: str, asked: str) -> None:
     """By the reference, of the link alone with its rotor: M of a robot of that one link."""
     mechanism = robot(name)
@@ -70,8 +77,15 @@ def test_the_least_is_half_of_what_the_link_has_by_itself(name: str, asked: str)
 
 def _alone(mechanism: Mechanism, entry: int) -> float:
     """M_kk where only body k weighs anything."""
-    bodies = tuple(replace(body, parts=body.parts if i == entry else ()) for i, body in enumerate(mechanism.bodies))
-    return float(Reference(replace(mechanism, bodies=bodies)).mass_matrix(np.zeros(mechanism.nq))[entry, entry])
+    bodies = tuple(
+        replace(body, parts=body.parts if i == entry else ())
+        for i, body in enumerate(mechanism.bodies)
+    )
+    return float(
+        Reference(replace(mechanism, bodies=bodies)).mass_matrix(np.zeros(mechanism.nq))[
+            entry, entry
+        ]
+    )
 
 
 def test_no_pivot_is_below_it() -> None:
@@ -83,25 +97,35 @@ def test_no_pivot_is_below_it() -> None:
         drawn = draw(mechanism, adjustables(mechanism, options.parameters), seed)
         numbers = [x for one in known.asked for x in drawn[one.name]]
         prepared = evaluate(known.guarded, {"parameters": numbers}, EXACT)["prepared"]
-        mass = Reference(adjusted(mechanism, drawn)).mass_matrix(np.array(draw_states(mechanism, 4, seed)["q"], float))
+        mass = Reference(adjusted(mechanism, drawn)).mass_matrix(
+            np.array(draw_states(mechanism, 4, seed)["q"], float)
+        )
         for M in mass:
             eliminated = M.copy()
             for k in reversed(range(7)):
                 assert eliminated[k, k] >= 2 * float(prepared[known.prepared.least[k]]) * (1 - 1e-9)
-                eliminated[:k, :k] -= np.outer(eliminated[:k, k], eliminated[k, :k]) / eliminated[k, k]
+                eliminated[:k, :k] -= (
+                    np.outer(eliminated[:k, k], eliminated[k, :k]) / eliminated[k, k]
+                )
 
 
 def test_every_pivot_of_a_function_is_compared_with_its_own() -> None:
     mechanism = symgen.load("panda")
     options = guarded(mechanism, "panda_link[4-7]")
-    programs = making.programs(mechanism, ["forward_dynamics", "mass_matrix_log_determinant"], options)
+    programs = making.programs(
+        mechanism, ["forward_dynamics", "mass_matrix_log_determinant"], options
+    )
     floors = checked_floors(mechanism, programs, options, CHECKED)
     size = programs[REGROUP].outputs[0].size
     own = sorted(float(_alone(mechanism, k)) / 2 for k in range(3))
     for function in ("forward_dynamics", "mass_matrix_log_determinant"):
         found = floors[function].values()
-        assert sorted(b.place for b in found if isinstance(b, Element)) == list(range(size - 4, size))
-        assert sorted(float(b) for b in found if not isinstance(b, Element)) == pytest.approx(own, rel=1e-5)
+        assert sorted(b.place for b in found if isinstance(b, Element)) == list(
+            range(size - 4, size)
+        )
+        assert sorted(float(b) for b in found if not isinstance(b, Element)) == pytest.approx(
+            own, rel=1e-5
+        )
 
 
 def test_a_pivot_below_it_is_refused() -> None:
@@ -120,7 +144,9 @@ def test_a_pivot_below_it_is_refused() -> None:
 
 
 def test_a_link_of_nothing_has_no_divisor_of_zero() -> None:
-    solver = symgen.compile("scara", ["mass_matrix_solve"], checked=True, parameters=["link4", "link3"])
+    solver = symgen.compile(
+        "scara", ["mass_matrix_solve"], checked=True, parameters=["link4", "link3"]
+    )
     solver.parameters["link4.mass"] = 1e-300
     solver.parameters["link4.inertia"] = np.zeros(6)
     solver.parameters["link4.centre"] = np.zeros(3)
@@ -137,7 +163,11 @@ def test_joints_that_do_more_than_turn_or_slide_have_none() -> None:
 @pytest.mark.usefixtures("as_users_have_them")
 def test_unchecked_functions_take_no_more_than_before() -> None:
     mechanism = symgen.load("panda")
-    plain = making.programs(mechanism, ["forward_dynamics"], ProgramOptions(parameters=named(mechanism, ["panda_link[1-7]"])))
+    plain = making.programs(
+        mechanism,
+        ["forward_dynamics"],
+        ProgramOptions(parameters=named(mechanism, ["panda_link[1-7]"])),
+    )
     held = making.programs(mechanism, ["forward_dynamics"], guarded(mechanism, "panda_link[1-7]"))
     assert held[REGROUP].outputs[0].size == plain[REGROUP].outputs[0].size + 7
     assert plain[REGROUP].cost <= 121
@@ -148,7 +178,15 @@ def test_unchecked_functions_take_no_more_than_before() -> None:
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     own = tmp_path_factory.mktemp("floors") / "scara"
-    symgen.generate("scara", own, ["mass_matrix_solve"], checked=True, batch=True, wrap=["cuda"], parameters=["link[2-4]"])
+    symgen.generate(
+        "scara",
+        own,
+        ["mass_matrix_solve"],
+        checked=True,
+        batch=True,
+        wrap=["cuda"],
+        parameters=["link[2-4]"],
+    )
     return own
 
 
@@ -156,17 +194,25 @@ def test_a_folder_is_verified(generated: Path) -> None:
     assert verify(generated).passed
 
 
-@pytest.mark.parametrize(("file", "planted"), [("scara_mass_matrix_solve.c", "another element"),
-                                               ("scara_mass_matrix_solve_batch.c", "a number"),
-                                               ("scara_mass_matrix_solve.cuh", "another sign")])
+@pytest.mark.parametrize(
+    ("file", "planted"),
+    [
+        ("scara_mass_matrix_solve.c", "another element"),
+        ("scara_mass_matrix_solve_batch.c", "a number"),
+        ("scara_mass_matrix_solve.cuh", "another sign"),
+    ],
+)
 def test_a_planted_bound_is_seen(generated: Path, tmp_path: Path, file: str, planted: str) -> None:
     own = tmp_path / "scara"
     shutil.copytree(generated, own)
     text = (own / file).read_text()
     found = re.search(r">= (prepared[\w>-]*\[(\d+)\](?:\[\w+\])?)\)", text)
     assert found is not None
-    meant = {"another element": found[0].replace(f"[{found[2]}]", f"[{int(found[2]) - 1}]"), "a number": ">= 0.0)",
-             "another sign": found[0].replace(">=", "<=")}[planted]
+    meant = {
+        "another element": found[0].replace(f"[{found[2]}]", f"[{int(found[2]) - 1}]"),
+        "a number": ">= 0.0)",
+        "another sign": found[0].replace(">=", "<="),
+    }[planted]
     (own / file).write_text(text.replace(found[0], meant, 1))
     report = verify(own, ["mass_matrix_solve"])
     assert [check.subject for check in report.checks if not check.passed and not check.unjudged]

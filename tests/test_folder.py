@@ -34,7 +34,10 @@ def mechanism(name: str = "arm") -> Mechanism:
     parts = [Part(link, down, Fraction(2)) for link in ("upper", "lower")]
     return Mechanism(
         name,
-        (Joint("shoulder", "revolute", -1, (), X_AXIS), Joint("elbow", "revolute", 0, down, X_AXIS)),
+        (
+            Joint("shoulder", "revolute", -1, (), X_AXIS),
+            Joint("elbow", "revolute", 0, down, X_AXIS),
+        ),
         tuple(Body(part.link, (part,)) for part in parts),
         (Frame("upper", 0), Frame("lower", 1)),
         source_sha256="5ha",
@@ -45,21 +48,42 @@ def cases(programs: dict[str, Program], tolerance: float = 1e-12) -> list[SelfTe
     found = []
     for function, program in programs.items():
         for k in range(3):
-            arguments = tuple(tuple((7 * (i + j + k) % 11 - 5) / 4 for i in range(p.size)) for j, p in enumerate(program.inputs))
-            values = evaluate(program, {p.name: a for p, a in zip(program.inputs, arguments, strict=True)}, DOUBLES)
+            arguments = tuple(
+                tuple((7 * (i + j + k) % 11 - 5) / 4 for i in range(p.size))
+                for j, p in enumerate(program.inputs)
+            )
+            values = evaluate(
+                program,
+                {p.name: a for p, a in zip(program.inputs, arguments, strict=True)},
+                DOUBLES,
+            )
             results = tuple(tuple(values[p.name]) for p in program.outputs)
-            found.append(SelfTestCase(function, arguments, results, tuple((tolerance,) * len(one) for one in results)))
+            found.append(
+                SelfTestCase(
+                    function, arguments, results, tuple((tolerance,) * len(one) for one in results)
+                )
+            )
     return found
 
 
-def put(folder: Path, real: str = "double", trig: str = "libm", frame: str | None = None) -> dict[str, Any]:
+def put(
+    folder: Path, real: str = "double", trig: str = "libm", frame: str | None = None
+) -> dict[str, Any]:
     programs = arm(real)
-    return write(folder, mechanism(), programs, options=ProgramOptions(real, frame=frame), text=TextOptions(trig),
-                 cases=cases(programs, 1e-12 if real == "double" else 1e-4))
+    return write(
+        folder,
+        mechanism(),
+        programs,
+        options=ProgramOptions(real, frame=frame),
+        text=TextOptions(trig),
+        cases=cases(programs, 1e-12 if real == "double" else 1e-4),
+    )
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(c) for c in command], cwd=cwd, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [str(c) for c in command], cwd=cwd, capture_output=True, text=True, check=False
+    )
 
 
 def with_main(folder: Path) -> str:
@@ -70,7 +94,18 @@ def with_main(folder: Path) -> str:
 
 def selftest(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     sources = sorted(folder.glob("*.c"))
-    built = run("gcc", "-std=c99", "-O1", *WARNINGS, with_main(folder), *flags, *sources, "-o", folder.parent / "selftest", "-lm")
+    built = run(
+        "gcc",
+        "-std=c99",
+        "-O1",
+        *WARNINGS,
+        with_main(folder),
+        *flags,
+        *sources,
+        "-o",
+        folder.parent / "selftest",
+        "-lm",
+    )
     assert built.returncode == 0, built.stderr
     return run(folder.parent / "selftest")
 
@@ -79,21 +114,52 @@ def test_the_files_are_those_of_the_contract(tmp_path: Path) -> None:
     manifest = put(tmp_path / "out" / "arm", frame="lower")
     found = tmp_path / "out" / "arm"
     assert sorted(p.name for p in found.iterdir()) == sorted(
-        [f"arm_{f}.c" for f in arm()] + ["arm.h", "arm.toml", "arm_selftest.c", "CMakeLists.txt", "manifest.json", "README.md"]
+        [f"arm_{f}.c" for f in arm()]
+        + ["arm.h", "arm.toml", "arm_selftest.c", "CMakeLists.txt", "manifest.json", "README.md"]
     )
     assert json.loads((found / "manifest.json").read_text()) == manifest
-    assert list(manifest)[:8] == ["symgen", "robot", "source_sha256", "real", "nq", "nv", "gravity", "joints"]
+    assert list(manifest)[:8] == [
+        "symgen",
+        "robot",
+        "source_sha256",
+        "real",
+        "nq",
+        "nv",
+        "gravity",
+        "joints",
+    ]
     assert manifest["gravity"] == [0.0, 0.0, -9.81]
-    shoulder = {"name": "shoulder", "type": "revolute", "parent": "base", "child": "upper", "q": [0, 1], "v": [0, 1]}
+    shoulder = {
+        "name": "shoulder",
+        "type": "revolute",
+        "parent": "base",
+        "child": "upper",
+        "q": [0, 1],
+        "v": [0, 1],
+    }
     assert manifest["joints"][0] == shoulder
     assert manifest["joints"][1]["parent"] == "upper"
     dynamics = manifest["functions"]["forward_dynamics"]
-    assert list(dynamics) == ["method", "symbol", "file", "arguments", "result", "operations", "depth"]
+    assert list(dynamics) == [
+        "method",
+        "symbol",
+        "file",
+        "arguments",
+        "result",
+        "operations",
+        "depth",
+    ]
     assert dynamics["symbol"] == "arm_forward_dynamics"
     assert dynamics["arguments"][2] == {"name": "tau", "shape": [2]}
     assert dynamics["result"] == {"name": "a", "shape": [2]}
-    assert [r["name"] for r in manifest["functions"]["mass_matrix_and_bias"]["result"]] == ["M", "c"]
-    assert manifest["functions"]["mass_matrix_determinant"]["result"] == {"name": "det", "shape": []}
+    assert [r["name"] for r in manifest["functions"]["mass_matrix_and_bias"]["result"]] == [
+        "M",
+        "c",
+    ]
+    assert manifest["functions"]["mass_matrix_determinant"]["result"] == {
+        "name": "det",
+        "shape": [],
+    }
     assert manifest["options"] == {"name": "arm", "frame": "lower", "payload": None, "trig": "libm"}
     readme = (found / "README.md").read_text()
     assert "| 1 | `elbow` | revolute | `upper` → `lower` | rad |" in readme
@@ -132,13 +198,26 @@ def test_the_self_test_passes(tmp_path: Path, real: str) -> None:
     quiet = selftest(tmp_path / "arm", "-Darm_NO_STDIO")
     assert (quiet.returncode, quiet.stdout) == (0, "")
     if real == "double":
-        source = run("gcc", "-E", "-P", "-Darm_SELFTEST", "-Darm_NO_STDIO", tmp_path / "arm" / "arm_selftest.c").stdout
+        source = run(
+            "gcc",
+            "-E",
+            "-P",
+            "-Darm_SELFTEST",
+            "-Darm_NO_STDIO",
+            tmp_path / "arm" / "arm_selftest.c",
+        ).stdout
         assert "printf" not in source
 
 
 def test_progress_never_exceeds_its_total_and_ends_with_the_folder(tmp_path: Path) -> None:
     said: list[tuple[str, int, int]] = []
-    symgen.generate("planar_arm", tmp_path / "out", ["mass_matrix"], checked=True, progress=lambda *one: said.append(one))
+    symgen.generate(
+        "planar_arm",
+        tmp_path / "out",
+        ["mass_matrix"],
+        checked=True,
+        progress=lambda *one: said.append(one),
+    )
     assert all(0 <= done <= total for _, done, total in said)
     assert [one[1:] for one in said[-3:]] == [(1, 3), (2, 3), (3, 3)]
 
@@ -148,7 +227,9 @@ class Reached(Exception):
 
 
 @pytest.mark.parametrize("name", ["arm", None])
-def test_what_is_proved_has_the_name_that_is_written(name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_proved_has_the_name_that_is_written(
+    name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def proved(*given: object) -> None:
         assert given[-1] == (name or "scara")
         raise Reached
@@ -172,14 +253,23 @@ def test_the_self_test_fails(tmp_path: Path, old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new))
     done = selftest(tmp_path / "arm")
     assert done.returncode == 1
-    assert re.search(r"forward_dynamics: FAILED \(\d+ numbers are wrong over 3 states\)", done.stdout)
+    assert re.search(
+        r"forward_dynamics: FAILED \(\d+ numbers are wrong over 3 states\)", done.stdout
+    )
     assert done.stdout.splitlines()[-1] == "4 passed, 1 failed"
     assert selftest(tmp_path / "arm", "-Darm_NO_STDIO").returncode == 1
 
 
 def test_payload_and_few_functions(tmp_path: Path) -> None:
     programs = {"gravity_force": gravity(payload=True)}
-    write(tmp_path / "arm", mechanism(), programs, name="my arm", cases=cases(programs), options=ProgramOptions(payload="lower"))
+    write(
+        tmp_path / "arm",
+        mechanism(),
+        programs,
+        name="my arm",
+        cases=cases(programs),
+        options=ProgramOptions(payload="lower"),
+    )
     assert (tmp_path / "arm" / "my_arm.h").is_file()
     assert selftest(tmp_path / "arm").stdout.splitlines()[-1] == "1 passed, 0 failed"
     write(tmp_path / "none", mechanism(), programs)
@@ -191,24 +281,53 @@ def test_a_logarithm_of_nothing_is_not_judged(tmp_path: Path) -> None:
     """Half a ton at the end of an arm that weighs nothing to speak of: in float det M may be off by all that it is, and be
     negative. What else there is, is judged."""
     heavy = point_mass_arm(Fraction(1, 10**12), Fraction(1, 10**12), 500)
-    symgen.generate(heavy, tmp_path / "arm", ["mass_matrix", "mass_matrix_log_determinant"], real="float")
+    symgen.generate(
+        heavy, tmp_path / "arm", ["mass_matrix", "mass_matrix_log_determinant"], real="float"
+    )
     said = selftest(tmp_path / "arm").stdout.splitlines()
-    assert "mass_matrix_log_determinant: not judged, at no state here has float a digit of it" in said
+    assert (
+        "mass_matrix_log_determinant: not judged, at no state here has float a digit of it" in said
+    )
     assert said[-1] == "1 passed, 0 failed"
 
 
 def test_what_keeps_no_digit_is_not_judged(tmp_path: Path) -> None:
     """Two hundred tons carry half a milligram by a ball joint: its accelerations are above a float's squares, and what the ball
     joint bears may be off by more than it is. What else there is, is judged."""
-    description = "\n".join((
-        '[base]', 'name = "base"',
-        '[[body]]', 'name = "heavy"', 'parent = "base"', '[body.joint]', 'name = "first"', 'type = "spherical"',
-        '[[body.part]]', 'link = "heavy"', 'mass = 193000', 'centre = [0.3, 0.4, -0.24]',
-        '[[body]]', 'name = "light"', 'parent = "heavy"', '[body.joint]', 'name = "second"', 'type = "spherical"',
-        'steps = [{ shift = [0.004, -0.6, -0.5] }]',
-        '[[body.part]]', 'link = "light"', 'mass = 4.78e-7', 'inertia = [7.9e-9, 0, 0, 1e-8, 0, 9.7e-9]'))
+    description = "\n".join(
+        (
+            "[base]",
+            'name = "base"',
+            "[[body]]",
+            'name = "heavy"',
+            'parent = "base"',
+            "[body.joint]",
+            'name = "first"',
+            'type = "spherical"',
+            "[[body.part]]",
+            'link = "heavy"',
+            "mass = 193000",
+            "centre = [0.3, 0.4, -0.24]",
+            "[[body]]",
+            'name = "light"',
+            'parent = "heavy"',
+            "[body.joint]",
+            'name = "second"',
+            'type = "spherical"',
+            "steps = [{ shift = [0.004, -0.6, -0.5] }]",
+            "[[body.part]]",
+            'link = "light"',
+            "mass = 4.78e-7",
+            "inertia = [7.9e-9, 0, 0, 1e-8, 0, 9.7e-9]",
+        )
+    )
     (tmp_path / "robot.toml").write_text(f'name = "pair"\n{description}\n')
-    symgen.generate(tmp_path / "robot.toml", tmp_path / "arm", ["mass_matrix", "interbody_forces=riccati"], real="float")
+    symgen.generate(
+        tmp_path / "robot.toml",
+        tmp_path / "arm",
+        ["mass_matrix", "interbody_forces=riccati"],
+        real="float",
+    )
     said = selftest(tmp_path / "arm").stdout.splitlines()
     assert "interbody_forces: not judged, at no state here has float a digit of it" in said
     assert said[-1] == "1 passed, 0 failed"
@@ -223,7 +342,9 @@ def test_a_self_test_has_nothing_that_it_does_not_use(function: str, tmp_path: P
 
 def test_names_from_a_description_are_only_text(tmp_path: Path) -> None:
     odd = mechanism("a|`*/ b\n#define int")
-    odd = replace(odd, joints=(replace(odd.joints[0], name="j*/|`\n\\"), odd.joints[1]), base="*/\n")
+    odd = replace(
+        odd, joints=(replace(odd.joints[0], name="j*/|`\n\\"), odd.joints[1]), base="*/\n"
+    )
     programs = arm()
     write(tmp_path / "odd", odd, programs, cases=cases(programs))
     assert selftest(tmp_path / "odd").returncode == 0
@@ -233,7 +354,12 @@ def test_names_from_a_description_are_only_text(tmp_path: Path) -> None:
 def test_a_case_of_another_shape_is_refused(case: tuple[str, int]) -> None:
     what, size = case
     value = float("nan") if what == "nan" else 1.0
-    wrong = SelfTestCase("mass_matrix", ((value,) * size,), ((1.0,) * 4,), ((1.0,) * (2 if what == "tolerance" else 4),))
+    wrong = SelfTestCase(
+        "mass_matrix",
+        ((value,) * size,),
+        ((1.0,) * 4,),
+        ((1.0,) * (2 if what == "tolerance" else 4),),
+    )
     with pytest.raises(RequestError, match="self-test case of mass_matrix"):
         texts(mechanism(), arm(), cases=[wrong])
 
@@ -248,7 +374,9 @@ def test_a_folder_of_symgen_is_replaced_and_other_files_stay(tmp_path: Path) -> 
     (folder / "build").mkdir()
     (folder / "dangling").symlink_to("nowhere")
     manifest = write(folder, mechanism(), {"mass_matrix": arm()["mass_matrix"]})
-    assert sorted(p.name for p in folder.iterdir()) == sorted([*manifest["files"], "build", "dangling", "notes.txt"])
+    assert sorted(p.name for p in folder.iterdir()) == sorted(
+        [*manifest["files"], "build", "dangling", "notes.txt"]
+    )
     assert not (folder / "arm_forward_dynamics.c").exists()
     (tmp_path / "link").symlink_to(folder)
     put(tmp_path / "link")
@@ -257,7 +385,9 @@ def test_a_folder_of_symgen_is_replaced_and_other_files_stay(tmp_path: Path) -> 
     assert (folder / "notes.txt").read_text() == "mine"
 
 
-def test_the_current_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_current_folder_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
     for place in (".", ".."):
@@ -271,14 +401,26 @@ def test_what_symgen_did_not_write_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RequestError, match="is a file"):
         put(tmp_path / "file")
-    with pytest.raises(RequestError, match=r"file is not a folder, so that no folder .*below can be made"):
+    with pytest.raises(
+        RequestError, match=r"file is not a folder, so that no folder .*below can be made"
+    ):
         put(tmp_path / "file" / "below")
-    for text in (None, "{}", "[]", '"x"', '{"symgen": "1"}', "\udcff", '{"symgen": "", "files": ["mine"]}'):
+    for text in (
+        None,
+        "{}",
+        "[]",
+        '"x"',
+        '{"symgen": "1"}',
+        "\udcff",
+        '{"symgen": "", "files": ["mine"]}',
+    ):
         shutil.rmtree(tmp_path / "full", ignore_errors=True)
         (tmp_path / "full").mkdir()
         (tmp_path / "full" / "arm.h").write_text("mine")
         if text is not None:
-            (tmp_path / "full" / "manifest.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+            (tmp_path / "full" / "manifest.json").write_bytes(
+                text.encode("utf-8", "surrogateescape")
+            )
         with pytest.raises(RequestError, match="symgen"):
             put(tmp_path / "full")
         assert (tmp_path / "full" / "arm.h").read_text() == "mine"
@@ -321,7 +463,9 @@ int main(void) { double q[arm_NQ] = {0, 0}, M[arm_NV*arm_NV]; arm_mass_matrix(q,
 def consume(folder: Path, found: str, language: str, *flags: str) -> None:
     folder.mkdir()
     suffix = {"C": "c", "CXX": "cpp"}[language.split()[-1]]
-    (folder / "CMakeLists.txt").write_text(CONSUMER.format(language=language, found=found, suffix=suffix))
+    (folder / "CMakeLists.txt").write_text(
+        CONSUMER.format(language=language, found=found, suffix=suffix)
+    )
     (folder / f"main.{suffix}").write_text(MAIN)
     cmake("-S", folder, "-B", folder / "build", *flags)
     cmake("--build", folder / "build")
@@ -340,10 +484,15 @@ def test_the_cmake_package(tmp_path: Path) -> None:
     put(tmp_path / "arm")
     build = tmp_path / "build"
     cmake("-S", tmp_path / "arm", "-B", build, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
-    (command,) = (unit["command"] for unit in json.loads((build / "compile_commands.json").read_text())
-                  if unit["file"].endswith("arm_forward_dynamics.c"))
+    (command,) = (
+        unit["command"]
+        for unit in json.loads((build / "compile_commands.json").read_text())
+        if unit["file"].endswith("arm_forward_dynamics.c")
+    )
     flags, measured = shlex.split(command), (*Build().flags, *scheduling(Build()))
-    assert {flag for flag in flags if flag.startswith("-f")} == {flag for flag in measured if flag.startswith("-f")}
+    assert {flag for flag in flags if flag.startswith("-f")} == {
+        flag for flag in measured if flag.startswith("-f")
+    }
     assert [flag for flag in flags if flag.startswith("-O")][-1] == measured[0]
     cmake("--build", build)
     tested = run(binary("ctest"), "--output-on-failure", cwd=build)

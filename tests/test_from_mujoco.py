@@ -44,16 +44,26 @@ def small(options: str = "", first: str = "", second: str = "", more: str = "") 
 
 def errors(model: Any, mechanism: Mechanism) -> dict[str, float]:
     """Largest relative errors at two states: of tau, M, the acceleration (backward), and of body and site frames."""
-    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(
+        mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    )
     reference, places = Reference(mechanism), peer.places(mechanism, model)
-    states, found = draw_states(mechanism, 2, seed=3), dict.fromkeys(("tau", "M", "a", "frames"), 0.0)
+    states, found = (
+        draw_states(mechanism, 2, seed=3),
+        dict.fromkeys(("tau", "M", "a", "frames"), 0.0),
+    )
     for k in range(2):
         state = {name: states[name][k].astype(float) for name in ("q", "v", "a", "tau")}
         given, data = places.state(state), mujoco.MjData(model)
         data.qpos, data.qvel, data.qacc = given["q"], given["v"], given["a"]
         mujoco.mj_inverse(model, data)
         q, v, a = state["q"], state["v"], state["a"]
-        pairs = {"tau": (places.ours("inverse_dynamics", state, data.qfrc_inverse.copy()), reference.inverse_dynamics(q, v, a))}
+        pairs = {
+            "tau": (
+                places.ours("inverse_dynamics", state, data.qfrc_inverse.copy()),
+                reference.inverse_dynamics(q, v, a),
+            )
+        }
         M = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, M)
         pairs["M"] = places.ours("mass_matrix", state, M), reference.mass_matrix(q)
@@ -62,9 +72,16 @@ def errors(model: Any, mechanism: Mechanism) -> dict[str, float]:
         a = places.ours("forward_dynamics", state, data.qacc.copy())
         pairs["a"] = state["tau"], reference.inverse_dynamics(q, v, a)
         for name, (theirs, ours) in pairs.items():
-            size = np.abs(theirs).max() if name != "a" else np.abs(pairs["M"][0]).sum(axis=1).max() * np.abs(a).max()
+            size = (
+                np.abs(theirs).max()
+                if name != "a"
+                else np.abs(pairs["M"][0]).sum(axis=1).max() * np.abs(a).max()
+            )
             found[name] = max(found[name], float(np.abs(theirs - ours.astype(float)).max() / size))
-        found["frames"] = max(found["frames"], *(_apart(model, data, mechanism, frame.name, q) for frame in mechanism.frames))
+        found["frames"] = max(
+            found["frames"],
+            *(_apart(model, data, mechanism, frame.name, q) for frame in mechanism.frames),
+        )
     return found
 
 
@@ -73,8 +90,13 @@ def _apart(model: Any, data: Any, mechanism: Mechanism, frame: str, q: Any) -> f
         number = mujoco.mj_name2id(model, kind, frame)
         if number >= 0:
             R, p = Reference(mechanism, frame=frame).forward_kinematics(q)
-            turn, place = getattr(data, f"{of}xmat")[number].reshape(3, 3), getattr(data, f"{of}xpos")[number]
-            return float(max(np.abs(R.astype(float) - turn).max(), np.abs(p.astype(float) - place).max()))
+            turn, place = (
+                getattr(data, f"{of}xmat")[number].reshape(3, 3),
+                getattr(data, f"{of}xpos")[number],
+            )
+            return float(
+                max(np.abs(R.astype(float) - turn).max(), np.abs(p.astype(float) - place).max())
+            )
     return 0.0
 
 
@@ -87,12 +109,25 @@ def test_joints_of_every_type_with_their_places_and_references() -> None:
     made = symgen.from_mujoco(model)
     found = errors(model, made)
     assert max(found.values()) < BOUND, found
-    assert [joint.name for joint in made.joints] == ["root", "h1", "s1", "h2", "b1", "c", "h3", "h4"]
+    assert [joint.name for joint in made.joints] == [
+        "root",
+        "h1",
+        "s1",
+        "h2",
+        "b1",
+        "c",
+        "h3",
+        "h4",
+    ]
     assert {"afloat", "arm", "welded", "tip", "world"} <= {frame.name for frame in made.frames}
     assert symgen.load(to_toml(made)).content == made.content
     (joint,) = [joint for joint in made.joints if joint.name == "h1"]
     assert {name: float(value) for name, value in joint.drive.declared} == {
-        "armature": 0.1, "damping": 0.4, "stiffness": 3, "rest": 0.2}
+        "armature": 0.1,
+        "damping": 0.4,
+        "stiffness": 3,
+        "rest": 0.2,
+    }
     assert (joint.limits.lower, joint.limits.upper) == (-1, 2)
 
 
@@ -105,8 +140,12 @@ def test_a_mesh_has_the_inertia_that_mujoco_computed() -> None:
 @pytest.mark.parametrize("gear", ["0.1 2 0 0 0", "0 -0.5 0 0 0"])
 def test_an_equality_of_joints_is_a_coupling(gear: str) -> None:
     """MuJoCo's own residual is zero where our coupling holds."""
-    model = small("<compiler angle='radian'/>", "ref='0.25'", "ref='0.5'",
-                  f"<equality><joint joint1='k' joint2='j' polycoef='{gear}'/></equality>")
+    model = small(
+        "<compiler angle='radian'/>",
+        "ref='0.25'",
+        "ref='0.5'",
+        f"<equality><joint joint1='k' joint2='j' polycoef='{gear}'/></equality>",
+    )
     made = symgen.from_mujoco(model, mimic="couple")
     assert (made.nq, made.coupled) == (1, True)
     follows = made.follows[1]
@@ -114,14 +153,29 @@ def test_an_equality_of_joints_is_a_coupling(gear: str) -> None:
     data = mujoco.MjData(model)
     data.qpos = [0.7, float(follows.multiplier) * 0.7 + float(follows.offset)]
     mujoco.mj_forward(model, data)
-    assert abs(data.efc_pos[:data.ne]).max() < 1e-15
+    assert abs(data.efc_pos[: data.ne]).max() < 1e-15
     assert symgen.from_mujoco(model).nq == model.nq == 2
 
 
 LEFT_OUT = {
-    "held": ("", "", "<equality><joint joint1='j' polycoef='1 0 0 0 0'/></equality>", "holds a joint at a place or by a curve"),
-    "curve": ("", "", "<equality><joint joint1='j' joint2='k' polycoef='0 1 1 0 0'/></equality>", "or by a curve; left out"),
-    "tendon": ("", "", "<tendon><fixed><joint joint='j' coef='1'/></fixed></tendon>", "the model has tendons"),
+    "held": (
+        "",
+        "",
+        "<equality><joint joint1='j' polycoef='1 0 0 0 0'/></equality>",
+        "holds a joint at a place or by a curve",
+    ),
+    "curve": (
+        "",
+        "",
+        "<equality><joint joint1='j' joint2='k' polycoef='0 1 1 0 0'/></equality>",
+        "or by a curve; left out",
+    ),
+    "tendon": (
+        "",
+        "",
+        "<tendon><fixed><joint joint='j' coef='1'/></fixed></tendon>",
+        "the model has tendons",
+    ),
     "fluid": ("<option density='1'/>", "", "", "the model is in a fluid"),
 }
 
@@ -130,13 +184,17 @@ LEFT_OUT = {
 def test_what_is_left_out_is_said(case: str) -> None:
     options, first, more, says = LEFT_OUT[case]
     model = mujoco.MjModel.from_xml_string(SMALL.format(options, first, "", more))
-    assert any(says in text for text in told(symgen.from_mujoco(model))), told(symgen.from_mujoco(model))
+    assert any(says in text for text in told(symgen.from_mujoco(model))), told(
+        symgen.from_mujoco(model)
+    )
     assert not told(symgen.from_mujoco(small()))
 
 
 def test_names_that_are_not_there_are_made() -> None:
-    model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><body><joint/><geom size='1'/><body><geom size='1'/></body></body>"
-                                           "</worldbody></mujoco>")
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><joint/><geom size='1'/><body><geom size='1'/></body></body>"
+        "</worldbody></mujoco>"
+    )
     made = symgen.from_mujoco(model)
     assert [joint.name for joint in made.joints] == ["joint0"]
     assert [frame.name for frame in made.frames] == ["world", "body1", "body2"]
@@ -151,11 +209,16 @@ def test_numbers_that_differ_among_the_velocities_of_a_ball_stay_apart() -> None
 
 
 def test_faults() -> None:
-    with pytest.raises(ArgumentError, match="str has no 'body_parentid', as a MuJoCo model has; give a mujoco"):
+    with pytest.raises(
+        ArgumentError, match="str has no 'body_parentid', as a MuJoCo model has; give a mujoco"
+    ):
         symgen.from_mujoco("humanoid.xml")
     model = small("", "type='free'")
     model.dof_damping[1] = 3
-    with pytest.raises(DescriptionError, match="joint 'j': its linear velocities differ in damping, along the axes of the world"):
+    with pytest.raises(
+        DescriptionError,
+        match="joint 'j': its linear velocities differ in damping, along the axes of the world",
+    ):
         symgen.from_mujoco(model)
     model = small()
     model.body_mass[1] = np.nan
@@ -163,11 +226,17 @@ def test_faults() -> None:
         symgen.from_mujoco(model)
 
 
-@pytest.mark.parametrize(("switch", "kind"), [("damper", "damping"), ("spring", "stiffness"), ("frictionloss", "friction")])
+@pytest.mark.parametrize(
+    ("switch", "kind"),
+    [("damper", "damping"), ("spring", "stiffness"), ("frictionloss", "friction")],
+)
 def test_what_the_options_disable_is_off(switch: str, kind: str) -> None:
     text = """<mujoco><option><flag {}/></option><worldbody><body><joint damping="1" stiffness="2" frictionloss="3" armature="4"/>
         <geom size="0.1" pos="1 0 0"/></body></worldbody></mujoco>"""
-    on, off = (symgen.from_mujoco(mujoco.MjModel.from_xml_string(text.format(flag))) for flag in ("", f'{switch}="disable"'))
+    on, off = (
+        symgen.from_mujoco(mujoco.MjModel.from_xml_string(text.format(flag)))
+        for flag in ("", f'{switch}="disable"')
+    )
     kinds = {name for name, _ in on.joints[0].drive.declared}
     assert kinds == {"armature", "damping", "friction", "stiffness"}
     assert {name for name, _ in off.joints[0].drive.declared} == kinds - {kind}

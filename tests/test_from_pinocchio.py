@@ -24,7 +24,9 @@ from tests.judges import example_robot_data as judges
 
 pin: Any = pytest.importorskip("pinocchio")
 BOUND = 1e-12
-FILES = [path for path in judges.files() if path.stat().st_size < 20_000 and path.name != "ur3.urdf"]
+FILES = [
+    path for path in judges.files() if path.stat().st_size < 20_000 and path.name != "ur3.urdf"
+]
 """Small ones. Pinocchio does not read that of a UR3."""
 SLANTED = np.array([0.6, 0.0, 0.8])
 MIMIC = """<robot name="m"><link name="a"/>{links}
@@ -32,8 +34,12 @@ MIMIC = """<robot name="m"><link name="a"/>{links}
   <limit lower="-1" upper="2" effort="3" velocity="4"/><dynamics damping="3" friction="4"/></joint>
 <joint name="k" type="prismatic"><parent link="b"/><child link="c"/><origin xyz="1 0 0" rpy="0.3 0.2 0.1"/><axis xyz="0 1 0"/>
   <limit lower="-1" upper="1" effort="1" velocity="2"/><mimic joint="j" multiplier="2" offset="0.5"/></joint></robot>""".format(
-    links="".join(f'<link name="{name}"><inertial><origin xyz="0.1 0.2 0"/><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" '
-                  'iyy="1" iyz="0" izz="1"/></inertial></link>' for name in "bc"))
+    links="".join(
+        f'<link name="{name}"><inertial><origin xyz="0.1 0.2 0"/><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" '
+        'iyy="1" iyz="0" izz="1"/></inertial></link>'
+        for name in "bc"
+    )
+)
 
 
 def position(mechanism: Mechanism, q: Array) -> Array:
@@ -64,15 +70,27 @@ def errors(model: Any, mechanism: Mechanism, frames: slice = slice(None)) -> dic
     M, worst = upper + np.triu(upper, 1).T, 0.0
     pin.framesForwardKinematics(model, data, theirs)
     for frame in mechanism.frames[frames]:
-        numbers = [model.getFrameId(frame.name, kind) for kind in (pin.FrameType.BODY, pin.FrameType.OP_FRAME)]
-        number = min(numbers)   # of what is not there, the number of frames
+        numbers = [
+            model.getFrameId(frame.name, kind)
+            for kind in (pin.FrameType.BODY, pin.FrameType.OP_FRAME)
+        ]
+        number = min(numbers)  # of what is not there, the number of frames
         if number < model.nframes:
             R, p = Reference(mechanism, frame=frame.name).forward_kinematics(q)
             placed = data.oMf[number]
-            worst = max(worst, np.abs(R.astype(float) - placed.rotation).max(),
-                        np.abs(p.astype(float) - placed.translation).max())
-    return {"tau": float(np.abs(tau - reference.inverse_dynamics(q, v, a).astype(float)).max() / np.abs(tau).max()),
-            "M": float(np.abs(M - reference.mass_matrix(q).astype(float)).max() / np.abs(M).max()), "frames": float(worst)}
+            worst = max(
+                worst,
+                np.abs(R.astype(float) - placed.rotation).max(),
+                np.abs(p.astype(float) - placed.translation).max(),
+            )
+    return {
+        "tau": float(
+            np.abs(tau - reference.inverse_dynamics(q, v, a).astype(float)).max()
+            / np.abs(tau).max()
+        ),
+        "M": float(np.abs(M - reference.mass_matrix(q).astype(float)).max() / np.abs(M).max()),
+        "frames": float(worst),
+    }
 
 
 def composite() -> Any:
@@ -86,16 +104,28 @@ def every_type() -> Any:
     pin.seed(7)
     model, parent = pin.Model(), 0
     model.name = "every"
-    kinds = [pin.JointModelFreeFlyer(), pin.JointModelRX(), pin.JointModelRevoluteUnaligned(SLANTED), pin.JointModelPZ(),
-             pin.JointModelPrismaticUnaligned(SLANTED), pin.JointModelRUBY(), pin.JointModelSpherical(), pin.JointModelPlanar(),
-             pin.JointModelHZ(0.3), pin.JointModelHelicalUnaligned(SLANTED, 0.2), pin.JointModelSphericalZYX(),
-             pin.JointModelTranslation(), pin.JointModelUniversal(np.array([1.0, 0, 0]), np.array([0, 0.6, 0.8])), composite()]
+    kinds = [
+        pin.JointModelFreeFlyer(),
+        pin.JointModelRX(),
+        pin.JointModelRevoluteUnaligned(SLANTED),
+        pin.JointModelPZ(),
+        pin.JointModelPrismaticUnaligned(SLANTED),
+        pin.JointModelRUBY(),
+        pin.JointModelSpherical(),
+        pin.JointModelPlanar(),
+        pin.JointModelHZ(0.3),
+        pin.JointModelHelicalUnaligned(SLANTED, 0.2),
+        pin.JointModelSphericalZYX(),
+        pin.JointModelTranslation(),
+        pin.JointModelUniversal(np.array([1.0, 0, 0]), np.array([0, 0.6, 0.8])),
+        composite(),
+    ]
     for index, kind in enumerate(kinds):
         number = model.addJoint(parent, kind, pin.SE3.Random(), f"j{index}")
         model.appendBodyToJoint(number, pin.Inertia.Random(), pin.SE3.Random())
         for name, of in ((f"b{index}", pin.FrameType.BODY), (f"o{index}", pin.FrameType.OP_FRAME)):
             model.addFrame(pin.Frame(name, number, 0, pin.SE3.Random(), of))
-        model.armature[model.joints[number].idx_v:][:model.joints[number].nv] = index / 8
+        model.armature[model.joints[number].idx_v :][: model.joints[number].nv] = index / 8
         parent = number if index % 3 else parent
     model.gravity.linear = np.array([0.1, 0.2, -9.0])
     return model
@@ -138,7 +168,12 @@ def test_what_a_model_declares_besides() -> None:
     model.armature[0], model.rotorInertia[1] = 0.5, 0.25
     made = symgen.from_pinocchio(model)
     first, second = made.joints
-    assert (first.limits.lower, first.limits.upper, first.limits.velocity, first.limits.effort) == (-1, 2, 4, 3)
+    assert (first.limits.lower, first.limits.upper, first.limits.velocity, first.limits.effort) == (
+        -1,
+        2,
+        4,
+        3,
+    )
     assert dict(first.drive.declared) == {"armature": 0.5}
     assert dict(first.unapplied) == {"damping": 3, "friction": 4}
     assert dict(second.unapplied) == {"rotor inertia": 0.25}
@@ -147,18 +182,28 @@ def test_what_a_model_declares_besides() -> None:
 
 
 def test_quaternions_of_matrices_lose_no_digits_at_any_turn() -> None:
-    for w, x, y, z in [*np.eye(4), *np.random.default_rng(2).normal(size=(200, 4)), (1e-9, 1, 0, 0), (0, 1, 1e-12, 1)]:
+    for w, x, y, z in [
+        *np.eye(4),
+        *np.random.default_rng(2).normal(size=(200, 4)),
+        (1e-9, 1, 0, 0),
+        (0, 1, 1e-12, 1),
+    ]:
         given = np.array([w, x, y, z]) / np.linalg.norm([w, x, y, z])
         found = np.array(of_matrix(pin.Quaternion(*given).toRotationMatrix()))
         assert min(np.abs(found - given).max(), np.abs(found + given).max()) < 4e-16
 
 
 def test_faults() -> None:
-    with pytest.raises(ArgumentError, match="str has no 'joints', as a Pinocchio model has; give a pinocchio"):
+    with pytest.raises(
+        ArgumentError, match="str has no 'joints', as a Pinocchio model has; give a pinocchio"
+    ):
         symgen.from_pinocchio("panda")
     model = pin.Model()
     model.addJoint(0, pin.JointModelEllipsoid(), pin.SE3.Identity(), "egg")
-    with pytest.raises(DescriptionError, match="joint 'egg': its type 'JointModelEllipsoid' is not supported; take one of"):
+    with pytest.raises(
+        DescriptionError,
+        match="joint 'egg': its type 'JointModelEllipsoid' is not supported; take one of",
+    ):
         symgen.from_pinocchio(model)
     model = pin.Model()
     model.addJoint(0, pin.JointModelSpherical(), pin.SE3.Identity(), "ball")
@@ -170,11 +215,22 @@ def test_faults() -> None:
 def several_with_drives() -> pin.Model:
     """A ball, a planar joint and a hinge in a row, with another armature, damping and friction at every velocity."""
     model, parent, draw = pin.Model(), 0, np.random.default_rng(5)
-    for name, joint in (("ball", pin.JointModelSpherical()), ("table", pin.JointModelPlanar()), ("hinge", pin.JointModelRY())):
+    for name, joint in (
+        ("ball", pin.JointModelSpherical()),
+        ("table", pin.JointModelPlanar()),
+        ("hinge", pin.JointModelRY()),
+    ):
         parent = model.addJoint(parent, joint, pin.SE3(np.eye(3), draw.normal(size=3)), name)
-        model.appendBodyToJoint(parent, pin.Inertia(1.5, draw.normal(size=3) / 9, np.diag((0.2, 0.3, 0.4))), pin.SE3.Identity())
+        model.appendBodyToJoint(
+            parent,
+            pin.Inertia(1.5, draw.normal(size=3) / 9, np.diag((0.2, 0.3, 0.4))),
+            pin.SE3.Identity(),
+        )
     model.armature[:] = draw.uniform(0.1, 1, model.nv)
-    model.lowerDryFrictionLimit[:], model.upperDryFrictionLimit[:] = -draw.uniform(1, 2, model.nv), draw.uniform(1, 2, model.nv)
+    model.lowerDryFrictionLimit[:], model.upperDryFrictionLimit[:] = (
+        -draw.uniform(1, 2, model.nv),
+        draw.uniform(1, 2, model.nv),
+    )
     model.damping[:] = draw.uniform(0, 1, model.nv)
     return model
 
@@ -201,7 +257,9 @@ def test_armature_that_differs_within_a_joint_is_on_the_diagonal_of_the_mass_mat
         theirs = position(robot, q[k])
         upper = np.triu(pin.crba(model, data, theirs))
         np.testing.assert_allclose(mass[k], upper + np.triu(upper, 1).T, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(tau[k], pin.rnea(model, data, theirs, v[k], a[k]), rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(
+            tau[k], pin.rnea(model, data, theirs, v[k], a[k]), rtol=1e-11, atol=1e-11
+        )
 
 
 @pytest.mark.parametrize("method", ["riccati", "udut", "constraint_force", "composite_body"])
@@ -212,7 +270,18 @@ def test_every_method_takes_another_armature_at_every_velocity(method: str) -> N
 
 def test_damping_and_friction_that_differ_within_a_joint_are_felt_at_each_velocity() -> None:
     robot = symgen.from_pinocchio(several_with_drives(), drives="on")
-    report = symgen.verify(robot, ["inverse_dynamics", "bias_force", "mass_matrix", "kinetic_energy"], 2, compiled=False)
+    report = symgen.verify(
+        robot,
+        ["inverse_dynamics", "bias_force", "mass_matrix", "kinetic_energy"],
+        2,
+        compiled=False,
+    )
     assert report.passed
     with pytest.raises(OutOfReach, match="has no looped form where the drives of one joint differ"):
-        formed(robot, "mass_matrix", None, ProgramOptions(form="looped"), lambda: symgen.program(robot, "mass_matrix"))
+        formed(
+            robot,
+            "mass_matrix",
+            None,
+            ProgramOptions(form="looped"),
+            lambda: symgen.program(robot, "mass_matrix"),
+        )

@@ -25,8 +25,13 @@ pytestmark = pytest.mark.firmware
 
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 SECONDS = int(os.environ.get("SYMGEN_FUZZ_SECONDS", "20" if REQUIRED else "2"))
-FLAGS = ("-g", "-O1", "-ffp-contract=off", "-fno-sanitize-recover=all",
-         "-fsanitize=fuzzer,address,undefined,float-divide-by-zero,float-cast-overflow,integer")
+FLAGS = (
+    "-g",
+    "-O1",
+    "-ffp-contract=off",
+    "-fno-sanitize-recover=all",
+    "-fsanitize=fuzzer,address,undefined,float-divide-by-zero,float-cast-overflow,integer",
+)
 AROUND = 1.25
 """Positions reach beyond the middle of a joint's range by this many times half of it."""
 RATE, FORCE = 20, 200
@@ -84,12 +89,16 @@ def spans(robot: str) -> dict[str, list[tuple[float, float]]]:
     positions = []
     for joint in load(robot).joints:
         low, high = joint.limits.lower, joint.limits.upper
-        wide = 2.0 if joint.kind == "prismatic" else 4*math.pi
+        wide = 2.0 if joint.kind == "prismatic" else 4 * math.pi
         known = low is not None and high is not None and low < high and joint.kind != "continuous"
-        middle, half = (float(low + high)/2, AROUND*float(high - low)/2) if known else (0.0, wide)
+        middle, half = (
+            (float(low + high) / 2, AROUND * float(high - low) / 2) if known else (0.0, wide)
+        )
         positions.append((middle, half))
-    return {"q": positions} | {name: [(0.0, float(most))]*len(positions) for name, most in
-                               (("v", RATE), ("a", RATE), ("tau", FORCE))}
+    return {"q": positions} | {
+        name: [(0.0, float(most))] * len(positions)
+        for name, most in (("v", RATE), ("a", RATE), ("tau", FORCE))
+    }
 
 
 def harness(folder: Path) -> str:
@@ -99,15 +108,23 @@ def harness(folder: Path) -> str:
     arguments, calls = [], []
     for name, elements in given.items():
         for kind, numbers in zip(("middle", "half"), zip(*elements, strict=True), strict=True):
-            arguments.append(f"    static const {real} {name}_{kind}[] = {{{', '.join(f'({real}){x!r}' for x in numbers)}}};")
+            arguments.append(
+                f"    static const {real} {name}_{kind}[] = {{{', '.join(f'({real}){x!r}' for x in numbers)}}};"
+            )
         arguments.append(f"    {real} {name}[{len(elements)}];")
-        arguments.append(f"    fill({name}, {len(elements)}, {name}_middle, {name}_half, &data, &size);")
+        arguments.append(
+            f"    fill({name}, {len(elements)}, {name}_middle, {name}_half, &data, &size);"
+        )
     for name, function in manifest["functions"].items():
         result, size = f"{name}_result", math.prod(function["result"]["shape"])
         calls.append(f"    {real} {result}[{size}];\n    spoil({result}, {size});")
-        calls.append(f"    {function['symbol']}({', '.join(a['name'] for a in function['arguments'])}, {result});")
+        calls.append(
+            f"    {function['symbol']}({', '.join(a['name'] for a in function['arguments'])}, {result});"
+        )
         calls.append(f"    expect_finite({result}, {size});")
-    return HARNESS.format(robot=folder.name, real=real, arguments="\n".join(arguments), calls="\n".join(calls))
+    return HARNESS.format(
+        robot=folder.name, real=real, arguments="\n".join(arguments), calls="\n".join(calls)
+    )
 
 
 def generated(robot: str, real: str, place: Path) -> Path:
@@ -120,10 +137,28 @@ def fuzz(folder: Path, seconds: int) -> subprocess.CompletedProcess[str]:
     """The fuzzer, built from the folder's C and run; seeded, so that it tries the same states as far as it comes."""
     program = folder.parent / "fuzz"
     (folder.parent / "fuzz.c").write_text(harness(folder), encoding="utf-8")
-    built(run(tool("clang"), "-std=c99", *FLAGS, f"-I{folder}", folder.parent / "fuzz.c", *sorted(folder.glob("*.c")), "-o",
-              program, "-lm"))
-    return run(program, "-seed=1", "-max_len=128", f"-max_total_time={seconds}", "-print_final_stats=1", "-verbosity=1",
-               f"-artifact_prefix={folder.parent}/")
+    built(
+        run(
+            tool("clang"),
+            "-std=c99",
+            *FLAGS,
+            f"-I{folder}",
+            folder.parent / "fuzz.c",
+            *sorted(folder.glob("*.c")),
+            "-o",
+            program,
+            "-lm",
+        )
+    )
+    return run(
+        program,
+        "-seed=1",
+        "-max_len=128",
+        f"-max_total_time={seconds}",
+        "-print_final_stats=1",
+        "-verbosity=1",
+        f"-artifact_prefix={folder.parent}/",
+    )
 
 
 def test_nothing_is_found_on_panda(tmp_path: Path) -> None:
@@ -136,7 +171,7 @@ def test_nothing_is_found_on_panda(tmp_path: Path) -> None:
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("robot", [name for name in ROBOTS if REQUIRED or name == "scara"])
 def test_nothing_is_found_on_any_robot(robot: str, real: str, tmp_path: Path) -> None:
-    done = fuzz(generated(robot, real, tmp_path), max(SECONDS//10, 1))
+    done = fuzz(generated(robot, real, tmp_path), max(SECONDS // 10, 1))
     assert done.returncode == 0, done.stderr
 
 
@@ -144,12 +179,15 @@ LAST = r"(    a\[3\] = )(.*);"
 """The store that forward dynamics of scara ends with."""
 
 
-@pytest.mark.parametrize(("statement", "said"), [
-    (r"\1(\2)/v[2];", "division by zero"),                                     # at rest
-    (r"\1\2; a[v[0] > 10.0f ? 4 : 3] = tau[3];", "stack-buffer-overflow"),     # fast
-    (r"\1sqrtf(q[0] + 1.0f);", "deadly signal"),                               # in a part of the range
-    (r"(void)tau;", "deadly signal"),                                          # never stored
-])
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (r"\1(\2)/v[2];", "division by zero"),  # at rest
+        (r"\1\2; a[v[0] > 10.0f ? 4 : 3] = tau[3];", "stack-buffer-overflow"),  # fast
+        (r"\1sqrtf(q[0] + 1.0f);", "deadly signal"),  # in a part of the range
+        (r"(void)tau;", "deadly signal"),  # never stored
+    ],
+)
 def test_a_planted_error_is_found(statement: str, said: str, tmp_path: Path) -> None:
     folder = generated("scara", "float", tmp_path)
     source = folder / "scara_forward_dynamics.c"

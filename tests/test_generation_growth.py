@@ -14,14 +14,34 @@ from symgen.programs.deriving import derive
 from tests.robots_for_tests import random_mechanism
 
 pytestmark = pytest.mark.usefixtures("finished_here")
-LINEAR = [("inverse_dynamics", "newton_euler"), ("bias_force", "composite_body:bias"), ("forward_dynamics", "riccati"),
-          ("operational_inertia_inverse", "riccati"), ("link_accelerations", "riccati"),
-          ("interbody_forces", "riccati"), ("mass_matrix_log_determinant_gradient", "riccati"),
-          *((function, "newton_euler") for function in ("bias_acceleration", "kinetic_energy", "centroidal_momentum",
-                                                        "centroidal_momentum_rate")),
-          *((function, "composite_body") for function in ("center_of_mass", "center_of_mass_jacobian", "potential_energy",
-                                                          "centroidal_momentum_matrix")),
-          ("link_poses", "kinematics")]
+LINEAR = [
+    ("inverse_dynamics", "newton_euler"),
+    ("bias_force", "composite_body:bias"),
+    ("forward_dynamics", "riccati"),
+    ("operational_inertia_inverse", "riccati"),
+    ("link_accelerations", "riccati"),
+    ("interbody_forces", "riccati"),
+    ("mass_matrix_log_determinant_gradient", "riccati"),
+    *(
+        (function, "newton_euler")
+        for function in (
+            "bias_acceleration",
+            "kinetic_energy",
+            "centroidal_momentum",
+            "centroidal_momentum_rate",
+        )
+    ),
+    *(
+        (function, "composite_body")
+        for function in (
+            "center_of_mass",
+            "center_of_mass_jacobian",
+            "potential_energy",
+            "centroidal_momentum_matrix",
+        )
+    ),
+    ("link_poses", "kinematics"),
+]
 BUDGET = 1_000_000
 
 
@@ -40,8 +60,12 @@ def seconds(n: int, function: str, method: str) -> float:
 
 @pytest.mark.parametrize(("function", "method"), LINEAR)
 def test_rows_grow_linearly(function: str, method: str) -> None:
-    lengths = (12, 24, 48) if function == "link_poses" else (6, 12, 24)   # a pose is short while few general axes lie before it
-    few, some, many = (len(derive(chain(n), function, method, ProgramOptions(), BUDGET).rows) for n in lengths)
+    lengths = (
+        (12, 24, 48) if function == "link_poses" else (6, 12, 24)
+    )  # a pose is short while few general axes lie before it
+    few, some, many = (
+        len(derive(chain(n), function, method, ProgramOptions(), BUDGET).rows) for n in lengths
+    )
     assert many - some <= 2.1 * (some - few)
 
 

@@ -31,20 +31,30 @@ FUNCTION, GRASPS = "constrained_forward_dynamics", "riccati:grasps"
 
 
 def body(name: str, parent: str, joint: str, more: str = "", mass: float = 1) -> str:
-    inertia = "inertia = { xx = 0.02, xy = 0.001, yy = 0.03, zz = 0.025 }\ncentre = [0.1, 0.02, 0.05]"
-    return (f'[[body]]\nname = "{name}"\nparent = "{parent}"\nmass = {mass}\n{inertia}\n'
-            f'joint = {{ name = "{name}_joint", type = "{joint}"{more} }}\n')
+    inertia = (
+        "inertia = { xx = 0.02, xy = 0.001, yy = 0.03, zz = 0.025 }\ncentre = [0.1, 0.02, 0.05]"
+    )
+    return (
+        f'[[body]]\nname = "{name}"\nparent = "{parent}"\nmass = {mass}\n{inertia}\n'
+        f'joint = {{ name = "{name}_joint", type = "{joint}"{more} }}\n'
+    )
 
 
-def turning(name: str, parent: str, axis: Sequence[int], at: Sequence[float], mass: float = 1) -> str:
+def turning(
+    name: str, parent: str, axis: Sequence[int], at: Sequence[float], mass: float = 1
+) -> str:
     return body(name, parent, "revolute", f", axis = {list(axis)}, xyz = {list(at)}", mass)
 
 
-def chain(name: str, base: Sequence[float], axes: Sequence[Sequence[int]], step: Sequence[float]) -> str:
+def chain(
+    name: str, base: Sequence[float], axes: Sequence[Sequence[int]], step: Sequence[float]
+) -> str:
     """A finger or an arm of as many links, the last one called after it."""
     names = [f"{name}{k}" for k in range(len(axes) - 1)] + [name]
-    return "".join(turning(one, (["ground", *names])[k], axis, base if k == 0 else step, 1 / (k + 1))
-                   for k, (one, axis) in enumerate(zip(names, axes, strict=True)))
+    return "".join(
+        turning(one, (["ground", *names])[k], axis, base if k == 0 else step, 1 / (k + 1))
+        for k, (one, axis) in enumerate(zip(names, axes, strict=True))
+    )
 
 
 def loop(kind: str, first: str, second: str, name: str = "") -> str:
@@ -52,14 +62,18 @@ def loop(kind: str, first: str, second: str, name: str = "") -> str:
     return f'[[loop]]\nname = "{name or kind}"\ntype = "{kind}"\nfirst = {{ {first} }}\nsecond = {{ {second} }}\n{numbers}'
 
 
-def robot(name: str, *parts: str, start: str = "", gravity: Sequence[float] = (0.3, -2, -9.81)) -> Mechanism:
+def robot(
+    name: str, *parts: str, start: str = "", gravity: Sequence[float] = (0.3, -2, -9.81)
+) -> Mechanism:
     head = f'name = "{name}"\ngravity = {list(gravity)}\n{f"start = {{ {start} }}" if start else ""}\n[base]\nname = "ground"\n'
     return symgen.load(head + "".join(parts))
 
 
 X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
-BALL = ('[[body]]\nname = "ball"\nparent = "ground"\nmass = 2\ninertia = { xx = 0.02, yy = 0.02, zz = 0.02 }\n'
-        'joint = { name = "ball_joint", type = "free" }\n')
+BALL = (
+    '[[body]]\nname = "ball"\nparent = "ground"\nmass = 2\ninertia = { xx = 0.02, yy = 0.02, zz = 0.02 }\n'
+    'joint = { name = "ball_joint", type = "free" }\n'
+)
 BOX = body("box", "ground", "free", mass=2)
 
 
@@ -67,38 +81,76 @@ BOX = body("box", "ground", "free", mass=2)
 def carried(kind: str) -> Mechanism:
     """A box at the hand of a gantry, by any closure."""
     names, parts = ["ground", "x", "y", "z", "yaw", "pitch", "hand"], ""
-    for k, (joint, axis) in enumerate((("prismatic", X), ("prismatic", Y), ("prismatic", Z), ("revolute", Z), ("revolute", Y),
-                                       ("revolute", X))):
+    for k, (joint, axis) in enumerate(
+        (
+            ("prismatic", X),
+            ("prismatic", Y),
+            ("prismatic", Z),
+            ("revolute", Z),
+            ("revolute", Y),
+            ("revolute", X),
+        )
+    ):
         parts += body(names[k + 1], names[k], joint, f", axis = {list(axis)}")
-    ends = 'link = "box", xyz = [0.1, 0.2, -0.1], rpy = ["pi/2", 0, 0]', 'link = "hand", xyz = [0.2, 0, 0.1]'
-    return robot("carried", parts, BOX, loop(kind, *ends), start="z_joint = 0.1, box_joint = [0.1, 0.1, 0.4, -1, 0, 0, 1]")
+    ends = (
+        'link = "box", xyz = [0.1, 0.2, -0.1], rpy = ["pi/2", 0, 0]',
+        'link = "hand", xyz = [0.2, 0, 0.1]',
+    )
+    return robot(
+        "carried",
+        parts,
+        BOX,
+        loop(kind, *ends),
+        start="z_joint = 0.1, box_joint = [0.1, 0.1, 0.4, -1, 0, 0, 1]",
+    )
 
 
 @cache
 def planar() -> Mechanism:
     """Two arms of three links and a box, all in one plane, and a massless rod between it and a lever."""
-    arms = chain("left", [-0.5, 0, 0], [Z] * 3, [0.4, 0, 0]) + chain("right", [0.5, 0, 0], [Z] * 3, [0.4, 0, 0])
+    arms = chain("left", [-0.5, 0, 0], [Z] * 3, [0.4, 0, 0]) + chain(
+        "right", [0.5, 0, 0], [Z] * 3, [0.4, 0, 0]
+    )
     hold = loop("weld", 'link = "left", xyz = [0.2, 0, 0]', 'link = "box", xyz = [-0.1, 0, 0]')
     hold += loop("revolute", 'link = "box", xyz = [0.1, 0, 0]', 'link = "right", xyz = [0.2, 0, 0]')
     hold += loop("distance", 'link = "lever", xyz = [0.4, 0, 0]', 'link = "box", xyz = [0, 0.1, 0]')
     arms += turning("lever", "ground", Z, [0, 0.5, 0])
     bend = "lever_joint = 1.57, left0_joint = 2, left1_joint = -1.2, left_joint = -0.8, "
     bend += "right0_joint = 1.1, right1_joint = 1.2, right_joint = 0.7"
-    return robot("planar", arms, body("box", "ground", "planar", mass=2), hold, gravity=(0, -9.81, 0),
-                 start=f"{bend}, box_joint = [0, 0.6, 0]")
+    return robot(
+        "planar",
+        arms,
+        body("box", "ground", "planar", mass=2),
+        hold,
+        gravity=(0, -9.81, 0),
+        start=f"{bend}, box_joint = [0, 0.6, 0]",
+    )
 
 
 def finger(name: str, angle: int, axes: Sequence[Sequence[int]] = (X, Y, Y)) -> str:
-    at = [round(0.3 * float(np.cos(angle * np.pi / 180)), 3), round(0.3 * float(np.sin(angle * np.pi / 180)), 3), 0]
+    at = [
+        round(0.3 * float(np.cos(angle * np.pi / 180)), 3),
+        round(0.3 * float(np.sin(angle * np.pi / 180)), 3),
+        0,
+    ]
     return chain(name, at, axes, [0, 0, 0.3])
 
 
 @cache
 def hand() -> Mechanism:
     """Three fingers whose hard points hold a ball, with friction: the rows of two stand in the ball's axes, of one in its own."""
-    at = [("thumb", 0, [0.1, 0, 0]), ("index", 120, [-0.05, 0.087, 0]), ("middle", 240, [-0.05, -0.087, 0])]
-    ends = [(f'link = "ball", xyz = {place}', f'link = "{name}", xyz = [0, 0, 0.3]') for name, _, place in at]
-    hold = "".join(loop("point", *(pair if k else pair[::-1]), f"point{k}") for k, pair in enumerate(ends))
+    at = [
+        ("thumb", 0, [0.1, 0, 0]),
+        ("index", 120, [-0.05, 0.087, 0]),
+        ("middle", 240, [-0.05, -0.087, 0]),
+    ]
+    ends = [
+        (f'link = "ball", xyz = {place}', f'link = "{name}", xyz = [0, 0, 0.3]')
+        for name, _, place in at
+    ]
+    hold = "".join(
+        loop("point", *(pair if k else pair[::-1]), f"point{k}") for k, pair in enumerate(ends)
+    )
     fingers = "".join(finger(name, angle) for name, angle, _ in at)
     return robot("hand", fingers, BALL, hold, start="ball_joint = [0, 0, 0.8, 0, 0, 0, 1]")
 
@@ -107,8 +159,14 @@ def hand() -> Mechanism:
 def mixed() -> Mechanism:
     """A box in a soft finger and against a point without friction."""
     arms = finger("soft", 0, (X, Y, Y, Z)) + turning("flat", "ground", Y, [-0.3, 0, 0])
-    hold = loop("soft_finger", 'link = "box", xyz = [0.1, 0, 0]', 'link = "soft", xyz = [0, 0, 0.3]')
-    hold += loop("frictionless_point", 'link = "box", xyz = [-0.1, 0, 0]', 'link = "flat", xyz = [0, 0, 1.05]')
+    hold = loop(
+        "soft_finger", 'link = "box", xyz = [0.1, 0, 0]', 'link = "soft", xyz = [0, 0, 0.3]'
+    )
+    hold += loop(
+        "frictionless_point",
+        'link = "box", xyz = [-0.1, 0, 0]',
+        'link = "flat", xyz = [0, 0, 1.05]',
+    )
     start = "soft1_joint = -0.85, soft2_joint = 0.9, box_joint = [0, 0, 1.05, 0, 0, 0, 1]"
     return robot("mixed", arms, BOX, hold, start=start)
 
@@ -117,13 +175,29 @@ def mixed() -> Mechanism:
 def two_arms() -> Mechanism:
     """Two arms of six joints and a bar welded to both."""
     axes = (Z, Y, Y, X, Y, X)
-    arms = chain("left", [-0.6, 0, 0], axes, [0.15, 0, 0.25]) + chain("right", [0.6, 0, 0], axes, [-0.15, 0, 0.25])
+    arms = chain("left", [-0.6, 0, 0], axes, [0.15, 0, 0.25]) + chain(
+        "right", [0.6, 0, 0], axes, [-0.15, 0, 0.25]
+    )
     ends = ((-0.2, "left"), (0.2, "right"))
-    hold = "".join(loop("weld", f'link = "bar", xyz = [{x}, 0, 0]', f'link = "{name}"', name) for x, name in ends)
-    return robot("two_arms", arms, body("bar", "ground", "free"), hold, start="bar_joint = [0, 0, 1, 0, 0, 0, 1]")
+    hold = "".join(
+        loop("weld", f'link = "bar", xyz = [{x}, 0, 0]', f'link = "{name}"', name)
+        for x, name in ends
+    )
+    return robot(
+        "two_arms",
+        arms,
+        body("bar", "ground", "free"),
+        hold,
+        start="bar_joint = [0, 0, 1, 0, 0, 0, 1]",
+    )
 
 
-ROBOTS: dict[str, Callable[[], Mechanism]] = {"planar": planar, "hand": hand, "mixed": mixed, "two_arms": two_arms}
+ROBOTS: dict[str, Callable[[], Mechanism]] = {
+    "planar": planar,
+    "hand": hand,
+    "mixed": mixed,
+    "two_arms": two_arms,
+}
 
 
 def algebra(made: Mechanism, method: str = GRASPS, states: int = 1) -> bool:
@@ -142,7 +216,11 @@ def test_several_arms(name: str) -> None:
 
 
 def test_every_closure_is_tried() -> None:
-    tried = {loop.kind for made in ROBOTS.values() for loop in made().loops} | {"cylindrical", "prismatic", "universal"}
+    tried = {loop.kind for made in ROBOTS.values() for loop in made().loops} | {
+        "cylindrical",
+        "prismatic",
+        "universal",
+    }
     assert tried == set(closures()) - {"spherical"}
     assert closure("spherical").rows == closure("point").rows
 
@@ -151,7 +229,10 @@ def test_every_closure_is_tried() -> None:
 def state() -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     """The hand where it is closed, some torques, and what they cause."""
     made = hand()
-    at = {name: one.astype(float) for name, one in closed_states(made, closing.assembly(made), 3).items()}
+    at = {
+        name: one.astype(float)
+        for name, one in closed_states(made, closing.assembly(made), 3).items()
+    }
     tau = np.random.default_rng(1).uniform(-1, 1, at["v"].shape)
     found = run(symgen.program(made, FUNCTION, GRASPS), {**at, "tau": tau})
     return {**at, "tau": tau}, found["a"], found["lambda"]
@@ -164,8 +245,8 @@ def test_the_ball_gains_the_momentum_that_the_fingers_give() -> None:
         R = turned(q[-4:])
         omega, force, moment = v[-3:], R @ tau[-6:-3], R @ tau[-3:]
         for k, loop in enumerate(hand().loops):
-            one = push[3 * k:3 * k + 3]
-            if loop.first.body == len(hand().joints) - 1:     # the first frame is the ball's
+            one = push[3 * k : 3 * k + 3]
+            if loop.first.body == len(hand().joints) - 1:  # the first frame is the ball's
                 on_ball, pull = loop.first, -R @ one
             else:
                 on_ball, pull = loop.second, orientation(loop.first.body, q) @ one
@@ -179,9 +260,13 @@ def test_the_ball_gains_the_momentum_that_the_fingers_give() -> None:
 
 def turned(quaternion: np.ndarray) -> np.ndarray:
     x, y, z, w = quaternion
-    return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-                     [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-                     [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]])
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
 
 
 def orientation(of: int, q: np.ndarray) -> np.ndarray:
@@ -192,12 +277,18 @@ def orientation(of: int, q: np.ndarray) -> np.ndarray:
 def test_grasps_take_no_power() -> None:
     """What is held gains what the torques do, and nothing else: d(T + U)/dt = tau · v along q ⊕ (v + a t/2) t."""
     at, a, _ = state()
-    kinetic, potential = (symgen.program(hand(), name) for name in ("kinetic_energy", "potential_energy"))
+    kinetic, potential = (
+        symgen.program(hand(), name) for name in ("kinetic_energy", "potential_energy")
+    )
     motion, h = Motion(hand(), FLOAT), 1e-5
 
     def energy(t: float) -> np.ndarray:
-        q = np.array([integrate(motion, one, v + acceleration * t / 2, np.array(t))
-                      for one, v, acceleration in zip(at["q"], at["v"], a, strict=True)])
+        q = np.array(
+            [
+                integrate(motion, one, v + acceleration * t / 2, np.array(t))
+                for one, v, acceleration in zip(at["q"], at["v"], a, strict=True)
+            ]
+        )
         given = {"q": q, "v": at["v"] + a * t}
         return run(kinetic, given)["T"] + run(potential, {"q": q})["U"]
 
@@ -215,9 +306,13 @@ def test_the_elimination_says_the_same() -> None:
 def test_drives_and_loads_are_felt() -> None:
     """On the arms, and on the box as well."""
     drive = replace(planar().joints[0].drive, armature=Fraction(1, 10), damping=Fraction(1, 5))
-    driven = replace(planar(), joints=tuple(replace(joint, drive=drive) for joint in planar().joints))
+    driven = replace(
+        planar(), joints=tuple(replace(joint, drive=drive) for joint in planar().joints)
+    )
     asked = [f"{FUNCTION}={GRASPS}"]
-    assert symgen.verify(driven, asked, 1, payload="box", wrench=["box", "left0"], compiled=False).passed
+    assert symgen.verify(
+        driven, asked, 1, payload="box", wrench=["box", "left0"], compiled=False
+    ).passed
 
 
 PLANTED: dict[str, Callable[[Any], Any]] = {
@@ -225,7 +320,9 @@ PLANTED: dict[str, Callable[[Any], Any]] = {
     "_felt": lambda real: lambda *given: [[-x for x in row] for row in real(*given)],
     "_opening": lambda real: lambda *given: [-x for x in real(*given)],
     "_at_rest": lambda real: lambda linkage, body: (linkage.zeros, linkage.zeros),
-    "mobility_step": lambda real: lambda *given: replace(real(*given), C=real(*given).C + real(*given).C),
+    "mobility_step": lambda real: (
+        lambda *given: replace(real(*given), C=real(*given).C + real(*given).C)
+    ),
 }
 
 
@@ -244,10 +341,14 @@ def test_what_is_no_such_robot_is_refused() -> None:
     says = "riccati:grasps is for arms that hold one object, and in 'elsewhere' no body on the base without children"
     arm = chain("arm", [0, 0, 0], (Z, Y, Y), [0.2, 0, 0.1])
     for end in ("arm1", "arm0"):
-        made = robot("elsewhere", arm, loop("point", f'link = "{end}"', 'link = "ground", xyz = [0, 0, 0.1]'))
+        made = robot(
+            "elsewhere", arm, loop("point", f'link = "{end}"', 'link = "ground", xyz = [0, 0, 0.1]')
+        )
         with pytest.raises(RequestError, match=says):
             symgen.program(made, FUNCTION, GRASPS)
-    twice = loop("point", 'link = "ball"', 'link = "arm"') + loop("point", 'link = "ball"', 'link = "branch"', "other")
+    twice = loop("point", 'link = "ball"', 'link = "arm"') + loop(
+        "point", 'link = "ball"', 'link = "branch"', "other"
+    )
     both = robot("elsewhere", arm, turning("branch", "arm0", X, [0, 0, 0.1]), BALL, twice)
     with pytest.raises(RequestError, match=says):
         symgen.program(both, FUNCTION, GRASPS)
@@ -256,6 +357,9 @@ def test_what_is_no_such_robot_is_refused() -> None:
 def test_an_arm_that_gives_way_too_little_is_refused_by_the_name_of_its_loop() -> None:
     hold = loop("point", 'link = "ball"', 'link = "arm", xyz = [0.3, 0, 0]')
     made = robot("stiff", turning("arm", "ground", Y, [0, 0, 0]), BALL, hold)
-    with pytest.raises(MethodRefusal, match=r"the arm of loop 'point' gives way along 1 of the 3 directions that it holds; take"):
+    with pytest.raises(
+        MethodRefusal,
+        match=r"the arm of loop 'point' gives way along 1 of the 3 directions that it holds; take",
+    ):
         symgen.program(made, FUNCTION, GRASPS)
     assert algebra(made, "riccati")

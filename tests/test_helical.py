@@ -101,8 +101,10 @@ def _placed(ours: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 def test_a_screw_by_hand() -> None:
     """A nut of 2 kg on a vertical screw: M = I + m h^2, g = m h 9.81."""
-    text = ('name = "nut"\nbase = { name = "b" }\n[[body]]\nname = "nut"\nparent = "b"\n'
-            'joint = { name = "s", type = "helical", pitch = 0.1, axis = [0, 0, 3] }\nmass = 2\ninertia = [1, 0, 0, 1, 0, 5]\n')
+    text = (
+        'name = "nut"\nbase = { name = "b" }\n[[body]]\nname = "nut"\nparent = "b"\n'
+        'joint = { name = "s", type = "helical", pitch = 0.1, axis = [0, 0, 3] }\nmass = 2\ninertia = [1, 0, 0, 1, 0, 5]\n'
+    )
     solver = symgen.compile(text, ["mass_matrix", "gravity_force", "forward_kinematics"])
     assert solver.mass_matrix(np.array([0.7]))[0, 0] == pytest.approx(5 + 2 * 0.1**2, rel=1e-15)
     assert solver.gravity_force(np.array([0.7]))[0] == pytest.approx(2 * 0.1 * 9.81, rel=1e-15)
@@ -133,16 +135,29 @@ def test_a_screw_that_is_locked_stands_where_its_angle_says() -> None:
     q = np.array([0.3, -0.2, 0.1])
     whole = np.array([0.3, -0.2, 0.5, 0.1])
     kept = [0, 1, 3]
-    assert np.abs(Reference(locked).mass_matrix(q) - Reference(free).mass_matrix(whole)[np.ix_(kept, kept)]).max() < 1e-14
+    assert (
+        np.abs(
+            Reference(locked).mass_matrix(q)
+            - Reference(free).mass_matrix(whole)[np.ix_(kept, kept)]
+        ).max()
+        < 1e-14
+    )
     with pytest.raises((DescriptionError, RequestError), match="a multiple of pi is no length"):
         symgen.load(PRESS, lock={"feed": "pi/2"})
 
 
-@pytest.mark.parametrize(("old", "new", "why"), [
-    ("pitch = 0.02, ", "", "the key 'pitch' of a helical joint is missing; add pitch = …, advance along the axis in m per rad"),
-    ("pitch = 0.02", "pitch = 0", "a helical joint with a pitch of zero is of another type"),
-    ('type = "revolute"', 'type = "revolute", pitch = 0.1', "pitch"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (
+            "pitch = 0.02, ",
+            "",
+            "the key 'pitch' of a helical joint is missing; add pitch = …, advance along the axis in m per rad",
+        ),
+        ("pitch = 0.02", "pitch = 0", "a helical joint with a pitch of zero is of another type"),
+        ('type = "revolute"', 'type = "revolute", pitch = 0.1', "pitch"),
+    ],
+)
 def test_a_pitch_where_it_belongs(old: str, new: str, why: str) -> None:
     with pytest.raises(DescriptionError, match=why):
         symgen.load(PRESS.replace(old, new, 1))
@@ -150,9 +165,13 @@ def test_a_pitch_where_it_belongs(old: str, new: str, why: str) -> None:
 
 def test_a_urdf_has_no_place_for_a_pitch(tmp_path: Path) -> None:
     path = tmp_path / "screw.urdf"
-    path.write_text('<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="helical"><parent link="a"/>'
-                    '<child link="b"/></joint></robot>')
-    with pytest.raises(DescriptionError, match="a helical joint declares pitch, for which this format has no place"):
+    path.write_text(
+        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="helical"><parent link="a"/>'
+        '<child link="b"/></joint></robot>'
+    )
+    with pytest.raises(
+        DescriptionError, match="a helical joint declares pitch, for which this format has no place"
+    ):
         symgen.load(path)
 
 

@@ -28,7 +28,7 @@ from symgen.verification.whole_identities import OF_THE_WHOLE
 from tests.robots_for_tests import largest, random_mechanism
 
 NAMED = {identity.title: identity for identity in (*OF_THE_WHOLE, *OF_DERIVATIVES)}
-SLIGHT = {True: Fraction(1, 10**20), False: Fraction(1, 10**6)}   # in balls, in doubles
+SLIGHT = {True: Fraction(1, 10**20), False: Fraction(1, 10**6)}  # in balls, in doubles
 STATES = 2
 
 
@@ -37,7 +37,10 @@ def robot() -> Mechanism:
     """A free root that two joints branch from, one of them a screw; gravity along no axis, a load at the frame's link."""
     made = random_mechanism(3, 5, "tree", ("revolute", "helical"))
     first, *others = made.joints
-    joints = (replace(first, kind="free", axis=Z_AXIS, parameters=()), *(replace(j, parent=0) for j in others))
+    joints = (
+        replace(first, kind="free", axis=Z_AXIS, parameters=()),
+        *(replace(j, parent=0) for j in others),
+    )
     return replace(made, joints=joints, gravity=(Fraction(1), Fraction(2), Fraction(-9)))
 
 
@@ -51,18 +54,30 @@ def program(function: str) -> Program:
     return symgen.program(robot(), function, frame="link1", payload="link1")
 
 
-def functions(identity: Identity, exact: bool, **planted: Callable[[Results], Results]) -> Functions:
+def functions(
+    identity: Identity, exact: bool, **planted: Callable[[Results], Results]
+) -> Functions:
     """Those of the identity as they are, but for what is made of the results of those named."""
+
     def runner(name: str) -> Runner:
         run = over(truth().scalars, program(name)) if exact else in_machine_reals(program(name))
         change = planted.get(name, lambda results: results)
         return lambda arguments: change(run(arguments))
 
-    return Functions({name: runner(name) for name in identity.needs}, truth().balls if exact else truth().floats, truth(), exact)
+    return Functions(
+        {name: runner(name) for name in identity.needs},
+        truth().balls if exact else truth().floats,
+        truth(),
+        exact,
+    )
 
 
 def holds(identity: Identity, called: Functions) -> bool:
-    bound = TOLERANCE if called.exact else sum(allowance(program(f), truth()) for f in identity.needs) * 2.0**-52
+    bound = (
+        TOLERANCE
+        if called.exact
+        else sum(allowance(program(f), truth()) for f in identity.needs) * 2.0**-52
+    )
     with truth().scalars.working():
         return worst(*identity.distance(called))[0] <= bound
 
@@ -73,7 +88,9 @@ def runs(identity: Identity) -> list[bool]:
 
 BLIND: Mapping[str, Callable[[str, tuple[int, ...]], bool]] = {
     "linear h = m Jcom v": lambda result, entry: result == "h" and entry[0] < 3,
-    "pose of the frame = pose of its link": lambda result, entry: result in ("R_links", "p_links") and entry[0] != 1,
+    "pose of the frame = pose of its link": lambda result, entry: (
+        result in ("R_links", "p_links") and entry[0] != 1
+    ),
 }
 """What an identity does not speak of: (result, entry)."""
 
@@ -89,15 +106,27 @@ def test_an_identity_holds_and_feels_every_entry(title: str) -> None:
             for result in FUNCTIONS[name].results:
                 for entry in np.ndindex(*result.sizes(robot().sizes)):
                     if largest(untouched[result.name][(slice(None), *entry)]) < 1e-30:
-                        continue   # a share of nothing
+                        continue  # a share of nothing
 
-                    def off(results: Results, of: str = result.name, at: tuple[int, ...] = entry, by: bool = exact) -> Results:
+                    def off(
+                        results: Results,
+                        of: str = result.name,
+                        at: tuple[int, ...] = entry,
+                        by: bool = exact,
+                    ) -> Results:
                         changed = {**results, of: results[of].copy()}
-                        changed[of][(slice(None), *at)] *= 1 + (truth().scalars.constant(SLIGHT[by]) if by else float(SLIGHT[by]))
+                        changed[of][(slice(None), *at)] *= 1 + (
+                            truth().scalars.constant(SLIGHT[by]) if by else float(SLIGHT[by])
+                        )
                         return changed
 
                     seen = not holds(identity, functions(identity, exact, **{name: off}))
-                    assert seen != BLIND.get(title, lambda *_: False)(result.name, entry), (exact, name, result.name, entry)
+                    assert seen != BLIND.get(title, lambda *_: False)(result.name, entry), (
+                        exact,
+                        name,
+                        result.name,
+                        entry,
+                    )
 
 
 def _without(result: str, part: Callable[[], Array]) -> Callable[[Results], Results]:
@@ -120,29 +149,54 @@ def _lever() -> Array:
 
 
 def _gyration() -> Array:
-    return _true("centroidal_momentum_rate") - (_true("centroidal_momentum_matrix") @ truth().balls["a"][..., None])[..., 0]
+    return (
+        _true("centroidal_momentum_rate")
+        - (_true("centroidal_momentum_matrix") @ truth().balls["a"][..., None])[..., 0]
+    )
 
 
 PLANTS: dict[str, tuple[str, Callable[[Results], Results]]] = {
     "J̇ v = d/dt J v": ("bias_acceleration", lambda found: {"Jdot_v": -found["Jdot_v"]}),
     "pose of the frame = pose of its link": (
-        "link_poses", lambda found: {**found, "R_links": np.swapaxes(found["R_links"], -1, -2)}),
-    "com = Σ m (p + R c)/m": ("link_poses", lambda found: {name: values[:, [0, 2, 1]] for name, values in found.items()}),
-    "Jcom v = d/dt com": ("center_of_mass_jacobian", lambda found: {"Jcom": found["Jcom"][..., [1, 0, *range(2, 8)]]}),
+        "link_poses",
+        lambda found: {**found, "R_links": np.swapaxes(found["R_links"], -1, -2)},
+    ),
+    "com = Σ m (p + R c)/m": (
+        "link_poses",
+        lambda found: {name: values[:, [0, 2, 1]] for name, values in found.items()},
+    ),
+    "Jcom v = d/dt com": (
+        "center_of_mass_jacobian",
+        lambda found: {"Jcom": found["Jcom"][..., [1, 0, *range(2, 8)]]},
+    ),
     "T = vᵀ M v/2": ("kinetic_energy", lambda found: {"T": 2 * found["T"]}),
     "g · v = d/dt U": ("potential_energy", lambda found: {"U": -found["U"]}),
     "U = −m gravity · com": ("potential_energy", lambda found: {"U": found["U"] + 1}),
     "h = A_G v": ("centroidal_momentum", _without("h", lambda: -_lever())),
-    "linear h = m Jcom v": ("centroidal_momentum", lambda found: {"h": found["h"][:, [3, 4, 5, 0, 1, 2]]}),
+    "linear h = m Jcom v": (
+        "centroidal_momentum",
+        lambda found: {"h": found["h"][:, [3, 4, 5, 0, 1, 2]]},
+    ),
     "hdot = A_G a + d/dt A_G v": ("centroidal_momentum_rate", _without("hdot", _gyration)),
     "dtau_dq v = d/dt ID(q ⊕ v t)": ("inverse_dynamics_derivatives", _transposed("dtau_dq")),
     "dtau_dv v = 2 (ID(v) − ID(0))": ("inverse_dynamics_derivatives", _transposed("dtau_dv")),
     "dtau_dv + dtau_dvᵀ = 2 d/dt M − adᵀM − M ad": (
-        "inverse_dynamics_derivatives", lambda found: {**found, "dtau_dv": found["dtau_dv"] / 2}),
-    "M beside dtau_dq = M": ("inverse_dynamics_derivatives", lambda found: {**found, "M": 2 * found["M"]}),
+        "inverse_dynamics_derivatives",
+        lambda found: {**found, "dtau_dv": found["dtau_dv"] / 2},
+    ),
+    "M beside dtau_dq = M": (
+        "inverse_dynamics_derivatives",
+        lambda found: {**found, "M": 2 * found["M"]},
+    ),
     "M da_dq = −dtau_dq(FD)": ("forward_dynamics_derivatives", _transposed("da_dq")),
-    "M da_dv = −dtau_dv": ("forward_dynamics_derivatives", lambda found: {**found, "da_dv": -found["da_dv"]}),
-    "M Minv beside da_dq = 1": ("forward_dynamics_derivatives", lambda found: {**found, "Minv": found["Minv"][:, ::-1]}),
+    "M da_dv = −dtau_dv": (
+        "forward_dynamics_derivatives",
+        lambda found: {**found, "da_dv": -found["da_dv"]},
+    ),
+    "M Minv beside da_dq = 1": (
+        "forward_dynamics_derivatives",
+        lambda found: {**found, "Minv": found["Minv"][:, ::-1]},
+    ),
 }
 """What goes wrong in practice: a sign, a transpose, links exchanged, about the wrong point, a term left out."""
 
@@ -151,6 +205,7 @@ PLANTS: dict[str, tuple[str, Callable[[Results], Results]]] = {
 def test_a_planted_error_is_caught(title: str) -> None:
     function, plant = PLANTS[title]
     for exact in runs(NAMED[title]):
+
         def planted(results: Results, balls: bool = exact) -> Results:
             with truth().scalars.working():
                 return {name: x if balls else x.astype(float) for name, x in plant(results).items()}
@@ -164,4 +219,6 @@ def test_a_function_alone_has_company_that_every_robot_has() -> None:
         others = companions(name, truth().mechanism)
         assert others
         if not FUNCTIONS[name].needs_mass:
-            assert not any(FUNCTIONS[other].needs_mass or FUNCTIONS[other].needs_inverse for other in others)
+            assert not any(
+                FUNCTIONS[other].needs_mass or FUNCTIONS[other].needs_inverse for other in others
+            )

@@ -19,8 +19,12 @@ def image(text: str) -> Image:
         address, word, *operands = rest.split(None, 2)
         symbols |= {name: int(address)} if name else {}
         name = ""
-        found[int(address)] = Instruction(2 if word.endswith(".n") else 4, word, operands[0] if operands else "",
-                                          int(target) if target else None)
+        found[int(address)] = Instruction(
+            2 if word.endswith(".n") else 4,
+            word,
+            operands[0] if operands else "",
+            int(target) if target else None,
+        )
     return Image(found, symbols)
 
 
@@ -81,44 +85,74 @@ def test_the_stack_of_risc_v_is_read_with_what_keeps_its_registers() -> None:
     assert made.depth(0) == 16 + 384 + 32
 
 
-@pytest.mark.parametrize("line", ["tbb [pc, r3]", "blx r3", "bx r1", "mov sp, r7", "ldr pc, [r3]", "jr a4", "jalr a5",
-                                  "bl 0 -> 0"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tbb [pc, r3]",
+        "blx r3",
+        "bx r1",
+        "mov sp, r7",
+        "ldr pc, [r3]",
+        "jr a4",
+        "jalr a5",
+        "bl 0 -> 0",
+    ],
+)
 def test_what_only_a_run_can_tell_is_said(line: str) -> None:
     with pytest.raises(Unreadable):
         image(f"0 push {{r4}}\n4 {line}\n8 bx lr").depth(0)
 
 
 def test_registers_are_counted_in_words() -> None:
-    assert [registers(text) for text in ("{r4, r5, lr}", "{d8-d9}", "sp!, {s16}", "{r4-r7, lr}", "{d8}")] == [3, 4, 1, 5, 2]
+    assert [
+        registers(text) for text in ("{r4, r5, lr}", "{d8-d9}", "sp!, {s16}", "{r4-r7, lr}", "{d8}")
+    ] == [3, 4, 1, 5, 2]
 
 
 def cycles(text: str, taken: tuple[int, ...] = ()) -> tuple[int, int]:
     """Of the lines one after the other, `taken` the addresses that are executed where not all are."""
     made = image(text)
-    return cortex_m4(taken or sorted(made.instructions), made.instructions, guarded(made.instructions))
+    return cortex_m4(
+        taken or sorted(made.instructions), made.instructions, guarded(made.instructions)
+    )
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("0 vmul.f32 s0, s1, s2\n4 vadd.f32 s3, s4, s5", (2, 2)),
-    ("0 vmul.f32 s0, s1, s2\n4 vadd.f32 s3, s0, s5", (3, 3)),                     # the sum waits for the product
-    ("0 vmul.f32 s0, s1, s2\n4 vmla.f32 s0, s4, s5", (4, 4)),                     # what is added to comes late enough
-    ("0 vmul.f32 s0, s1, s2\n4 vmla.f32 s3, s0, s5", (5, 5)),
-    ("0 vmul.f32 s0, s1, s2\n4 vstr s0, [r0]", (3, 4)),
-    ("0 vldr s0, [r0]\n4 vldr s1, [r0, #4]", (3, 4)),                             # loads in a row overlap
-    ("0 vldr s0, [pc, #8]", (2, 3)),
-    ("0 vdiv.f32 s0, s1, s2\n4 vadd.f32 s3, s4, s5", (15, 15)),
-    ("0 vdiv.f32 s0, s1, s2\n4 adds r0, r1, r2\n8 udiv r0, r1, r2", (14, 27)),    # integers in the shadow of the division
-    ("0 vsqrt.f32 s0, s1\n4 vmov.f32 s2, s0", (16, 16)),
-    ("0 push {r4, r5, lr}\n4 vpush {d8-d9}", (4 + 5, 4 + 5)),
-    ("0 pop {r4, pc}", (3 + 1, 3 + 3)),
-    ("0 bl 100 -> 100", (2, 4)),
-    ("0 beq.n 100 -> 100\n2 bx lr", (1 + 2, 1 + 4)),                              # not taken
-    ("0 add r3, r1, r2\n4 ldr r0, [r3]", (1 + 3, 1 + 3)),                         # the address waits
-    ("0 add r3, r1, r2\n4 ldrd r0, r1, [r3]", (1 + 3, 1 + 3)),                    # that of several at once does not
-    ("0 itt lt\n4 vldrlt s15, [r0]\n8 addlt r0, r1", (0 + 1 + 1, 1 + 2 + 1)),     # may be passed over
-    ("0 ite eq\n4 moveq r0, r1\n8 movne r0, r2", (2, 3)),
-    ("0 ldrd r0, r1, [r2]\n4 vmov r0, r1, d0", (3 + 2, 3 + 2)),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0 vmul.f32 s0, s1, s2\n4 vadd.f32 s3, s4, s5", (2, 2)),
+        ("0 vmul.f32 s0, s1, s2\n4 vadd.f32 s3, s0, s5", (3, 3)),  # the sum waits for the product
+        (
+            "0 vmul.f32 s0, s1, s2\n4 vmla.f32 s0, s4, s5",
+            (4, 4),
+        ),  # what is added to comes late enough
+        ("0 vmul.f32 s0, s1, s2\n4 vmla.f32 s3, s0, s5", (5, 5)),
+        ("0 vmul.f32 s0, s1, s2\n4 vstr s0, [r0]", (3, 4)),
+        ("0 vldr s0, [r0]\n4 vldr s1, [r0, #4]", (3, 4)),  # loads in a row overlap
+        ("0 vldr s0, [pc, #8]", (2, 3)),
+        ("0 vdiv.f32 s0, s1, s2\n4 vadd.f32 s3, s4, s5", (15, 15)),
+        (
+            "0 vdiv.f32 s0, s1, s2\n4 adds r0, r1, r2\n8 udiv r0, r1, r2",
+            (14, 27),
+        ),  # integers in the shadow of the division
+        ("0 vsqrt.f32 s0, s1\n4 vmov.f32 s2, s0", (16, 16)),
+        ("0 push {r4, r5, lr}\n4 vpush {d8-d9}", (4 + 5, 4 + 5)),
+        ("0 pop {r4, pc}", (3 + 1, 3 + 3)),
+        ("0 bl 100 -> 100", (2, 4)),
+        ("0 beq.n 100 -> 100\n2 bx lr", (1 + 2, 1 + 4)),  # not taken
+        ("0 add r3, r1, r2\n4 ldr r0, [r3]", (1 + 3, 1 + 3)),  # the address waits
+        (
+            "0 add r3, r1, r2\n4 ldrd r0, r1, [r3]",
+            (1 + 3, 1 + 3),
+        ),  # that of several at once does not
+        (
+            "0 itt lt\n4 vldrlt s15, [r0]\n8 addlt r0, r1",
+            (0 + 1 + 1, 1 + 2 + 1),
+        ),  # may be passed over
+        ("0 ite eq\n4 moveq r0, r1\n8 movne r0, r2", (2, 3)),
+        ("0 ldrd r0, r1, [r2]\n4 vmov r0, r1, d0", (3 + 2, 3 + 2)),
+    ],
+)
 def test_cycles_are_those_of_the_manual(text: str, expected: tuple[int, int]) -> None:
     assert cycles(text) == expected
 

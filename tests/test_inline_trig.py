@@ -65,15 +65,30 @@ def proved(real: str) -> Proof:
 def built(folder: Path, real: str, *flags: str, source: str = "") -> ctypes.CDLL:
     (folder / "arm_sincos.h").write_text(source or text(real))
     (folder / "many.c").write_text(CALLER.replace("REAL", real))
-    done = command("gcc", "-std=c99", *WARNINGS, "-ffp-contract=off", *flags, "-shared", "-fPIC", folder / "many.c", "-o",
-                   folder / "many.so", "-lm")
+    done = command(
+        "gcc",
+        "-std=c99",
+        *WARNINGS,
+        "-ffp-contract=off",
+        *flags,
+        "-shared",
+        "-fPIC",
+        folder / "many.c",
+        "-o",
+        folder / "many.so",
+        "-lm",
+    )
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(folder / "many.so"))
 
 
 def answers(library: ctypes.CDLL, real: str, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     numpy, c = TYPES[real]
-    x, sine, cosine = np.ascontiguousarray(x, dtype=numpy), np.empty(len(x), numpy), np.empty(len(x), numpy)
+    x, sine, cosine = (
+        np.ascontiguousarray(x, dtype=numpy),
+        np.empty(len(x), numpy),
+        np.empty(len(x), numpy),
+    )
     pointers = (a.ctypes.data_as(ctypes.POINTER(c)) for a in (x, sine, cosine))
     library.many(ctypes.c_long(len(x)), *pointers)
     return sine, cosine
@@ -87,7 +102,11 @@ def units(real: str, x: np.ndarray, found: tuple[np.ndarray, np.ndarray]) -> flo
             exact = flint.arb(angle)
             for got, want in zip(both, (exact.sin(), exact.cos()), strict=True):
                 unit = max(math.frexp(float(want))[1] - bits, least)
-                worst = max(worst, float(abs(want - got)*flint.arb(2)**-unit)) if got == got else math.inf
+                worst = (
+                    max(worst, float(abs(want - got) * flint.arb(2) ** -unit))
+                    if got == got
+                    else math.inf
+                )
     return worst
 
 
@@ -95,7 +114,9 @@ def hard(real: str) -> np.ndarray:
     """For every k the numbers on both sides of k·pi/2 and their neighbours, of either sign."""
     numpy = TYPES[real][0]
     with flint.ctx.workprec(200):
-        near = np.array([float(flint.arb.pi()/2*k) for k in range(1, proved(real).most + 1)]).astype(numpy)
+        near = np.array(
+            [float(flint.arb.pi() / 2 * k) for k in range(1, proved(real).most + 1)]
+        ).astype(numpy)
     near = np.concatenate([near, np.nextafter(near, numpy(0)), np.nextafter(near, numpy(np.inf))])
     near = near[near <= RANGE]
     return np.concatenate([near, -near])
@@ -106,8 +127,18 @@ def everywhere(real: str, each: int) -> np.ndarray:
     numpy = TYPES[real][0]
     pick = random.Random(5)
     lowest = {"float": -149, "double": -1074}[real]
-    drawn = [pick.choice((-1, 1))*math.ldexp(1 + pick.random(), e) for e in range(lowest, 15) for _ in range(each)]
-    ends = [0.0, RANGE, -RANGE, math.ldexp(1, lowest), *(s*math.pi/4*k for k in range(-9, 10) for s in (1 - 1e-7, 1, 1 + 1e-7))]
+    drawn = [
+        pick.choice((-1, 1)) * math.ldexp(1 + pick.random(), e)
+        for e in range(lowest, 15)
+        for _ in range(each)
+    ]
+    ends = [
+        0.0,
+        RANGE,
+        -RANGE,
+        math.ldexp(1, lowest),
+        *(s * math.pi / 4 * k for k in range(-9, 10) for s in (1 - 1e-7, 1, 1 + 1e-7)),
+    ]
     return np.array(drawn + ends).astype(numpy)
 
 
@@ -119,7 +150,7 @@ def test_the_constants_are_those_that_the_command_computes() -> None:
 def test_the_bound_is_proved(real: str) -> None:
     proof = proved(real)
     assert proof.units <= ULPS
-    assert proof.most == math.ceil(RANGE*2/math.pi)
+    assert proof.most == math.ceil(RANGE * 2 / math.pi)
 
 
 SLIPS = {
@@ -167,8 +198,16 @@ def test_the_proof_is_about_what_the_c_computes(real: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("real", REALS)
 def test_zeros_keep_their_sign_and_what_is_no_number_stays_none(real: str, tmp_path: Path) -> None:
     for flags in (("-O0",), ("-O2",)):
-        sine, cosine = answers(built(tmp_path, real, *flags), real, np.array([0.0, -0.0, math.nan, math.inf, -math.inf]))
-        assert (list(sine[:2]), list(np.signbit(sine[:2])), list(cosine[:2])) == ([0, 0], [False, True], [1, 1])
+        sine, cosine = answers(
+            built(tmp_path, real, *flags),
+            real,
+            np.array([0.0, -0.0, math.nan, math.inf, -math.inf]),
+        )
+        assert (list(sine[:2]), list(np.signbit(sine[:2])), list(cosine[:2])) == (
+            [0, 0],
+            [False, True],
+            [1, 1],
+        )
         assert np.isnan([*sine[2:], *cosine[2:]]).all()
 
 
@@ -203,12 +242,17 @@ int main(void)
 """
 
 
-@pytest.mark.skipif(not os.environ.get("SYMGEN_EXHAUSTIVE"), reason="two minutes and more; SYMGEN_EXHAUSTIVE=1 runs it")
+@pytest.mark.skipif(
+    not os.environ.get("SYMGEN_EXHAUSTIVE"),
+    reason="two minutes and more; SYMGEN_EXHAUSTIVE=1 runs it",
+)
 def test_every_float_keeps_the_bound(tmp_path: Path) -> None:
     """All 1.2e9 positive floats up to 2^15, against the host's double; negative ones give the opposite sine, the same cosine."""
     (tmp_path / "arm_sincos.h").write_text(text("float"))
     (tmp_path / "all.c").write_text(EXHAUSTIVE)
-    done = command("gcc", "-O2", "-ffp-contract=off", tmp_path / "all.c", "-o", tmp_path / "all", "-lm")
+    done = command(
+        "gcc", "-O2", "-ffp-contract=off", tmp_path / "all.c", "-o", tmp_path / "all", "-lm"
+    )
     assert done.returncode == 0, done.stderr
     worst = [float(word) for word in command(tmp_path / "all").stdout.split()]
     print(worst)
@@ -222,8 +266,14 @@ def test_every_float_keeps_the_bound(tmp_path: Path) -> None:
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("generated")
     for robot, real in (("panda", "float"), ("planar_arm", "double")):
-        some = ["forward_dynamics", "gravity_force", "jacobian", "mass_matrix"] if robot == "panda" else None
-        symgen.generate(robot, place / robot, some, real, trig="inline", target="cortex-m4f", evidence=False)
+        some = (
+            ["forward_dynamics", "gravity_force", "jacobian", "mass_matrix"]
+            if robot == "panda"
+            else None
+        )
+        symgen.generate(
+            robot, place / robot, some, real, trig="inline", target="cortex-m4f", evidence=False
+        )
     return place
 
 
@@ -243,16 +293,25 @@ def test_one_angle_is_reduced_once() -> None:
 
 def test_a_function_without_a_sine_does_not_include_it() -> None:
     made = program("planar_point_mass", "mass_matrix")
-    target = c99.Target("planar_point_mass", Sizes(*[made.inputs[0].size] * 3), TextOptions("inline"))
+    target = c99.Target(
+        "planar_point_mass", Sizes(*[made.inputs[0].size] * 3), TextOptions("inline")
+    )
     angles = made.operations["sin"] + made.operations["cos"]
     assert (target.sincos in c99.source(made, target)) == (angles > 0)
     assert (target.sincos in c99.headers({"mass_matrix": made}, target)) == (angles > 0)
     scara = program("scara", "gravity_force")
-    assert "sincos" not in c99.source(scara, c99.Target("scara", Sizes(4, 4, 4), TextOptions("inline")))
+    assert "sincos" not in c99.source(
+        scara, c99.Target("scara", Sizes(4, 4, 4), TextOptions("inline"))
+    )
 
 
-@pytest.mark.parametrize(("old", "new"), [("0.041666653f", "0.041666953f"), ("(turned*sine) - (across*cosine)", "turned*sine")])
-def test_another_sine_in_the_folder_is_seen(generated: Path, tmp_path: Path, old: str, new: str) -> None:
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("0.041666653f", "0.041666953f"), ("(turned*sine) - (across*cosine)", "turned*sine")],
+)
+def test_another_sine_in_the_folder_is_seen(
+    generated: Path, tmp_path: Path, old: str, new: str
+) -> None:
     folder = tmp_path / "panda"
     shutil.copytree(generated / "panda", folder)
     path = folder / "panda_sincos.h"
@@ -279,9 +338,13 @@ def test_a_slip_of_the_text_is_read_back(old: str, new: str) -> None:
 
 
 def test_the_solver_takes_it() -> None:
-    own, libm = (symgen.compile("panda", ["forward_dynamics"], trig=trig) for trig in ("inline", "libm"))
+    own, libm = (
+        symgen.compile("panda", ["forward_dynamics"], trig=trig) for trig in ("inline", "libm")
+    )
     q, v, tau = np.linspace(-2, 2, 7), np.linspace(1, -1, 7), np.linspace(-20, 20, 7)
-    np.testing.assert_allclose(own.forward_dynamics(q, v, tau), libm.forward_dynamics(q, v, tau), rtol=1e-12)
+    np.testing.assert_allclose(
+        own.forward_dynamics(q, v, tau), libm.forward_dynamics(q, v, tau), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("robot", ["panda", "planar_arm"])
@@ -290,18 +353,39 @@ def test_compilers_and_analysers_are_silent(generated: Path, tmp_path: Path, rob
     done = command("gcc", "-std=c99", *WARNINGS, "-fanalyzer", "-c", *files[:4], cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     without = [f"-Wno-{name}" for name in ("unknown-warning-option", *UNWANTED)]
-    done = command(tool("clang"), "-std=c99", "-Weverything", *without, f"-D{robot}_SELFTEST", "-Werror", "-fsyntax-only",
-                   *files)
+    done = command(
+        tool("clang"),
+        "-std=c99",
+        "-Weverything",
+        *without,
+        f"-D{robot}_SELFTEST",
+        "-Werror",
+        "-fsyntax-only",
+        *files,
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    assert misra(*(file for file in files if re.search("forward_dynamics|jacobian", file.name))) == set()
+    assert (
+        misra(*(file for file in files if re.search("forward_dynamics|jacobian", file.name)))
+        == set()
+    )
 
 
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
 def test_sanitizers_are_silent(generated: Path, tmp_path: Path, sanitizer: str) -> None:
     compiler, *flags = SANITIZERS[sanitizer]
     files = sorted((generated / "planar_arm").glob("*.c"))
-    done = command(tool(compiler), "-std=c99", "-O1", "-ffp-contract=off", "-Dplanar_arm_SELFTEST", *flags, *files, "-o",
-                   tmp_path / "selftest", "-lm")
+    done = command(
+        tool(compiler),
+        "-std=c99",
+        "-O1",
+        "-ffp-contract=off",
+        "-Dplanar_arm_SELFTEST",
+        *flags,
+        *files,
+        "-o",
+        tmp_path / "selftest",
+        "-lm",
+    )
     assert done.returncode == 0, done.stderr
     done = command(tmp_path / "selftest")
     assert (done.returncode, done.stderr) == (0, "")
@@ -316,32 +400,56 @@ def test_the_self_test_passes_on_a_target(generated: Path, tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout
 
 
-HARD_FLOAT = [(name, real) for name in targets.names() if targets.find(name).counter for real in REALS
-              if real == "float" or not targets.find(name).double_in_software]
+HARD_FLOAT = [
+    (name, real)
+    for name in targets.names()
+    if targets.find(name).counter
+    for real in REALS
+    if real == "float" or not targets.find(name).double_in_software
+]
 
 
 @pytest.mark.parametrize("function", ["forward_dynamics", "forward_kinematics"])
 @pytest.mark.parametrize(("target", "real"), HARD_FLOAT)
 def test_every_state_takes_the_same_instructions(target: str, real: str, function: str) -> None:
     need(target)
-    (cost,) = measure(symgen.load("panda"), [program("panda", function, real=real)], target, 12, text=TextOptions("inline")).costs
+    (cost,) = measure(
+        symgen.load("panda"),
+        [program("panda", function, real=real)],
+        target,
+        12,
+        text=TextOptions("inline"),
+    ).costs
     assert cost.instructions[0] == cost.instructions[1]
     assert cost.alone == cost.instructions
     assert (cost.undefined, cost.ram, cost.libm_calls) == ((), 0, 0)
 
 
 @pytest.mark.parametrize(("target", "real"), HARD_FLOAT)
-def test_no_instruction_branches_on_what_is_computed(target: str, real: str, tmp_path: Path) -> None:
+def test_no_instruction_branches_on_what_is_computed(
+    target: str, real: str, tmp_path: Path
+) -> None:
     need(target)
-    made, own = program("panda", "forward_dynamics", real=real), c99.Target("panda", Sizes(7, 7, 7), TextOptions("inline"))
-    for name, source in (c99.headers({"forward_dynamics": made}, own) | {"one.c": c99.source(made, own)}).items():
+    made, own = (
+        program("panda", "forward_dynamics", real=real),
+        c99.Target("panda", Sizes(7, 7, 7), TextOptions("inline")),
+    )
+    for name, source in (
+        c99.headers({"forward_dynamics": made}, own) | {"one.c": c99.source(made, own)}
+    ).items():
         (tmp_path / name).write_text(source)
     tools = Toolchain(targets.find(target), tmp_path)
     tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE)
-    words = set(re.findall(r"^ +[0-9a-f]+:\t[0-9a-f ]+\t(\S+)", tools.tool("objdump", "-d", "one.o"), re.MULTILINE))
+    words = set(
+        re.findall(
+            r"^ +[0-9a-f]+:\t[0-9a-f ]+\t(\S+)", tools.tool("objdump", "-d", "one.o"), re.MULTILINE
+        )
+    )
     assert len(words) > 10
     arm = r"(b(eq|ne|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)|it[te]*|cbn?z)(\.[nw])?"
-    assert not {word for word in words if re.fullmatch(rf"{arm}|(c\.)?b(eq|ne|lt|ge|gt|le)(u|z)?", word)}
+    assert not {
+        word for word in words if re.fullmatch(rf"{arm}|(c\.)?b(eq|ne|lt|ge|gt|le)(u|z)?", word)
+    }
 
 
 PRINTING = """#include <stdint.h>
@@ -378,11 +486,22 @@ int main(void)
 
 
 @pytest.mark.parametrize(("target", "real"), HARD_FLOAT)
-def test_a_target_answers_with_the_bits_of_this_machine(target: str, real: str, tmp_path: Path) -> None:
+def test_a_target_answers_with_the_bits_of_this_machine(
+    target: str, real: str, tmp_path: Path
+) -> None:
     need(target)
     (tmp_path / "arm_sincos.h").write_text(text(real))
     (tmp_path / "print.c").write_text(PRINTING.replace("REAL", real))
-    done = command("gcc", "-std=c99", "-O1", "-ffp-contract=off", tmp_path / "print.c", "-o", tmp_path / "here", "-lm")
+    done = command(
+        "gcc",
+        "-std=c99",
+        "-O1",
+        "-ffp-contract=off",
+        tmp_path / "print.c",
+        "-o",
+        tmp_path / "here",
+        "-lm",
+    )
     assert done.returncode == 0, done.stderr
     tools = Toolchain(targets.find(target), tmp_path)
     for level in ("-O0", "-O2"):
@@ -395,8 +514,10 @@ def test_panda_stays_small_on_a_cortex_m4f(as_users_have_them: None) -> None:
     """By default, as docs/firmware.md has it; a longer search takes 5 operations less, and 15 instructions more."""
     need("cortex-m4f")
     made = [program("panda", "forward_dynamics", real="float")]
-    own, libm = (measure(symgen.load("panda"), made, "cortex-m4f", 12, text=TextOptions(trig)).costs[0]
-                 for trig in ("inline", "libm"))
+    own, libm = (
+        measure(symgen.load("panda"), made, "cortex-m4f", 12, text=TextOptions(trig)).costs[0]
+        for trig in ("inline", "libm")
+    )
     assert own.instructions[1] <= 2085 < libm.instructions[0]
     assert libm.flash <= 7000
     assert libm.stack <= 512
@@ -407,7 +528,22 @@ def test_panda_stays_small_on_a_cortex_m4f(as_users_have_them: None) -> None:
 
 def test_the_command_measures_it(capsys: pytest.CaptureFixture[str]) -> None:
     need("cortex-m4f")
-    assert main(["cost", "planar_arm", "--target", "cortex-m4f", "--trig", "inline", "-f", "mass_matrix", "--json"]) == 0
+    assert (
+        main(
+            [
+                "cost",
+                "planar_arm",
+                "--target",
+                "cortex-m4f",
+                "--trig",
+                "inline",
+                "-f",
+                "mass_matrix",
+                "--json",
+            ]
+        )
+        == 0
+    )
     (facts,) = json.loads(capsys.readouterr().out)["functions"]
     assert facts["instructions"][0] == facts["instructions"][1]
 

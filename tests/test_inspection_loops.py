@@ -17,18 +17,37 @@ from symgen.inspection.reading import read, render
 from symgen.ir import Numbers, evaluate
 from tests.robots_for_tests import draw, point_mass_arm, random_mechanism
 
-MP = Numbers(lambda x: mpmath.mpf(x.numerator) / x.denominator, mpmath.sin, mpmath.cos, mpmath.sqrt, mpmath.log, mpmath.atan2)
-RESULTS = {"ur5": ("det", "grad", "alpha", "R", "h"), "scara": ("x", "J"), "quadruped": ("tau", "logdet", "F", "J"),
-           "planar_point_mass:9": ("x", "logdet"), "kinds": ("tau", "delta")}
+MP = Numbers(
+    lambda x: mpmath.mpf(x.numerator) / x.denominator,
+    mpmath.sin,
+    mpmath.cos,
+    mpmath.sqrt,
+    mpmath.log,
+    mpmath.atan2,
+)
+RESULTS = {
+    "ur5": ("det", "grad", "alpha", "R", "h"),
+    "scara": ("x", "J"),
+    "quadruped": ("tau", "logdet", "F", "J"),
+    "planar_point_mass:9": ("x", "logdet"),
+    "kinds": ("tau", "delta"),
+}
 KINDS = ("revolute", "prismatic", "helical", "cylindrical", "spherical")
-_HEAD = re.compile(r"(inward|outward), from (?:the tips|the base|the base to link (\d+)|link (\d+) to the base)"
-                   r"(?:; (?:at a tip|at the base|behind it) (.*))?:")
+_HEAD = re.compile(
+    r"(inward|outward), from (?:the tips|the base|the base to link (\d+)|link (\d+) to the base)"
+    r"(?:; (?:at a tip|at the base|behind it) (.*))?:"
+)
 
 
 def run(text, found, arguments):
     """The text, link after link; elements by name for every link, and those of the end."""
-    own = [{name.split(" = ")[0]: MP.constant(x) for name, x in zip(found.columns[kind], table, strict=True)}
-           for kind, table in zip(found.of, found.tables, strict=True)]
+    own = [
+        {
+            name.split(" = ")[0]: MP.constant(x)
+            for name, x in zip(found.columns[kind], table, strict=True)
+        }
+        for kind, table in zip(found.of, found.tables, strict=True)
+    ]
     for values, given in zip(own, arguments, strict=True):
         values.update(given)
     ways, end = _ways(text)
@@ -38,13 +57,25 @@ def run(text, found, arguments):
         links = range(len(own)) if tip is None else _way(found, tip)
         for i in reversed(links) if inward else links:
             children = [j for j in links if found.parents[j] == i]
-            before = [own[j] for j in children] if inward else [own[found.parents[i]]] if found.parents[i] >= 0 else []
+            before = (
+                [own[j] for j in children]
+                if inward
+                else [own[found.parents[i]]]
+                if found.parents[i] >= 0
+                else []
+            )
             own[i].update(_before(handed, start, products, before, side))
             for name, formula in kinds[found.kinds[found.of[i]] if len(kinds) > 1 else ""]:
                 own[i][name] = _value(formula, own[i])
         if inward:
             roots = [own[j] for j in links if found.parents[j] < 0]
-            last |= _before([name for name in handed if all(name in root for root in roots)], start, products, roots, side)
+            last |= _before(
+                [name for name in handed if all(name in root for root in roots)],
+                start,
+                products,
+                roots,
+                side,
+            )
     for name, formula in end:
         last[name] = _value(formula, (own[found.on] if found.on >= 0 else {}) | last)
     return own, {name: last[name] for name, _ in end}
@@ -58,14 +89,19 @@ def _before(handed, start, products, links, side):
     joined = {}
     for name in handed:
         values = [one[name] for one in links]
-        joined[name + side] = (mpmath.fprod(values) if name in products else mpmath.fsum(values)) if values else _value(
-            start.get(name + side, "0"), {})
+        joined[name + side] = (
+            (mpmath.fprod(values) if name in products else mpmath.fsum(values))
+            if values
+            else _value(start.get(name + side, "0"), {})
+        )
     return joined
 
 
 def _value(formula, names):
     functions = {name: getattr(mpmath, name) for name in ("sin", "cos", "sqrt", "log", "atan2")}
-    numbered = re.sub(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])", lambda m: f"mpf('{m[0]}')", formula)
+    numbered = re.sub(
+        r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])", lambda m: f"mpf('{m[0]}')", formula
+    )
     return eval(numbered, {"mpf": mpmath.mpf, **functions}, names)
 
 
@@ -73,7 +109,11 @@ def _ways(text):
     ways, end, kind = [], [], ""
     for line in text.splitlines():
         if (head := _HEAD.fullmatch(line)) is not None:
-            start = dict(one.split(" = ") for one in (head[4] or "").split(", ") if one and not one.startswith("all"))
+            start = dict(
+                one.split(" = ")
+                for one in (head[4] or "").split(", ")
+                if one and not one.startswith("all")
+            )
             tip = head[2] or head[3]
             ways.append((head[1] == "inward", tip and int(tip), start, {}, [], []))
             kind = ""
@@ -103,8 +143,14 @@ def of_links(robot, program, state):
         own = {}
         for port in program.inputs:
             at, size = (q, joint.type.nq) if port.name in ("q", "q_next") else (v, joint.type.nv)
-            values = state[port.name][at:at + size] if port.shape else state[port.name]   # one number for all
-            own |= {port.name: values[0]} if len(values) == 1 else {f"{port.name}{k}": x for k, x in enumerate(values)}
+            values = (
+                state[port.name][at : at + size] if port.shape else state[port.name]
+            )  # one number for all
+            own |= (
+                {port.name: values[0]}
+                if len(values) == 1
+                else {f"{port.name}{k}": x for k, x in enumerate(values)}
+            )
         found.append(own)
         q, v = q + joint.type.nq, v + joint.type.nv
     return found
@@ -113,11 +159,15 @@ def of_links(robot, program, state):
 def of_result(port, links, widths=()):
     """The result's elements, of all links or of the end that give it."""
     names = [port.name, *(f"{port.name}{k}" for k in range(port.size))]
-    if widths:   # by links, each the columns of its joint, row by row; beside the way there are none
+    if widths:  # by links, each the columns of its joint, row by row; beside the way there are none
         rows = port.shape[0]
         found = [[one[name] for name in names if name in one] for one in links]
-        return [x for row in range(rows) for own, wide in zip(found, widths, strict=True)
-                for x in (own[row*wide:(row + 1)*wide] or [mpmath.mpf(0)]*wide)]
+        return [
+            x
+            for row in range(rows)
+            for own, wide in zip(found, widths, strict=True)
+            for x in (own[row * wide : (row + 1) * wide] or [mpmath.mpf(0)] * wide)
+        ]
     return [one[name] for one in links for name in names if name in one]
 
 
@@ -129,7 +179,10 @@ def test_what_is_printed_computes_what_rows_do(robot):
         found = read(mechanism, what, form="looped")
         method = re.match(r"(\w+) by ([\w:]+),", found.notes[0])
         program = symgen.program(mechanism, method[1], method[2])
-        state = {name: [mpmath.mpf(float(x)) for x in values[0].ravel()] for name, values in states.items()}
+        state = {
+            name: [mpmath.mpf(float(x)) for x in values[0].ravel()]
+            for name, values in states.items()
+        }
         with mpmath.workdps(40):
             own, end = run(found.written("text"), found.value, of_links(mechanism, program, state))
             wanted = evaluate(program, state, MP)
@@ -138,16 +191,24 @@ def test_what_is_printed_computes_what_rows_do(robot):
             got = of_result(port, own, widths) if what == "J" else of_result(port, [*own, end])
             assert len(got) == port.size, (what, len(got), port.size)
             scale = 1 + max(map(abs, wanted[what]))
-            assert max(abs(x - y) for x, y in zip(got, wanted[what], strict=True)) < 1e-13 * scale, what
+            assert (
+                max(abs(x - y) for x, y in zip(got, wanted[what], strict=True)) < 1e-13 * scale
+            ), what
 
 
 def test_named_equations_are_formulas_and_latex():
     found = symgen.inspect("ur5", "tau", form="looped")
     assert found.ways[1].handed[:3] == ("omega_1", "omega_2", "omega_3")
     named = dict(found.ways[1].steps[0].named)
-    c, s, along, across, v = (sp.Symbol(name, real=True) for name in ("cos_alpha", "sin_alpha", "omega_3_p", "omega_2_p", "v"))
-    assert named["omega_3"] == c*along - s*across + v
-    assert r"\text{inward, from the tips; at a tip all that ends with \_c = 0:}" in found._repr_latex_()
+    c, s, along, across, v = (
+        sp.Symbol(name, real=True)
+        for name in ("cos_alpha", "sin_alpha", "omega_3_p", "omega_2_p", "v")
+    )
+    assert named["omega_3"] == c * along - s * across + v
+    assert (
+        r"\text{inward, from the tips; at a tip all that ends with \_c = 0:}"
+        in found._repr_latex_()
+    )
     assert r"\omega_{3,p}" in found.written("latex")
 
 
@@ -160,7 +221,7 @@ def test_of_what_does_not_exist_no_loops_are_shown():
 
 def test_kinds_stand_apart_and_a_trunk_hands_nothing_on():
     text = read(load("quadruped"), "logdet", form="looped").written("text")
-    trunk = text[text.rindex("  free:"):]
+    trunk = text[text.rindex("  free:") :]
     assert "= 0\n" not in trunk
     assert "seen_11 = " not in trunk
     assert "    seen_11 = " in text
@@ -174,18 +235,23 @@ def test_a_result_that_is_too_long_for_rows_is_shown_as_loops(monkeypatch):
     assert "61 joints move" in notes[-1]
 
 
-@pytest.mark.parametrize(("what", "more", "why"), [
-    ("P", {}, "P is a letter of riccati; name a result, such as tau"),
-    ("tau[1]", {}, r"the whole of tau, so leave out \[...\]"),
-    ("tau", {"at": {"q0": 0}}, "--at does not apply"),
-    ("tau", {"symbols": "m"}, "--symbols does not apply"),
-    ("M", {}, "mass_matrix has no looped form"),
-])
+@pytest.mark.parametrize(
+    ("what", "more", "why"),
+    [
+        ("P", {}, "P is a letter of riccati; name a result, such as tau"),
+        ("tau[1]", {}, r"the whole of tau, so leave out \[...\]"),
+        ("tau", {"at": {"q0": 0}}, "--at does not apply"),
+        ("tau", {"symbols": "m"}, "--symbols does not apply"),
+        ("M", {}, "mass_matrix has no looped form"),
+    ],
+)
 def test_what_loops_do_not_show_is_said(what, more, why):
     with pytest.raises(RequestError, match=why):
         symgen.inspect("ur5", what, form="looped", **more)
 
 
 def test_c_is_what_generate_writes():
-    with pytest.raises(RequestError, match="their C is what 'symgen generate --form looped' writes"):
+    with pytest.raises(
+        RequestError, match="their C is what 'symgen generate --form looped' writes"
+    ):
         render(load("ur5"), "tau", form="looped", format="c")

@@ -22,7 +22,15 @@ from symgen.ir import Numbers
 from symgen.reference.mechanics import Reference
 from tests.robots_for_tests import BALLS, TELLING, largest, random_mechanism, robot, states, truth
 
-SMALL = ("planar_arm", "planar_point_mass", "scara", "tree4", "square_chain4", "revolute_revolute", "prismatic_revolute")
+SMALL = (
+    "planar_arm",
+    "planar_point_mass",
+    "scara",
+    "tree4",
+    "square_chain4",
+    "revolute_revolute",
+    "prismatic_revolute",
+)
 TURNING = ("planar_arm", "revolute_revolute", "continuous_revolute", "one")
 BALL = Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log)
 RESULT = {"M": "M", "c": "c", "g": "g", "tau": "tau"}
@@ -36,7 +44,9 @@ def entries(name: str, letter: str) -> list[tuple[int, ...]]:
 
 
 @cache
-def form(name: str, letter: str, index: tuple[int, ...], keep: str = "none", method: str | None = None) -> MultiAngle:
+def form(
+    name: str, letter: str, index: tuple[int, ...], keep: str = "none", method: str | None = None
+) -> MultiAngle:
     return multiangle(robot(name), letter, index, keep, method)
 
 
@@ -46,10 +56,19 @@ def by_polynomials(function: str) -> list[str]:
 
 # -- unique: whatever the method ----------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("name", "keep"), [
-    *((name, keep) for name in (*TELLING, "tree4") for keep in ("none", "m,c,I,l") if name not in ("tree5", "panda")),
-    ("panda", "none"),   # with symbols its forms take seconds
-])
+
+@pytest.mark.parametrize(
+    ("name", "keep"),
+    [
+        *(
+            (name, keep)
+            for name in (*TELLING, "tree4")
+            for keep in ("none", "m,c,I,l")
+            if name not in ("tree5", "panda")
+        ),
+        ("panda", "none"),  # with symbols its forms take seconds
+    ],
+)
 @pytest.mark.parametrize("letter", ["M", "g"])
 def test_methods_agree_to_the_last_coefficient(name: str, letter: str, keep: str) -> None:
     """Equality of forms is equality of entries: decided by comparison."""
@@ -74,16 +93,24 @@ def test_forms_are_equal_exactly_where_entries_are(name: str) -> None:
 
 # -- the reference's numbers -------------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("letter", ENTRIES)
-@pytest.mark.parametrize("name", ["scara", "puma560", "chain3", "tree4", "square_chain4", "prismatic_revolute", "planar_arm"])
+@pytest.mark.parametrize(
+    "name",
+    ["scara", "puma560", "chain3", "tree4", "square_chain4", "prismatic_revolute", "planar_arm"],
+)
 def test_it_evaluates_to_the_reference(name: str, letter: str) -> None:
     at = states(name, 2, BALLS)
     expected = truth(name, ENTRIES[letter][0], 2, BALLS)[RESULT[letter]]
     for index in entries(name, letter):
         for state in range(2):
             with BALLS.working():
-                value = form(name, letter, index).evaluate(at["q"][state], at["v"][state], at["a"][state], numbers=BALL)
-                assert largest(value - expected[(state, *index)]) <= 1e-40 * (1e-3 + largest(expected)), index
+                value = form(name, letter, index).evaluate(
+                    at["q"][state], at["v"][state], at["a"][state], numbers=BALL
+                )
+                assert largest(value - expected[(state, *index)]) <= 1e-40 * (
+                    1e-3 + largest(expected)
+                ), index
 
 
 @pytest.mark.parametrize("letter", ENTRIES)
@@ -98,7 +125,9 @@ def test_symbols_at_their_own_values_give_the_numbers(name: str, letter: str) ->
         whole, numbers = form(name, letter, index, "all"), form(name, letter, index)
         with BALLS.working():
             given = [at[x][0] for x in "qva"]
-            difference = whole.evaluate(*given, parameters=known, numbers=BALL) - numbers.evaluate(*given, numbers=BALL)
+            difference = whole.evaluate(*given, parameters=known, numbers=BALL) - numbers.evaluate(
+                *given, numbers=BALL
+            )
             assert largest(difference) <= 1e-40 * (1e-3 + scale)
 
 
@@ -111,15 +140,20 @@ def test_sampling_and_a_fourier_transform_find_the_same(name: str, letter: str) 
     grid = np.array(list(product(np.arange(points) * 2 * math.pi / points, repeat=n)))
     sampled = Reference(mechanism).evaluate(ENTRIES[letter][0], {"q": grid})[RESULT[letter]]
     for index in entries(name, letter):
-        series = np.fft.fftn(sampled[(slice(None), *index)].reshape((points,) * n)) / points ** n
+        series = np.fft.fftn(sampled[(slice(None), *index)].reshape((points,) * n)) / points**n
         waves = form(name, letter, index).waves()
         for multiples in product(range(-2, 3), repeat=n):
             first = next((m for m in multiples if m), 0)
             if first < 0:
                 continue
             half = 1 if first == 0 else 2
-            found = [float(sum(waves.get((multiples, sine), {(): Fraction(0)}).values())) for sine in (False, True)]
-            assert [half * series[multiples].real, -half * series[multiples].imag] == pytest.approx(found, abs=1e-13), multiples
+            found = [
+                float(sum(waves.get((multiples, sine), {(): Fraction(0)}).values()))
+                for sine in (False, True)
+            ]
+            assert [half * series[multiples].real, -half * series[multiples].imag] == pytest.approx(
+                found, abs=1e-13
+            ), multiples
 
 
 # -- the Lagrangian's bias force ---------------------------------------------------------------------------------------------
@@ -150,13 +184,20 @@ def test_the_bias_force_is_the_lagrangians(name: str) -> None:
     mechanism = robot(name)
     n = mechanism.nv
     M = {(i, j): form(name, "M", (min(i, j), max(i, j))) for i in range(n) for j in range(n)}
-    slopes = {(i, j, of): differentiated(M[i, j], of) for i in range(n) for j in range(i, n) for of in range(n)}
+    slopes = {
+        (i, j, of): differentiated(M[i, j], of)
+        for i in range(n)
+        for j in range(i, n)
+        for of in range(n)
+    }
     for i in range(n):
         total: Terms = {(wave, monomial): x for wave, monomial, x in form(name, "g", (i,)).terms}
         for j, of in product(range(n), repeat=2):
             speeds = [(f"v{j}", 2)] if j == of else [(f"v{min(j, of)}", 1), (f"v{max(j, of)}", 1)]
-            for slope, weight in ((slopes[min(i, j), max(i, j), of], Fraction(1)),
-                                  (slopes[min(j, of), max(j, of), i], Fraction(-1, 2))):
+            for slope, weight in (
+                (slopes[min(i, j), max(i, j), of], Fraction(1)),
+                (slopes[min(j, of), max(j, of), i], Fraction(-1, 2)),
+            ):
                 for (wave, monomial), x in slope.items():
                     key = (wave, tuple(sorted([*monomial, *speeds])))
                     total[key] = total.get(key, Fraction(0)) + weight * x
@@ -173,7 +214,7 @@ def test_the_exact_robots_are_among_those() -> None:
     assert {exact(robot(name)) for name in (*SMALL, "puma560")} == {True, False}
     assert exact(robot("ur5"))
     assert not exact(robot("chain5"))
-    assert not exact(robot("panda"))   # a hand turned by an eighth
+    assert not exact(robot("panda"))  # a hand turned by an eighth
 
 
 @pytest.mark.parametrize("name", [*SMALL, "puma560"])
@@ -183,7 +224,9 @@ def test_inverse_dynamics_is_the_mass_matrix_times_a_and_the_bias(name: str) -> 
         total = form(name, "c", (i,))
         for j in range(n):
             row = form(name, "M", (i, j))
-            total = total + MultiAngle.of({(w, tuple(sorted([*monomial, (f"a{j}", 1)]))): x for w, monomial, x in row.terms})
+            total = total + MultiAngle.of(
+                {(w, tuple(sorted([*monomial, (f"a{j}", 1)]))): x for w, monomial, x in row.terms}
+            )
         tau = form(name, "tau", (i,))
         if exact(robot(name)):
             assert total == tau
@@ -195,17 +238,33 @@ def test_inverse_dynamics_is_the_mass_matrix_times_a_and_the_bias(name: str) -> 
 
 # -- what is known of some robots --------------------------------------------------------------------------------------------
 
+
 def test_the_planar_arm_is_the_textbooks() -> None:
     """a + 2b cos q1 with a = I1 + m1 lc1² + I2 + m2 (l1² + lc2²) and b = m2 l1 lc2."""
     assert str(form("planar_arm", "M", (0, 0))) == "1.75 + 0.5*cos(q1)"
     assert str(form("planar_arm", "M", (0, 1))) == "1/12 + 0.25*cos(q1)"
     assert str(form("planar_arm", "M", (0, 0), "m,c,I,l")) == (
-        "I_0_zz + I_1_zz + c_0_x**2*m_0 + c_1_x**2*m_1 + l_1_x**2*m_1 + 2*c_1_x*l_1_x*m_1*cos(q1)")
-    assert str(form("planar_arm", "M", (0, 1), "all")) == "I_1_zz + c_1_x**2*m_1 + c_1_x*l_1_x*m_1*cos(q1)"
+        "I_0_zz + I_1_zz + c_0_x**2*m_0 + c_1_x**2*m_1 + l_1_x**2*m_1 + 2*c_1_x*l_1_x*m_1*cos(q1)"
+    )
+    assert (
+        str(form("planar_arm", "M", (0, 1), "all"))
+        == "I_1_zz + c_1_x**2*m_1 + c_1_x*l_1_x*m_1*cos(q1)"
+    )
     assert str(form("planar_arm", "g", (1,), "all")) == "9.81*c_1_x*m_1*cos(q0 + q1)"
-    assert str(form("planar_arm", "c", (1,), "m")) == "0.25*m_1*v0**2*sin(q1) + 2.4525*m_1*cos(q0 + q1)"
+    assert (
+        str(form("planar_arm", "c", (1,), "m"))
+        == "0.25*m_1*v0**2*sin(q1) + 2.4525*m_1*cos(q0 + q1)"
+    )
     assert form("planar_arm", "M", (0, 0), "all").joints() == (1,)
-    assert form("planar_arm", "M", (0, 0), "all").symbols() == ("I_0_zz", "I_1_zz", "c_0_x", "c_1_x", "l_1_x", "m_0", "m_1")
+    assert form("planar_arm", "M", (0, 0), "all").symbols() == (
+        "I_0_zz",
+        "I_1_zz",
+        "c_0_x",
+        "c_1_x",
+        "l_1_x",
+        "m_0",
+        "m_1",
+    )
 
 
 def test_harmonics_of_panda_and_ur5() -> None:
@@ -216,8 +275,10 @@ def test_harmonics_of_panda_and_ur5() -> None:
 
 def test_panda_takes_two_seconds_from_nothing() -> None:
     """Processor time of a fresh process: imports, reading, derivation, form and text."""
-    code = ("import time; import symgen; from symgen.inspection.multiangle import multiangle; "
-            "f = multiangle(symgen.load('panda'), 'M', (0, 0)); t = str(f); print(len(f), time.process_time())")
+    code = (
+        "import time; import symgen; from symgen.inspection.multiangle import multiangle; "
+        "f = multiangle(symgen.load('panda'), 'M', (0, 0)); t = str(f); print(len(f), time.process_time())"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     harmonics, seconds = done.stdout.split()
     assert harmonics == "6129"
@@ -244,28 +305,42 @@ def test_degrees_are_at_most_two_and_indices_are_canonical(name: str) -> None:
 def test_powers_of_sine_and_cosine() -> None:
     for a, b in product(range(4), repeat=2):
         for x in (0.3, 1.1, -2.0):
-            value = sum(float(w.p) / float(w.q) * (math.sin if sine else math.cos)(m * x) for m, sine, w in in_multiples(a, b))
+            value = sum(
+                float(w.p) / float(w.q) * (math.sin if sine else math.cos)(m * x)
+                for m, sine, w in in_multiples(a, b)
+            )
             assert value == pytest.approx(math.cos(x) ** a * math.sin(x) ** b, abs=1e-15)
 
 
 # -- refusals -------------------------------------------------------------------------------------------------------------
 
+
 def test_too_many_angles_are_refused_with_the_estimate() -> None:
     long = random_mechanism(12)
-    with pytest.raises(RequestError, match=r"M\[0,0\] turns with 11 angles and may have 48828125 terms .*--form recursive"):
+    with pytest.raises(
+        RequestError,
+        match=r"M\[0,0\] turns with 11 angles and may have 48828125 terms .*--form recursive",
+    ):
         multiangle(long, "M", (0, 0))
-    with pytest.raises(RequestError, match=r"c\[0\] turns with 7 angles and may have 2265625 terms"):
+    with pytest.raises(
+        RequestError, match=r"c\[0\] turns with 7 angles and may have 2265625 terms"
+    ):
         multiangle(random_mechanism(7), "c", (0,))
     assert multiangle(long, "M", (8, 9)).joints() == (9, 10, 11)
 
 
-@pytest.mark.parametrize(("letter", "index", "sentence"), [
-    ("N", (0,), "no entry with a multi-angle form is named 'N'; there are: M, c, g, tau"),
-    ("M", (0,), r"M\[0\] does not exist; M takes 2 indices from 0 to 3"),
-    ("g", (4,), r"g\[4\] does not exist; g takes 1 indices from 0 to 3"),
-    ("g", (-1,), r"g\[-1\] does not exist"),
-])
-def test_a_wrong_request_is_one_sentence(letter: str, index: tuple[int, ...], sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("letter", "index", "sentence"),
+    [
+        ("N", (0,), "no entry with a multi-angle form is named 'N'; there are: M, c, g, tau"),
+        ("M", (0,), r"M\[0\] does not exist; M takes 2 indices from 0 to 3"),
+        ("g", (4,), r"g\[4\] does not exist; g takes 1 indices from 0 to 3"),
+        ("g", (-1,), r"g\[-1\] does not exist"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence(
+    letter: str, index: tuple[int, ...], sentence: str
+) -> None:
     with pytest.raises(RequestError, match=sentence):
         multiangle(robot("scara"), letter, index)
     with pytest.raises(RequestError, match="does not compute mass_matrix"):
@@ -274,14 +349,20 @@ def test_a_wrong_request_is_one_sentence(letter: str, index: tuple[int, ...], se
 
 def test_a_program_that_divides_has_no_form() -> None:
     divides, _ = derived(robot("planar_arm"), "mass_matrix_solve", method="riccati")
-    with pytest.raises(RequestError, match=r"x\[0\] by riccati is no polynomial in sines and cosines, its equations hold a div"):
+    with pytest.raises(
+        RequestError,
+        match=r"x\[0\] by riccati is no polynomial in sines and cosines, its equations hold a div",
+    ):
         waves(divides, divides.outputs[0].rows[0], [(0, 0), (0, 1)], True, "x[0]")
 
 
 # -- as text ---------------------------------------------------------------------------------------------------------------
 
+
 def test_an_empty_form_is_zero() -> None:
-    zero = form("tree4", "M", next(ij for ij in np.ndindex(4, 4) if not form("tree4", "M", ij).terms))
+    zero = form(
+        "tree4", "M", next(ij for ij in np.ndindex(4, 4) if not form("tree4", "M", ij).terms)
+    )
     assert str(zero) == "0"
     assert (len(zero), zero.joints(), zero.sympy()) == (0, (), 0)
     assert zero + form("scara", "M", (0, 0)) == form("scara", "M", (0, 0))

@@ -26,41 +26,92 @@ from symgen.reference.precision import Array
 from symgen.verification.report import Report
 from symgen.verification.verify import verify_programs
 from tests.oracles import random_tree
-from tests.robots_for_tests import BALLS, FEW, PURE, TELLING, draw, largest, program, random_mechanism, robot, run, states
+from tests.robots_for_tests import (
+    BALLS,
+    FEW,
+    PURE,
+    TELLING,
+    draw,
+    largest,
+    program,
+    random_mechanism,
+    robot,
+    run,
+    states,
+)
 
 METHODS = ("constraint_force", "constraint_force:parallel", "riccati")
 ROUND = (Fraction(1), Fraction(0), Fraction(0), Fraction(1), Fraction(0), Fraction(1))
 
 
-def two_links(gravity: tuple[int, int, int], axis: tuple[Fraction, Fraction, Fraction] = Z_AXIS) -> Mechanism:
+def two_links(
+    gravity: tuple[int, int, int], axis: tuple[Fraction, Fraction, Fraction] = Z_AXIS
+) -> Mechanism:
     """2 kg and 3 kg, each 1 m out along x from its revolute joint, the joints 1 m apart."""
-    joints = tuple(Joint(f"j{i}", "revolute", i - 1, pose(X_AXIS) if i else (), axis) for i in range(2))
-    bodies = tuple(Body(f"b{i}", (Part(f"b{i}", pose(X_AXIS), Fraction(m), ROUND),)) for i, m in enumerate((2, 3)))
+    joints = tuple(
+        Joint(f"j{i}", "revolute", i - 1, pose(X_AXIS) if i else (), axis) for i in range(2)
+    )
+    bodies = tuple(
+        Body(f"b{i}", (Part(f"b{i}", pose(X_AXIS), Fraction(m), ROUND),))
+        for i, m in enumerate((2, 3))
+    )
     frames = (Frame("base", BASE), Frame("b0", 0), Frame("b1", 1))
-    return Mechanism("two", joints, bodies, frames, gravity=tuple(Fraction(g) for g in gravity))   # type: ignore[arg-type]
+    return Mechanism("two", joints, bodies, frames, gravity=tuple(Fraction(g) for g in gravity))  # type: ignore[arg-type]
 
 
-def forces(mechanism: Mechanism, method: str, q: list[float], tau: list[float]) -> tuple[Array, Array]:
+def forces(
+    mechanism: Mechanism, method: str, q: list[float], tau: list[float]
+) -> tuple[Array, Array]:
     """F (NV, 6) and a (NV,) at rest."""
-    found = run(symgen.program(mechanism, "interbody_forces", method),
-                {"q": np.array([q]), "v": np.zeros((1, len(q))), "tau": np.array([tau])})
+    found = run(
+        symgen.program(mechanism, "interbody_forces", method),
+        {"q": np.array([q]), "v": np.zeros((1, len(q))), "tau": np.array([tau])},
+    )
     return found["F"][0], found["a"][0]
 
 
 # -- by hand -----------------------------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("gravity", "q", "tau", "first", "second"), [
-    pytest.param((10, 0, 0), [0, 0], [0, 0], [0, 0, 0, -50, 0, 0], [0, 0, 0, -30, 0, 0], id="hanging"),
-    pytest.param((0, -10, 0), [0, 0], [80, 30], [0, 0, 80, 0, 50, 0], [0, 0, 30, 0, 30, 0], id="held out"),
-    pytest.param((0, -10, 0), [np.pi / 2, -np.pi / 2], [30, 30], [0, 0, 30, 0, 50, 0], [0, 0, 30, 0, 30, 0], id="elbow up"),
-    pytest.param((0, 0, -10), [np.pi / 2, 0], [0, 0], [80, 0, 0, 0, 0, 50], [30, 0, 0, 0, 0, 30], id="weight on the bearings"),
-])
-def test_two_links_at_rest_carry_their_weight(method: str, gravity: tuple[int, int, int], q: list[float], tau: list[float],
-                                              first: list[float], second: list[float]) -> None:
+@pytest.mark.parametrize(
+    ("gravity", "q", "tau", "first", "second"),
+    [
+        pytest.param(
+            (10, 0, 0), [0, 0], [0, 0], [0, 0, 0, -50, 0, 0], [0, 0, 0, -30, 0, 0], id="hanging"
+        ),
+        pytest.param(
+            (0, -10, 0), [0, 0], [80, 30], [0, 0, 80, 0, 50, 0], [0, 0, 30, 0, 30, 0], id="held out"
+        ),
+        pytest.param(
+            (0, -10, 0),
+            [np.pi / 2, -np.pi / 2],
+            [30, 30],
+            [0, 0, 30, 0, 50, 0],
+            [0, 0, 30, 0, 30, 0],
+            id="elbow up",
+        ),
+        pytest.param(
+            (0, 0, -10),
+            [np.pi / 2, 0],
+            [0, 0],
+            [80, 0, 0, 0, 0, 50],
+            [30, 0, 0, 0, 0, 30],
+            id="weight on the bearings",
+        ),
+    ],
+)
+def test_two_links_at_rest_carry_their_weight(
+    method: str,
+    gravity: tuple[int, int, int],
+    q: list[float],
+    tau: list[float],
+    first: list[float],
+    second: list[float],
+) -> None:
     """The base bears 5 kg, the first link 3 kg of it: upwards, for it is what a link is held by."""
     F, a = forces(two_links(gravity), method, q, tau)
-    assert np.abs(F - [first, second]).max() < 1e-12   # a few roundings of numbers of order 100
+    assert np.abs(F - [first, second]).max() < 1e-12  # a few roundings of numbers of order 100
     assert np.abs(a).max() < 1e-12
 
 
@@ -68,8 +119,13 @@ def test_two_links_at_rest_carry_their_weight(method: str, gravity: tuple[int, i
 def test_a_slider_is_pushed_along_and_borne_across(method: str) -> None:
     """2 kg on a rail along x, its centre 1 m above it: 6 N push it, the rail bears 20 N and keeps it from tipping."""
     part = Part("cart", pose((Fraction(0), Fraction(0), Fraction(1))), Fraction(2), ROUND)
-    cart = Mechanism("cart", (Joint("rail", "prismatic", BASE, (), X_AXIS),), (Body("cart", (part,)),), (Frame("cart", 0),),
-                     gravity=(Fraction(0), Fraction(0), Fraction(-10)))
+    cart = Mechanism(
+        "cart",
+        (Joint("rail", "prismatic", BASE, (), X_AXIS),),
+        (Body("cart", (part,)),),
+        (Frame("cart", 0),),
+        gravity=(Fraction(0), Fraction(0), Fraction(-10)),
+    )
     F, a = forces(cart, method, [0.5], [6.0])
     assert a.tolist() == [3.0]
     assert np.abs(F - [[0, 6, 0, 6, 0, 20]]).max() < 1e-14
@@ -98,6 +154,7 @@ def test_siblings_carry_nothing_of_each_other(method: str) -> None:
 
 # -- by weight ---------------------------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("name", [*FEW, "panda", "square_tree6", "planar_arm"])
 def test_what_is_held_at_rest_crosses_every_joint_as_weight(name: str) -> None:
     """With tau = g(q): a = 0, and the force on every link is the weight of all that it carries."""
@@ -113,16 +170,21 @@ def test_what_is_held_at_rest_crosses_every_joint_as_weight(name: str) -> None:
         weight = np.array([[-m * g for g in mechanism.gravity] for m in mass])
         for method in methods_for(mechanism, "interbody_forces"):
             found = run(program(name, "interbody_forces", method), at, BALLS)
-            assert largest(found["F"][0, :, 3:] - BALLS.array(weight)) < 1e-40 * largest(BALLS.array(weight))
+            assert largest(found["F"][0, :, 3:] - BALLS.array(weight)) < 1e-40 * largest(
+                BALLS.array(weight)
+            )
             assert largest(found["a"]) < 1e-40
 
 
 # -- a link's own inertia ----------------------------------------------------------------------------------------------------
 
+
 @pytest.fixture
 def regrouped(monkeypatch: pytest.MonkeyPatch) -> None:
     """The function as if regrouping did it no harm."""
-    monkeypatch.setitem(FUNCTIONS, "interbody_forces", replace(FUNCTIONS["interbody_forces"], own_inertia=False))
+    monkeypatch.setitem(
+        FUNCTIONS, "interbody_forces", replace(FUNCTIONS["interbody_forces"], own_inertia=False)
+    )
 
 
 def test_regrouping_takes_the_mass_off_a_turning_link() -> None:
@@ -149,7 +211,9 @@ def test_regrouped_inertias_would_lose_the_weight() -> None:
 def test_the_methods_agree_on_every_force(name: str) -> None:
     """One inverts every link's inertia, the other sums them up; what they share is the robot."""
     at, suited = states(name, 1, BALLS), methods_for(robot(name), "interbody_forces")
-    ways = [run(program(name, "interbody_forces", m), at, BALLS)["F"] for m in METHODS if m in suited]
+    ways = [
+        run(program(name, "interbody_forces", m), at, BALLS)["F"] for m in METHODS if m in suited
+    ]
     with BALLS.working():
         for other in ways[1:]:
             assert largest(other - ways[0]) <= 1e-40 * largest(ways[0])
@@ -160,10 +224,13 @@ def test_the_methods_are_two_ways() -> None:
         suited = [m for m in METHODS if m in methods_for(robot(name), "interbody_forces")]
         ops = {m: [r.op for r in program(name, "interbody_forces", m).rows] for m in suited}
         assert "constraint_force" not in ops or ops["constraint_force"] != ops["riccati"]
-    assert program("planar_arm", "interbody_forces").method == "riccati"   # the other refuses thin rods
+    assert (
+        program("planar_arm", "interbody_forces").method == "riccati"
+    )  # the other refuses thin rods
 
 
 # -- errors planted ----------------------------------------------------------------------------------------------------------
+
 
 def checked(mechanism: Mechanism, derived: Callable[[], symgen.Program]) -> Report:
     """The function verified beside the forward dynamics that its accelerations have to equal."""
@@ -173,9 +240,16 @@ def checked(mechanism: Mechanism, derived: Callable[[], symgen.Program]) -> Repo
 
 def test_a_moment_that_forgets_the_lever_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = random_tree(31, 4, branching=0.5)
-    assert checked(tree, lambda: derive(tree, "interbody_forces", "riccati", ProgramOptions())).passed
-    monkeypatch.setattr(by_recursion, "wrench_outward",
-                        lambda rotation, shift, n, f: wrench_outward(rotation, shift * rotation.factors[0][0][0].home.zero, n, f))
+    assert checked(
+        tree, lambda: derive(tree, "interbody_forces", "riccati", ProgramOptions())
+    ).passed
+    monkeypatch.setattr(
+        by_recursion,
+        "wrench_outward",
+        lambda rotation, shift, n, f: wrench_outward(
+            rotation, shift * rotation.factors[0][0][0].home.zero, n, f
+        ),
+    )
     report = checked(tree, lambda: derive(tree, "interbody_forces", "riccati", ProgramOptions()))
     assert {check.kind for check in report.failures} == {"algebra", "floating", "identities"}
 
@@ -183,12 +257,17 @@ def test_a_moment_that_forgets_the_lever_is_caught(monkeypatch: pytest.MonkeyPat
 def test_forces_in_the_axes_of_the_wrong_link_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = random_tree(31, 4, branching=0.5)
     straight = by_constraints.axes_by_sweep
-    monkeypatch.setattr(by_constraints, "axes_by_sweep", lambda linkage: [straight(linkage)[0]] * len(linkage))
-    report = checked(tree, lambda: derive(tree, "interbody_forces", "constraint_force", ProgramOptions()))
+    monkeypatch.setattr(
+        by_constraints, "axes_by_sweep", lambda linkage: [straight(linkage)[0]] * len(linkage)
+    )
+    report = checked(
+        tree, lambda: derive(tree, "interbody_forces", "constraint_force", ProgramOptions())
+    )
     assert {check.kind for check in report.failures} >= {"algebra", "identities"}
 
 
 # -- depth -------------------------------------------------------------------------------------------------------------------
+
 
 @cache
 def depth(n: int, method: str) -> int:

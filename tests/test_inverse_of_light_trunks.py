@@ -17,7 +17,7 @@ from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.poses import Shift, Vector3
 from tests.mutants_of_c import Plot
 
-pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
 
 FUNCTION = "inverse_mass_matrix"
 METHODS = ("composite_body", "riccati", "udut")
@@ -29,17 +29,34 @@ def tenths(x: int, y: int, z: int) -> Vector3:
 
 def part(link: str, mass: Fraction, at: Vector3) -> Part:
     small = mass / 100
-    return Part(link, (Shift(at),), mass, (3 * small, Fraction(0), Fraction(0), 4 * small, Fraction(0), 5 * small))
+    return Part(
+        link,
+        (Shift(at),),
+        mass,
+        (3 * small, Fraction(0), Fraction(0), 4 * small, Fraction(0), 5 * small),
+    )
 
 
 def trunk(kind: str, axis: Vector3) -> Mechanism:
-    parts = part("one", Fraction(1, 10**6), tenths(1, 2, 0)), part("two", Fraction(100), tenths(2, 1, 3))
+    parts = (
+        part("one", Fraction(1, 10**6), tenths(1, 2, 0)),
+        part("two", Fraction(100), tenths(2, 1, 3)),
+    )
     joints = Joint("a", "free", -1), Joint("b", kind, 0, (Shift(tenths(3, -1, 2)),), axis)
-    return Mechanism("trunk", joints, tuple(Body(one.link, (one,)) for one in parts), (Frame("one", 0), Frame("two", 1)))
+    return Mechanism(
+        "trunk",
+        joints,
+        tuple(Body(one.link, (one,)) for one in parts),
+        (Frame("one", 0), Frame("two", 1)),
+    )
 
 
-TRUNKS = [("revolute", tenths(0, 0, 10)), ("revolute", tenths(10, 20, 20)), ("prismatic", tenths(0, 10, 0)),
-          ("prismatic", tenths(30, 40, 0))]
+TRUNKS = [
+    ("revolute", tenths(0, 0, 10)),
+    ("revolute", tenths(10, 20, 20)),
+    ("prismatic", tenths(0, 10, 0)),
+    ("prismatic", tenths(30, 40, 0)),
+]
 
 
 @pytest.mark.parametrize(("kind", "axis"), TRUNKS)

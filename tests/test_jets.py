@@ -20,7 +20,7 @@ from symgen.reference.states import draw_states
 from tests.robots_for_tests import random_mechanism
 
 BALLS = arb(160)
-STEP = flint.arb(2) ** -166   # about 1e-50, and exact
+STEP = flint.arb(2) ** -166  # about 1e-50, and exact
 NEAR = 1e-44
 """A central difference is off by about STEP² times a third derivative, and a ball of 160 digits by 1e-110 through it."""
 AFLOAT = ("free", "planar", "spherical", "cylindrical", "helical")
@@ -50,10 +50,22 @@ def quotients(function: str, arguments: dict[str, Array], name: str) -> dict[str
     with BALLS.working():
         for k in range(n):
             way = BALLS.array(np.eye(n)[k]) * STEP
-            ends = [exact.evaluate(function, {**arguments, name: exact.moved(arguments[name], sign * way)
-                                              if name in POSITIONS else arguments[name] + sign * way}) for sign in (1, -1)]
+            ends = [
+                exact.evaluate(
+                    function,
+                    {
+                        **arguments,
+                        name: exact.moved(arguments[name], sign * way)
+                        if name in POSITIONS
+                        else arguments[name] + sign * way,
+                    },
+                )
+                for sign in (1, -1)
+            ]
             for result in ends[0]:
-                found.setdefault(result, []).append((ends[0][result] - ends[1][result]) / (2 * STEP))
+                found.setdefault(result, []).append(
+                    (ends[0][result] - ends[1][result]) / (2 * STEP)
+                )
     return {result: np.stack(columns, axis=-1) for result, columns in found.items()}
 
 
@@ -64,8 +76,17 @@ def off(a: Array, b: Array) -> float:
         return max(float(abs(x).upper()) for x in (a - b).ravel()) / max(size, 1.0)
 
 
-@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "mass_matrix_log_determinant",
-                                      "mass_matrix_determinant", "centroidal_momentum", "forward_kinematics"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        "inverse_dynamics",
+        "forward_dynamics",
+        "mass_matrix_log_determinant",
+        "mass_matrix_determinant",
+        "centroidal_momentum",
+        "forward_kinematics",
+    ],
+)
 def test_slopes_are_those_of_differences(function: str) -> None:
     arguments = {a.name: states()[a.name] for a in FUNCTIONS[function].arguments}
     found = derivatives(reference(), function, arguments, list(arguments))
@@ -85,14 +106,20 @@ def test_a_step_and_the_way_back_have_slopes_too() -> None:
     for function, name in (("integrate", "v"), ("integrate", "dt"), ("difference", "q_next")):
         arguments = {a.name: states()[a.name] for a in FUNCTIONS[function].arguments}
         slope = derivatives(reference(), function, arguments, [name])[name]
-        for result, expected in (by_dt(arguments) if name == "dt" else quotients(function, arguments, name)).items():
+        for result, expected in (
+            by_dt(arguments) if name == "dt" else quotients(function, arguments, name)
+        ).items():
             assert off(slope[result], expected) < NEAR, (function, name)
 
 
 def by_dt(arguments: dict[str, Array]) -> dict[str, Array]:
     with BALLS.working():
-        ends = [reference().evaluate("integrate", {**arguments, "dt": arguments["dt"] + sign * STEP})["q_next"]
-                for sign in (1, -1)]
+        ends = [
+            reference().evaluate("integrate", {**arguments, "dt": arguments["dt"] + sign * STEP})[
+                "q_next"
+            ]
+            for sign in (1, -1)
+        ]
         return {"q_next": ((ends[0] - ends[1]) / (2 * STEP))[..., None]}
 
 
@@ -106,8 +133,15 @@ def test_second_derivatives_by_jets_over_jets() -> None:
     inner = derivatives(below, "inverse_dynamics", {**arguments, "q": bent}, ["q"])["q"]["tau"]
     found = slopes(inner, 1, below.scalars)[0]
     with BALLS.working():
-        ends = [derivatives(exact, "inverse_dynamics", {**arguments, "q": exact.moved(arguments["q"], sign * way * STEP)},
-                            ["q"])["q"]["tau"] for sign in (1, -1)]
+        ends = [
+            derivatives(
+                exact,
+                "inverse_dynamics",
+                {**arguments, "q": exact.moved(arguments["q"], sign * way * STEP)},
+                ["q"],
+            )["q"]["tau"]
+            for sign in (1, -1)
+        ]
         expected = (ends[0] - ends[1]) / (2 * STEP)
     assert off(found, expected) < NEAR
 
@@ -120,7 +154,10 @@ def test_what_is_not_there_is_named() -> None:
 
 
 def test_every_joint_type_is_among_them() -> None:
-    assert {kind for kind in kinds() if kind not in ("revolute", "continuous", "prismatic")} <= {*AFLOAT, "universal"}
+    assert {kind for kind in kinds() if kind not in ("revolute", "continuous", "prismatic")} <= {
+        *AFLOAT,
+        "universal",
+    }
 
 
 def test_jets_over_many_directions() -> None:
@@ -131,6 +168,9 @@ def test_jets_over_many_directions() -> None:
     ways = BALLS.array(np.broadcast_to(np.eye(n, dtype=int)[:, None], (n, 2, n)))
     bent = {**arguments, "v": moved(below, "v", arguments["v"], ways)}
     inner = derivatives(below, "kinetic_energy", bent, ["v"])["v"]["T"]
-    assert off(np.moveaxis(slopes(inner, n, below.scalars), 0, -1), exact.mass_matrix(arguments["q"])) < NEAR
+    assert (
+        off(np.moveaxis(slopes(inner, n, below.scalars), 0, -1), exact.mass_matrix(arguments["q"]))
+        < NEAR
+    )
     with pytest.raises(RequestError, match="no third derivatives"):
         lifted(lifted(below))

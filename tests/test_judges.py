@@ -31,8 +31,14 @@ STILL = 2
 SINGULAR = {"romeo_description/urdf/romeo.urdf", "romeo_description/urdf/romeo_laas_small.urdf"}
 SMALL, LARGE = 10_000, 25_000
 """Bytes of a file that is short enough to be judged in both ways, and of one whose Programs `make judge` has alone."""
-PROGRAMS = [path for path in ROBOTS if path.stat().st_size < LARGE or judges.short(path) in SINGULAR]
-REFERENCE = [path for path in FILES if path.stat().st_size < SMALL or (path in ROBOTS and path not in PROGRAMS)]
+PROGRAMS = [
+    path for path in ROBOTS if path.stat().st_size < LARGE or judges.short(path) in SINGULAR
+]
+REFERENCE = [
+    path
+    for path in FILES
+    if path.stat().st_size < SMALL or (path in ROBOTS and path not in PROGRAMS)
+]
 """Every robot is judged in one way at least, and every file by `make judge`."""
 
 
@@ -46,7 +52,9 @@ def test_pinocchio_agrees_with_the_programs(path: Path) -> None:
         assert verdict.nv == 0
         return
     assert set(verdict.as_snapped) >= set(judges.QUICK) - {"forward_dynamics"}
-    assert ("forward_dynamics" not in verdict.as_snapped) == (verdict.file in SINGULAR), verdict.reason
+    assert ("forward_dynamics" not in verdict.as_snapped) == (verdict.file in SINGULAR), (
+        verdict.reason
+    )
 
 
 @pytest.mark.parametrize("path", REFERENCE, ids=judges.short)
@@ -69,7 +77,10 @@ def test_what_generate_gives_by_default_is_judged_in_every_function(name: str) -
     verdict = judges.judge(by_name(name))
     assert verdict.passed, (verdict.failed, verdict.as_snapped, verdict.raw)
     assert set(verdict.as_snapped) == set(verdict.raw) == set(judges.ERRORS) == set(BY_DEFAULT)
-    chosen = {function: symgen.program(symgen.load(by_name(name)), function).method for function in BY_DEFAULT}
+    chosen = {
+        function: symgen.program(symgen.load(by_name(name)), function).method
+        for function in BY_DEFAULT
+    }
     assert verdict.methods == chosen
 
 
@@ -79,7 +90,9 @@ def test_the_judge_sees_one_wrong_entry_in_every_function(function: str) -> None
         found = judges.by_reference(mechanism, say)
 
         def run(states: dict[str, Any]) -> dict[str, Any]:
-            results = {key: np.array(values) for key, values in found.runners[function](states).items()}
+            results = {
+                key: np.array(values) for key, values in found.runners[function](states).items()
+            }
             for values in results.values():
                 values.reshape(len(values), -1)[-1, -1] += 1e-2 * np.abs(values).max()
             return results
@@ -92,7 +105,9 @@ def test_the_judge_sees_one_wrong_entry_in_every_function(function: str) -> None
     assert f"**FAILED** {judges.HEADINGS[function]} is" in judges.table([verdict])
 
 
-def test_what_cannot_be_had_fails_and_is_no_empty_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_cannot_be_had_fails_and_is_no_empty_row(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
 
     def refuse(*_: object) -> None:
         raise RequestError("not today")
@@ -113,12 +128,19 @@ def test_a_verdict_is_kept_while_nothing_changed(tmp_path: Path) -> None:
     marked = {"1": verdict, "2": replace(verdict, file="b.urdf")}
     lines = [json.dumps({"of": mark, "verdict": asdict(one)}) for mark, one in marked.items()]
     (tmp_path / "book").write_text("\n".join([*lines, lines[0][:40]]))
-    assert judges.known(tmp_path / "book", {"a.urdf": "1", "b.urdf": "changed"}) == {"a.urdf": verdict}
+    assert judges.known(tmp_path / "book", {"a.urdf": "1", "b.urdf": "changed"}) == {
+        "a.urdf": verdict
+    }
     assert judges.known(tmp_path / "none", {"a.urdf": "1"}) == {}
 
 
 def test_every_function_stands_in_one_table() -> None:
-    assert [name for table in judges.TABLES.values() if table.base == "fixed" for name in table.functions] == list(BY_DEFAULT)
+    assert [
+        name
+        for table in judges.TABLES.values()
+        if table.base == "fixed"
+        for name in table.functions
+    ] == list(BY_DEFAULT)
 
 
 @pytest.mark.parametrize("which", judges.TABLES)
@@ -126,16 +148,29 @@ def test_the_committed_table_names_every_file(which: str) -> None:
     if len(FILES) != 69:
         pytest.skip("the table is of example-robot-data 6.0")
     text = judges.committed(which).read_text(encoding="utf-8")
-    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and ".urdf |" in line]
+    rows = [
+        line.split(" | ")
+        for line in text.splitlines()
+        if line.startswith("| ") and ".urdf |" in line
+    ]
     assert [row[0].removeprefix("| ") for row in rows] == [judges.short(path) for path in FILES]
     names = judges.TABLES[which].functions
     count = len(names)
-    assert f"| snapped tokens | {' | '.join(judges.HEADINGS[name] for name in names)} | raw | remark |" in text
-    errors = [[float(cell) for cell in row[3:4 + count] if cell != "–"] for row in rows]
-    assert sum(bool(found) for found in errors) == LOADED + STILL * (judges.TABLES[which].base == "free")
+    assert (
+        f"| snapped tokens | {' | '.join(judges.HEADINGS[name] for name in names)} | raw | remark |"
+        in text
+    )
+    errors = [[float(cell) for cell in row[3 : 4 + count] if cell != "–"] for row in rows]
+    assert sum(bool(found) for found in errors) == LOADED + STILL * (
+        judges.TABLES[which].base == "free"
+    )
     assert all(error <= judges.BOUND for found in errors for error in found)
     assert "FAILED" not in text
-    assert all(row[4 + count].strip(" |") for row, found in zip(rows, errors, strict=True) if len(found) < count + 1)
+    assert all(
+        row[4 + count].strip(" |")
+        for row, found in zip(rows, errors, strict=True)
+        if len(found) < count + 1
+    )
 
 
 def _without_shapes(text: str) -> str:
@@ -146,24 +181,37 @@ def _without_shapes(text: str) -> str:
     return str(etree.tostring(root, encoding="unicode"))
 
 
-@pytest.mark.parametrize("name", ["panda_description/urdf/panda.urdf", "ur_description/urdf/ur5_robot.urdf"])
+@pytest.mark.parametrize(
+    "name", ["panda_description/urdf/panda.urdf", "ur_description/urdf/ur5_robot.urdf"]
+)
 def test_mujoco_agrees(name: str) -> None:
     mujoco = pytest.importorskip("mujoco")
     path = by_name(name)
     mechanism = symgen.load(path)
-    model = mujoco.MjModel.from_xml_string(_without_shapes(judges.snapped_text(path.read_text(encoding="utf-8"))))
+    model = mujoco.MjModel.from_xml_string(
+        _without_shapes(judges.snapped_text(path.read_text(encoding="utf-8")))
+    )
     data = mujoco.MjData(model)
     assert model.nv == mechanism.nv
-    order = [model.jnt_dofadr[mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint.name)] for joint in mechanism.joints]
-    states = {key: values.astype(float) for key, values in draw_states(mechanism, 5, seed=11).items()}
+    order = [
+        model.jnt_dofadr[mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint.name)]
+        for joint in mechanism.joints
+    ]
+    states = {
+        key: values.astype(float) for key, values in draw_states(mechanism, 5, seed=11).items()
+    }
     answers = judges.by_named(mechanism, lambda what: None)
     wanted = {"mass_matrix": "M", "bias_force": "c", "gravity_force": "g"}
-    ours = {function: answers.runners[function](states)[result] for function, result in wanted.items()}
+    ours = {
+        function: answers.runners[function](states)[result] for function, result in wanted.items()
+    }
     for k in range(5):
         data.qpos[order], data.qvel[order] = states["q"][k], states["v"][k]
         mujoco.mj_forward(model, data)
         mass = np.zeros((model.nv, model.nv))
-        mujoco.mj_fullM(model, mass, data.qM) if _takes_matrix(mujoco) else mujoco.mj_fullM(model, data, mass)
+        mujoco.mj_fullM(model, mass, data.qM) if _takes_matrix(mujoco) else mujoco.mj_fullM(
+            model, data, mass
+        )
         mass, bias = mass[np.ix_(order, order)], data.qfrc_bias[order]
         # two double-precision implementations of the same sums; MuJoCo turns each tensor to its principal axes besides
         assert np.abs(ours["mass_matrix"][k] - mass).max() <= 1e-12 * np.abs(mass).max()
@@ -175,8 +223,11 @@ def _takes_matrix(mujoco: Any) -> bool:
     return " M: " in str(mujoco.mj_fullM.__doc__)
 
 
-PANDA, SOLO, ANYMAL = "panda_description/urdf/panda.urdf", "solo_description/robots/solo12.urdf", \
-    "anymal_c_simple_description/urdf/anymal.urdf"
+PANDA, SOLO, ANYMAL = (
+    "panda_description/urdf/panda.urdf",
+    "solo_description/robots/solo12.urdf",
+    "anymal_c_simple_description/urdf/anymal.urdf",
+)
 COUNTS = {
     PANDA: {"inverse_dynamics": 836, "forward_dynamics": 1938},
     SOLO: {"inverse_dynamics": 1089, "forward_dynamics": 2513},
@@ -189,6 +240,10 @@ COUNTS = {
 @pytest.mark.parametrize("path", COUNTS)
 def test_operations_on_a_free_base_only_fall(path: str) -> None:
     fingers = ("panda_finger_joint1", "panda_finger_joint2") if path.startswith("panda") else ()
-    made = symgen.load({judges.short(one): one for one in FILES}[path], base="free", lock=dict.fromkeys(fingers))
+    made = symgen.load(
+        {judges.short(one): one for one in FILES}[path], base="free", lock=dict.fromkeys(fingers)
+    )
     found = {function: symgen.program(made, function).cost for function in COUNTS[path]}
-    assert {function: min(found[function], bound) for function, bound in COUNTS[path].items()} == found
+    assert {
+        function: min(found[function], bound) for function, bound in COUNTS[path].items()
+    } == found

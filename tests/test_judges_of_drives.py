@@ -22,7 +22,11 @@ from tests.robots_for_tests import of_kind, random_mechanism, run
 from tests.test_drives import driven
 
 BOUND = 1e-9
-METHODS = {"mass_matrix": "composite_body", "inverse_dynamics": "newton_euler", "forward_dynamics": "riccati"}
+METHODS = {
+    "mass_matrix": "composite_body",
+    "inverse_dynamics": "newton_euler",
+    "forward_dynamics": "riccati",
+}
 STATES = 3
 
 
@@ -32,7 +36,10 @@ def bare(name: str) -> Mechanism:
         return symgen.load(name)
     made = random_mechanism(5, 4, "tree")
     types = ("prismatic", "revolute", "continuous", "prismatic", "spherical")
-    return replace(made, joints=tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, types, strict=True)))
+    return replace(
+        made,
+        joints=tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, types, strict=True)),
+    )
 
 
 ROBOTS = ("panda", "tree", "quadruped")
@@ -41,14 +48,18 @@ ROBOTS = ("panda", "tree", "quadruped")
 def of_kinds(name: str, *kinds: str) -> Mechanism:
     """The robot with drives of these kinds alone; a root that floats has none."""
     made = driven(bare(name), *kinds)
-    return replace(made, joints=tuple(replace(j, drive=Drive()) if j.type.free else j for j in made.joints))
+    return replace(
+        made, joints=tuple(replace(j, drive=Drive()) if j.type.free else j for j in made.joints)
+    )
 
 
 def by_hand(mechanism: Mechanism, states: dict[str, Array], kinds: tuple[str, ...]) -> Array:
     """What these kinds of drives resist with."""
     drives = [mechanism.joints[i].drive for i, _ in mechanism.dofs]
-    damping, friction = (np.array([float(getattr(one, kind)) if kind in kinds else 0.0 for one in drives])
-                         for kind in ("damping", "friction"))
+    damping, friction = (
+        np.array([float(getattr(one, kind)) if kind in kinds else 0.0 for one in drives])
+        for kind in ("damping", "friction")
+    )
     v = states["v"]
     return np.asarray(damping * v + friction * v / np.hypot(v, float(mechanism.friction_speed)))
 
@@ -57,11 +68,19 @@ def answers(judge: str, mechanism: Mechanism, function: str, states: dict[str, A
     """A peer's, in our order."""
     peer = peers.PEERS[judge](mechanism)
     each = [{name: values[k] for name, values in states.items()} for k in range(STATES)]
-    return np.array([peer.ours(function, one, call()) for one, call in zip(each, peer.calls(function, each), strict=True)])
+    return np.array(
+        [
+            peer.ours(function, one, call())
+            for one, call in zip(each, peer.calls(function, each), strict=True)
+        ]
+    )
 
 
 def drawn(mechanism: Mechanism) -> dict[str, Array]:
-    return {name: values.astype(float) for name, values in draw_states(mechanism, STATES, seed=7).items()}
+    return {
+        name: values.astype(float)
+        for name, values in draw_states(mechanism, STATES, seed=7).items()
+    }
 
 
 def error(mechanism: Mechanism, function: str, states: dict[str, Array], wanted: Array) -> float:
@@ -77,11 +96,22 @@ def test_pinocchio_agrees_and_forces_stand_beside_it(name: str) -> None:
     mechanism, known = of_kinds(name, *kinds), of_kinds(name, "armature")
     states = drawn(mechanism)
     resisting = by_hand(mechanism, states, kinds)
-    assert error(mechanism, "mass_matrix", states, answers("pinocchio", known, "mass_matrix", states)) < BOUND
+    assert (
+        error(mechanism, "mass_matrix", states, answers("pinocchio", known, "mass_matrix", states))
+        < BOUND
+    )
     pushed = answers("pinocchio", known, "inverse_dynamics", states) + resisting
     assert error(mechanism, "inverse_dynamics", states, pushed) < BOUND
     rest = states | {"tau": states["tau"] - resisting}
-    assert error(mechanism, "forward_dynamics", states, answers("pinocchio", known, "forward_dynamics", rest)) < BOUND
+    assert (
+        error(
+            mechanism,
+            "forward_dynamics",
+            states,
+            answers("pinocchio", known, "forward_dynamics", rest),
+        )
+        < BOUND
+    )
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -90,14 +120,32 @@ def test_mujoco_agrees_on_rotors_dampers_and_springs(name: str) -> None:
     mechanism, known = of_kinds(name), of_kinds(name, "armature", "damping", "stiffness")
     states = drawn(mechanism)
     resisting = by_hand(mechanism, states, ("friction",))
-    assert error(mechanism, "inverse_dynamics", states, answers("mujoco", known, "inverse_dynamics", states) + resisting) < BOUND
+    assert (
+        error(
+            mechanism,
+            "inverse_dynamics",
+            states,
+            answers("mujoco", known, "inverse_dynamics", states) + resisting,
+        )
+        < BOUND
+    )
     rest = states | {"tau": states["tau"] - resisting}
-    assert error(mechanism, "forward_dynamics", states, answers("mujoco", known, "forward_dynamics", rest)) < BOUND
+    assert (
+        error(
+            mechanism,
+            "forward_dynamics",
+            states,
+            answers("mujoco", known, "forward_dynamics", rest),
+        )
+        < BOUND
+    )
 
 
 def test_a_peer_refuses_what_it_has_not() -> None:
     for judge, kind in (("pinocchio", "damping"), ("mujoco", "friction")):
         pytest.importorskip(judge)
-        with pytest.raises(symgen.SymgenError, match=f"has no such {kind} as joint 'panda_joint1' has; "):
+        with pytest.raises(
+            symgen.SymgenError, match=f"has no such {kind} as joint 'panda_joint1' has; "
+        ):
             peers.PEERS[judge](of_kinds("panda", kind))
     assert set(KINDS) == {"armature", "damping", "friction", "stiffness"}

@@ -27,15 +27,22 @@ from tests.test_grasps import FUNCTION, GRASPS, hand, two_arms
 BOUND = 1e-9
 SOFT_BOUND = 1e-4
 """Of what is extrapolated from two impedances; MuJoCo's own softness at its stiffest leaves 2e-3 of two Pandas and a bar."""
-POINTS = {"revolute": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.3)), "spherical": ((0.0, 0.0, 0.0),), "point": ((0.0, 0.0, 0.0),),
-          "weld": ((0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.0, 0.3, 0.0))}
+POINTS = {
+    "revolute": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.3)),
+    "spherical": ((0.0, 0.0, 0.0),),
+    "point": ((0.0, 0.0, 0.0),),
+    "weld": ((0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.0, 0.3, 0.0)),
+}
 """Points of both frames that stay together say the same as each of these closures."""
 CLOSED = [name for name in builtin_robots() if ":" not in name and symgen.load(name).loops]
 
 
 @cache
 def states(mechanism: Mechanism) -> dict[str, Any]:
-    found = {name: one.astype(float) for name, one in closed_states(mechanism, closing.assembly(mechanism), 3).items()}
+    found = {
+        name: one.astype(float)
+        for name, one in closed_states(mechanism, closing.assembly(mechanism), 3).items()
+    }
     return found | {"tau": np.random.default_rng(1).uniform(-1, 1, found["v"].shape)}
 
 
@@ -52,23 +59,43 @@ def pinocchios(mechanism: Mechanism, *points: str) -> Any:
     data, reference = model.createData(), Reference(mechanism)
     contacts, kept = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     for loop in mechanism.loops:
-        ends = [(ids[end.body] if end.body >= 0 else 0, pin.SE3(*reference.pose(end.pose))) for end in (loop.first, loop.second)]
+        ends = [
+            (ids[end.body] if end.body >= 0 else 0, pin.SE3(*reference.pose(end.pose)))
+            for end in (loop.first, loop.second)
+        ]
         for point in POINTS[loop.kind]:
             at = pin.SE3(np.eye(3), np.array(point))
             (a, first), (b, second) = ends
-            contacts.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, a, first * at, b, second * at,
-                                                     pin.ReferenceFrame.LOCAL))
+            contacts.append(
+                pin.RigidConstraintModel(
+                    pin.ContactType.CONTACT_3D,
+                    model,
+                    a,
+                    first * at,
+                    b,
+                    second * at,
+                    pin.ReferenceFrame.LOCAL,
+                )
+            )
             kept.append(contacts[-1].createData())
     for point in map(mechanism.contact, points):
-        seat = ids[point.body], pin.SE3(*reference.pose(point.pose)), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        seat = (
+            ids[point.body],
+            pin.SE3(*reference.pose(point.pose)),
+            pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
+        )
         contacts.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, *seat))
         kept.append(contacts[-1].createData())
     pin.initConstraintDynamics(model, data, contacts, kept)
     places, found = pinocchio_peer.places(mechanism, model, ids), []
     for q, v, tau in zip(*(states(mechanism)[name] for name in ("q", "v", "tau")), strict=True):
         given = places.position(q), places.velocity(v), places.velocity(tau)
-        a = pin.constraintDynamics(model, data, *given, contacts, kept, pin.ProximalSettings(1e-14, 1e-10, 50))
-        found.append(np.concatenate([a[places.order], data.lambda_c[len(data.lambda_c) - 3 * len(points):]]))
+        a = pin.constraintDynamics(
+            model, data, *given, contacts, kept, pin.ProximalSettings(1e-14, 1e-10, 50)
+        )
+        found.append(
+            np.concatenate([a[places.order], data.lambda_c[len(data.lambda_c) - 3 * len(points) :]])
+        )
     return np.array(found)
 
 
@@ -93,7 +120,11 @@ def test_pinocchio_accelerates_the_plate_of_six_legs_alike() -> None:
     assert off(ours(stewart, GRASPS), pinocchios(stewart)) < BOUND
 
 
-TOUCHED = {"stewart": ("plate:0,0,0.1",), "two_pandas_bar": ("bar:0.1,0,0",), "hopper": ("front_shin:0,0,-0.3",)}
+TOUCHED = {
+    "stewart": ("plate:0,0,0.1",),
+    "two_pandas_bar": ("bar:0.1,0,0",),
+    "hopper": ("front_shin:0,0,-0.3",),
+}
 
 
 @pytest.mark.parametrize("name", TOUCHED)
@@ -110,7 +141,9 @@ def test_another_point_is_seen() -> None:
     """The judge notices a loop that closes 1 mm off."""
     made = symgen.load("four_bar")
     (loop,) = made.loops
-    moved = replace(loop.first, pose=(*loop.first.pose, Shift((Fraction(1, 1000), Fraction(0), Fraction(0)))))
+    moved = replace(
+        loop.first, pose=(*loop.first.pose, Shift((Fraction(1, 1000), Fraction(0), Fraction(0))))
+    )
     other = replace(made, loops=(replace(loop, first=moved),))
     wrong = run(symgen.program(other, FUNCTION), states(made))["a"]
     assert off(wrong, pinocchios(made)) > 1e-4
@@ -137,5 +170,7 @@ def test_mujoco_accelerates_connect_and_weld_alike_in_the_limit(name: str, tmp_p
     soft, stiff = 0.999, 0.9999
     ratio = (1 / soft - 1) / (1 / stiff - 1)
     every = [{key: one[k] for key, one in states(made).items()} for k in range(3)]
-    found = np.array([(ratio * softly(state, stiff) - softly(state, soft)) / (ratio - 1) for state in every])
+    found = np.array(
+        [(ratio * softly(state, stiff) - softly(state, soft)) / (ratio - 1) for state in every]
+    )
     assert off(found, ours(made)) < SOFT_BOUND

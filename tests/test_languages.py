@@ -22,7 +22,12 @@ from tests.c_programs import arm, forward_dynamics, scrambled
 
 PYTHON = Language(
     reserved=frozenset(keyword.kwlist),
-    operators={"mul": (" * ", PRODUCT), "div": (" / ", PRODUCT), "add": (" + ", SUM), "sub": (" - ", SUM)},
+    operators={
+        "mul": (" * ", PRODUCT),
+        "div": (" / ", PRODUCT),
+        "add": (" + ", SUM),
+        "sub": (" - ", SUM),
+    },
     literal=lambda value, real: real.shortest(value),
     call=lambda name, real: f"math.{name}",
     comment=lambda text: f"# {text}",
@@ -42,16 +47,24 @@ def written(program: Program, language: Language, **more: Any) -> tuple[str, Wri
     return "\n".join(lines), writer
 
 
-@pytest.mark.parametrize("program", [*arm().values(), *(scrambled(seed, 300) for seed in range(8))], ids=lambda p: p.function)
+@pytest.mark.parametrize(
+    "program",
+    [*arm().values(), *(scrambled(seed, 300) for seed in range(8))],
+    ids=lambda p: p.function,
+)
 def test_what_is_written_in_python_computes_the_program(program: Program) -> None:
     pick = random.Random(5)
-    given = {port.name: [pick.uniform(0.5, 2.0) for _ in range(port.size)] for port in program.inputs}
+    given = {
+        port.name: [pick.uniform(0.5, 2.0) for _ in range(port.size)] for port in program.inputs
+    }
     exact = evaluate(program, given, FLOATS)
     text, writer = written(program, PYTHON)
     known: dict[str, Any] = {"math": math} | given
     exec(text, known)
     for port in program.outputs:
-        assert [eval(writer.text[row], known) for row in port.rows] == exact[port.name], text   # bit for bit
+        assert [eval(writer.text[row], known) for row in port.rows] == exact[port.name], (
+            text
+        )  # bit for bit
 
 
 def test_a_language_may_count_from_one() -> None:
@@ -62,7 +75,10 @@ def test_a_language_may_count_from_one() -> None:
 
 
 def test_parentheses_that_no_grammar_asks_for_are_the_languages_choice() -> None:
-    (text, _), (plain, _) = (written(forward_dynamics(), replace(PYTHON, apart=apart)) for apart in (C.apart, PYTHON.apart))
+    (text, _), (plain, _) = (
+        written(forward_dynamics(), replace(PYTHON, apart=apart))
+        for apart in (C.apart, PYTHON.apart)
+    )
     assert "det = (M_1_1 * 0.35) - (M_1_2 * M_1_2)" in text
     assert "det = M_1_1 * 0.35 - M_1_2 * M_1_2" in plain
     assert plain.replace("(", "").replace(")", "") == text.replace("(", "").replace(")", "")
@@ -84,7 +100,9 @@ def test_sine_and_cosine_of_an_angle_may_come_at_once() -> None:
     program = forward_dynamics()
     text, _ = written(program, PYTHON, turn=Turn("pair", "both"))
     assert "math.sin" not in text
-    assert text.count("both(") == len({program.rows[i].args for i in live_rows(program) if program.rows[i].op in ("sin", "cos")})
+    assert text.count("both(") == len(
+        {program.rows[i].args for i in live_rows(program) if program.rows[i].op in ("sin", "cos")}
+    )
 
 
 def test_every_backend_is_a_typed_object_under_its_own_name() -> None:

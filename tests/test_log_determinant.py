@@ -38,19 +38,33 @@ from symgen.verification.floating import check_floating
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from tests.c_programs import Builder, vector
-from tests.robots_for_tests import BALLS, FEW, ONE_DEGREE, TELLING, draw, largest, program, robot, run, states
+from tests.robots_for_tests import (
+    BALLS,
+    FEW,
+    ONE_DEGREE,
+    TELLING,
+    draw,
+    largest,
+    program,
+    robot,
+    run,
+    states,
+)
 
 pytestmark = pytest.mark.usefixtures("finished_here")
 
 VALUE, SLOPE = "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient"
-ATOM, BOND = Fraction(2, 10**26), Fraction(15, 10**11)   # kg, m: a carbon atom, a bond of 1.5 Å
+ATOM, BOND = Fraction(2, 10**26), Fraction(15, 10**11)  # kg, m: a carbon atom, a bond of 1.5 Å
 
 
 def points(n: int, mass: Fraction, length: Fraction, back: tuple[int, ...] = ()) -> Mechanism:
     """A planar chain of point masses at the ends of its links; the axes of the joints in `back` point the other way."""
     out = pose((length, Fraction(0), Fraction(0)))
     over = (Turn(X_AXIS, Angle(pi=Fraction(1))),)
-    joints = tuple(Joint(f"j{i}", "revolute", i - 1, (out if i else ()) + (over if i in back else ())) for i in range(n))
+    joints = tuple(
+        Joint(f"j{i}", "revolute", i - 1, (out if i else ()) + (over if i in back else ()))
+        for i in range(n)
+    )
     bodies = tuple(Body(f"b{i}", (Part(f"b{i}", out, mass),)) for i in range(n))
     return Mechanism("points", joints, bodies, tuple(Frame(f"b{i}", i) for i in range(n)))
 
@@ -59,8 +73,17 @@ def rods(n: int, back: tuple[int, ...]) -> Mechanism:
     """The same with a rigid body on every link, its centre beside the line between the joints."""
     chain, zero = points(n, Fraction(1), Fraction(1), back), Fraction(0)
     bodies = tuple(
-        Body(body.name, (Part(body.name, pose((Fraction(i + 1, 7), Fraction(2, 5 + i), zero)), Fraction(3 + i, 4),
-                              (Fraction(1, 9), zero, zero, Fraction(1, 8), zero, Fraction(i + 2, 9))),))
+        Body(
+            body.name,
+            (
+                Part(
+                    body.name,
+                    pose((Fraction(i + 1, 7), Fraction(2, 5 + i), zero)),
+                    Fraction(3 + i, 4),
+                    (Fraction(1, 9), zero, zero, Fraction(1, 8), zero, Fraction(i + 2, 9)),
+                ),
+            ),
+        )
         for i, body in enumerate(chain.bodies)
     )
     return Mechanism("rods", chain.joints, bodies, chain.frames)
@@ -71,7 +94,12 @@ def atoms(n: int) -> Mechanism:
     return points(n, ATOM, BOND)
 
 
-def compiled(mechanism: Mechanism, method: str, real: str = "double", functions: tuple[str, ...] = (VALUE, SLOPE)) -> Solver:
+def compiled(
+    mechanism: Mechanism,
+    method: str,
+    real: str = "double",
+    functions: tuple[str, ...] = (VALUE, SLOPE),
+) -> Solver:
     programs = {f: derive(mechanism, f, method, ProgramOptions(real=real)) for f in functions}
     return Solver.from_programs(mechanism.name, programs, mechanism.sizes, optimize=0)
 
@@ -83,13 +111,16 @@ def bends(n: int, count: int = 1) -> Array:
 
 # -- the answer ----------------------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("method", methods.providers(VALUE))
 def test_a_planar_2r_arm_of_point_masses(method: str) -> None:
     """det M = m₂ l₁² l₂² (m₁ + m₂ sin² θ₂): M from (½) Σ m ẋ² by hand."""
     m1, m2, l1, l2 = Fraction(3, 2), Fraction(7, 4), Fraction(2, 5), Fraction(3, 10)
     arm = points(2, m1, l1)
     end = pose((l2, Fraction(0), Fraction(0)))
-    arm = Mechanism("arm", arm.joints, (arm.bodies[0], Body("b1", (Part("b1", end, m2),))), arm.frames)
+    arm = Mechanism(
+        "arm", arm.joints, (arm.bodies[0], Body("b1", (Part("b1", end, m2),))), arm.frames
+    )
     if methods.find(method).refusal(arm) is not None:
         pytest.skip("the method refuses this robot by name")
     at = draw(arm, 4, BALLS)
@@ -102,7 +133,9 @@ def test_a_planar_2r_arm_of_point_masses(method: str) -> None:
         found = run(symgen.program(arm, VALUE, method), at, BALLS)["logdet"]
         assert largest(found - logdet) < 1e-60
         if method in methods.providers(SLOPE):
-            assert largest(run(symgen.program(arm, SLOPE, method), at, BALLS)["grad"] - grad) < 1e-60
+            assert (
+                largest(run(symgen.program(arm, SLOPE, method), at, BALLS)["grad"] - grad) < 1e-60
+            )
 
 
 @pytest.mark.parametrize("name", TELLING)
@@ -133,7 +166,9 @@ def test_the_references_gradient_is_the_trace_with_a_difference_of_m(name: str) 
         inverse, h = reference.inverse_mass_matrix(at["q"])[0], BALLS.constant(Fraction(1, 10**25))
         for i in range(n):
             step = BALLS.array(np.eye(n)[i]) * h
-            rate = (reference.mass_matrix(at["q"] + step)[0] - reference.mass_matrix(at["q"] - step)[0]) / (2 * h)
+            rate = (
+                reference.mass_matrix(at["q"] + step)[0] - reference.mass_matrix(at["q"] - step)[0]
+            ) / (2 * h)
             assert largest(np.trace(inverse @ rate) - grad[i]) < 1e-40 * (largest(grad) or 1.0)
 
 
@@ -142,13 +177,21 @@ def test_the_rate_of_a_wrench_is_the_derivative_of_its_transform(kind: str) -> N
     """φ⁻¹ dφ/dq of φ = [[R, r × R], [0, R]], from the declared pose; a constant matrix."""
     form = joint_form(kind)
     rotation, shift = form.rotation, form.shift
-    phi = sp.Matrix(sp.BlockMatrix([[rotation, cross_matrix(shift) * rotation], [sp.zeros(3, 3), rotation]]))
-    back = sp.Matrix(sp.BlockMatrix([[rotation.T, -rotation.T * cross_matrix(shift)], [sp.zeros(3, 3), rotation.T]]))
+    phi = sp.Matrix(
+        sp.BlockMatrix([[rotation, cross_matrix(shift) * rotation], [sp.zeros(3, 3), rotation]])
+    )
+    back = sp.Matrix(
+        sp.BlockMatrix(
+            [[rotation.T, -rotation.T * cross_matrix(shift)], [sp.zeros(3, 3), rotation.T]]
+        )
+    )
     rate = (back * phi.diff(form.q[0])).applyfunc(sp.trigsimp)
     assert rate == wrench_rate(joint_form(kind).motion_subspace)
     assert rate.free_symbols <= set(form.parameters.values())
     found = trace_form(kind)
-    assert sp.Poly(found.trace - (found.X * rate * found.P).trace(), *found.trace.free_symbols).is_zero
+    assert sp.Poly(
+        found.trace - (found.X * rate * found.P).trace(), *found.trace.free_symbols
+    ).is_zero
 
 
 def test_the_bend_of_a_point_mass_comes_from_the_declared_geometry() -> None:
@@ -156,15 +199,22 @@ def test_the_bend_of_a_point_mass_comes_from_the_declared_geometry() -> None:
     bend = geometry.bending()
     assert bend == sp.Matrix([[0, geometry.W * geometry.SIN], [geometry.W * geometry.SIN, 0]])
     stretched = geometry.Geometry(length=lambda tail, head: geometry.distance(tail, head) ** 2)
-    assert geometry.bending(stretched)[0, 1] == 4 * geometry.K * geometry.L * geometry.W * geometry.SIN
+    assert (
+        geometry.bending(stretched)[0, 1] == 4 * geometry.K * geometry.L * geometry.W * geometry.SIN
+    )
 
 
 @pytest.mark.parametrize("back", [(), (1,), (2, 3), (1, 2, 4)])
 @pytest.mark.parametrize("bodies", ["points", "rods"])
-def test_bodies_may_be_points_or_rigid_and_axes_may_point_back(bodies: str, back: tuple[int, ...]) -> None:
+def test_bodies_may_be_points_or_rigid_and_axes_may_point_back(
+    bodies: str, back: tuple[int, ...]
+) -> None:
     chain = rods(5, back) if bodies == "rods" else points(5, Fraction(1), Fraction(1), back)
     at = draw(chain, 2, BALLS)
-    found = {m: run(symgen.program(chain, SLOPE, m), at, BALLS)["grad"] for m in methods_for(chain, SLOPE)}
+    found = {
+        m: run(symgen.program(chain, SLOPE, m), at, BALLS)["grad"]
+        for m in methods_for(chain, SLOPE)
+    }
     assert set(found) >= {"fixman:planar", "riccati"}
     with BALLS.working():
         for grad in found.values():
@@ -173,11 +223,14 @@ def test_bodies_may_be_points_or_rigid_and_axes_may_point_back(bodies: str, back
 
 # -- the compiled C ------------------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("name", ["panda", "planar_point_mass", "tree5"])
 def test_the_gradient_is_the_difference_of_the_compiled_value(name: str) -> None:
     """Central differences with h = 1e-5: an error of order h² and of 1e-16/h."""
     made = robot(name)
-    solver = Solver.from_programs(made.name, {f: symgen.program(made, f) for f in (VALUE, SLOPE)}, made.sizes, optimize=0)
+    solver = Solver.from_programs(
+        made.name, {f: symgen.program(made, f) for f in (VALUE, SLOPE)}, made.sizes, optimize=0
+    )
     q, h = states(name, 8)["q"], 1e-5
     steps = h * np.eye(made.nv)
     value = solver.mass_matrix_log_determinant
@@ -196,10 +249,14 @@ def test_c_calls_the_logarithm_of_its_real_type(tmp_path: Path) -> None:
 
 # -- atoms ---------------------------------------------------------------------------------------------------------------
 
+
 def test_a_hundred_atoms_have_a_logarithm_where_their_determinant_is_zero() -> None:
     """100 points of 2e-26 kg at 1.5e-10 m; the gradient is the difference of the value, and both methods agree."""
     chain, q, h = atoms(100), bends(100, 2), 1e-5
-    solvers = {m: compiled(chain, m, functions=(VALUE, SLOPE, "mass_matrix_determinant")) for m in ("fixman:planar", "riccati")}
+    solvers = {
+        m: compiled(chain, m, functions=(VALUE, SLOPE, "mass_matrix_determinant"))
+        for m in ("fixman:planar", "riccati")
+    }
     for solver in solvers.values():
         assert not solver.mass_matrix_determinant(q).any()
     logdet, grad = (getattr(solvers["fixman:planar"], f)(q) for f in (VALUE, SLOPE))
@@ -207,11 +264,16 @@ def test_a_hundred_atoms_have_a_logarithm_where_their_determinant_is_zero() -> N
     # a hundred logarithms of about 100: 1e4 eps, and M's own condition
     assert np.abs(logdet - Reference(chain).evaluate(VALUE, {"q": q})["logdet"]).max() < 1e-9
     assert np.abs(logdet - solvers["riccati"].mass_matrix_log_determinant(q)).max() < 1e-9
-    assert np.abs(grad - solvers["riccati"].mass_matrix_log_determinant_gradient(q)).max() < 1e-9 * np.abs(grad).max()
+    assert (
+        np.abs(grad - solvers["riccati"].mass_matrix_log_determinant_gradient(q)).max()
+        < 1e-9 * np.abs(grad).max()
+    )
     value = solvers["fixman:planar"].mass_matrix_log_determinant
     for i in (1, 2, 50, 98, 99):
         step = h * np.eye(100)[i]
-        assert np.abs((value(q + step) - value(q - step)) / (2 * h) - grad[:, i]).max() < 1e-6   # 1e4 eps / h
+        assert (
+            np.abs((value(q + step) - value(q - step)) / (2 * h) - grad[:, i]).max() < 1e-6
+        )  # 1e4 eps / h
 
 
 def test_a_hundred_light_points_stay_finite_in_either_real() -> None:
@@ -226,7 +288,10 @@ def test_a_hundred_light_points_stay_finite_in_either_real() -> None:
         logdet, grad = (getattr(solver, f)(q.astype(kind)) for f in (VALUE, SLOPE))
         slopes = grad if slopes is None else slopes
         # n roundings of partial sums no larger than three times the result; M's own condition costs the reference 1e-6
-        assert np.abs(logdet - expected).max() < n * REALS[real].eps * 3 * np.abs(expected).max() + 1e-6
+        assert (
+            np.abs(logdet - expected).max()
+            < n * REALS[real].eps * 3 * np.abs(expected).max() + 1e-6
+        )
         assert np.abs(grad - slopes).max() <= n * REALS[real].eps * np.abs(slopes).max()
 
 
@@ -245,10 +310,11 @@ def test_what_is_constant_is_one_logarithm_of_exact_numbers() -> None:
                 home.log(home.constant(bad))
     for n in (2, 5, 30):
         derived = derive(atoms(n), VALUE, "fixman:planar", ProgramOptions())
-        assert derived.operations["log"] == n - 1   # the pivot at the tip is 1/m
+        assert derived.operations["log"] == n - 1  # the pivot at the tip is 1/m
 
 
 # -- what it costs -------------------------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("n", [10, 50])
 def test_nine_operations_a_link_one_sine_and_one_cosine(n: int) -> None:
@@ -269,14 +335,23 @@ def test_the_logarithm_costs_what_the_determinant_does(name: str, method: str) -
     if methods.find(method).refusal(robot(name)) is not None:
         pytest.skip("the method refuses this robot by name")
     value, det = program(name, VALUE, method), program(name, "mass_matrix_determinant", method)
-    before = [before_the_last(robot(name), made.function, method, ProgramOptions()).cost for made in (value, det)]
+    before = [
+        before_the_last(robot(name), made.function, method, ProgramOptions()).cost
+        for made in (value, det)
+    ]
     assert before[0] <= before[1]
-    assert {op: value.operations[op] for op in ("div", "sin", "cos")} == {op: det.operations[op] for op in ("div", "sin", "cos")}
-    assert value.operations["log"] <= (6 if "constraint" in method or "fixman" in method else 1) * robot(name).nv
+    assert {op: value.operations[op] for op in ("div", "sin", "cos")} == {
+        op: det.operations[op] for op in ("div", "sin", "cos")
+    }
+    assert (
+        value.operations["log"]
+        <= (6 if "constraint" in method or "fixman" in method else 1) * robot(name).nv
+    )
     assert "log" not in det.operations
 
 
 # -- what verification sees ----------------------------------------------------------------------------------------------
+
 
 @cache
 def loaded() -> Truth:
@@ -295,16 +370,23 @@ def _scaled(by: Fraction) -> Any:
     def change(rows: list[Any], last: int) -> int:
         rows += [symgen.ir.Row("const", (), by), symgen.ir.Row("mul", (len(rows), last))]
         return len(rows) - 1
+
     return change
 
 
 @pytest.mark.parametrize("function", [VALUE, SLOPE])
-def test_an_error_of_a_billionth_is_caught_by_algebra_floating_point_and_identity(function: str) -> None:
-    programs = {f: symgen.program(robot("panda"), f) for f in (VALUE, SLOPE, "mass_matrix_determinant")}
+def test_an_error_of_a_billionth_is_caught_by_algebra_floating_point_and_identity(
+    function: str,
+) -> None:
+    programs = {
+        f: symgen.program(robot("panda"), f) for f in (VALUE, SLOPE, "mass_matrix_determinant")
+    }
     assert verify_programs(robot("panda"), programs, states=4).passed
     programs[function] = planted(programs[function], _scaled(1 + Fraction(1, 10**9)))
     report = verify_programs(robot("panda"), programs, states=4)
-    assert {check.kind for check in report.failures} == {"algebra", "floating", "identities"}, str(report)
+    assert {check.kind for check in report.failures} == {"algebra", "floating", "identities"}, str(
+        report
+    )
 
 
 @pytest.mark.parametrize("name", ["ur5", "puma560", "planar_point_mass"])
@@ -334,7 +416,12 @@ def test_the_size_of_a_slope_is_summed_entry_by_entry() -> None:
     """What a part adds for joint i: Σ_jk |M⁻¹|_jk times twice mass · lever_k · (a change of column j) + inertia · turns."""
     known = Truth(robot("planar_arm"), 2)
     inverse = np.abs(np.array(known.results("inverse_mass_matrix")["Minv"], dtype=float))
-    turns, levers, mass, inertia = np.ones(2), np.array([[2.0, 1.0], [3.0, 0.5]]), np.full(2, 70.0), np.full(2, 30.0)
+    turns, levers, mass, inertia = (
+        np.ones(2),
+        np.array([[2.0, 1.0], [3.0, 0.5]]),
+        np.full(2, 70.0),
+        np.full(2, 30.0),
+    )
     expected = np.zeros((2, 2))
     for state, i, j, k in np.ndindex(2, 2, 2, 2):
         change = mass[state] * levers[state, max(i, j)] * levers[state, k] + inertia[state]
@@ -353,8 +440,12 @@ def test_every_method_passes_its_round_off_bound_with_a_payload(method: str, rea
         pytest.skip("the method refuses this robot by name")
     for function in (VALUE, SLOPE):
         if method in methods.providers(function):
-            derived = derive(made, function, method, ProgramOptions(real=real, payload="panda_hand"))
+            derived = derive(
+                made, function, method, ProgramOptions(real=real, payload="panda_hand")
+            )
             assert check_algebra(derived, loaded(), function).passed
             found = check_floating(derived, in_machine_reals(derived), loaded(), function)
             assert found.error <= found.bound
-            assert found.passed or not (real == "double" or method in ("composite_body", "riccati", "udut", "udut:links"))
+            assert found.passed or not (
+                real == "double" or method in ("composite_body", "riccati", "udut", "udut:links")
+            )

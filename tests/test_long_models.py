@@ -32,15 +32,28 @@ def bent(n: int) -> Mechanism:
     """A chain whose axes are nearly parallel, so that each origin is placed by the next one."""
     chain = random_mechanism(n, 1)
     tenth = Fraction(1, 10)
-    pose: Pose = (Shift((tenth, tenth, tenth)), Turn(Y_AXIS, Angle(Fraction(3, 100))), Turn(X_AXIS, Angle(Fraction(2, 100))))
-    return replace(chain, joints=tuple(replace(joint, axis=Z_AXIS, pose=pose) for joint in chain.joints))
+    pose: Pose = (
+        Shift((tenth, tenth, tenth)),
+        Turn(Y_AXIS, Angle(Fraction(3, 100))),
+        Turn(X_AXIS, Angle(Fraction(2, 100))),
+    )
+    return replace(
+        chain, joints=tuple(replace(joint, axis=Z_AXIS, pose=pose) for joint in chain.joints)
+    )
 
 
-@pytest.mark.parametrize("chain", [lambda: random_mechanism(400, 1), lambda: bent(400)], ids=["general", "bent"])
+@pytest.mark.parametrize(
+    "chain", [lambda: random_mechanism(400, 1), lambda: bent(400)], ids=["general", "bent"]
+)
 def test_no_digit_is_lost_for_a_link(chain: Callable[[], Mechanism]) -> None:
     """What one origin inherits of the next grows with the number of links, and not with a power of it."""
     model = without_more_digits(lambda: regroup(reframe(chain())))
-    balls = [x for link in model.links for x in (*link.shift, *link.inertia.h, *link.inertia.S) if not k.is_rational(x)]
+    balls = [
+        x
+        for link in model.links
+        for x in (*link.shift, *link.inertia.h, *link.inertia.S)
+        if not k.is_rational(x)
+    ]
     assert len(balls) > 1000
     assert min(ball.rel_accuracy_bits() for ball in balls) > 3.3 * (k.WORKING_DIGITS - 20)
 
@@ -48,10 +61,14 @@ def test_no_digit_is_lost_for_a_link(chain: Callable[[], Mechanism]) -> None:
 def test_a_frame_stands_where_it_stands_in_a_shorter_chain() -> None:
     """The links behind the next two are none of its business."""
     whole = random_mechanism(30, 2)
-    short = replace(whole, joints=whole.joints[:10], bodies=whole.bodies[:10], frames=whole.frames[:10])
+    short = replace(
+        whole, joints=whole.joints[:10], bodies=whole.bodies[:10], frames=whole.frames[:10]
+    )
     a, b = (without_more_digits(lambda one=one: reframe(one)).links[:8] for one in (whole, short))
     for one, other in zip(a, b, strict=True):
-        pairs = zip((*one.shift, *one.placement[1]), (*other.shift, *other.placement[1]), strict=True)
+        pairs = zip(
+            (*one.shift, *one.placement[1]), (*other.shift, *other.placement[1]), strict=True
+        )
         assert all(k.to_fraction(x) == k.to_fraction(y) for x, y in pairs)
 
 
@@ -63,11 +80,15 @@ WORKS: dict[str, Callable[[Mechanism], object]] = {
     "ranges": lambda mechanism: replace(mechanism, name="anew").ranges,
     "content": lambda mechanism: replace(mechanism, name="anew").content,
     "children": lambda mechanism: [mechanism.children(i) for i in range(len(mechanism.joints))],
-    "names": lambda mechanism: [(mechanism.joint_index(joint.name), mechanism.frame(body.name))
-                                for joint, body in zip(mechanism.joints, mechanism.bodies, strict=True)],
+    "names": lambda mechanism: [
+        (mechanism.joint_index(joint.name), mechanism.frame(body.name))
+        for joint, body in zip(mechanism.joints, mechanism.bodies, strict=True)
+    ],
     "a table for a notebook": lambda mechanism: mechanism._repr_html_(),
     "reading": lambda mechanism: symgen.load(to_toml(mechanism)),
-    "locking": lambda mechanism: symgen.load(to_toml(mechanism), lock=[joint.name for joint in mechanism.joints[::2]]),
+    "locking": lambda mechanism: symgen.load(
+        to_toml(mechanism), lock=[joint.name for joint in mechanism.joints[::2]]
+    ),
 }
 
 
@@ -75,12 +96,16 @@ WORKS: dict[str, Callable[[Mechanism], object]] = {
 @pytest.mark.parametrize("shape", ["chain", "tree"])
 def test_calls_grow_as_the_links(shape: str, work: str) -> None:
     robots = [random_mechanism(n, 1, kind=shape, joints=kinds()) for n in (20, 40, 160)]
-    _, one, two = (calls(lambda mechanism=mechanism: WORKS[work](mechanism)) for mechanism in robots)
-    assert two <= 4.6 * one   # some joints take more than others
+    _, one, two = (
+        calls(lambda mechanism=mechanism: WORKS[work](mechanism)) for mechanism in robots
+    )
+    assert two <= 4.6 * one  # some joints take more than others
 
 
 def test_a_long_list_is_shown_by_its_ends() -> None:
-    few, many = (show(symgen.load(f"planar_point_mass:{n}"), whole=True) for n in (LONGEST - 1, 3 * LONGEST))
+    few, many = (
+        show(symgen.load(f"planar_point_mass:{n}"), whole=True) for n in (LONGEST - 1, 3 * LONGEST)
+    )
     assert "more lines" not in few
     assert f"… {3 * LONGEST + 1 - FIRST - LAST} more lines, and --json has all …" in many
     assert f"joint{3 * LONGEST} → link{3 * LONGEST} " in many
@@ -90,5 +115,7 @@ def test_a_long_list_is_shown_by_its_ends() -> None:
 def test_a_built_in_chain_has_as_many_links_as_asked_for() -> None:
     assert len(symgen.load("planar_point_mass:3000").joints) == 3000
     for wrong in ("0", "100001", "x", "-1"):
-        with pytest.raises(ArgumentError, match=r"is no number of links .* give a whole number from 1 to 100000"):
+        with pytest.raises(
+            ArgumentError, match=r"is no number of links .* give a whole number from 1 to 100000"
+        ):
             symgen.load(f"planar_point_mass:{wrong}")

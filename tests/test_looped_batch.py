@@ -33,18 +33,35 @@ from tests.test_c99 import WARNINGS
 
 compile_now = partial(symgen.compile, blocks="now")
 """Blocks of states are compiled in the call that makes them worth it."""
-METHODS = {"forward_dynamics": "riccati", "mass_matrix_solve": "riccati", "inverse_dynamics": "newton_euler",
-           "mass_matrix_log_determinant_gradient": "riccati", "mass_matrix_log_determinant": "riccati",
-           "link_poses": "kinematics", "interbody_forces": "riccati", "center_of_mass": "composite_body",
-           "centroidal_momentum": "newton_euler", "integrate": "kinematics", "difference": "kinematics"}
-WAYS = {"auto": TextOptions("auto", batch=True), "libm": TextOptions("libm", checked=True, batch=True),
-        "inline": TextOptions("inline", checked=True, batch=True), "auto, checked": TextOptions("auto", checked=True, batch=True)}
+METHODS = {
+    "forward_dynamics": "riccati",
+    "mass_matrix_solve": "riccati",
+    "inverse_dynamics": "newton_euler",
+    "mass_matrix_log_determinant_gradient": "riccati",
+    "mass_matrix_log_determinant": "riccati",
+    "link_poses": "kinematics",
+    "interbody_forces": "riccati",
+    "center_of_mass": "composite_body",
+    "centroidal_momentum": "newton_euler",
+    "integrate": "kinematics",
+    "difference": "kinematics",
+}
+WAYS = {
+    "auto": TextOptions("auto", batch=True),
+    "libm": TextOptions("libm", checked=True, batch=True),
+    "inline": TextOptions("inline", checked=True, batch=True),
+    "auto, checked": TextOptions("auto", checked=True, batch=True),
+}
 CHAIN = "ur5"
 
 
 @cache
 def known(robot: str) -> Mechanism:
-    return random_mechanism(3, 3, joints=("spherical", "planar")) if robot == "planes" else symgen.load(robot)
+    return (
+        random_mechanism(3, 3, joints=("spherical", "planar"))
+        if robot == "planes"
+        else symgen.load(robot)
+    )
 
 
 @cache
@@ -52,14 +69,25 @@ def loops(robot: str, function: str, real: str = "double") -> Recursion:
     return recursion(known(robot), function, METHODS[function]).in_real(real)
 
 
-def wrong(robot: str, functions: tuple[str, ...], text: TextOptions, slip: tuple[str, str] | None = None,
-          real: str = "double", more: Mapping[str, Any] | None = None) -> list[str]:
+def wrong(
+    robot: str,
+    functions: tuple[str, ...],
+    text: TextOptions,
+    slip: tuple[str, str] | None = None,
+    real: str = "double",
+    more: Mapping[str, Any] | None = None,
+) -> list[str]:
     """What `verify` finds wrong of functions for many states; the first one's text with a slip, and with `more` arguments."""
     mechanism = known(robot)
-    target, forms = Target("arm", mechanism.sizes, text), {function: loops(robot, function, real) for function in functions}
+    target, forms = (
+        Target("arm", mechanism.sizes, text),
+        {function: loops(robot, function, real) for function in functions},
+    )
     truth = Truth(mechanism, 3, 1)
     headers, own = printer().headers(forms, target), printer().batches(forms, target)
-    runners = compiled_runners(forms, texts(forms, target, {function: {} for function in forms}), headers, target)
+    runners = compiled_runners(
+        forms, texts(forms, target, {function: {} for function in forms}), headers, target
+    )
     given = dict(own)
     if slip:
         name = target.file_of_many(functions[0])
@@ -77,12 +105,20 @@ FEW = ("mass_matrix_log_determinant", "link_poses", "integrate")
 """Told apart by what a sweep does at its end, gives of a link, or takes."""
 
 
-@pytest.mark.parametrize(("robot", "functions", "way", "real"), [
-    (CHAIN, ("forward_dynamics", "center_of_mass", "difference", *FEW), "auto", "double"), (CHAIN, FEW, "libm", "float"),
-    ("quadruped", FEW, "inline", "double"),
-    ("quadruped", ("mass_matrix_solve", "integrate"), "auto, checked", "double"),
-    ("scara", ("mass_matrix_solve",), "auto", "float"), ("planes", ("integrate", "link_poses"), "auto, checked", "float")])
-def test_many_states_have_the_bits_of_one(robot: str, functions: tuple[str, ...], way: str, real: str) -> None:
+@pytest.mark.parametrize(
+    ("robot", "functions", "way", "real"),
+    [
+        (CHAIN, ("forward_dynamics", "center_of_mass", "difference", *FEW), "auto", "double"),
+        (CHAIN, FEW, "libm", "float"),
+        ("quadruped", FEW, "inline", "double"),
+        ("quadruped", ("mass_matrix_solve", "integrate"), "auto, checked", "double"),
+        ("scara", ("mass_matrix_solve",), "auto", "float"),
+        ("planes", ("integrate", "link_poses"), "auto, checked", "float"),
+    ],
+)
+def test_many_states_have_the_bits_of_one(
+    robot: str, functions: tuple[str, ...], way: str, real: str
+) -> None:
     """Of a chain, of a tree on a base that moves freely, of links of two kinds, one with more sines in a step than the other; of
     what sweeps carry to their ends, too.
     """
@@ -106,7 +142,10 @@ def test_what_carries_and_joins_has_the_bits_of_one(toy: str) -> None:
     forms = {form.function: form}
     headers, own = printer().headers(forms, target), printer().batches(forms, target)
     runners = compiled_runners(forms, texts(forms, target, {form.function: {}}), headers, target)
-    assert [check.detail for check in check_blocks(forms, own, own, headers, target, lambda _: given, runners)] == [""]
+    assert [
+        check.detail
+        for check in check_blocks(forms, own, own, headers, target, lambda _: given, runners)
+    ] == [""]
 
 
 @pytest.mark.parametrize("robot", [CHAIN, "quadruped"])
@@ -127,12 +166,18 @@ def taken(step: Program) -> set[int]:
 
 
 SLIPS = {
-    "another sign": ("] + (", "] - ("), "another element": ("carried[0][lane]", "carried[1][lane]"),
-    "another constant": ("table[3]", "table[4]"), "another table": ("table[6][13] = {\n    {1.0", "table[6][13] = {\n    {2.0"),
-    "another place": ("&work[17*i]", "&work[16*i]"), "another start": ("before[2][lane] = 9.81", "before[2][lane] = -9.81"),
-    "a link less": ("i <= 5; ++i", "i <= 4; ++i"), "the other way": ("i = 5; i >= 0; --i", "i = 0; i <= 5; ++i"),
-    "another half": ("behind = before;", "behind = own;"), "what was before": ("before = own;", "before = behind;"),
-    "another step": ("&q[first*q_state]", "&q[first]"), "another array": ("(*)[8])&work[816]", "(*)[8])&work[815]"),
+    "another sign": ("] + (", "] - ("),
+    "another element": ("carried[0][lane]", "carried[1][lane]"),
+    "another constant": ("table[3]", "table[4]"),
+    "another table": ("table[6][13] = {\n    {1.0", "table[6][13] = {\n    {2.0"),
+    "another place": ("&work[17*i]", "&work[16*i]"),
+    "another start": ("before[2][lane] = 9.81", "before[2][lane] = -9.81"),
+    "a link less": ("i <= 5; ++i", "i <= 4; ++i"),
+    "the other way": ("i = 5; i >= 0; --i", "i = 0; i <= 5; ++i"),
+    "another half": ("behind = before;", "behind = own;"),
+    "what was before": ("before = own;", "before = behind;"),
+    "another step": ("&q[first*q_state]", "&q[first]"),
+    "another array": ("(*)[8])&work[816]", "(*)[8])&work[815]"),
     "a shorter loop": ("lane < 8; ++lane", "lane < 7; ++lane"),
     "a macro": ("#include <math.h>", "#include <math.h>\n#define lane 0"),
     "all lanes' own": ("const double table[restrict 13]", "const double table[restrict 13][8]"),
@@ -147,18 +192,36 @@ def test_a_slip_in_the_text_is_seen(slip: str) -> None:
 
 # -- the folder -------------------------------------------------------------------------------------------------------------
 
+
 def test_a_folder_of_many_states(tmp_path: Path) -> None:
     """Generated, verified, warned of nothing by the compiler, and its self-test run under sanitizers."""
     out = tmp_path / "quadruped"
-    symgen.generate("quadruped", out, ["mass_matrix_solve", "center_of_mass"], batch=True, checked=True, form="looped")
+    symgen.generate(
+        "quadruped",
+        out,
+        ["mass_matrix_solve", "center_of_mass"],
+        batch=True,
+        checked=True,
+        form="looped",
+    )
     report = symgen.verify(out)
     assert report.passed
     assert len(report.of("blocks")) == 2
-    assert symgen.verify(out, functions=["center_of_mass"], states=1).passed   # though the other one needs a larger array
+    assert symgen.verify(
+        out, functions=["center_of_mass"], states=1
+    ).passed  # though the other one needs a larger array
     assert "bit for bit" in str(report)
     sources = [path.name for path in sorted(out.glob("*.c"))]
-    words = ["gcc", "-std=c99", "-O1", "-ffp-contract=off", *WARNINGS, "-Dquadruped_NO_CLONES", "-fsanitize=address,undefined",
-             "-Dquadruped_SELFTEST"]
+    words = [
+        "gcc",
+        "-std=c99",
+        "-O1",
+        "-ffp-contract=off",
+        *WARNINGS,
+        "-Dquadruped_NO_CLONES",
+        "-fsanitize=address,undefined",
+        "-Dquadruped_SELFTEST",
+    ]
     subprocess.run([*words, *sources, "-o", str(tmp_path / "selftest"), "-lm"], cwd=out, check=True)
     done = subprocess.run([tmp_path / "selftest"], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("2 passed, 0 failed\n")
@@ -179,11 +242,17 @@ def test_a_long_chain_is_judged_too(tmp_path: Path) -> None:
 
 def test_one_chain_in_lanes_has_none(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="leave out --batch, or take another method"):
-        symgen.generate("planar_point_mass:40", tmp_path / "x", ["forward_dynamics=riccati:segments"], batch=True)
+        symgen.generate(
+            "planar_point_mass:40",
+            tmp_path / "x",
+            ["forward_dynamics=riccati:segments"],
+            batch=True,
+        )
     assert not (tmp_path / "x").exists()
 
 
 # -- in Python --------------------------------------------------------------------------------------------------------------
+
 
 def drawn(count: int, solver: Solver) -> list[Any]:
     return [np.random.default_rng(k).normal(size=(count, solver.nv)) for k in range(3)]
@@ -201,7 +270,9 @@ def test_solvers_take_blocks_of_states(monkeypatch: pytest.MonkeyPatch) -> None:
     lanes = compile_now("planar_point_mass:40", ["forward_dynamics=riccati:segments"])
     q, v, tau = drawn(3, lanes)
     assert lanes.forward_dynamics(q, v, tau).shape == (3, 40)
-    across = lanes.forward_dynamics(q.T.copy(), v.T.copy(), tau.T.copy(), layout="soa")   # state by state: it has no blocks
+    across = lanes.forward_dynamics(
+        q.T.copy(), v.T.copy(), tau.T.copy(), layout="soa"
+    )  # state by state: it has no blocks
     np.testing.assert_array_equal(across.T, lanes.forward_dynamics(q, v, tau))
 
 
@@ -212,7 +283,9 @@ def test_each_state_has_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = solver.forward_dynamics(q, v, tau)
     q[3, 2], q[7, 5], v[11, 0] = np.nan, 1e9, 1e200
     out, status = np.full(q.shape, 7.0), np.full(21, 9, np.intc)
-    with pytest.raises(StateError, match="at state 3 and 2 more: an argument is infinite or not a number"):
+    with pytest.raises(
+        StateError, match="at state 3 and 2 more: an argument is infinite or not a number"
+    ):
         solver.forward_dynamics(q, v, tau)
     solver.forward_dynamics(q, v, tau, out=out, status=status)
     assert {k: int(status[k]) for k in np.flatnonzero(status)} == {3: 1, 7: 2, 11: 6}
@@ -244,7 +317,11 @@ def test_an_array_that_is_too_small_is_refused(tmp_path: Path) -> None:
     symgen.generate("ur5", out, ["forward_dynamics"], batch=True, checked=True, form="looped")
     (out / "caller.c").write_text(CALLER)
     words = ["gcc", "-std=c99", "-O1", "-fsanitize=address,undefined", "-Dur5_NO_CLONES"]
-    subprocess.run([*words, "caller.c", "ur5_forward_dynamics_batch.c", "-o", "caller", "-lm"], cwd=out, check=True)
+    subprocess.run(
+        [*words, "caller.c", "ur5_forward_dynamics_batch.c", "-o", "caller", "-lm"],
+        cwd=out,
+        check=True,
+    )
     done = subprocess.run([out / "caller"], capture_output=True, text=True, check=True)
     no_work = int((out / "ur5.h").read_text().split("ur5_NO_WORK")[1].split()[0])
     assert done.stdout == f"11 {no_work} 1 5;11 0 0"
@@ -253,13 +330,21 @@ def test_an_array_that_is_too_small_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("robot", [CHAIN, "scara"])
 def test_each_step_is_read_back(robot: str) -> None:
     """Of every class: where the same slip stands in what would be printed, only the rows tell it."""
-    form, target = loops(robot, "inverse_dynamics"), Target("arm", symgen.load(robot).sizes, WAYS["auto"])
-    text = printer().batches({"inverse_dynamics": form}, target)[target.file_of_many("inverse_dynamics")]
+    form, target = (
+        loops(robot, "inverse_dynamics"),
+        Target("arm", symgen.load(robot).sizes, WAYS["auto"]),
+    )
+    text = printer().batches({"inverse_dynamics": form}, target)[
+        target.file_of_many("inverse_dynamics")
+    ]
     assert compare(form, text, text, "arm", False, False) == []
-    steps = [found.start() for found in re.finditer(r"static void arm_inverse_dynamics_lanes_\w+\(", text)]
-    assert len(steps) >= 2*len(form.kinds)
+    steps = [
+        found.start()
+        for found in re.finditer(r"static void arm_inverse_dynamics_lanes_\w+\(", text)
+    ]
+    assert len(steps) >= 2 * len(form.kinds)
     for begin in steps:
         store = re.compile(r"\b(?!work\b)(\w+)\[\d+\]\[lane\] = ").search(text, begin)
         assert store is not None
-        slipped = f"{text[:store.end()]}2.0*{text[store.end():]}"
-        assert compare(form, slipped, slipped, "arm", False, False), text[begin:begin + 60]
+        slipped = f"{text[: store.end()]}2.0*{text[store.end() :]}"
+        assert compare(form, slipped, slipped, "arm", False, False), text[begin : begin + 60]

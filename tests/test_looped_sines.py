@@ -27,9 +27,13 @@ from tests.test_folder import run
 from tests.test_looped_c import called, shared, states
 
 FAR = 2.0**15
-ROBOTS = {"one block": lambda: random_mechanism(7, 1), "two blocks": lambda: random_mechanism(21, 1),
-          "tree": lambda: random_mechanism(19, 3, "tree"), "two kinds": lambda: symgen.load("scara"),
-          "a free base": lambda: symgen.load("quadruped")}
+ROBOTS = {
+    "one block": lambda: random_mechanism(7, 1),
+    "two blocks": lambda: random_mechanism(21, 1),
+    "tree": lambda: random_mechanism(19, 3, "tree"),
+    "two kinds": lambda: symgen.load("scara"),
+    "a free base": lambda: symgen.load("quadruped"),
+}
 
 
 @cache
@@ -45,7 +49,9 @@ def inverse(name: str) -> Recursion:
 def texts(name: str, trig: str = "auto") -> dict[str, str]:
     recursion = inverse(name)
     own = c99.Target("arm", robot(name).sizes, TextOptions(trig))
-    return c99.headers({recursion.function: recursion}, own) | {"function.c": c99.source(recursion, own)}
+    return c99.headers({recursion.function: recursion}, own) | {
+        "function.c": c99.source(recursion, own)
+    }
 
 
 def compiled(folder: Path, files: dict[str, str]) -> ctypes.CDLL:
@@ -59,7 +65,9 @@ def test_sines_stand_in_a_sweep_of_their_own(name: str) -> None:
     first, *others = inverse(name).sweeps
     assert not first.start
     assert all(angle_of(step) for step in first.steps if step.outputs)
-    assert not any(row.op in ("sin", "cos") for sweep in others for step in sweep.steps for row in step.rows)
+    assert not any(
+        row.op in ("sin", "cos") for sweep in others for step in sweep.steps for row in step.rows
+    )
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -71,7 +79,9 @@ def test_blocks_are_the_recursion(tmp_path: Path, name: str) -> None:
     for state in states(recursion, 2):
         exact = evaluate(recursion, state, DOUBLES)["tau"]
         size = max(map(abs, exact))
-        assert called(library, recursion, state)["tau"] == pytest.approx(exact, rel=1e-11, abs=1e-12*size)
+        assert called(library, recursion, state)["tau"] == pytest.approx(
+            exact, rel=1e-11, abs=1e-12 * size
+        )
 
 
 def test_an_angle_has_the_same_sine_in_any_lane(tmp_path: Path) -> None:
@@ -82,11 +92,19 @@ def test_an_angle_has_the_same_sine_in_any_lane(tmp_path: Path) -> None:
 
     def sines(q: list[float]) -> list[float]:
         results, work = (ctypes.c_double * 21)(), (ctypes.c_double * c99.work(recursion))()
-        library.arm_inverse_dynamics(*((ctypes.c_double * 21)(*given) for given in (q, state["v"], state["a"])), results, work)
-        return [number for i in range(21) for number in work[recursion.work*i:recursion.work*i + 2]]
+        library.arm_inverse_dynamics(
+            *((ctypes.c_double * 21)(*given) for given in (q, state["v"], state["a"])),
+            results,
+            work,
+        )
+        return [
+            number
+            for i in range(21)
+            for number in work[recursion.work * i : recursion.work * i + 2]
+        ]
 
     near = sines(state["q"])
-    for far in (3*FAR, -FAR - 1, math.inf, math.nan):
+    for far in (3 * FAR, -FAR - 1, math.inf, math.nan):
         found = sines([far if i == 4 else own for i, own in enumerate(state["q"])])
         assert found[:8] + found[10:] == near[:8] + near[10:]
         if abs(far) < math.inf:
@@ -114,7 +132,10 @@ PLANTED = {
     "an array too short": ("double angle[12]", "double angle[11]"),
     "an array too long": ("double angle[12]", "double angle[13]"),
     "another number of lanes": ("#define arm_ANGLES 12", "#define arm_ANGLES 10"),
-    "lanes without an angle": ("    for (i = 0; i < 12; ++i) {\n        angle[i] = 0.0;\n    }\n", ""),
+    "lanes without an angle": (
+        "    for (i = 0; i < 12; ++i) {\n        angle[i] = 0.0;\n    }\n",
+        "",
+    ),
     "another array": ("arm_sincos(angle)", "arm_sincos(work)"),
     "another function": ("= arm_sincos(angle)", "= arm_cosine(angle)"),
     "what may change": ("const arm_turns turn", "arm_turns turn"),
@@ -131,7 +152,9 @@ def test_a_slip_is_reported(slip: str) -> None:
     old, new = PLANTED[slip]
     files = texts("two blocks")
     assert old in files["function.c"]
-    (sentence, *_) = compare(inverse("two blocks"), files["function.c"].replace(old, new, 1), files["arm.h"])
+    (sentence, *_) = compare(
+        inverse("two blocks"), files["function.c"].replace(old, new, 1), files["arm.h"]
+    )
     assert len(sentence) > 20
 
 
@@ -141,8 +164,11 @@ def test_what_else_a_step_does_is_not_taken_apart() -> None:
     angle = step.rows[kept.rows[0]].args[0]
     assert angle_of(replace(step, outputs=(Port(KEPT, (1,), (angle,)),))) is None
     assert angle_of(replace(step, outputs=(kept._replace(name="tau"),))) is None
-    twice = replace(step, rows=(*step.rows, step.rows[kept.rows[0]]._replace(args=(kept.rows[0],))),
-                    outputs=(Port(KEPT, (1,), (len(step.rows),)),))
+    twice = replace(
+        step,
+        rows=(*step.rows, step.rows[kept.rows[0]]._replace(args=(kept.rows[0],))),
+        outputs=(Port(KEPT, (1,), (len(step.rows),)),),
+    )
     assert angle_of(twice) is None
 
 
@@ -151,11 +177,32 @@ def test_analysers_are_silent(tmp_path: Path, name: str) -> None:
     for file, text in texts(name).items():
         (tmp_path / file).write_text(text)
     without = [f"-Wno-{unwanted}" for unwanted in ("unknown-warning-option", *UNWANTED)]
-    done = run(tool("clang"), "-std=c99", "-Weverything", *without, "-Werror", "-fsyntax-only", tmp_path / "function.c")
+    done = run(
+        tool("clang"),
+        "-std=c99",
+        "-Weverything",
+        *without,
+        "-Werror",
+        "-fsyntax-only",
+        tmp_path / "function.c",
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    done = run("g++", "-Wall", "-Wextra", "-pedantic-errors", "-Werror", "-x", "c++", "-fsyntax-only", tmp_path / "function.c")
+    done = run(
+        "g++",
+        "-Wall",
+        "-Wextra",
+        "-pedantic-errors",
+        "-Werror",
+        "-x",
+        "c++",
+        "-fsyntax-only",
+        tmp_path / "function.c",
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    assert misra(tmp_path / "function.c") - {"Rule 2.5"} == {"Rule 8.9", "Rule 9.3"}   # the second is a misreading
+    assert misra(tmp_path / "function.c") - {"Rule 2.5"} == {
+        "Rule 8.9",
+        "Rule 9.3",
+    }  # the second is a misreading
 
 
 def test_any_other_digit_is_reported_or_changes_nothing(tmp_path: Path) -> None:
@@ -163,11 +210,20 @@ def test_any_other_digit_is_reported_or_changes_nothing(tmp_path: Path) -> None:
     recursion, files, pick = inverse("two blocks"), texts("two blocks"), random.Random(4)
     text, (state,) = files["function.c"], states(recursion, 1)
     start, end = text.index("    for (block = 0"), text.index("carried_2[0] =")
-    digits = [start + found.start() for found in re.finditer(r"(?<=[\[ (])\d+(?=[\]; ,*)])", text[start:end])]
+    digits = [
+        start + found.start()
+        for found in re.finditer(r"(?<=[\[ (])\d+(?=[\]; ,*)])", text[start:end])
+    ]
     wanted = called(compiled(tmp_path, files), recursion, state)
     for number, at in enumerate(digits * 3):
-        slipped = files | {"function.c": text[:at] + str((int(text[at]) + pick.randint(1, 9)) % 10) + text[at + 1:]}
+        slipped = files | {
+            "function.c": text[:at]
+            + str((int(text[at]) + pick.randint(1, 9)) % 10)
+            + text[at + 1 :]
+        }
         if not compare(recursion, slipped["function.c"], files["arm.h"]):
             folder = tmp_path / f"slipped_{number}"
             folder.mkdir()
-            assert called(compiled(folder, slipped), recursion, state) == wanted, slipped["function.c"][at - 40:at + 20]
+            assert called(compiled(folder, slipped), recursion, state) == wanted, slipped[
+                "function.c"
+            ][at - 40 : at + 20]

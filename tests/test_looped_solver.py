@@ -33,9 +33,14 @@ def states(recursion: Recursion, *lead: int) -> dict[str, Any]:
 
 def answers(recursion: Recursion, given: dict[str, Any]) -> list[Any]:
     """Of states one below the other."""
-    found = [evaluate(recursion, {name: [*map(float, x[i])] for name, x in given.items()}, DOUBLES)
-             for i in range(len(next(iter(given.values()))))]
-    return [np.array([one[port.name] for one in found]).reshape(-1, *port.shape) for port in recursion.outputs]
+    found = [
+        evaluate(recursion, {name: [*map(float, x[i])] for name, x in given.items()}, DOUBLES)
+        for i in range(len(next(iter(given.values()))))
+    ]
+    return [
+        np.array([one[port.name] for one in found]).reshape(-1, *port.shape)
+        for port in recursion.outputs
+    ]
 
 
 def test_one_state_and_many(solver: Solver) -> None:
@@ -83,7 +88,9 @@ def test_beside_a_program_and_sent(own_cache: object) -> None:
     q = np.array([0.3, -0.4])
     for one in (both, pickle.loads(pickle.dumps(both))):
         assert one.gravity_force(q).shape == (2,)
-        assert np.allclose(one.toy(q, q)[0], answers(chain, {"q": q[None], "v": q[None]})[0][0], rtol=1e-14)
+        assert np.allclose(
+            one.toy(q, q)[0], answers(chain, {"q": q[None], "v": q[None]})[0][0], rtol=1e-14
+        )
 
 
 def test_many_states_go_through_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +123,7 @@ def test_too_much_work_is_refused_by_the_machine() -> None:
     """As much as no machine has: nothing is touched before it is there."""
     many = mixed(range(-1, 1), (0, 0))
     vast = replace(many, work=2**44)
-    vast.__dict__["depth"] = many.depth   # which would be worked out over as many numbers
+    vast.__dict__["depth"] = many.depth  # which would be worked out over as many numbers
     one = Solver.from_programs("arm", {"toy": vast}, sizes(many), trig="libm")
     with pytest.raises(MemoryError, match="there is no memory"):
         one.toy(np.zeros(2), np.zeros(2))

@@ -36,8 +36,21 @@ from tests.recursions import sums
 from tests.robots_for_tests import flat_chain, planar_rods, point_mass_arm, random_mechanism
 
 DIGITS = 80
-NUMBERS = Numbers(lambda x: arb(x.numerator) / x.denominator, arb.sin, arb.cos, arb.sqrt, arb.log, lambda y, x: arb.atan2(y, x))
-POINTS = Numbers(lambda x: Point(arb(flint.fmpq(x.numerator, x.denominator))), Point.sin, Point.cos, Point.sqrt, Point.log)
+NUMBERS = Numbers(
+    lambda x: arb(x.numerator) / x.denominator,
+    arb.sin,
+    arb.cos,
+    arb.sqrt,
+    arb.log,
+    lambda y, x: arb.atan2(y, x),
+)
+POINTS = Numbers(
+    lambda x: Point(arb(flint.fmpq(x.numerator, x.denominator))),
+    Point.sin,
+    Point.cos,
+    Point.sqrt,
+    Point.log,
+)
 METHODS = {
     "inverse_dynamics": ("newton_euler",),
     "bias_force": ("newton_euler",),
@@ -49,32 +62,75 @@ METHODS = {
     "mass_matrix_log_determinant_gradient": ("riccati",),
 }
 PAIRS = [(function, method) for function, several in METHODS.items() for method in several]
-ALIKE = (("bias_force", "newton_euler"), ("gravity_force", "newton_euler"), ("forward_dynamics", "riccati:fd1"),
-         ("forward_dynamics", "riccati:fd3"))
+ALIKE = (
+    ("bias_force", "newton_euler"),
+    ("gravity_force", "newton_euler"),
+    ("forward_dynamics", "riccati:fd1"),
+    ("forward_dynamics", "riccati:fd3"),
+)
 """What does as others do link by link: tried of three robots."""
-BY = {"link_poses": "kinematics", "forward_kinematics": "kinematics", "integrate": "kinematics", "difference": "kinematics",
-      "link_accelerations": "riccati", "interbody_forces": "riccati", "kinetic_energy": "newton_euler",
-      "potential_energy": "composite_body", "center_of_mass": "composite_body", "centroidal_momentum": "newton_euler",
-      "centroidal_momentum_rate": "newton_euler", "bias_acceleration": "newton_euler", "operational_inertia_inverse": "riccati",
-      "jacobian": "kinematics"}
+BY = {
+    "link_poses": "kinematics",
+    "forward_kinematics": "kinematics",
+    "integrate": "kinematics",
+    "difference": "kinematics",
+    "link_accelerations": "riccati",
+    "interbody_forces": "riccati",
+    "kinetic_energy": "newton_euler",
+    "potential_energy": "composite_body",
+    "center_of_mass": "composite_body",
+    "centroidal_momentum": "newton_euler",
+    "centroidal_momentum_rate": "newton_euler",
+    "bias_acceleration": "newton_euler",
+    "operational_inertia_inverse": "riccati",
+    "jacobian": "kinematics",
+}
 """Functions whose results are those of bodies, of a frame or of all, or that take a time."""
-CUT = ("forward_dynamics", "mass_matrix_solve", "mass_matrix_determinant", "mass_matrix_log_determinant")
+CUT = (
+    "forward_dynamics",
+    "mass_matrix_solve",
+    "mass_matrix_determinant",
+    "mass_matrix_log_determinant",
+)
 """Functions by methods that cut every joint, of chains alone."""
 OTHERS = [
     *((name, *pair) for name in ("mixed", "quadruped") for pair in BY.items()),
-    *(("screws", function, BY[function]) for function in ("link_accelerations", "bias_acceleration")),
-    *(("screws", *pair) for pair in PAIRS if pair not in ALIKE), ("planes", "mass_matrix_log_determinant_gradient", "riccati"),
-    *(("spherical_pendulum", function, BY[function]) for function in ("center_of_mass", "forward_kinematics", "difference")),
-    ("driven", "kinetic_energy", "newton_euler"), ("chain", "interbody_forces", "constraint_force"),
+    *(
+        ("screws", function, BY[function])
+        for function in ("link_accelerations", "bias_acceleration")
+    ),
+    *(("screws", *pair) for pair in PAIRS if pair not in ALIKE),
+    ("planes", "mass_matrix_log_determinant_gradient", "riccati"),
+    *(
+        ("spherical_pendulum", function, BY[function])
+        for function in ("center_of_mass", "forward_kinematics", "difference")
+    ),
+    ("driven", "kinetic_energy", "newton_euler"),
+    ("chain", "interbody_forces", "constraint_force"),
     *(("chain", function, method) for function in CUT for method in ("constraint_force", "fixman")),
     *(("driven", CUT[0], method) for method in ("constraint_force", "fixman")),
-    *(("threads", CUT[0], method) for method in ("constraint_force", "fixman")), ("threads", CUT[3], "constraint_force"),
-    *((name, function, "fixman:planar") for name in ("points", "turned", "planar_point_mass")
-      for function in (*CUT, "mass_matrix_log_determinant_gradient")),
-    *(("rods", function, "fixman:planar") for function in (*CUT[2:], "mass_matrix_log_determinant_gradient"))]
-OTHERS += [*(("beside", function, BY[function]) for function in ("link_poses", "kinetic_energy", "center_of_mass")),
-           *(("balls", function, BY.get(function, "newton_euler")) for function in ("link_poses", "kinetic_energy", "integrate",
-                                                                                    "inverse_dynamics"))]
+    *(("threads", CUT[0], method) for method in ("constraint_force", "fixman")),
+    ("threads", CUT[3], "constraint_force"),
+    *(
+        (name, function, "fixman:planar")
+        for name in ("points", "turned", "planar_point_mass")
+        for function in (*CUT, "mass_matrix_log_determinant_gradient")
+    ),
+    *(
+        ("rods", function, "fixman:planar")
+        for function in (*CUT[2:], "mass_matrix_log_determinant_gradient")
+    ),
+]
+OTHERS += [
+    *(
+        ("beside", function, BY[function])
+        for function in ("link_poses", "kinetic_energy", "center_of_mass")
+    ),
+    *(
+        ("balls", function, BY.get(function, "newton_euler"))
+        for function in ("link_poses", "kinetic_energy", "integrate", "inverse_dynamics")
+    ),
+]
 """Forests of which roots move freely."""
 ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "spherical_pendulum")
 
@@ -89,33 +145,64 @@ def robot(name: str) -> Mechanism:
         return random_mechanism(7, 2, "tree", joints=("revolute", "prismatic"))
     if name == "planes":
         return random_mechanism(5, 3, joints=("planar", "revolute"))
-    if name == "screws":   # all of one pitch; what slides comes first
+    if name == "screws":  # all of one pitch; what slides comes first
         made = random_mechanism(5, 3, joints=("prismatic", "helical"))
-        return replace(made, joints=tuple(replace(joint, parameters=tuple((key, Fraction(1, 50)) for key, _ in joint.parameters))
-                                          for joint in made.joints))
-    if name == "threads":   # each of a pitch of its own
+        return replace(
+            made,
+            joints=tuple(
+                replace(
+                    joint, parameters=tuple((key, Fraction(1, 50)) for key, _ in joint.parameters)
+                )
+                for joint in made.joints
+            ),
+        )
+    if name == "threads":  # each of a pitch of its own
         made = random_mechanism(5, 3, joints=("helical",))
-        return replace(made, joints=tuple(replace(joint, parameters=(("pitch", Fraction(i + 1, 50)),))
-                                          for i, joint in enumerate(made.joints)))
+        return replace(
+            made,
+            joints=tuple(
+                replace(joint, parameters=(("pitch", Fraction(i + 1, 50)),))
+                for i, joint in enumerate(made.joints)
+            ),
+        )
     if name == "flat":
         return flat_chain(6)
     if name == "rods":
         return planar_rods(7)
     if name == "points":
         return point_mass_arm(*(Fraction(random, 10) for random in (7, 12, 3, 25, 9, 11)))
-    if name == "turned":   # each axis against the one before
+    if name == "turned":  # each axis against the one before
         made = robot("points")
-        return replace(made, joints=tuple(replace(joint, axis=(0, 0, Fraction((-1)**i))) for i, joint in enumerate(made.joints)))
+        return replace(
+            made,
+            joints=tuple(
+                replace(joint, axis=(0, 0, Fraction((-1) ** i)))
+                for i, joint in enumerate(made.joints)
+            ),
+        )
     if name == "driven":
         made, random = random_mechanism(5, 4), Random(5)
-        return replace(made, joints=tuple(replace(joint, drive=Drive(*(Fraction(random.randint(1, 99), 100) for _ in range(4))))
-                                          for joint in made.joints))
+        return replace(
+            made,
+            joints=tuple(
+                replace(
+                    joint, drive=Drive(*(Fraction(random.randint(1, 99), 100) for _ in range(4)))
+                )
+                for joint in made.joints
+            ),
+        )
     if name in ("beside", "balls"):
-        kinds = {"ball": "free", "second": "free"} if name == "balls" else {"ball": "free", "first": "revolute"}
-        bodies = [f'[[body]]\nname = "{body}"\nparent = "base"\nmass = {n}\ncentre = [0.1, 0.02, 0.03]\n'
-                  f'inertia = [0.02, 0, 0, 0.03, 0, 0.025]\njoint = {{ name = "j{n}", type = "{kind}", '
-                  f'xyz = [0.{n}, -0.2, 0.{n + 4}], rpy = [0.3, 0.{n}, 0.1]{AXIS * (kind == "revolute")} }}\n'
-                  for n, (body, kind) in enumerate(kinds.items(), 1)]
+        kinds = (
+            {"ball": "free", "second": "free"}
+            if name == "balls"
+            else {"ball": "free", "first": "revolute"}
+        )
+        bodies = [
+            f'[[body]]\nname = "{body}"\nparent = "base"\nmass = {n}\ncentre = [0.1, 0.02, 0.03]\n'
+            f'inertia = [0.02, 0, 0, 0.03, 0, 0.025]\njoint = {{ name = "j{n}", type = "{kind}", '
+            f"xyz = [0.{n}, -0.2, 0.{n + 4}], rpy = [0.3, 0.{n}, 0.1]{AXIS * (kind == 'revolute')} }}\n"
+            for n, (body, kind) in enumerate(kinds.items(), 1)
+        ]
         return symgen.load(f'name = "{name}"\n' + "".join(bodies))
     return symgen.load(name)
 
@@ -125,17 +212,26 @@ AXIS = ", axis = [0, 0, 1]"
 
 def drawn(one: Recursion, mechanism: Mechanism, seed: int = 1) -> dict[str, list[arb]]:
     random = Random(seed)
-    found = {port.name: [arb(random.randint(-1000, 1000)) / 1000 for _ in range(port.size)] for port in one.inputs}
+    found = {
+        port.name: [arb(random.randint(-1000, 1000)) / 1000 for _ in range(port.size)]
+        for port in one.inputs
+    }
     for first in mechanism.quaternions:
-        own = found["q"][first:first + 4]
-        found["q"][first:first + 4] = [x / sum(x * x for x in own).sqrt() for x in own]
+        own = found["q"][first : first + 4]
+        found["q"][first : first + 4] = [x / sum(x * x for x in own).sqrt() for x in own]
     return found
 
 
 def off(one: Mapping[str, Sequence[Any]], other: Mapping[str, Sequence[Any]]) -> float:
     """The largest difference there may be, to the larger of 1 and the value."""
-    assert {name: len(values) for name, values in one.items()} == {name: len(values) for name, values in other.items()}
-    return max(float((abs(x - y) / (1 + abs(y))).upper()) for name in other for x, y in zip(one[name], other[name], strict=True))
+    assert {name: len(values) for name, values in one.items()} == {
+        name: len(values) for name, values in other.items()
+    }
+    return max(
+        float((abs(x - y) / (1 + abs(y))).upper())
+        for name in other
+        for x, y in zip(one[name], other[name], strict=True)
+    )
 
 
 @cache
@@ -144,7 +240,9 @@ def looped(name: str, function: str, method: str) -> Recursion:
 
 
 @cache
-def answers(name: str, function: str, method: str) -> tuple[dict[str, list[arb]], dict[str, list[arb]]]:
+def answers(
+    name: str, function: str, method: str
+) -> tuple[dict[str, list[arb]], dict[str, list[arb]]]:
     """Arguments, and what the unrolled Program makes of them."""
     with flint.ctx.workdps(DIGITS):
         arguments = drawn(looped(name, function, method), robot(name))
@@ -152,16 +250,27 @@ def answers(name: str, function: str, method: str) -> tuple[dict[str, list[arb]]
         return arguments, evaluate(unrolled, arguments, NUMBERS)
 
 
-@pytest.mark.parametrize(("name", "function", "method"), [
-    *((name, *pair) for name in ROBOTS for pair in PAIRS if name in ("chain", "tree", "quadruped") or pair not in ALIKE),
-    *OTHERS])
+@pytest.mark.parametrize(
+    ("name", "function", "method"),
+    [
+        *(
+            (name, *pair)
+            for name in ROBOTS
+            for pair in PAIRS
+            if name in ("chain", "tree", "quadruped") or pair not in ALIKE
+        ),
+        *OTHERS,
+    ],
+)
 def test_sweeps_are_the_unrolled_program(name: str, function: str, method: str) -> None:
     arguments, wanted = answers(name, function, method)
     with flint.ctx.workdps(DIGITS):
         assert off(run(looped(name, function, method), arguments, NUMBERS), wanted) < 1e-60
 
 
-@pytest.mark.parametrize(("function", "method"), [("forward_dynamics", "riccati"), ("inverse_dynamics", "newton_euler")])
+@pytest.mark.parametrize(
+    ("function", "method"), [("forward_dynamics", "riccati"), ("inverse_dynamics", "newton_euler")]
+)
 def test_a_step_does_not_know_how_long_the_chain_is(function: str, method: str) -> None:
     short, long = (recursion(random_mechanism(n, 1), function, method) for n in (9, 40))
     assert [sweep.steps for sweep in short.sweeps] == [sweep.steps for sweep in long.sweeps]
@@ -170,16 +279,24 @@ def test_a_step_does_not_know_how_long_the_chain_is(function: str, method: str) 
 
 def test_general_twists_stay_within_their_bounds() -> None:
     """The issue's: at most 160 bytes of table and 20 numbers of work a link; the operations go down only."""
-    forward, inverse = (recursion(random_mechanism(20, 1), *pair) for pair in (("forward_dynamics", "riccati"),
-                                                                             ("inverse_dynamics", "newton_euler")))
+    forward, inverse = (
+        recursion(random_mechanism(20, 1), *pair)
+        for pair in (("forward_dynamics", "riccati"), ("inverse_dynamics", "newton_euler"))
+    )
     assert (forward.kinds[0].width, forward.work, forward.cost // 20) <= (17, 17, 416)
     assert (inverse.kinds[0].width, inverse.work, inverse.cost // 20) <= (14, 8, 151)
     assert forward.length * 20 < ROW_BUDGET
 
 
-@pytest.mark.parametrize(("name", "what"), [
-    (name, what) for name in ("chain", "tree", "quadruped") for what in ("table", "start", "parent", "step")
-    if (name, what) != ("quadruped", "start")])   # its trunk has no parent
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        (name, what)
+        for name in ("chain", "tree", "quadruped")
+        for what in ("table", "start", "parent", "step")
+        if (name, what) != ("quadruped", "start")
+    ],
+)  # its trunk has no parent
 def test_planted_slips_are_seen(name: str, what: str) -> None:
     function, method = "forward_dynamics", "riccati"
     one = looped(name, function, method)
@@ -188,15 +305,19 @@ def test_planted_slips_are_seen(name: str, what: str) -> None:
         wrong = replace(one, tables=(*one.tables[:2], row, *one.tables[3:]))
     elif what == "start":
         start = tuple(x + Fraction(1, 1000) for x in one.sweeps[1].start)
-        wrong = replace(one, sweeps=(one.sweeps[0], replace(one.sweeps[1], start=start), *one.sweeps[2:]))
+        wrong = replace(
+            one, sweeps=(one.sweeps[0], replace(one.sweeps[1], start=start), *one.sweeps[2:])
+        )
     elif what == "parent":
         wrong = replace(one, parents=(*one.parents[:-1], one.parents[-1] - 1))
     else:
         own = one.sweeps[2].steps[0]
         place = next(i for i, row in enumerate(own.rows) if row.op == "sub")
-        rows = (*own.rows[:place], own.rows[place]._replace(op="add"), *own.rows[place + 1:])
+        rows = (*own.rows[:place], own.rows[place]._replace(op="add"), *own.rows[place + 1 :])
         steps = (replace(own, rows=rows), *one.sweeps[2].steps[1:])
-        wrong = replace(one, sweeps=(*one.sweeps[:2], replace(one.sweeps[2], steps=steps), one.sweeps[3]))
+        wrong = replace(
+            one, sweeps=(*one.sweeps[:2], replace(one.sweeps[2], steps=steps), one.sweeps[3])
+        )
     arguments, wanted = answers(name, function, method)
     with flint.ctx.workdps(DIGITS):
         assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
@@ -214,7 +335,9 @@ def test_passes_take_operations_and_change_no_value() -> None:
         assert off(run(raw, arguments, NUMBERS), wanted) < 1e-60
 
 
-def test_forces_lose_no_digits_by_inertia_that_is_moved_to_the_parents(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forces_lose_no_digits_by_inertia_that_is_moved_to_the_parents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     n, random = 256, Random(1)
     moved = recursion(random_mechanism(n, 1), "inverse_dynamics", "newton_euler")
     monkeypatch.setattr(recursing, "FORCES", ())
@@ -222,27 +345,42 @@ def test_forces_lose_no_digits_by_inertia_that_is_moved_to_the_parents(monkeypat
     assert moved.cost < 0.9 * own.cost
     state = {name: [random.uniform(-2, 2) for _ in range(n)] for name in ("q", "v", "a")}
     with points(60).working():
-        exact = run(own, {name: [Point(arb(x)) for x in values] for name, values in state.items()}, POINTS)["tau"]
-        off_by = [max(abs(float(Point(arb(x)) - y)) for x, y in zip(run(one, state, DOUBLES)["tau"], exact, strict=True))
-                  for one in (moved, own)]
+        exact = run(
+            own, {name: [Point(arb(x)) for x in values] for name, values in state.items()}, POINTS
+        )["tau"]
+        off_by = [
+            max(
+                abs(float(Point(arb(x)) - y))
+                for x, y in zip(run(one, state, DOUBLES)["tau"], exact, strict=True)
+            )
+            for one in (moved, own)
+        ]
     assert off_by[0] <= 4 * off_by[1]
     assert off_by[1] <= 1e-13 * max(abs(float(x)) for x in exact)
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    ({"of": (0,) * 5}, "equally many"),
-    ({"parents": (-1, 0, 1, 2, 5, 4)}, "does not stand before it"),
-    ({"work": 3}, "room|takes"),
-    ({"outputs": ()}, "results"),
-])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"of": (0,) * 5}, "equally many"),
+        ({"parents": (-1, 0, 1, 2, 5, 4)}, "does not stand before it"),
+        ({"work": 3}, "room|takes"),
+        ({"outputs": ()}, "results"),
+    ],
+)
 def test_rules_of_a_recursion(change: dict[str, Any], words: str) -> None:
     with pytest.raises(ProgramError, match=words):
         check(replace(looped("chain", "forward_dynamics", "riccati"), **change))
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    ({"tip": 6}, "no link"), ({"joins": ("add",) * 3}, "does not carry inward"), ({"inward": False}, ""),
-])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"tip": 6}, "no link"),
+        ({"joins": ("add",) * 3}, "does not carry inward"),
+        ({"inward": False}, ""),
+    ],
+)
 def test_rules_of_a_sweep_with_a_tip(change: dict[str, Any], words: str) -> None:
     one = looped("chain", "jacobian", "kinematics")
     *others, last = one.sweeps
@@ -251,20 +389,26 @@ def test_rules_of_a_sweep_with_a_tip(change: dict[str, Any], words: str) -> None
     pose = looped("chain", "forward_kinematics", "kinematics")
     with pytest.raises(ProgramError, match="ends nowhere"):
         check(replace(pose, ends=tuple(end._replace(link=0) for end in pose.ends)))
-    assert sums(5).on_the_way(3) == sums(5)   # whose results are those of links
+    assert sums(5).on_the_way(3) == sums(5)  # whose results are those of links
     wrong = replace(one, sweeps=(*others, replace(last, **change)))
     if words:
         with pytest.raises(ProgramError, match=words):
             check(wrong)
-    else:   # it is another function
+    else:  # it is another function
         arguments, wanted = answers("chain", "jacobian", "kinematics")
         with flint.ctx.workdps(DIGITS):
             assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
 
 
-@pytest.mark.parametrize(("name", "function", "method"), [
-    ("chain", "mass_matrix", "composite_body"), ("chain", "mass_matrix_solve", "composite_body"),
-    ("tree", "mass_matrix_solve", "fixman"), ("chain", "center_of_mass_jacobian", "composite_body")])
+@pytest.mark.parametrize(
+    ("name", "function", "method"),
+    [
+        ("chain", "mass_matrix", "composite_body"),
+        ("chain", "mass_matrix_solve", "composite_body"),
+        ("tree", "mass_matrix_solve", "fixman"),
+        ("chain", "center_of_mass_jacobian", "composite_body"),
+    ],
+)
 def test_what_does_not_fold_is_told(name: str, function: str, method: str) -> None:
     with pytest.raises(OutOfReach, match="has no looped form"):
         recursion(robot(name), function, method)
@@ -279,17 +423,20 @@ def test_of_a_frame_no_other_links_are_asked(name: str, function: str) -> None:
     frame = next(frame.name for frame in mechanism.frames if frame.body == inner)
     one = recursion(mechanism, function, BY[function], frame)
     unrolled = derive(mechanism, function, BY[function], ProgramOptions(frame=frame))
-    (way,) = {tuple(one.visited(sweep)[::-1 if sweep.inward else 1]) for sweep in one.sweeps}
+    (way,) = {tuple(one.visited(sweep)[:: -1 if sweep.inward else 1]) for sweep in one.sweeps}
     assert len(way) < len(one) or name == "spherical_pendulum"
-    assert one.cost == sum(one.sweeps[s].steps[one.of[i]].cost for s, _ in enumerate(one.sweeps) for i in way) + (
-        one.last.cost if one.last else 0)
+    assert one.cost == sum(
+        one.sweeps[s].steps[one.of[i]].cost for s, _ in enumerate(one.sweeps) for i in way
+    ) + (one.last.cost if one.last else 0)
     with flint.ctx.workdps(DIGITS):
         arguments = drawn(one, mechanism)
         assert off(run(one, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-60
 
 
 @pytest.mark.parametrize("name", ["chain", "tree"])
-def test_what_links_do_not_tell_is_seen_on_a_few_of_them(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_links_do_not_tell_is_seen_on_a_few_of_them(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Bodies that are cut free meet in pairs where several hang on one; in a chain they do not, and gravity comes by the base."""
     monkeypatch.setattr(recursing, "sampled", lambda *_: None)
     slip = "mass_matrix_solve"
@@ -310,8 +457,14 @@ def test_what_links_do_not_tell_is_seen_on_a_few_of_them(name: str, monkeypatch:
 
 def test_tables_hold_what_is_read() -> None:
     poses = looped("tree", "link_poses", "kinematics")
-    assert poses.kinds[0].width == len({row.value[1] for sweep in poses.sweeps for row in sweep.steps[0].rows if row.op == "input"
-                                        and sweep.steps[0].inputs[row.value[0]].name == "table"})
+    assert poses.kinds[0].width == len(
+        {
+            row.value[1]
+            for sweep in poses.sweeps
+            for row in sweep.steps[0].rows
+            if row.op == "input" and sweep.steps[0].inputs[row.value[0]].name == "table"
+        }
+    )
     assert looped("tree", "integrate", "kinematics").kinds[0].width == 0
 
 
@@ -323,13 +476,24 @@ def test_slips_in_what_is_made_in_the_end_are_seen(slip: str) -> None:
     (end,) = one.ends
     if slip == "last":
         place = next(i for i, row in enumerate(one.last.rows) if row.op == "add")
-        rows = (*one.last.rows[:place], one.last.rows[place]._replace(op="sub"), *one.last.rows[place + 1:])
+        rows = (
+            *one.last.rows[:place],
+            one.last.rows[place]._replace(op="sub"),
+            *one.last.rows[place + 1 :],
+        )
         wrong = replace(one, last=replace(one.last, rows=rows))
     elif slip == "end":
-        wrong = replace(one, ends=(end._replace(elements=(end.elements[1], end.elements[0], *end.elements[2:])),))
+        wrong = replace(
+            one,
+            ends=(end._replace(elements=(end.elements[1], end.elements[0], *end.elements[2:])),),
+        )
     else:
         other = (end.link + 1) % len(one)
-        wrong = replace(one, ends=(end._replace(link=other),), sweeps=tuple(replace(s, tip=other) for s in one.sweeps))
+        wrong = replace(
+            one,
+            ends=(end._replace(link=other),),
+            sweeps=tuple(replace(s, tip=other) for s in one.sweeps),
+        )
     arguments, wanted = answers(name, function, method)
     with flint.ctx.workdps(DIGITS):
         assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
@@ -348,8 +512,13 @@ def test_the_fewest_rows_separate_first_from_last() -> None:
 def test_what_weighs_nothing_is_no_reason_against_loops(moving: bool) -> None:
     """A trunk that several legs hold, and every other link of a chain: the few links that are tried have masses outside."""
     made = random_mechanism(12, 1, "tree" if moving else "chain")
-    light = replace(made, bodies=tuple(replace(body, parts=()) if i % 2 == 0 and not moving and i < 11 else body
-                                       for i, body in enumerate(made.bodies)))
+    light = replace(
+        made,
+        bodies=tuple(
+            replace(body, parts=()) if i % 2 == 0 and not moving and i < 11 else body
+            for i, body in enumerate(made.bodies)
+        ),
+    )
     mechanism = load(to_toml(light), base="free" if moving else "fixed")
     found = recursion(mechanism, "forward_dynamics", "riccati")
     with flint.ctx.workdps(DIGITS):
@@ -360,8 +529,12 @@ def test_what_weighs_nothing_is_no_reason_against_loops(moving: bool) -> None:
 
 def test_planar_chains_stay_within_their_bounds() -> None:
     """Operations a link of forty, which go down only; the first link is not like the others, and they are alike all the same."""
-    bounds = {"mass_matrix_solve": 31, "mass_matrix_log_determinant": 9, "mass_matrix_log_determinant_gradient": 13,
-              "forward_dynamics": 69}
+    bounds = {
+        "mass_matrix_solve": 31,
+        "mass_matrix_log_determinant": 9,
+        "mass_matrix_log_determinant_gradient": 13,
+        "forward_dynamics": 69,
+    }
     polymer = symgen.load("planar_point_mass:40")
     for function, most in bounds.items():
         one = recursion(polymer, function, "fixman:planar")
@@ -372,5 +545,7 @@ def test_planar_chains_stay_within_their_bounds() -> None:
 
 
 def test_axes_that_point_both_ways_are_no_one_step() -> None:
-    with pytest.raises(OutOfReach, match="how a link stands on its parent, which is not one step for all"):
+    with pytest.raises(
+        OutOfReach, match="how a link stands on its parent, which is not one step for all"
+    ):
         recursion(robot("rods"), "mass_matrix_solve", "fixman:planar")

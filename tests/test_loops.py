@@ -41,11 +41,15 @@ FACTORED = [name for name in methods.names() if methods.find(name).factor is not
 ALL = tuple(OF_LOOPS)
 
 
-def errors(robot: Mechanism, functions: tuple[str, ...] = ALL, method: str = "riccati", count: int = 2) -> dict[str, float]:
+def errors(
+    robot: Mechanism, functions: tuple[str, ...] = ALL, method: str = "riccati", count: int = 2
+) -> dict[str, float]:
     """How far each function is from the reference, relative to its answer; what divides by M is that of one method."""
     truth = Truth(robot, count, 5)
     by = {name: method if FUNCTIONS[name].needs_inverse else None for name in functions}
-    return {name: check_algebra(program(robot, name, by[name]), truth, name).error for name in functions}
+    return {
+        name: check_algebra(program(robot, name, by[name]), truth, name).error for name in functions
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -57,7 +61,14 @@ def test_every_kind_of_joint_is_the_reference_to_forty_digits(kind: str) -> None
 def test_joints_of_several_degrees_and_free_bases_close_too(kind: str, trunk: bool) -> None:
     joints = ("spherical", "revolute")
     robot = arms(kind, joints, trunk, "free" if trunk else "fixed")
-    assert max(errors(robot, ("constraint_jacobian", "constraint_bias", "constraint_residual")).values()) < 1e-40
+    assert (
+        max(
+            errors(
+                robot, ("constraint_jacobian", "constraint_bias", "constraint_residual")
+            ).values()
+        )
+        < 1e-40
+    )
 
 
 def test_an_end_may_be_the_base() -> None:
@@ -72,7 +83,14 @@ def test_an_end_may_be_the_base() -> None:
 def test_whoever_takes_m_apart_holds_loops(method: str) -> None:
     robot = symgen.load("four_bar")
     if methods.find(method).refusal(robot) is None:
-        assert max(errors(robot, ("constrained_forward_dynamics", "constraint_impulse"), method).values()) < 1e-40
+        assert (
+            max(
+                errors(
+                    robot, ("constrained_forward_dynamics", "constraint_impulse"), method
+                ).values()
+            )
+            < 1e-40
+        )
 
 
 def test_joints_that_follow_others_are_held_with_their_leaders() -> None:
@@ -115,12 +133,19 @@ def test_joints_that_follow_others_are_held_with_their_leaders() -> None:
 @pytest.mark.parametrize("mode", derivatives.MODES)
 def test_what_loops_hold_has_its_derivatives(mode: str) -> None:
     """Along any step, also one that opens the loops: A is then the slope of C, whose second derivative stays zero."""
-    assert max(errors(symgen.load("four_bar"), (f"constrained_forward_dynamics:{mode}",)).values()) < 1e-40
+    assert (
+        max(errors(symgen.load("four_bar"), (f"constrained_forward_dynamics:{mode}",)).values())
+        < 1e-40
+    )
 
 
 @pytest.mark.parametrize("kind", ["universal", "weld", "distance", "soft_finger"])
 def test_joints_of_other_kinds_have_them_too(kind: str) -> None:
-    functions = ("constrained_forward_dynamics:jvp", "constraint_bias:jacobian", "constraint_jacobian:jvp")
+    functions = (
+        "constrained_forward_dynamics:jvp",
+        "constraint_bias:jacobian",
+        "constraint_jacobian:jvp",
+    )
     assert max(errors(arms(kind), functions).values()) < 1e-40
 
 
@@ -128,14 +153,20 @@ def test_redundant_rows_are_differentiated_as_they_are_solved() -> None:
     assert max(errors(bennett(), ("constrained_forward_dynamics:jvp",)).values()) < 1e-40
 
 
-def test_what_solves_an_equation_is_shorter_to_differentiate_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_solves_an_equation_is_shorter_to_differentiate_by_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     robot = replace(symgen.load("four_bar"), name="again")
     by_equation = program(robot, "constrained_forward_dynamics:jacobian").cost
     monkeypatch.setattr(differentiating, "SOLVES", {})
-    assert by_equation < program(replace(robot, name="anew"), "constrained_forward_dynamics:jacobian").cost
+    assert (
+        by_equation
+        < program(replace(robot, name="anew"), "constrained_forward_dynamics:jacobian").cost
+    )
 
 
 # -- the reference itself ----------------------------------------------------------------------------------------------------
+
 
 def at_closed(robot: Mechanism, count: int = 2) -> tuple[Reference, Array, Array]:
     scalars = arb(100)
@@ -161,11 +192,17 @@ def test_the_series_are_what_differences_say(kind: str) -> None:
     held = [k for k, row in enumerate(rows) if not isinstance(row, Unspun)]
     with reference.scalars.working():
         h, still = reference.scalars.constant(Fraction(1, 10**25)), reference.scalars.array([0])
-        up, down = (closing.residual(reference, None, integrate(reference, q, v, still + s)) for s in (h, -h))
+        up, down = (
+            closing.residual(reference, None, integrate(reference, q, v, still + s))
+            for s in (h, -h)
+        )
         first, middle, second = closing.rows(reference, None, q, v, 0 * v)
         assert np.abs((up - down) / (2 * h) - middle)[:, held].max() < 1e-45
         assert np.abs((up - 2 * first + down) / (h * h) - 2 * second)[:, held].max() < 1e-20
-        assert np.abs((closing.jacobian(reference, None, q) @ v[..., None])[..., 0] - middle).max() < 1e-80
+        assert (
+            np.abs((closing.jacobian(reference, None, q) @ v[..., None])[..., 0] - middle).max()
+            < 1e-80
+        )
 
 
 def test_a_soft_finger_does_not_spin() -> None:
@@ -199,15 +236,23 @@ def test_what_loops_ask_is_read_in_letters(kind: str) -> None:
     kept = assemble(robot).kept
     with reference.scalars.working():
         A = closing.jacobian(reference, kept, q)
-        expected = {"A_loops": A[0], "gamma": closing.bias(reference, kept, q, v)[0][:, None], "C_loops": 0 * A[0][:, :1],
-                    "S_loops": A[0] @ reference.scalars.solve(reference.mass_matrix(q), np.swapaxes(A, -1, -2))[0]}
+        expected = {
+            "A_loops": A[0],
+            "gamma": closing.bias(reference, kept, q, v)[0][:, None],
+            "C_loops": 0 * A[0][:, :1],
+            "S_loops": A[0]
+            @ reference.scalars.solve(reference.mass_matrix(q), np.swapaxes(A, -1, -2))[0],
+        }
         for letter, exact in expected.items():
             given = {"q": q[0], "v": v[0]} if letter == "gamma" else {"q": q[0]}
-            found = numbers(robot, letter, "composite_body" if letter == "S_loops" else "kinematics", given)
+            found = numbers(
+                robot, letter, "composite_body" if letter == "S_loops" else "kinematics", given
+            )
             assert np.abs(found - exact).max() < 1e-40, letter
 
 
 # -- what is redundant -------------------------------------------------------------------------------------------------------
+
 
 def test_rows_that_are_zero_for_ever_go() -> None:
     found = assembly(symgen.load("four_bar"))
@@ -218,30 +263,60 @@ def test_redundant_rows_share_the_least_force() -> None:
     """A loop that is closed twice: each joint bears half, and the accelerations are those of one."""
     robot, single = doubled(symgen.load("four_bar")), symgen.load("four_bar")
     assert assembly(robot).redundant == 2
-    assert max(errors(robot, ("constrained_forward_dynamics", "constraint_impulse")).values()) < 1e-40
+    assert (
+        max(errors(robot, ("constrained_forward_dynamics", "constraint_impulse")).values()) < 1e-40
+    )
     reference, q, v = at_closed(single)
     given = {"q": q, "v": v, "tau": v}
-    both, alone = (over(reference.scalars, program(one, "constrained_forward_dynamics"))(given) for one in (robot, single))
+    both, alone = (
+        over(reference.scalars, program(one, "constrained_forward_dynamics"))(given)
+        for one in (robot, single)
+    )
     with reference.scalars.working():
         assert np.abs(both["a"] - alone["a"]).max() < 1e-15
-        assert np.abs(2 * both["lambda"] - np.concatenate([alone["lambda"], alone["lambda"]], axis=-1)).max() < 1e-14
+        assert (
+            np.abs(
+                2 * both["lambda"] - np.concatenate([alone["lambda"], alone["lambda"]], axis=-1)
+            ).max()
+            < 1e-14
+        )
 
 
 def lost(made: Program, robot: Mechanism, result: str) -> float:
     """How far the machine's reals are off at closed states, relative to the largest entry at each."""
     found = closed_states(robot, assemble(robot), 4, 1)
-    given = {"q": found["q"].astype(float), "v": found["v"].astype(float), "tau": np.array([[1.0, -2.0, 3.0]] * 4)}
+    given = {
+        "q": found["q"].astype(float),
+        "v": found["v"].astype(float),
+        "tau": np.array([[1.0, -2.0, 3.0]] * 4),
+    }
     scalars = arb(80)
-    exact = over(scalars, made)({name: scalars.array(values) for name, values in given.items()})[result].astype(float)
-    return float((np.abs(in_machine_reals(made)(given)[result] - exact).max(axis=1) / np.abs(exact).max(axis=1)).max())
+    exact = over(scalars, made)({name: scalars.array(values) for name, values in given.items()})[
+        result
+    ].astype(float)
+    return float(
+        (
+            np.abs(in_machine_reals(made)(given)[result] - exact).max(axis=1)
+            / np.abs(exact).max(axis=1)
+        ).max()
+    )
 
 
-@pytest.mark.parametrize(("robot", "rank", "rows"), [
-    (bennett, 2, 5),
-    (lambda: doubled(symgen.load("four_bar")), 2, 4),                 # rows that are there twice
-    (lambda: doubled(symgen.load("four_bar"), turned=True), 2, 4),    # and in other axes, so that none is there twice
-])
-def test_redundant_rows_leave_the_accelerations_their_digits(robot: Callable[[], Mechanism], rank: int, rows: int) -> None:
+@pytest.mark.parametrize(
+    ("robot", "rank", "rows"),
+    [
+        (bennett, 2, 5),
+        (lambda: doubled(symgen.load("four_bar")), 2, 4),  # rows that are there twice
+        (
+            lambda: doubled(symgen.load("four_bar"), turned=True),
+            2,
+            4,
+        ),  # and in other axes, so that none is there twice
+    ],
+)
+def test_redundant_rows_leave_the_accelerations_their_digits(
+    robot: Callable[[], Mechanism], rank: int, rows: int
+) -> None:
     """How rows share a force is known to fewer digits."""
     made = program(robot(), "constrained_forward_dynamics")
     assert (assembly(robot()).rank, assembly(robot()).rows) == (rank, rows)
@@ -258,19 +333,40 @@ def test_forces_that_are_equal_are_not_computed_once(monkeypatch: pytest.MonkeyP
 
 # -- what cannot be ----------------------------------------------------------------------------------------------------------
 
+
 def with_rocker(length: str) -> Mechanism:
     robot = symgen.load("four_bar")
     (loop,) = robot.loops
-    return replace(robot, loops=(replace(loop, second=End(2, (Shift((Fraction(length), Fraction(0), Fraction(0))),))),))
+    return replace(
+        robot,
+        loops=(
+            replace(loop, second=End(2, (Shift((Fraction(length), Fraction(0), Fraction(0))),))),
+        ),
+    )
 
 
-@pytest.mark.parametrize(("robot", "said"), [
-    (lambda: with_rocker("0.02"), "cannot be closed: from 16 poses round its start the best is off by"),
-    (lambda: replace(symgen.load("four_bar"), loops=(*symgen.load("four_bar").loops, Loop("stop", "weld", End(0), End(-1)))),
-     "cannot be closed|leave nothing that moves"),
-    (lambda: replace(symgen.load("four_bar"), loops=(Loop("stop", "revolute", End(2), End(0)),), start=()),
-     "cannot be closed|leave nothing that moves|singular|sharpened|digits"),
-])
+@pytest.mark.parametrize(
+    ("robot", "said"),
+    [
+        (
+            lambda: with_rocker("0.02"),
+            "cannot be closed: from 16 poses round its start the best is off by",
+        ),
+        (
+            lambda: replace(
+                symgen.load("four_bar"),
+                loops=(*symgen.load("four_bar").loops, Loop("stop", "weld", End(0), End(-1))),
+            ),
+            "cannot be closed|leave nothing that moves",
+        ),
+        (
+            lambda: replace(
+                symgen.load("four_bar"), loops=(Loop("stop", "revolute", End(2), End(0)),), start=()
+            ),
+            "cannot be closed|leave nothing that moves|singular|sharpened|digits",
+        ),
+    ],
+)
 def test_what_cannot_be_closed_is_one_sentence(robot: Callable[[], Mechanism], said: str) -> None:
     with pytest.raises(OutOfReach, match=said) as error:
         program(robot(), "constrained_forward_dynamics")
@@ -280,25 +376,45 @@ def test_what_cannot_be_closed_is_one_sentence(robot: Callable[[], Mechanism], s
 
 def test_without_loops_there_is_nothing_about_them() -> None:
     for name in OF_LOOPS:
-        with pytest.raises(RequestError, match=f"{name} is about loops, and 'scara' has none; declare"):
+        with pytest.raises(
+            RequestError, match=f"{name} is about loops, and 'scara' has none; declare"
+        ):
             program("scara", name)
     assert not set(OF_LOOPS) & set(symgen.compile("scara", ["mass_matrix"]).programs)
     assert set(OF_LOOPS).isdisjoint(list(FUNCTIONS))
     assert all(name in FUNCTIONS for name in OF_LOOPS)
-    assert all(any(array.drawn in CLOSED for array in one.arguments) for name, one in OF_LOOPS.items()
-               if name not in ("constraint_residual", "assembly_step"))
+    assert all(
+        any(array.drawn in CLOSED for array in one.arguments)
+        for name, one in OF_LOOPS.items()
+        if name not in ("constraint_residual", "assembly_step")
+    )
 
 
 def test_a_proof_over_ranges_has_divisors_of_loops_alone_and_says_so() -> None:
     robot = symgen.load("four_bar")
-    made = {name: program(robot, name) for name in ("mass_matrix", "constraint_residual", "constrained_forward_dynamics",
-                                                    "constraint_jacobian", "assembly_step")}
+    made = {
+        name: program(robot, name)
+        for name in (
+            "mass_matrix",
+            "constraint_residual",
+            "constrained_forward_dynamics",
+            "constraint_jacobian",
+            "assembly_step",
+        )
+    }
     found = prove_programs(robot, made, ProgramOptions(), states=50, compiled=False)
-    assert [one.function for one in found.functions] == ["mass_matrix", "constraint_residual", "constrained_forward_dynamics"]
+    assert [one.function for one in found.functions] == [
+        "mass_matrix",
+        "constraint_residual",
+        "constrained_forward_dynamics",
+    ]
     divided = found.functions[-1]
     assert not divided.round_off.bound
     assert len(divided.divisors) > 1
-    for names in ("constraint_jacobian, assembly_step", "round-off of constrained_forward_dynamics"):
+    for names in (
+        "constraint_jacobian, assembly_step",
+        "round-off of constrained_forward_dynamics",
+    ):
         assert any(one.startswith(f"{names} left out: ") for one in found.assumptions)
     for asked in ("constraint_jacobian", "assembly_step=gauss_newton"):
         with pytest.raises(ArgumentError, match=f"{asked} is not proved over ranges"):
@@ -307,12 +423,20 @@ def test_a_proof_over_ranges_has_divisors_of_loops_alone_and_says_so() -> None:
 
 def test_a_proof_of_nothing_says_no_more() -> None:
     robot = symgen.load("four_bar")
-    said = str(prove_programs(robot, {"constraint_bias": program(robot, "constraint_bias")}, ProgramOptions(), compiled=False))
+    said = str(
+        prove_programs(
+            robot,
+            {"constraint_bias": program(robot, "constraint_bias")},
+            ProgramOptions(),
+            compiled=False,
+        )
+    )
     assert "no function of which anything is proved" in said
     assert "\nround-off\n" not in said
 
 
 # -- planted errors ----------------------------------------------------------------------------------------------------------
+
 
 def bent(made: Program, row: int) -> Program:
     """The same with a sum for a difference, or the other way round."""

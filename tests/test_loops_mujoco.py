@@ -35,13 +35,16 @@ EQUALITIES = {
     "a weld to the world": '<weld body1="d" anchor=".1 .2 .3"/>',
     "a weld as it is said": '<weld body1="b" body2="c" anchor=".1 .2 .3" relpose=".4 .5 .6 2 2 .3 0"/>',
     "a weld that is left to qpos0": '<weld body1="b" body2="c" anchor=".1 .2 .3" relpose=".4 .5 .6 0 0 0 0"/>',
-    "welded sites": '<weld site1="on_a" site2="on_c"/>', "a site of two ends": '<weld site1="on_a" site2="rod"/>',
+    "welded sites": '<weld site1="on_a" site2="on_c"/>',
+    "a site of two ends": '<weld site1="on_a" site2="rod"/>',
     "several": '<weld body1="b" body2="c"/><connect name="loop1" site1="on_a" site2="rod"/>',
 }
 
 
 def text(equality: str, more: str = "") -> str:
-    raised = '<default><default class="raised"><site pos=".4 .5 .6" quat="1 2 3 4"/></default></default>'
+    raised = (
+        '<default><default class="raised"><site pos=".4 .5 .6" quat="1 2 3 4"/></default></default>'
+    )
     return f"<mujoco>{raised}<worldbody>{BODIES}</worldbody><equality>{equality}</equality>{more}</mujoco>"
 
 
@@ -55,12 +58,13 @@ def in_order(model: Any, qpos: Any) -> np.ndarray:
     for joint in range(model.njnt):
         at = model.jnt_qposadr[joint] + (3 if model.jnt_type[joint] == 0 else 0)
         if model.jnt_type[joint] < 2:
-            q[at:at + 4] = np.roll(q[at:at + 4], -1)
+            q[at : at + 4] = np.roll(q[at : at + 4], -1)
     return q
 
 
 def apart(made: Mechanism, loop: Loop, q: np.ndarray) -> np.ndarray:
     """The way between the origins in the base (3,), and of a weld what MuJoCo makes of the turn, up to a factor (3,)."""
+
     def at(end: End) -> Any:
         framed = replace(made, frames=(*made.frames, Frame("end of a loop", end.body, end.pose)))
         return Reference(framed, frame="end of a loop").forward_kinematics(q)
@@ -68,7 +72,10 @@ def apart(made: Mechanism, loop: Loop, q: np.ndarray) -> np.ndarray:
     (R, p), (S, r) = at(loop.first), at(loop.second)
     between = np.array(S.T @ R, dtype=float)
     turn = between - between.T
-    return np.array([*(p - r), *([turn[2, 1], turn[0, 2], turn[1, 0]] if loop.kind == "weld" else [])], dtype=float)
+    return np.array(
+        [*(p - r), *([turn[2, 1], turn[0, 2], turn[1, 0]] if loop.kind == "weld" else [])],
+        dtype=float,
+    )
 
 
 @pytest.mark.parametrize("case", EQUALITIES)
@@ -81,7 +88,7 @@ def test_the_ends_are_where_mujoco_has_them(case: str) -> None:
     mujoco.mj_forward(model, data)
     for made in (symgen.load(xml), symgen.from_mujoco(model)):
         assert to_toml(symgen.load(to_toml(made))) == to_toml(made)
-        wanted = list(data.efc_pos[:data.ne])
+        wanted = list(data.efc_pos[: data.ne])
         for loop in made.loops:
             found = apart(made, loop, in_order(model, data.qpos))
             theirs = np.array([wanted.pop(0) for _ in found])
@@ -93,7 +100,14 @@ def test_the_ends_are_where_mujoco_has_them(case: str) -> None:
         assert len({loop.name for loop in made.loops}) == len(made.loops)
 
 
-@pytest.mark.parametrize("case", [name for name in EQUALITIES if "site" not in name and "said" not in name and name != "several"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        name
+        for name in EQUALITIES
+        if "site" not in name and "said" not in name and name != "several"
+    ],
+)
 def test_closing_starts_at_qpos0_which_is_closed(case: str) -> None:
     """Of the file exactly, up to the sixty digits of a free joint's quaternion; of the model up to its doubles."""
     xml = text(EQUALITIES[case])
@@ -112,10 +126,17 @@ def test_closing_starts_at_home_where_there_is_one() -> None:
         assert [float(x) for x in made.start_position] == list(in_order(model, model.key_qpos[1]))
 
 
-@pytest.mark.parametrize("off", ['<weld body1="b" active="false"/>', '<weld body1="b" class="off"/>', '<weld body1="b"/>'])
+@pytest.mark.parametrize(
+    "off",
+    ['<weld body1="b" active="false"/>', '<weld body1="b" class="off"/>', '<weld body1="b"/>'],
+)
 def test_what_is_not_active_is_left_out_and_said(off: str) -> None:
     more = '<default><default class="off"><equality active="false"/></default></default>'
-    xml = text(off, more + ('<option><flag equality="disable"/></option>' if off == '<weld body1="b"/>' else ""))
+    xml = text(
+        off,
+        more
+        + ('<option><flag equality="disable"/></option>' if off == '<weld body1="b"/>' else ""),
+    )
     for made in (symgen.load(xml), symgen.from_mujoco(model_of(xml))):
         assert (made.loops, made.start) == ((), ())
         assert [note.text for note in made.notes if "not active" in note.text]
@@ -123,23 +144,48 @@ def test_what_is_not_active_is_left_out_and_said(off: str) -> None:
 
 def test_that_mujoco_is_soft_is_said() -> None:
     assert "MuJoCo holds the loops of its equalities softly; here they are rigid" in [
-        note.text for note in symgen.load(text('<weld body1="b"/>')).notes if note.kind == "info"]
+        note.text for note in symgen.load(text('<weld body1="b"/>')).notes if note.kind == "info"
+    ]
 
 
-@pytest.mark.parametrize(("equality", "says"), [
-    ('<connect body1="x" anchor="0 0 0"/>', "connect: its body1 is 'x', and there is no such body; name two bodies of the model"),
-    ('<connect body1="a" body2="x" anchor="0 0 0"/>', "its body2 is 'x', and there is no such body"),
-    ('<connect body1="a"/>', "the attribute 'anchor' is missing; write anchor="),
-    ('<connect body1="a" anchor="0 0"/>', "it has 2 numbers ('0 0'); write 3 numbers"),
-    ('<connect body1="a" anchr="0 0 0"/>', "the attribute 'anchr' is not known here"),
-    ('<connect body1="a" anchor="0 0 0" site1="on_a"/>', "site1 stands beside body1; name two sites, or bodies and a place"),
-    ('<connect site1="on_a"/>', "its site2 is '', and there is no such site; name two sites of the model"),
-    ('<connect site1="on_a" site2="x"/>', "its site2 is 'x', and there is no such site"),
-    ('<connect body1="a" body2="a" anchor="0 0 0"/>', "it joins a link to itself; name two links"),
-    ('<weld body1="a" relpose="1 2 3"/>', "relpose: it has 3 numbers ('1 2 3'); write 7 numbers"),
-    ('<weld name="n" body1="a"/><weld name="n" body1="b"/>', "weld 'n': this name is already a loop"),
-    ('<weld/>', "its body1 is '', and there is no such body"),
-])
+@pytest.mark.parametrize(
+    ("equality", "says"),
+    [
+        (
+            '<connect body1="x" anchor="0 0 0"/>',
+            "connect: its body1 is 'x', and there is no such body; name two bodies of the model",
+        ),
+        (
+            '<connect body1="a" body2="x" anchor="0 0 0"/>',
+            "its body2 is 'x', and there is no such body",
+        ),
+        ('<connect body1="a"/>', "the attribute 'anchor' is missing; write anchor="),
+        ('<connect body1="a" anchor="0 0"/>', "it has 2 numbers ('0 0'); write 3 numbers"),
+        ('<connect body1="a" anchr="0 0 0"/>', "the attribute 'anchr' is not known here"),
+        (
+            '<connect body1="a" anchor="0 0 0" site1="on_a"/>',
+            "site1 stands beside body1; name two sites, or bodies and a place",
+        ),
+        (
+            '<connect site1="on_a"/>',
+            "its site2 is '', and there is no such site; name two sites of the model",
+        ),
+        ('<connect site1="on_a" site2="x"/>', "its site2 is 'x', and there is no such site"),
+        (
+            '<connect body1="a" body2="a" anchor="0 0 0"/>',
+            "it joins a link to itself; name two links",
+        ),
+        (
+            '<weld body1="a" relpose="1 2 3"/>',
+            "relpose: it has 3 numbers ('1 2 3'); write 7 numbers",
+        ),
+        (
+            '<weld name="n" body1="a"/><weld name="n" body1="b"/>',
+            "weld 'n': this name is already a loop",
+        ),
+        ("<weld/>", "its body1 is '', and there is no such body"),
+    ],
+)
 def test_what_closes_nothing_is_refused(equality: str, says: str) -> None:
     with pytest.raises(SymgenError) as error:
         symgen.load(text("\n" + equality))
@@ -148,5 +194,7 @@ def test_what_closes_nothing_is_refused(equality: str, says: str) -> None:
 
 
 def test_a_keyframe_of_another_size_is_refused() -> None:
-    with pytest.raises(SymgenError, match=r"key 'home' qpos: it has 2 numbers \('1 2'\); write 14 numbers"):
+    with pytest.raises(
+        SymgenError, match=r"key 'home' qpos: it has 2 numbers \('1 2'\); write 14 numbers"
+    ):
         symgen.load(text('<weld body1="b"/>', '<keyframe><key name="home" qpos="1 2"/></keyframe>'))

@@ -36,19 +36,28 @@ from tests.test_c99 import WARNINGS
 
 compile_now = partial(symgen.compile, blocks="now")
 """Blocks of states are compiled in the call that makes them worth it."""
-WAYS = {"auto": TextOptions("auto", batch=True), "libm": TextOptions(batch=True), "inline": TextOptions("inline", batch=True),
-        "checked": TextOptions("auto", checked=True, batch=True), "macro": TextOptions("macro", checked=True, batch=True),
-        "inline, checked": TextOptions("inline", checked=True, batch=True)}
+WAYS = {
+    "auto": TextOptions("auto", batch=True),
+    "libm": TextOptions(batch=True),
+    "inline": TextOptions("inline", batch=True),
+    "checked": TextOptions("auto", checked=True, batch=True),
+    "macro": TextOptions("macro", checked=True, batch=True),
+    "inline, checked": TextOptions("inline", checked=True, batch=True),
+}
 MORE = ("forward_dynamics:jvp", "inverse_dynamics_derivatives", "step", "regressor", "integrate")
 ARM, NAMES = "scara", ("forward_dynamics", "mass_matrix", "kinetic_energy", "forward_kinematics")
 
 
 @cache
 def mechanism_of(robot: str) -> Mechanism:
-    """"turning" has quaternions; "pendulum" turns by one angle, whose sine is <math.h>'s."""
+    """ "turning" has quaternions; "pendulum" turns by one angle, whose sine is <math.h>'s."""
     if robot == "turning":
         return random_mechanism(2, joints=("spherical",))
-    return symgen.load("planar_arm", lock={"joint2": "pi/3"}) if robot == "pendulum" else symgen.load(robot)
+    return (
+        symgen.load("planar_arm", lock={"joint2": "pi/3"})
+        if robot == "pendulum"
+        else symgen.load(robot)
+    )
 
 
 @cache
@@ -67,7 +76,12 @@ def target_of(robot: str, text: TextOptions) -> Target:
 
 def read_back(program: Program, text: str, target: Target) -> list[str]:
     names = printer().parameters(program, target)
-    found = lanes(text, target.name, target.symbol(program.function), [names[port.name] for port in program.outputs])
+    found = lanes(
+        text,
+        target.name,
+        target.symbol(program.function),
+        [names[port.name] for port in program.outputs],
+    )
     return compare(program, found.text)
 
 
@@ -75,8 +89,12 @@ def drawn_from(truth: Truth) -> Drawn:
     return lambda form: truth.arguments(form.function, truth.floats)
 
 
-def checked_blocks(robot: str, programs: Mapping[str, Program], text: TextOptions,
-                   given: Mapping[str, str] | None = None) -> list[str]:
+def checked_blocks(
+    robot: str,
+    programs: Mapping[str, Program],
+    text: TextOptions,
+    given: Mapping[str, str] | None = None,
+) -> list[str]:
     """What the check of `verify` finds wrong."""
     target, mechanism = target_of(robot, text), mechanism_of(robot)
     truth = Truth(mechanism, 3, 1, payload=mechanism.bodies[-1].name)
@@ -89,8 +107,11 @@ def checked_blocks(robot: str, programs: Mapping[str, Program], text: TextOption
 
 # -- the text ---------------------------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("robot", "real"), [("scara", "double"), ("turning", "float"), ("pendulum", "double")])
+@pytest.mark.parametrize(
+    ("robot", "real"), [("scara", "double"), ("turning", "float"), ("pendulum", "double")]
+)
 def test_a_lane_is_the_program(robot: str, real: str, way: str) -> None:
     target, programs = target_of(robot, WAYS[way]), programs_of(robot, real)
     files = printer().batches(programs, target)
@@ -98,8 +119,15 @@ def test_a_lane_is_the_program(robot: str, real: str, way: str) -> None:
         assert read_back(program, files[target.file_of_many(function)], target) == [], function
 
 
-@pytest.mark.parametrize(("robot", "real", "way"), [("turning", "double", "auto"), ("scara", "float", "checked"),
-                                                    ("pendulum", "double", "inline"), ("pendulum", "float", "libm")])
+@pytest.mark.parametrize(
+    ("robot", "real", "way"),
+    [
+        ("turning", "double", "auto"),
+        ("scara", "float", "checked"),
+        ("pendulum", "double", "inline"),
+        ("pendulum", "float", "libm"),
+    ],
+)
 def test_many_states_have_the_bits_of_one(robot: str, real: str, way: str) -> None:
     programs = programs_of(robot, real)
     some = {name: programs[name] for name in (*NAMES, *MORE) if name in programs}
@@ -111,10 +139,18 @@ def test_long_functions_go_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_parts, "LONGEST_OF_MANY", 50)
     monkeypatch.setattr(_parts, "LINES_OF_MANY", 20)
     for way in ("auto", "inline, checked"):
-        programs = {name: programs_of("scara", "double")[name] for name in ("forward_dynamics", "mass_matrix")}
+        programs = {
+            name: programs_of("scara", "double")[name]
+            for name in ("forward_dynamics", "mass_matrix")
+        }
         target = target_of("scara", WAYS[way])
         files = printer().batches(programs, target)
-        assert files[target.file_of_many("forward_dynamics")].count("static void scara_forward_dynamics_lanes_") > 1
+        assert (
+            files[target.file_of_many("forward_dynamics")].count(
+                "static void scara_forward_dynamics_lanes_"
+            )
+            > 1
+        )
         for function, program in programs.items():
             assert read_back(program, files[target.file_of_many(function)], target) == []
         assert checked_blocks("scara", programs, WAYS[way]) == []
@@ -125,7 +161,10 @@ def test_sines_may_be_read_in_several_loops(lines: int, monkeypatch: pytest.Monk
     """A part ends between the sines of a block where these are many; each loop reads the same array of them."""
     monkeypatch.setattr(_parts, "LONGEST_OF_MANY", 50)
     monkeypatch.setattr(_parts, "LINES_OF_MANY", lines)
-    made, target = symgen.program("ur5", "forward_dynamics"), Target("ur5", symgen.load("ur5").sizes, WAYS["auto"])
+    made, target = (
+        symgen.program("ur5", "forward_dynamics"),
+        Target("ur5", symgen.load("ur5").sizes, WAYS["auto"]),
+    )
     text = printer().batches({made.function: made}, target)[target.file_of_many(made.function)]
     loops = text.split("for (lane = 0;")
     readers = [loop for loop in loops if "turn.cosine[" in loop]
@@ -137,7 +176,9 @@ def test_sines_may_be_read_in_several_loops(lines: int, monkeypatch: pytest.Monk
     assert read_back(made, text.replace(readers[-1], wrong), target) != []
 
 
-def test_long_functions_are_compiled_by_fewer_passes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_long_functions_are_compiled_by_fewer_passes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """In the folder and for Python, with the bits of one state alone; each part stays a function of its own."""
     long, short = "forward_dynamics", "kinetic_energy"
     monkeypatch.setattr(_parts, "LONGEST_OF_MANY", 50)
@@ -145,22 +186,38 @@ def test_long_functions_are_compiled_by_fewer_passes(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
     commands: list[list[str]] = []
     run = building._run
-    monkeypatch.setattr(building, "_run", lambda command, folder: commands.append(command) or run(command, folder))
+    monkeypatch.setattr(
+        building, "_run", lambda command, folder: commands.append(command) or run(command, folder)
+    )
     solver = compile_now("scara", [long, short])
     solver.prepare(long)
     solver.prepare(short)
     q, v, tau = (drawn(20, 4, seed=k) for k in range(3))
     np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau), one_by_one(solver, q, v, tau))
-    fewer = [next(word for word in command if word.endswith(".c")) for command in commands if {*building.FEWER} <= {*command}]
+    fewer = [
+        next(word for word in command if word.endswith(".c"))
+        for command in commands
+        if {*building.FEWER} <= {*command}
+    ]
     assert fewer == [f"scara_{long}_batch.c"]
 
     out = tmp_path / "scara"
     symgen.generate("scara", out, [long, short], batch=True)
     said = f'set_source_files_properties({fewer[0]} PROPERTIES\n    COMPILE_OPTIONS "{";".join(building.FEWER)}")'
     assert said in (out / "CMakeLists.txt").read_text()
-    subprocess.run(["gcc", "-std=c99", "-O2", "-Dscara_NO_CLONES", "-c", fewer[0], "-o", tmp_path / "o"], cwd=out, check=True)
-    symbols = subprocess.run(["nm", tmp_path / "o"], capture_output=True, text=True, check=True).stdout
-    assert symbols.count(f" t scara_{long}_lanes_") == (out / fewer[0]).read_text().count(f"static void scara_{long}_lanes_") > 1
+    subprocess.run(
+        ["gcc", "-std=c99", "-O2", "-Dscara_NO_CLONES", "-c", fewer[0], "-o", tmp_path / "o"],
+        cwd=out,
+        check=True,
+    )
+    symbols = subprocess.run(
+        ["nm", tmp_path / "o"], capture_output=True, text=True, check=True
+    ).stdout
+    assert (
+        symbols.count(f" t scara_{long}_lanes_")
+        == (out / fewer[0]).read_text().count(f"static void scara_{long}_lanes_")
+        > 1
+    )
 
 
 SLIPS = {
@@ -186,22 +243,32 @@ def test_a_slip_in_the_text_is_seen(slip: str) -> None:
     files = printer().batches({"forward_dynamics": program}, target)
     name = target.file_of_many("forward_dynamics")
     at = files[name].index(old, files[name].index(where) if where else 0)
-    given = files | {name: files[name][:at] + new + files[name][at + len(old):]}
+    given = files | {name: files[name][:at] + new + files[name][at + len(old) :]}
     assert checked_blocks("scara", {"forward_dynamics": program}, text, given)
 
 
 def test_other_bits_are_seen() -> None:
     """A text that is what symgen prints, of another Program: the rows agree with it, the bits do not with the function."""
     program = programs_of("scara", "double")["forward_dynamics"]
-    at = next(i for i, row in enumerate(program.rows) if row.op == "const" and row.value not in (0, 1))
-    rows = tuple(row._replace(value=row.value + Fraction(1, 2**40)) if i == at else row for i, row in enumerate(program.rows))
+    at = next(
+        i for i, row in enumerate(program.rows) if row.op == "const" and row.value not in (0, 1)
+    )
+    rows = tuple(
+        row._replace(value=row.value + Fraction(1, 2**40)) if i == at else row
+        for i, row in enumerate(program.rows)
+    )
     other = program.with_rows(rows, program.outputs)
     target = target_of("scara", WAYS["auto"])
-    headers, own = printer().headers({"forward_dynamics": other}, target), printer().batches({"forward_dynamics": other}, target)
+    headers, own = (
+        printer().headers({"forward_dynamics": other}, target),
+        printer().batches({"forward_dynamics": other}, target),
+    )
     truth = Truth(mechanism_of("scara"), 3, 1, payload=mechanism_of("scara").bodies[-1].name)
     single = texts({"forward_dynamics": program}, target, {"forward_dynamics": {}})
     runners = compiled_runners({"forward_dynamics": program}, single, headers, target)
-    found = check_blocks({"forward_dynamics": other}, own, own, headers, target, drawn_from(truth), runners)
+    found = check_blocks(
+        {"forward_dynamics": other}, own, own, headers, target, drawn_from(truth), runners
+    )
     assert ["has other bits than of one state alone" in check.detail for check in found] == [True]
 
 
@@ -212,6 +279,7 @@ def test_what_is_no_lane_is_refused_in_a_sentence() -> None:
 
 # -- the folder -------------------------------------------------------------------------------------------------------------
 
+
 def test_a_folder_of_many_states(tmp_path: Path) -> None:
     """Generated, verified with a slip in a header, warned of nothing by the compiler, and its self-test run under sanitizers."""
     out = tmp_path / "scara"
@@ -219,7 +287,15 @@ def test_a_folder_of_many_states(tmp_path: Path) -> None:
     assert symgen.verify(out).passed
     sources = [path.name for path in sorted(out.glob("*.c"))]
     assert {f"scara_{name}_batch.c" for name in NAMES} < set(sources)
-    words = ["gcc", "-std=c99", "-O1", "-ffp-contract=off", *WARNINGS, "-fsanitize=address,undefined", "-Dscara_SELFTEST"]
+    words = [
+        "gcc",
+        "-std=c99",
+        "-O1",
+        "-ffp-contract=off",
+        *WARNINGS,
+        "-fsanitize=address,undefined",
+        "-Dscara_SELFTEST",
+    ]
     subprocess.run([*words, *sources, "-o", str(tmp_path / "selftest"), "-lm"], cwd=out, check=True)
     done = subprocess.run([tmp_path / "selftest"], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("4 passed, 0 failed\n")
@@ -229,35 +305,57 @@ def test_a_folder_of_many_states(tmp_path: Path) -> None:
     header = out / "scara_lanes.h"
     header.write_text(header.read_text().replace("to[k][lane] = own[k]", "to[k][lane] = own[0]"))
     report = symgen.verify(out, ["mass_matrix"])
-    assert [check.detail for check in report.of("blocks")] == ["scara_lanes.h is not what symgen prints"]
+    assert [check.detail for check in report.of("blocks")] == [
+        "scara_lanes.h is not what symgen prints"
+    ]
     with pytest.raises(ArgumentError, match="leave out --batch, or --target"):
         symgen.generate("scara", tmp_path / "m4", NAMES, batch=True, target="cortex-m4f")
 
 
 LOADS = {
-    "states across are no states across": ("(lanes == 8) && (state == 1)", "(lanes == 8) && (state != 1)"),
+    "states across are no states across": (
+        "(lanes == 8) && (state == 1)",
+        "(lanes == 8) && (state != 1)",
+    ),
     "lanes of states across": ("to[k][lane] = own[lane]", "to[k][lane] = own[0]"),
-    "no lane": ("lane < 8; ++lane) {\n                to", "lane >= 8; ++lane) {\n                to"),
-    "the last state of a part of a block": ("(lane < lanes) ? lane : (lanes - 1)", "(lane < 1) ? lane : (lanes - 1)"),
+    "no lane": (
+        "lane < 8; ++lane) {\n                to",
+        "lane >= 8; ++lane) {\n                to",
+    ),
+    "the last state of a part of a block": (
+        "(lane < lanes) ? lane : (lanes - 1)",
+        "(lane < 1) ? lane : (lanes - 1)",
+    ),
     "the step of the states": (": (lanes - 1))*state]", ": (lanes - 1))]"),
     "the step of the elements": ("to[k][lane] = own[k*element]", "to[k][lane] = own[k]"),
 }
 """Errors in what reads states into the lanes."""
 STORES = {
-    "a part of a block": ("lanes; ++lane) {\n            double *own", "8; ++lane) {\n            double *own"),
+    "a part of a block": (
+        "lanes; ++lane) {\n            double *own",
+        "8; ++lane) {\n            double *own",
+    ),
     "elements across": ("own[k*element] = from[k][lane]", "own[k] = from[k][lane]"),
-    "one lane more": ("lane < 8; ++lane) {\n                own", "lane < 9; ++lane) {\n                own"),
+    "one lane more": (
+        "lane < 8; ++lane) {\n                own",
+        "lane < 9; ++lane) {\n                own",
+    ),
     "states across": ("own[lane] = from[k][lane]", "own[lane] = from[k][0]"),
 }
 REFUSED = {
-    "a refused state is stored": ("if (status[lane] == 0) {", "if (status[lane] == status[lane]) {"),
+    "a refused state is stored": (
+        "if (status[lane] == 0) {",
+        "if (status[lane] == status[lane]) {",
+    ),
     "no state is stored": ("if (status[lane] == 0) {", "if (status[0] == 0) {"),
     "they are counted": ("++refused;", "--refused;"),
     "the status of another lane": ("status[lane] = found[lane]", "status[lane] = found[0]"),
     "no status": ("status != 0", "status == 0"),
 }
 FOLDERS: dict[str, tuple[dict[str, Any], dict[str, tuple[str, str]]]] = {
-    "unrolled": ({}, LOADS | STORES), "looped and checked": ({"form": "looped", "checked": True}, REFUSED)}
+    "unrolled": ({}, LOADS | STORES),
+    "looped and checked": ({"form": "looped", "checked": True}, REFUSED),
+}
 
 
 class SelfTest:
@@ -266,15 +364,27 @@ class SelfTest:
     def __init__(self, out: Path, function: str, **options: Any) -> None:
         symgen.generate("planar_arm", out, [function], batch=True, **options)
         self.out, self.blocks = out, f"planar_arm_{function}_batch"
-        self._run("gcc", "-c", "-Dplanar_arm_SELFTEST", f"planar_arm_{function}.c", "planar_arm_selftest.c")
+        self._run(
+            "gcc",
+            "-c",
+            "-Dplanar_arm_SELFTEST",
+            f"planar_arm_{function}.c",
+            "planar_arm_selftest.c",
+        )
 
     def _run(self, compiler: str, *words: str) -> None:
-        subprocess.run([compiler, "-std=c99", "-ffp-contract=off", "-Dplanar_arm_NO_CLONES", *words], cwd=self.out, check=True)
+        subprocess.run(
+            [compiler, "-std=c99", "-ffp-contract=off", "-Dplanar_arm_NO_CLONES", *words],
+            cwd=self.out,
+            check=True,
+        )
 
     def passes(self) -> bool:
         self._run("gcc", "-c", f"{self.blocks}.c")
         self._run("gcc", *(path.name for path in self.out.glob("*.o")), "-o", "selftest", "-lm")
-        done = subprocess.run([self.out / "selftest"], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [self.out / "selftest"], capture_output=True, text=True, timeout=60, check=False
+        )
         return done.returncode == 0
 
     def passes_with(self, file: str, old: str, new: str) -> bool:
@@ -292,10 +402,20 @@ def test_the_self_test_sees_slips_in_blocks(tmp_path: Path, kind: str) -> None:
     options, slips = FOLDERS[kind]
     test = SelfTest(tmp_path, "inverse_dynamics", **options)
     assert test.passes()
-    assert [what for what, (old, new) in slips.items() if test.passes_with("planar_arm_lanes.h", old, new)] == []
-    driver = {"q_state, q_element, 2": "v_state, q_element, 2", "tau_element);": "tau_state);", "first) < 8)": "first) < 7)",
-              "(count - first) : 8": "(count - first) : 9"}
-    assert [old for old, new in driver.items() if test.passes_with(f"{test.blocks}.c", old, new)] == []
+    assert [
+        what
+        for what, (old, new) in slips.items()
+        if test.passes_with("planar_arm_lanes.h", old, new)
+    ] == []
+    driver = {
+        "q_state, q_element, 2": "v_state, q_element, 2",
+        "tau_element);": "tau_state);",
+        "first) < 8)": "first) < 7)",
+        "(count - first) : 8": "(count - first) : 9",
+    }
+    assert [
+        old for old, new in driver.items() if test.passes_with(f"{test.blocks}.c", old, new)
+    ] == []
 
 
 def test_the_self_test_compares_states_of_a_free_base(tmp_path: Path) -> None:
@@ -303,7 +423,15 @@ def test_the_self_test_compares_states_of_a_free_base(tmp_path: Path) -> None:
     out = tmp_path / "quadruped"
     symgen.generate("quadruped", out, ["gravity_force", "difference"], batch=True, checked=True)
     sources = [path.name for path in sorted(out.glob("*.c"))]
-    words = ["gcc", "-std=c99", "-ffp-contract=off", *WARNINGS, "-Dquadruped_NO_CLONES", "-Dquadruped_SELFTEST", *sources]
+    words = [
+        "gcc",
+        "-std=c99",
+        "-ffp-contract=off",
+        *WARNINGS,
+        "-Dquadruped_NO_CLONES",
+        "-Dquadruped_SELFTEST",
+        *sources,
+    ]
     for more in ([], ["-Dquadruped_CONTRACTED"]):
         subprocess.run([*words, *more, "-o", "selftest", "-lm"], cwd=out, check=True)
         done = subprocess.run([out / "selftest"], capture_output=True, text=True, check=False)
@@ -311,6 +439,7 @@ def test_the_self_test_compares_states_of_a_free_base(tmp_path: Path) -> None:
 
 
 # -- in Python --------------------------------------------------------------------------------------------------------------
+
 
 @pytest.fixture(scope="module")
 def solver() -> Solver:
@@ -332,16 +461,22 @@ def one_by_one(solver: Solver, *arrays: Any) -> Any:
 
 
 @pytest.mark.usefixtures("blocks")
-def test_any_count_slice_and_thread_gives_the_same_bits(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_count_slice_and_thread_gives_the_same_bits(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     q, v, tau = (drawn(100, 4, seed=k) for k in range(3))
     wanted = one_by_one(solver, q, v, tau)
     for count in (0, 1, 7, 8, 9, 16, 31, 100):
-        np.testing.assert_array_equal(solver.forward_dynamics(q[:count], v[:count], tau[:count]), wanted[:count])
+        np.testing.assert_array_equal(
+            solver.forward_dynamics(q[:count], v[:count], tau[:count]), wanted[:count]
+        )
     monkeypatch.setattr(kernels, "FIRST_SHARE", 1)
     monkeypatch.setattr(many, "SHARE", 1e-9)
     told: list[tuple[int, int]] = []
     for threads in (1, 2, 5):
-        found = solver.forward_dynamics(q, v, tau, threads=threads, progress=lambda *so_far: told.append(so_far))
+        found = solver.forward_dynamics(
+            q, v, tau, threads=threads, progress=lambda *so_far: told.append(so_far)
+        )
         np.testing.assert_array_equal(found, wanted)
         assert told[-1] == (100, 100)
 
@@ -350,17 +485,26 @@ def test_any_count_slice_and_thread_gives_the_same_bits(solver: Solver, monkeypa
 def test_states_are_read_where_they_stand(solver: Solver) -> None:
     q, v, tau = (drawn(12, 3, 4, seed=k) for k in range(3))
     wanted = solver.forward_dynamics(q, v, tau)
-    np.testing.assert_array_equal(wanted[5, 2], solver.forward_dynamics(q[5, 2], v[5, 2], tau[5, 2]))
+    np.testing.assert_array_equal(
+        wanted[5, 2], solver.forward_dynamics(q[5, 2], v[5, 2], tau[5, 2])
+    )
     swapped = solver.forward_dynamics(*(np.asfortranarray(x) for x in (q, v, tau)))
     np.testing.assert_array_equal(swapped, wanted)
-    np.testing.assert_array_equal(solver.forward_dynamics(q[::-2], v[::-2], tau[::-2]), wanted[::-2])
-    np.testing.assert_array_equal(solver.forward_dynamics(q[:, :1], v[0, 0], tau[:, 1])[3, 3],   # (12, 1) beside (12)
-                                  solver.forward_dynamics(q[3, 0], v[0, 0], tau[3, 1]))
+    np.testing.assert_array_equal(
+        solver.forward_dynamics(q[::-2], v[::-2], tau[::-2]), wanted[::-2]
+    )
+    np.testing.assert_array_equal(
+        solver.forward_dynamics(q[:, :1], v[0, 0], tau[:, 1])[3, 3],  # (12, 1) beside (12)
+        solver.forward_dynamics(q[3, 0], v[0, 0], tau[3, 1]),
+    )
     across = [np.ascontiguousarray(np.moveaxis(x, -1, 0)) for x in (q, v, tau)]
     found = solver.forward_dynamics(*across, layout="soa")
     assert found.shape == (4, 12, 3)
     np.testing.assert_array_equal(np.moveaxis(found, 0, -1), wanted)
-    masses, energies = solver.mass_matrix(across[0], layout="soa"), solver.kinetic_energy(across[0], across[1], layout="soa")
+    masses, energies = (
+        solver.mass_matrix(across[0], layout="soa"),
+        solver.kinetic_energy(across[0], across[1], layout="soa"),
+    )
     assert masses.shape == (4, 4, 12, 3)
     assert energies.shape == (12, 3)
     np.testing.assert_array_equal(masses[1, 2, 7, 1], solver.mass_matrix(q[7, 1])[1, 2])
@@ -368,9 +512,9 @@ def test_states_are_read_where_they_stand(solver: Solver) -> None:
     assert solver.forward_dynamics(*across, out=out, layout="soa") is out
     np.testing.assert_array_equal(out, found)
     out[...] = across[2]
-    over = solver.forward_dynamics(*across[:2], out, out=out, layout="soa")   # state by state
+    over = solver.forward_dynamics(*across[:2], out, out=out, layout="soa")  # state by state
     np.testing.assert_array_equal(over, found)
-    memory = np.empty(12*3*4 + 8)
+    memory = np.empty(12 * 3 * 4 + 8)
     memory[8:] = tau.ravel()
     ahead, behind = memory[:-8].reshape(12, 3, 4), memory[8:].reshape(12, 3, 4)
     np.testing.assert_array_equal(solver.forward_dynamics(q, v, behind, out=ahead), wanted)
@@ -404,16 +548,25 @@ def test_a_status_for_each_state() -> None:
     wanted = plain.forward_dynamics(q, v, tau)
     q[[3, 20]], v[5] = np.nan, 1e200
     out, status = np.full((21, 4), 7.0), np.full(21, 9, np.intc)
-    with pytest.raises(StateError, match="at state 3 and 2 more: an argument is infinite or not a number"):
+    with pytest.raises(
+        StateError, match="at state 3 and 2 more: an argument is infinite or not a number"
+    ):
         solver.forward_dynamics(q, v, tau)
     solver.forward_dynamics(q, v, tau, out=out, status=status, threads=2)
-    assert {k: int(status[k]) for k in np.flatnonzero(status)} == {3: 1, 5: 6, 20: 1}   # the velocity of state 5 overflows
+    assert {k: int(status[k]) for k in np.flatnonzero(status)} == {
+        3: 1,
+        5: 6,
+        20: 1,
+    }  # the velocity of state 5 overflows
     assert (out[[3, 5, 20]] == 7.0).all()
     np.testing.assert_array_equal(np.delete(out, [3, 5, 20], 0), np.delete(wanted, [3, 5, 20], 0))
     one = np.full((), 9, np.intc)
     solver.forward_dynamics(q[0], v[0], tau[0], status=one)
     assert one == 0
-    with pytest.raises(ArgumentError, match=r"the statuses go into a contiguous, writable int32 array of shape \(21,\)"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"the statuses go into a contiguous, writable int32 array of shape \(21,\)",
+    ):
         solver.forward_dynamics(q, v, tau, status=np.zeros(20, np.intc))
 
 
@@ -426,17 +579,20 @@ def test_few_states_compile_nothing_more(solver: Solver, monkeypatch: pytest.Mon
     for _ in range(2):
         kernel.long_road((drawn(20, 4),), None)
     assert not called
-    monkeypatch.setattr(kernels, "FEW", 50*kernel.program.length)
+    monkeypatch.setattr(kernels, "FEW", 50 * kernel.program.length)
     kernel.long_road((drawn(20, 4),), None)
     assert called == [1]
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    ({"threads": 0}, "threads is 0; it is how many may work at once, 1 or more"),
-    ({"threads": 1.5}, "threads is 1.5"),
-    ({"layout": "aso"}, "did you mean 'soa'|'aos'"),
-    ({"layout": "soa"}, r"q has shape \(5, 4\); \(4, \.\.\.\) is wanted of layout 'soa'"),
-])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"threads": 0}, "threads is 0; it is how many may work at once, 1 or more"),
+        ({"threads": 1.5}, "threads is 1.5"),
+        ({"layout": "aso"}, "did you mean 'soa'|'aos'"),
+        ({"layout": "soa"}, r"q has shape \(5, 4\); \(4, \.\.\.\) is wanted of layout 'soa'"),
+    ],
+)
 def test_what_cannot_be_is_said(solver: Solver, options: dict[str, Any], said: str) -> None:
     with pytest.raises(symgen.SymgenError, match=said):
         solver.forward_dynamics(drawn(5, 4), drawn(5, 4), drawn(5, 4), **options)
@@ -469,13 +625,19 @@ def test_threads_end_together() -> None:
     slices.sort()
     assert [begin for begin, _ in slices] == [0, *(end for _, end in slices[:-1])]
     assert slices[-1][1] == states
-    assert all(end - begin <= max(first, (states - begin)/(2*threads)) + many.BLOCK for begin, end in slices)
+    assert all(
+        end - begin <= max(first, (states - begin) / (2 * threads)) + many.BLOCK
+        for begin, end in slices
+    )
     workers.clear()
     many.in_slices(run, 31, first, threads)
     assert workers == {get_ident()}
 
 
-@pytest.mark.parametrize("options", [{"native": True, "optimize": 3}, {"real": "float", "trig": "inline"}, {"optimize": 0}])
+@pytest.mark.parametrize(
+    "options",
+    [{"native": True, "optimize": 3}, {"real": "float", "trig": "inline"}, {"optimize": 0}],
+)
 def test_bits_do_not_hang_on_how_it_is_compiled(options: dict[str, Any]) -> None:
     """As long as a*b + c is not contracted, one state alone has those of many."""
     solver = compile_now(ARM, ["forward_dynamics"], **options)
@@ -490,17 +652,24 @@ def test_contraction_has_one_kind_of_bits() -> None:
     q, v, tau = (drawn(19, 4, seed=k) for k in range(3))
     whole = fused.forward_dynamics(q, v, tau)
     for k in (0, 8, 18):
-        np.testing.assert_array_equal(fused.forward_dynamics(q[k:k + 1], v[k:k + 1], tau[k:k + 1])[0], whole[k])
+        np.testing.assert_array_equal(
+            fused.forward_dynamics(q[k : k + 1], v[k : k + 1], tau[k : k + 1])[0], whole[k]
+        )
 
 
 def test_the_sources_of_a_library_are_found_again(tmp_path: Path) -> None:
     """A second process opens what the first has compiled for blocks: nothing is derived, nothing compiled."""
-    code = ("import sys, numpy as np, symgen\n"
-            f"s = symgen.compile('{ARM}', ['mass_matrix'], blocks='now')\n"
-            "import symgen.machine.kernels as k; k.FEW = 0\n"
-            "print(s.mass_matrix(np.ones((40, 4)))[39, 0, 0], 'symgen.programs.deriving' in sys.modules)\n")
+    code = (
+        "import sys, numpy as np, symgen\n"
+        f"s = symgen.compile('{ARM}', ['mass_matrix'], blocks='now')\n"
+        "import symgen.machine.kernels as k; k.FEW = 0\n"
+        "print(s.mass_matrix(np.ones((40, 4)))[39, 0, 0], 'symgen.programs.deriving' in sys.modules)\n"
+    )
     environment = {"SYMGEN_CACHE": str(tmp_path), "PATH": "/usr/bin:/bin"}
     words = [sys.executable, "-c", code]
-    first, second = (subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2))
+    first, second = (
+        subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
     assert first.split()[0] == second.split()[0]
     assert second.split()[1] == "False"

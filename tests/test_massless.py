@@ -29,7 +29,11 @@ def bare() -> Mechanism:
     """Links of which none declares an inertia, and one that declares a mass of zero."""
     made = random_mechanism(3, 2)
     nothing = Part("link0", (), Fraction(0))
-    return replace(made, bodies=(Body("link0", (nothing,)), *(Body(body.name) for body in made.bodies[1:])), name="bare")
+    return replace(
+        made,
+        bodies=(Body("link0", (nothing,)), *(Body(body.name) for body in made.bodies[1:])),
+        name="bare",
+    )
 
 
 def given(function: str) -> dict[str, Array]:
@@ -61,7 +65,9 @@ def test_all_functions_are_verified_but_those() -> None:
     assert not report.failures, str(report)
     assert set(ABOUT_MASS) <= set(report.refused)
     assert not (POSES | STILL) & set(report.refused)
-    assert {"T = vᵀ M v/2", "g · v = d/dt U"} <= {check.subject for check in report.of("identities")}
+    assert {"T = vᵀ M v/2", "g · v = d/dt U"} <= {
+        check.subject for check in report.of("identities")
+    }
 
 
 def test_it_has_no_energy_and_its_links_are_somewhere() -> None:
@@ -69,7 +75,12 @@ def test_it_has_no_energy_and_its_links_are_somewhere() -> None:
         (energy,) = in_machine_reals(symgen.program(bare(), function))(given(function)).values()
         assert energy.shape == (3,)
         assert not energy.any()
-    assert np.abs(in_machine_reals(symgen.program(bare(), "link_poses"))(given("link_poses"))["p_links"]).max() > 0.1
+    assert (
+        np.abs(
+            in_machine_reals(symgen.program(bare(), "link_poses"))(given("link_poses"))["p_links"]
+        ).max()
+        > 0.1
+    )
 
 
 def test_a_load_at_run_time_gives_it_a_mass_centre() -> None:
@@ -77,8 +88,17 @@ def test_a_load_at_run_time_gives_it_a_mass_centre() -> None:
     link, states = bare().frames[-1].name, draw(bare(), 3, payload=bare().frames[-1].name)
     asked = {"q": states["q"], "payload": states["payload"]}
     found = in_machine_reals(symgen.program(bare(), "center_of_mass", payload=link))(asked)["com"]
-    pose = in_machine_reals(symgen.program(bare(), "forward_kinematics", frame=link))({"q": states["q"]})
-    np.testing.assert_allclose(found, pose["p"] + (pose["R"] @ states["payload"][:, 1:4, None])[..., 0], atol=1e-13)
-    report = symgen.verify(bare(), ["center_of_mass", "centroidal_momentum", "centroidal_momentum_rate"], 2, payload=link,
-                           compiled=False)
+    pose = in_machine_reals(symgen.program(bare(), "forward_kinematics", frame=link))(
+        {"q": states["q"]}
+    )
+    np.testing.assert_allclose(
+        found, pose["p"] + (pose["R"] @ states["payload"][:, 1:4, None])[..., 0], atol=1e-13
+    )
+    report = symgen.verify(
+        bare(),
+        ["center_of_mass", "centroidal_momentum", "centroidal_momentum_rate"],
+        2,
+        payload=link,
+        compiled=False,
+    )
     assert not report.failures, str(report)

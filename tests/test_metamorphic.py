@@ -18,37 +18,93 @@ from tests.metamorphic.plants import PLANTS, Plant, forgotten
 from tests.robots_for_tests import OF_ANY_ROBOT, of_kind, random_mechanism
 
 SEED = 2
-ALL = {f"{name}.{result.name}" for name, function in FUNCTIONS.items() if name in OF_ANY_ROBOT
-       for result in function.results}
-OF_SIX_ROWS = {f"{name}.{result.name}" for name, function in FUNCTIONS.items() if function.counts("NK")
-               for result in function.results}
+ALL = {
+    f"{name}.{result.name}"
+    for name, function in FUNCTIONS.items()
+    if name in OF_ANY_ROBOT
+    for result in function.results
+}
+OF_SIX_ROWS = {
+    f"{name}.{result.name}"
+    for name, function in FUNCTIONS.items()
+    if function.counts("NK")
+    for result in function.results
+}
 """What the tree has too few joints for."""
-SOME = {"locked": 28, "time_reversed": 21, "superposed": 15, "lagrange_obeyed": 3, "weight_has_a_potential": 3,
-        "slopes_followed": 11, "answers_fit": 12, "wrench_by_jacobian": 9, "weight_turned_round": 42, "base_accelerated": 7,
-        "screw_apart": 9, "without_axes_apart": 38, "chain_reversed": 3, "floating_reversed": 5, "momentum_kept": 4,
-        "one_body_more": 39, "derivatives_followed": 0}
+SOME = {
+    "locked": 28,
+    "time_reversed": 21,
+    "superposed": 15,
+    "lagrange_obeyed": 3,
+    "weight_has_a_potential": 3,
+    "slopes_followed": 11,
+    "answers_fit": 12,
+    "wrench_by_jacobian": 9,
+    "weight_turned_round": 42,
+    "base_accelerated": 7,
+    "screw_apart": 9,
+    "without_axes_apart": 38,
+    "chain_reversed": 3,
+    "floating_reversed": 5,
+    "momentum_kept": 4,
+    "one_body_more": 39,
+    "derivatives_followed": 0,
+}
 """How many results a relation judges where it does not judge all of them."""
-DERIVED = ("inverse_dynamics:jvp", "inverse_dynamics:vjp", "forward_dynamics:jacobian", "inverse_dynamics:hvp")
+DERIVED = (
+    "inverse_dynamics:jvp",
+    "inverse_dynamics:vjp",
+    "forward_dynamics:jacobian",
+    "inverse_dynamics:hvp",
+)
 """Derivatives in every mode."""
-BY_LOADS = ("potential_energy:vjp(q,payload)", "inverse_dynamics:jacobian(payload,wrench)", "bias_force:hvp(q,payload,wrench)")
+BY_LOADS = (
+    "potential_energy:vjp(q,payload)",
+    "inverse_dynamics:jacobian(payload,wrench)",
+    "bias_force:hvp(q,payload,wrench)",
+)
 OF_PLACES = ("integrate:jvp", "difference:vjp", "step:jacobian(q)", "link_poses:vjp")
 """Of what is positions, and of several results that go over together."""
-KNOWING = {"everything_at_once": (*DERIVED, *BY_LOADS, *OF_PLACES), "derivatives_followed": (*DERIVED, *BY_LOADS, *OF_PLACES),
-           "units_rescaled": DERIVED, "frames_slid": OF_PLACES, "welded": DERIVED[:1], "time_reversed": DERIVED,
-           "superposed": (*DERIVED[:2], *BY_LOADS[::2]), "turned_round": (*DERIVED[:2], *OF_PLACES),
-           "set_down_elsewhere": (*DERIVED, *OF_PLACES, *BY_LOADS[:1]), "payload_declared": DERIVED[:2]}
+KNOWING = {
+    "everything_at_once": (*DERIVED, *BY_LOADS, *OF_PLACES),
+    "derivatives_followed": (*DERIVED, *BY_LOADS, *OF_PLACES),
+    "units_rescaled": DERIVED,
+    "frames_slid": OF_PLACES,
+    "welded": DERIVED[:1],
+    "time_reversed": DERIVED,
+    "superposed": (*DERIVED[:2], *BY_LOADS[::2]),
+    "turned_round": (*DERIVED[:2], *OF_PLACES),
+    "set_down_elsewhere": (*DERIVED, *OF_PLACES, *BY_LOADS[:1]),
+    "payload_declared": DERIVED[:2],
+}
 """Relations that know derivatives, and the ones that they are asked about."""
-MADE_FOR = {"floating_reversed": "chain", "in_urdf": "square", "set_down_elsewhere": "floating",
-            "without_axes_apart": "floating", "momentum_kept": "floating", "one_body_more": "floating"}
+MADE_FOR = {
+    "floating_reversed": "chain",
+    "in_urdf": "square",
+    "set_down_elsewhere": "floating",
+    "without_axes_apart": "floating",
+    "momentum_kept": "floating",
+    "one_body_more": "floating",
+}
 """Where a relation does not apply to the tree."""
-SAME_PROGRAMS = ("turned_round", "time_reversed", "superposed", "lagrange_obeyed", "weight_has_a_potential", "slopes_followed",
-                 "answers_fit")
+SAME_PROGRAMS = (
+    "turned_round",
+    "time_reversed",
+    "superposed",
+    "lagrange_obeyed",
+    "weight_has_a_potential",
+    "slopes_followed",
+    "answers_fit",
+)
 """Relations between states, for which nothing is derived anew."""
 
 
 def typed(made: Mechanism, *types: str) -> Mechanism:
     """The same with joints of these types."""
-    return replace(made, joints=tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, types, strict=True)))
+    return replace(
+        made,
+        joints=tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, types, strict=True)),
+    )
 
 
 @cache
@@ -64,7 +120,9 @@ def problem(name: str) -> tuple[Mechanism, Links]:
     if name == "chain":
         return typed(random_mechanism(2, 5, "chain"), "revolute", "helical"), Links("link1")
     if name == "floating":
-        return slanted(typed(random_mechanism(2, 7, "chain"), "free", "spherical"), random), Links("link1", "link0", "link1")
+        return slanted(typed(random_mechanism(2, 7, "chain"), "free", "spherical"), random), Links(
+            "link1", "link0", "link1"
+        )
     found = random_mechanism(2, 1, "chain", ("revolute", "prismatic"), general=False)
     for change in (laden, crossed, crossed, limited):
         found = change(found, random)
@@ -80,7 +138,9 @@ def test_the_reference_keeps_every_relation(relation: str) -> None:
     if relation in SOME:
         assert len(verdict.compared) == SOME[relation] < len(ALL)
     else:
-        assert verdict.compared == (ALL if MADE_FOR.get(relation) == "floating" else ALL - OF_SIX_ROWS)
+        assert verdict.compared == (
+            ALL if MADE_FOR.get(relation) == "floating" else ALL - OF_SIX_ROWS
+        )
 
 
 @pytest.mark.parametrize("relation", KNOWING)
@@ -135,9 +195,15 @@ def planted(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
     forgotten()
 
 
-@pytest.mark.parametrize(("planted", "name", "relation", "function"), PLANTS, indirect=["planted"],
-                         ids=lambda x: x.__name__ if callable(x) else str(x))
-def test_a_planted_error_breaks_a_relation(planted: Plant, name: str, relation: str, function: str) -> None:
+@pytest.mark.parametrize(
+    ("planted", "name", "relation", "function"),
+    PLANTS,
+    indirect=["planted"],
+    ids=lambda x: x.__name__ if callable(x) else str(x),
+)
+def test_a_planted_error_breaks_a_relation(
+    planted: Plant, name: str, relation: str, function: str
+) -> None:
     """Also one that the derivation and the reference share, or that stands in a reader: no comparison of the two sees that."""
     verdict = compare(*problem(name), relation, SEED, [function], programs=False)
     assert verdict is not None

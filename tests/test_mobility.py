@@ -26,15 +26,20 @@ SOLVERS = ("composite_body", "riccati", "udut", "udut:links")
 
 def carrier(light: str, heavy: str = "500", joint: str = "revolute") -> Mechanism:
     """A free trunk of `light` kg that carries `heavy` kg by a slanted joint through its origin."""
+
     def body(name: str, mass: Fraction, at: Vector3) -> Body:
         box = tuple(mass * Fraction(x, 100) for x in (3, 0, 1, 4, 0, 2))
         return Body(name, (Part(name, (Shift(at),), mass, box),))
 
     pose: Pose = (Turn(SLANTED, Angle(radians=Fraction(4, 5))),)
     joints = Joint("base", "free", -1), Joint("joint", joint, 0, pose, SLANTED)
-    bodies = (body("trunk", Fraction(light), (Fraction(1, 10), Fraction(1, 5), Fraction(0))),
-              body("limb", Fraction(heavy), (Fraction(0), Fraction(-1, 10), Fraction(3, 10))))
-    return Mechanism("carrier", joints, bodies, (Frame("trunk", 0), Frame("limb", 1), Frame("ground", BASE)))
+    bodies = (
+        body("trunk", Fraction(light), (Fraction(1, 10), Fraction(1, 5), Fraction(0))),
+        body("limb", Fraction(heavy), (Fraction(0), Fraction(-1, 10), Fraction(3, 10))),
+    )
+    return Mechanism(
+        "carrier", joints, bodies, (Frame("trunk", 0), Frame("limb", 1), Frame("ground", BASE))
+    )
 
 
 CARRIERS = {
@@ -62,20 +67,30 @@ def test_what_is_left_of_larger_mobilities_is_not_called_wrong(name: str, real: 
     lost = judged(name, "operational_inertia_inverse", "riccati", real)
     assert lost.verdict in ("passed", "not judged")
     assert lost.error > 200
-    others = [judged(name, "operational_inertia_inverse", method, real) for method in SOLVERS if method != "riccati"]
-    assert all(check.error < 3 or check.verdict == "not judged" for check in others)   # M is singular in float
+    others = [
+        judged(name, "operational_inertia_inverse", method, real)
+        for method in SOLVERS
+        if method != "riccati"
+    ]
+    assert all(
+        check.error < 3 or check.verdict == "not judged" for check in others
+    )  # M is singular in float
 
 
 def test_a_method_is_left_where_the_mobilities_on_the_way_are_too_large() -> None:
     """At the tip of the heavy limb it is; at the light trunk, whose mobility is the answer, it is not."""
     made = CARRIERS["lighter"]
-    foreseen = [choosing.terms(made, "operational_inertia_inverse", "riccati", ProgramOptions(frame=frame))
-                for frame in ("limb", None, "trunk")]
-    assert foreseen[0] == foreseen[1] > 1e8   # told no frame, it is at the tip
+    foreseen = [
+        choosing.terms(made, "operational_inertia_inverse", "riccati", ProgramOptions(frame=frame))
+        for frame in ("limb", None, "trunk")
+    ]
+    assert foreseen[0] == foreseen[1] > 1e8  # told no frame, it is at the tip
     assert foreseen[2] == 1
     assert choosing.terms(made, "forward_dynamics", "riccati", ProgramOptions(frame="limb")) == 1
-    tip, trunk = (symgen.program(made, "operational_inertia_inverse", "riccati", real="float", frame=frame)
-                  for frame in ("limb", "trunk"))
+    tip, trunk = (
+        symgen.program(made, "operational_inertia_inverse", "riccati", real="float", frame=frame)
+        for frame in ("limb", "trunk")
+    )
     assert choosing.loses_digits(made, tip, ProgramOptions("float", frame="limb"))
     assert not choosing.loses_digits(made, trunk, ProgramOptions("float", frame="trunk"))
 

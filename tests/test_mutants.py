@@ -34,25 +34,36 @@ class C:
 def test_each_kind_of_slip_is_made_and_what_no_test_sees_is_left_alone() -> None:
     found = edits_of("f.py", SAMPLE)
     assert [edit.text for edit in found] == [
-        "constant: 1 → 2", "constant: 2 → 3", "constant: 5 → 6",
-        "condition: x < 7 and x → (not (x < 7 and x))", "term: x < 7 and x → (x)", "term: x < 7 and x → (x < 7)",
-        "comparison: x < 7 → (x > 7)", "constant: 7 → 8",
+        "constant: 1 → 2",
+        "constant: 2 → 3",
+        "constant: 5 → 6",
+        "condition: x < 7 and x → (not (x < 7 and x))",
+        "term: x < 7 and x → (x)",
+        "term: x < 7 and x → (x < 7)",
+        "comparison: x < 7 → (x > 7)",
+        "constant: 7 → 8",
         "sign: -x[0] + g(x, maxsize=10, strict=True) → (-x[0] - g(x, maxsize=10, strict=True))",
         "term: -x[0] + g(x, maxsize=10, strict=True) → (-x[0])",
         "term: -x[0] + g(x, maxsize=10, strict=True) → (g(x, maxsize=10, strict=True))",
-        "sign: -x[0] → (x[0])", "index: 0 → 1",
+        "sign: -x[0] → (x[0])",
+        "index: 0 → 1",
     ]
     for edit in found:
         assert ast.dump(ast.parse(edit.applied(SAMPLE))) != ast.dump(ast.parse(SAMPLE))
     assert lines_of_code(SAMPLE) == 11
 
 
-def test_the_first_edits_are_spread_by_lines_and_stay_where_another_file_changes(tmp_path: Path) -> None:
+def test_the_first_edits_are_spread_by_lines_and_stay_where_another_file_changes(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "long").mkdir()
     (tmp_path / "long" / "a.py").write_text("x = 1 + 2\n" * 30, encoding="utf-8")
     (tmp_path / "b.py").write_text("y = 1 - 2\n" * 10, encoding="utf-8")
     first = list(islice(in_order(tmp_path, room, 1), 40))
-    assert [sum(room(edit.file) == name for edit in first) for name in ("long", "symgen")] == [30, 10]
+    assert [sum(room(edit.file) == name for edit in first) for name in ("long", "symgen")] == [
+        30,
+        10,
+    ]
     assert first[:20] == list(islice(in_order(tmp_path, room, 1), 20))
     assert first != list(islice(in_order(tmp_path, room, 2), 40))
     (tmp_path / "long" / "c.py").write_text("z = 3\n", encoding="utf-8")
@@ -65,13 +76,19 @@ FILES = ("disk", "functions", "levelled", "segmented")
 
 
 def test_every_room_has_tests_and_every_file_named_is_there() -> None:
-    assert {room(path.relative_to(ROOT / "symgen").as_posix()) for path in (ROOT / "symgen").rglob("*.py")
-            } == {"symgen", *(start.partition("/")[0] for start in ROOMS if start and start not in FILES)}
+    assert {
+        room(path.relative_to(ROOT / "symgen").as_posix())
+        for path in (ROOT / "symgen").rglob("*.py")
+    } == {"symgen", *(start.partition("/")[0] for start in ROOMS if start and start not in FILES)}
     assert all((ROOT / "symgen" / f"{file}.py").is_file() and file in ROOMS for file in FILES)
     for given in ROOMS.values():
         for word in shlex.split(" ".join(given)):
             assert not word.startswith("tests/") or (ROOT / word).is_file(), word
-    assert stages("methods/_udut_matrices.py") == stages("methods/udut/matrices.py") != stages("methods/__init__.py")
+    assert (
+        stages("methods/_udut_matrices.py")
+        == stages("methods/udut/matrices.py")
+        != stages("methods/__init__.py")
+    )
 
 
 def test_an_error_is_planted_in_a_copy_and_taken_out_again(tmp_path: Path) -> None:
@@ -81,7 +98,8 @@ def test_an_error_is_planted_in_a_copy_and_taken_out_again(tmp_path: Path) -> No
     (tree.root / "planted").mkdir()
     (tree.root / "planted" / "test_planted.py").write_text(
         f"from symgen import tables\ndef test_it():\n    assert len(open(tables.__file__).read()) == {len(source.decode())}\n",
-        encoding="utf-8")
+        encoding="utf-8",
+    )
     with_error = edit.applied(source)
     assert not tree.tested("planted/test_planted.py").killed
     (tree.root / "symgen" / "tables.py").write_bytes(with_error)
@@ -90,4 +108,8 @@ def test_an_error_is_planted_in_a_copy_and_taken_out_again(tmp_path: Path) -> No
     assert tree.has(found.by)
     assert not tree.has("planted/test_planted.py::test_no_more")
     assert tree.planted(edit, source, found.by).by == found.by
-    assert (tree.root / "symgen" / "tables.py").read_bytes() == source == (ROOT / "symgen" / "tables.py").read_bytes()
+    assert (
+        (tree.root / "symgen" / "tables.py").read_bytes()
+        == source
+        == (ROOT / "symgen" / "tables.py").read_bytes()
+    )

@@ -22,20 +22,36 @@ def test_the_self_test_sees_what_is_ten_bounds_off(tmp_path: Path) -> None:
     assert all(plot.selftest(f, tmp_path / "whole") for f in FUNCTIONS)
 
 
-def test_a_self_test_with_wide_tolerances_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_self_test_with_wide_tolerances_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(selftest, "ROUNDING", 1e9)
     plot = Plot(symgen.load("scara"), "float", tmp_path, FUNCTIONS[:1])
-    assert all(verdict.missed for _, verdict in planted(plot, FUNCTIONS[0], 6, seed=1) if verdict.owed)
+    assert all(
+        verdict.missed for _, verdict in planted(plot, FUNCTIONS[0], 6, seed=1) if verdict.owed
+    )
 
 
 def test_every_kind_of_error_is_planted() -> None:
     text = "    const double s_1 = sin(q[0]);\n    const double y = s_1 + (1.5*s_1);\n    tau[0] = y - (s_1/2.0);\n"
     planted_ = {error.applied(text).splitlines()[error.line - 1].strip() for error in errors(text)}
-    assert planted_ >= {"const double s_1 = cos(q[0]);", "const double s_1 = sin(q[1]);", "const double y = s_1 - (1.5*s_1);",
-                        "const double y = s_1 + (2.5*s_1);", "const double y = s_1 + (1.5/s_1);",
-                        "const double y = s_1 + ((-1.5)*s_1);", "tau[0] = s_1 - (s_1/2.0);", "tau[0] = y - (s_1*2.0);"}
-    text = "    const double angle[arm_ANGLES] = {q[0], t1};\n    const double c_2 = turn.cosine[1];\n"
+    assert planted_ >= {
+        "const double s_1 = cos(q[0]);",
+        "const double s_1 = sin(q[1]);",
+        "const double y = s_1 - (1.5*s_1);",
+        "const double y = s_1 + (2.5*s_1);",
+        "const double y = s_1 + (1.5/s_1);",
+        "const double y = s_1 + ((-1.5)*s_1);",
+        "tau[0] = s_1 - (s_1/2.0);",
+        "tau[0] = y - (s_1*2.0);",
+    }
+    text = (
+        "    const double angle[arm_ANGLES] = {q[0], t1};\n    const double c_2 = turn.cosine[1];\n"
+    )
     planted_ |= {error.applied(text).splitlines()[error.line - 1].strip() for error in errors(text)}
-    assert planted_ >= {"const double angle[arm_ANGLES] = {q[1], t1};", "const double c_2 = turn.sine[1];",
-                        "const double c_2 = turn.cosine[0];"}
+    assert planted_ >= {
+        "const double angle[arm_ANGLES] = {q[1], t1};",
+        "const double c_2 = turn.sine[1];",
+        "const double c_2 = turn.cosine[0];",
+    }
     assert all(line.startswith(("const double", "tau[0] = ")) for line in planted_)

@@ -22,6 +22,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         code = cli.main(words)
         seen = capsys.readouterr()
         return code, seen.out, seen.err
+
     return inside
 
 
@@ -54,10 +55,18 @@ def test_prove_judges_the_folder(run: Run, spoilt: Path) -> None:
     assert "means the folder ./planar_arm here" in err
 
 
-@pytest.mark.parametrize("words", [("show", "planar_arm"), ("inspect", "planar_arm", "M[0,0]"),
-                                   ("convert", "planar_arm", "-o", "arm.urdf"), ("generate", "planar_arm", *FUNCTION)])
-def test_commands_that_judge_no_folder_name_the_ambiguity(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                          words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "planar_arm"),
+        ("inspect", "planar_arm", "M[0,0]"),
+        ("convert", "planar_arm", "-o", "arm.urdf"),
+        ("generate", "planar_arm", *FUNCTION),
+    ],
+)
+def test_commands_that_judge_no_folder_name_the_ambiguity(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
     monkeypatch.chdir(tmp_path)
     symgen.generate("planar_arm", "planar_arm", ["mass_matrix"])
     code, _, err = run(*words)
@@ -66,8 +75,9 @@ def test_commands_that_judge_no_folder_name_the_ambiguity(run: Run, tmp_path: Pa
 
 
 @pytest.mark.parametrize("manifest", [None, '{"name": "a web page", "icons": []}', "[]"])
-def test_a_folder_without_a_manifest_is_no_robot(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                 manifest: str | None) -> None:
+def test_a_folder_without_a_manifest_is_no_robot(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manifest: str | None
+) -> None:
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "planar_arm"
     folder.mkdir()
@@ -80,18 +90,24 @@ def test_a_folder_without_a_manifest_is_no_robot(run: Run, tmp_path: Path, monke
     assert report.notes == ("the built-in robot was judged; the folder ./planar_arm was not",)
 
 
-def test_a_damaged_manifest_is_refused_and_nothing_is_called_verified(run: Run, spoilt: Path) -> None:
+def test_a_damaged_manifest_is_refused_and_nothing_is_called_verified(
+    run: Run, spoilt: Path
+) -> None:
     (spoilt / "manifest.json").write_text("{")
     code, out, err = run("verify", "planar_arm")
     assert (code, out) == (2, "")
     assert "its manifest.json is not one that symgen wrote" in err
 
 
-def test_a_chain_names_the_folder_of_its_robot(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_names_the_folder_of_its_robot(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     symgen.generate("planar_point_mass:2", "planar_point_mass", ["mass_matrix"])
     _, _, err = run("verify", "planar_point_mass:2", *FUNCTION, "--states", "1")
-    assert "'planar_point_mass:2' is the built-in robot; ./planar_point_mass names the folder" in err
+    assert (
+        "'planar_point_mass:2' is the built-in robot; ./planar_point_mass names the folder" in err
+    )
 
 
 def test_in_python_verify_takes_the_folder_and_load_the_built_in_robot(spoilt: Path) -> None:
@@ -101,11 +117,16 @@ def test_in_python_verify_takes_the_folder_and_load_the_built_in_robot(spoilt: P
     toml = spoilt / "planar_arm.toml"
     toml.write_text(toml.read_text().replace("-9.81", "-1.62"))
     assert [float(g) for g in symgen.load("planar_arm").gravity] == [0, -9.81, 0]
-    assert [float(g) for g in symgen.load(Path("planar_arm")).gravity] == [0, -1.62, 0], "a Path is a path"
+    assert [float(g) for g in symgen.load(Path("planar_arm")).gravity] == [0, -1.62, 0], (
+        "a Path is a path"
+    )
 
 
 def test_in_python_options_that_a_folder_has_decided_are_refused(spoilt: Path) -> None:
-    with pytest.raises(ArgumentError, match=r"the folder planar_arm is verified as it was generated, so real='float' does not"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"the folder planar_arm is verified as it was generated, so real='float' does not",
+    ):
         symgen.verify("planar_arm", real="float")
     with pytest.raises(ArgumentError, match=r"so parameters=\('gravity',\) does not apply"):
         symgen.verify(spoilt, parameters="gravity")

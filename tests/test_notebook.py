@@ -55,7 +55,11 @@ def test_representations_are_short_and_say_what_it_is() -> None:
 
 def test_a_mechanism_is_a_table_with_every_name_escaped() -> None:
     links = [link(name) for name in ("a", "&lt;b&gt;", "c", "d")]
-    joints = [joint("&lt;script&gt;", "a", "&lt;b&gt;"), joint("j", "&lt;b&gt;", "c"), joint("k", "&lt;b&gt;", "d")]
+    joints = [
+        joint("&lt;script&gt;", "a", "&lt;b&gt;"),
+        joint("j", "&lt;b&gt;", "c"),
+        joint("k", "&lt;b&gt;", "d"),
+    ]
     evil = robot(*links, *joints)
     html = symgen.load(evil)._repr_html_()
     assert "<script>" not in html
@@ -69,8 +73,11 @@ def test_a_mechanism_is_a_table_with_every_name_escaped() -> None:
 def test_a_program_and_a_report_are_tables() -> None:
     program = symgen.program("planar_arm", "forward_dynamics")
     heads, figures = cells(program._repr_html_())
-    assert dict(zip(heads, figures, strict=True)) == {**{k: str(n) for k, n in program.operations.items()},
-                                                      "depth": str(program.depth), "rows": str(len(program.rows))}
+    assert dict(zip(heads, figures, strict=True)) == {
+        **{k: str(n) for k, n in program.operations.items()},
+        "depth": str(program.depth),
+        "rows": str(len(program.rows)),
+    }
     report = symgen.verify("planar_arm", ["mass_matrix"], compiled=False, states=1)
     html = report._repr_html_()
     assert cells(html)[1][0] == "mass_matrix=composite_body"
@@ -97,17 +104,24 @@ def answers(notebook: dict[str, Any]) -> Iterator[tuple[str, str]]:
         last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, cell["id"], "exec"), names)
         if last is not None:
-            yield cell["id"], shown(eval(compile(ast.Expression(last.value), cell["id"], "eval"), names))
+            yield (
+                cell["id"],
+                shown(eval(compile(ast.Expression(last.value), cell["id"], "eval"), names)),
+            )
 
 
 def test_the_notebook_runs_and_shows_what_it_promises(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
     assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
-    assert not [cell["id"] for cell in notebook["cells"] if cell.get("outputs")], "outputs are for the reader's own machine"
+    assert not [cell["id"] for cell in notebook["cells"] if cell.get("outputs")], (
+        "outputs are for the reader's own machine"
+    )
     found = dict(answers(notebook))
     for table in ("load", "text", "program", "verify"):
         assert cells(found[table])

@@ -17,12 +17,15 @@ SHORT = ("jvp", "vjp")
 """Modes in which six degrees of freedom take no long time; 'make pairs' has all of them."""
 
 
-@pytest.mark.parametrize(("words", "modes"), [
-    ("drives+payload+frames", (*derivatives.MODES,)),
-    ("parameters+wrenches+contacts", (*derivatives.MODES,)),
-    ("gains", (*derivatives.MODES,)),
-    ("free", SHORT),
-])
+@pytest.mark.parametrize(
+    ("words", "modes"),
+    [
+        ("drives+payload+frames", (*derivatives.MODES,)),
+        ("parameters+wrenches+contacts", (*derivatives.MODES,)),
+        ("gains", (*derivatives.MODES,)),
+        ("free", SHORT),
+    ],
+)
 def test_every_function_in_every_mode_has_an_answer_of_its_own_shape(
     words: str, modes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -33,27 +36,43 @@ def test_every_function_in_every_mode_has_an_answer_of_its_own_shape(
     made = pairs.make(chosen, pairs.requests(chosen, names, modes))
     cases = pairs.cases(chosen, made)
     assert not made.broken, next(iter(made.broken.values()))
-    assert all(sentence.split("; ")[0].endswith("and the derivative is zero") for sentence in made.refused.values()), made.refused
+    assert all(
+        sentence.split("; ")[0].endswith("and the derivative is zero")
+        for sentence in made.refused.values()
+    ), made.refused
     for case in cases:
         program = made.programs[case.function]
-        assert [port.size for port in program.inputs] == [len(values) for values in case.arguments], case.function
-        assert [port.size for port in program.outputs] == [len(values) for values in case.results], case.function
+        assert [port.size for port in program.inputs] == [
+            len(values) for values in case.arguments
+        ], case.function
+        assert [port.size for port in program.outputs] == [
+            len(values) for values in case.results
+        ], case.function
     # where a contact holds a robot of one joint, the answer is zero, and no digit of it is sure
     judged = {case.function for case in cases}
-    assert all(FUNCTIONS[name].counts("NT") for name in made.programs.keys() - judged - {*PREPARING})
+    assert all(
+        FUNCTIONS[name].counts("NT") for name in made.programs.keys() - judged - {*PREPARING}
+    )
 
 
 def test_a_derivative_of_the_third_order_is_refused_in_a_sentence() -> None:
     made = pairs.Made({}, {}, {})
-    made.programs["coriolis_matrix:hvp"] = making.made(pairs.robot(frozenset()), "coriolis_matrix:hvp", None, pairs.options(()))
+    made.programs["coriolis_matrix:hvp"] = making.made(
+        pairs.robot(frozenset()), "coriolis_matrix:hvp", None, pairs.options(())
+    )
     assert not pairs.cases(frozenset(), made)
     assert not made.broken
-    assert made.refused["coriolis_matrix:hvp"].startswith("coriolis_matrix:hvp is not judged: coriolis_matrix holds derivatives")
+    assert made.refused["coriolis_matrix:hvp"].startswith(
+        "coriolis_matrix:hvp is not judged: coriolis_matrix holds derivatives"
+    )
 
 
-def test_a_choice_that_is_wrong_is_shown_with_what_is_wrong(capsys: pytest.CaptureFixture[str],
-                                                            monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "run", lambda chosen: (3, {"mass_matrix": "a fault"} if chosen else {}))
+def test_a_choice_that_is_wrong_is_shown_with_what_is_wrong(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        pairs, "run", lambda chosen: (3, {"mass_matrix": "a fault"} if chosen else {})
+    )
     assert pairs.main(["drives"]) == 1
     assert "mass_matrix: a fault" in capsys.readouterr().out
     assert pairs.main(["drives+colours"]) == 2

@@ -21,8 +21,14 @@ EXACT = Numbers(Fraction, Fraction, Fraction, Fraction, Fraction)
 
 
 def _discovered() -> dict[str, Pass]:
-    modules = (import_module(f"symgen.passes.{m.name}") for m in pkgutil.iter_modules(passes.__path__))
-    return {short: getattr(m, short) for m in modules if hasattr(m, short := m.__name__.rpartition(".")[2])}
+    modules = (
+        import_module(f"symgen.passes.{m.name}") for m in pkgutil.iter_modules(passes.__path__)
+    )
+    return {
+        short: getattr(m, short)
+        for m in modules
+        if hasattr(m, short := m.__name__.rpartition(".")[2])
+    }
 
 
 pytestmark = pytest.mark.usefixtures("finished_here")
@@ -36,8 +42,20 @@ def by_hand(outputs: list[int], *rows: tuple[Any, ...], inputs: int = 3) -> Prog
     made = [Row("input", (), (0, i)) for i in range(inputs)]
     for op, *rest in rows:
         name = rest.pop() if isinstance(rest[-1], str) else ""
-        made.append(Row("const", (), Fraction(rest[0]), name) if op == "const" else Row(op, tuple(rest), None, name))
-    return check(Program("f", "m", (Port("x", (inputs,)),), (Port("y", (len(outputs),), tuple(outputs)),), tuple(made)))
+        made.append(
+            Row("const", (), Fraction(rest[0]), name)
+            if op == "const"
+            else Row(op, tuple(rest), None, name)
+        )
+    return check(
+        Program(
+            "f",
+            "m",
+            (Port("x", (inputs,)),),
+            (Port("y", (len(outputs),), tuple(outputs)),),
+            tuple(made),
+        )
+    )
 
 
 def ops(derived: Program) -> list[str]:
@@ -61,7 +79,9 @@ def dags(draw: Any) -> Program:
         name = (f"n_{i}",) if draw(st.integers(0, 3)) == 0 else ()
         rows.append((op, *(draw(near) for _ in range(1 if op == "neg" else 2)), *name))
     last = 2 + len(rows)
-    return by_hand(draw(st.lists(st.integers(max(0, last - 6), last), min_size=1, max_size=3)), *rows)
+    return by_hand(
+        draw(st.lists(st.integers(max(0, last - 6), last), min_size=1, max_size=3)), *rows
+    )
 
 
 @st.composite
@@ -90,7 +110,9 @@ ELSEWHERE = [Fraction(-2, 9), Fraction(1, 4), Fraction(13, 5)]
 
 def values(derived: Program, at: list[Fraction]) -> list[Fraction]:
     """Of every row, exactly."""
-    whole = derived.with_rows(derived.rows, [Port("y", (len(derived.rows),), tuple(range(len(derived.rows))))])
+    whole = derived.with_rows(
+        derived.rows, [Port("y", (len(derived.rows),), tuple(range(len(derived.rows))))]
+    )
     return evaluate(whole, {"x": at}, EXACT)["y"]
 
 
@@ -102,19 +124,27 @@ def meant(meaning: dict[str, Fraction], name: str) -> Fraction:
 @ANY
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(derived=dags() | sums())
-def test_a_pass_keeps_results_names_and_the_interface_and_costs_no_more(one: Pass, derived: Program) -> None:
+def test_a_pass_keeps_results_names_and_the_interface_and_costs_no_more(
+    one: Pass, derived: Program
+) -> None:
     after = check(one(derived))
     assert alive(after).cost <= alive(derived).cost
     assert after.inputs == derived.inputs
-    assert [(p.name, p.shape) for p in after.outputs] == [(p.name, p.shape) for p in derived.outputs]
+    assert [(p.name, p.shape) for p in after.outputs] == [
+        (p.name, p.shape) for p in derived.outputs
+    ]
     for at in (POINT, ELSEWHERE):
         try:
             before = values(derived, at)
         except ZeroDivisionError:
             assume(False)
         now = values(after, at)
-        assert [now[r] for r in after.outputs[0].rows] == [before[r] for r in derived.outputs[0].rows]
-        meaning = {row.name: value for row, value in zip(derived.rows, before, strict=True) if row.name}
+        assert [now[r] for r in after.outputs[0].rows] == [
+            before[r] for r in derived.outputs[0].rows
+        ]
+        meaning = {
+            row.name: value for row, value in zip(derived.rows, before, strict=True) if row.name
+        }
         for row, value in zip(after.rows, now, strict=True):
             assert not row.name or meant(meaning, row.name) == value, row.name
 
@@ -124,7 +154,9 @@ def test_a_pass_keeps_results_names_and_the_interface_and_costs_no_more(one: Pas
 def test_a_second_run_of_the_pipeline_never_costs_more(derived: Program) -> None:
     once = passes.run(derived)
     assert once.cost <= alive(derived).cost
-    assert passes.run(once).cost <= once.cost   # next to equal for what the methods derive, see below
+    assert (
+        passes.run(once).cost <= once.cost
+    )  # next to equal for what the methods derive, see below
 
 
 def test_the_pipeline_uses_every_pass_that_exists() -> None:
@@ -150,10 +182,12 @@ def test_a_pass_takes_a_sum_as_long_as_a_robot_can_make_it(one: Pass) -> None:
 
 
 def test_eliminate_drops_what_no_result_needs() -> None:
-    after = PASSES["eliminate"](by_hand([3], ("mul", 0, 1, "kept"), ("mul", 0, 2, "dead"), ("add", 4, 0)))
+    after = PASSES["eliminate"](
+        by_hand([3], ("mul", 0, 1, "kept"), ("mul", 0, 2, "dead"), ("add", 4, 0))
+    )
     assert [row.name for row in after.rows if row.name] == ["kept"]
     assert ops(after) == ["mul"]
-    assert after.inputs[0].size == 3   # what is never read stays an argument
+    assert after.inputs[0].size == 3  # what is never read stays an argument
 
 
 def test_value_numbering_knows_that_sums_and_products_commute_and_quotients_do_not() -> None:
@@ -162,7 +196,11 @@ def test_value_numbering_knows_that_sums_and_products_commute_and_quotients_do_n
         after = PASSES["eliminate"](number(by_hand([3, 4], (op, 0, 1), (op, 1, 0))))
         assert ops(after) == [op] * kept
     chain = by_hand([7], ("mul", 0, 1), ("mul", 1, 0), ("add", 3, 2), ("add", 2, 4), ("mul", 5, 6))
-    assert ops(number(chain)) == ["add", "mul", "mul"]   # equal operands make equal rows, in one sweep
+    assert ops(number(chain)) == [
+        "add",
+        "mul",
+        "mul",
+    ]  # equal operands make equal rows, in one sweep
 
 
 def test_value_numbering_keeps_the_first_name_and_takes_the_only_one() -> None:
@@ -172,20 +210,23 @@ def test_value_numbering_keeps_the_first_name_and_takes_the_only_one() -> None:
     assert [row.name for row in after.rows if row.op == "mul"] == ["first"]
 
 
-@pytest.mark.parametrize(("rows", "left"), [
-    ([("const", 0), ("add", 0, 3)], []),
-    ([("const", 0), ("add", 3, 0)], []),
-    ([("const", 0), ("sub", 0, 3)], []),
-    ([("const", 0), ("sub", 3, 0)], ["neg"]),
-    ([("const", 0), ("mul", 0, 3)], []),
-    ([("const", 1), ("mul", 3, 0)], []),
-    ([("const", 1), ("div", 0, 3)], []),
-    ([("const", 0), ("div", 3, 0)], []),
-    ([("const", 1), ("div", 3, 0)], ["div"]),
-    ([("neg", 0), ("neg", 3)], []),
-    ([("sub", 0, 0), ("add", 1, 3)], []),
-    ([("const", 2), ("const", 3), ("mul", 3, 4), ("sub", 3, 5), ("neg", 6)], []),
-])
+@pytest.mark.parametrize(
+    ("rows", "left"),
+    [
+        ([("const", 0), ("add", 0, 3)], []),
+        ([("const", 0), ("add", 3, 0)], []),
+        ([("const", 0), ("sub", 0, 3)], []),
+        ([("const", 0), ("sub", 3, 0)], ["neg"]),
+        ([("const", 0), ("mul", 0, 3)], []),
+        ([("const", 1), ("mul", 3, 0)], []),
+        ([("const", 1), ("div", 0, 3)], []),
+        ([("const", 0), ("div", 3, 0)], []),
+        ([("const", 1), ("div", 3, 0)], ["div"]),
+        ([("neg", 0), ("neg", 3)], []),
+        ([("sub", 0, 0), ("add", 1, 3)], []),
+        ([("const", 2), ("const", 3), ("mul", 3, 4), ("sub", 3, 5), ("neg", 6)], []),
+    ],
+)
 def test_folding_takes_away_what_is_trivial(rows: list[tuple[Any, ...]], left: list[str]) -> None:
     assert ops(PASSES["eliminate"](PASSES["fold"](by_hand([2 + len(rows)], *rows)))) == left
 
@@ -195,8 +236,11 @@ def test_factoring_takes_a_common_factor_out() -> None:
     after = passes.run(by_hand([5], ("mul", 0, 1), ("mul", 0, 2), ("add", 3, 4, "sum")))
     assert ops(after) == ["add", "mul"]
     assert after.rows[after.outputs[0].rows[0]].name == "sum"
-    assert ops(passes.run(by_hand([5], ("mul", 0, 1), ("mul", 2, 0), ("sub", 3, 4)))) == ["mul", "sub"]
-    squares = by_hand([5], ("mul", 0, 0), ("mul", 0, 1), ("add", 3, 4))   # x² + x y = x (x + y)
+    assert ops(passes.run(by_hand([5], ("mul", 0, 1), ("mul", 2, 0), ("sub", 3, 4)))) == [
+        "mul",
+        "sub",
+    ]
+    squares = by_hand([5], ("mul", 0, 0), ("mul", 0, 1), ("add", 3, 4))  # x² + x y = x (x + y)
     assert ops(passes.run(squares)) == ["add", "mul"]
 
 
@@ -208,8 +252,17 @@ def test_factoring_leaves_what_others_read_and_what_has_a_name() -> None:
 
 
 def test_constants_are_gathered() -> None:
-    rows = [("const", 2), ("const", 3), ("mul", 0, 3), ("mul", 4, 5), ("const", 5), ("add", 6, 7), ("const", 7), ("sub", 8, 9)]
-    after = passes.run(by_hand([10], *rows))    # 3·(2 x) + 5 − 7
+    rows = [
+        ("const", 2),
+        ("const", 3),
+        ("mul", 0, 3),
+        ("mul", 4, 5),
+        ("const", 5),
+        ("add", 6, 7),
+        ("const", 7),
+        ("sub", 8, 9),
+    ]
+    after = passes.run(by_hand([10], *rows))  # 3·(2 x) + 5 − 7
     assert ops(after) in (["add", "mul"], ["mul", "sub"])
 
 
@@ -221,7 +274,9 @@ def test_a_reciprocal_used_once_becomes_a_division() -> None:
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_the_pipeline_leaves_next_to_nothing_for_a_second_run_and_results_as_they_are(name: str) -> None:
+def test_the_pipeline_leaves_next_to_nothing_for_a_second_run_and_results_as_they_are(
+    name: str,
+) -> None:
     """UR5's inverse dynamics would be two operations of 229 less: what the last passes lay bare."""
     for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
         derived = program(name, function)
@@ -235,9 +290,14 @@ def test_the_pipeline_leaves_next_to_nothing_for_a_second_run_and_results_as_the
 
 def test_names_of_the_derivation_reach_the_program() -> None:
     """A name, or its negative, for what a reader of the paper looks for; only rows that folded into another lost theirs."""
+
     def names(function: str, method: str) -> set[str]:
         return {row.name.removeprefix("neg_") for row in program("panda", function, method).rows}
 
-    assert {"s_2", "omega_3_1", "vdot_5_1", "U_6_12", "F_6_3", "N_1_3"} <= names("inverse_dynamics", "newton_euler")
-    assert {"P_4_12", "G_4_4", "epsilon_2", "nu_3", "lambda_4_1", "thetaddot_6"} <= names("mass_matrix_solve", "riccati")
+    assert {"s_2", "omega_3_1", "vdot_5_1", "U_6_12", "F_6_3", "N_1_3"} <= names(
+        "inverse_dynamics", "newton_euler"
+    )
+    assert {"P_4_12", "G_4_4", "epsilon_2", "nu_3", "lambda_4_1", "thetaddot_6"} <= names(
+        "mass_matrix_solve", "riccati"
+    )
     assert {"M_1_1", "M_7_1", "h_4_1", "Sigma_2_12"} <= names("mass_matrix", "composite_body")

@@ -20,16 +20,33 @@ from symgen.programs.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from tests.oracles import random_tree
-from tests.robots_for_tests import BALLS, OF_ANY_ROBOT, TELLING, draw, largest, rationals, robot, run
+from tests.robots_for_tests import (
+    BALLS,
+    OF_ANY_ROBOT,
+    TELLING,
+    draw,
+    largest,
+    rationals,
+    robot,
+    run,
+)
 
 TREE = random_tree(31, 4, branching=0.5)
 """Frames on the base ("world", displaced), on each body, and displaced on the last ("tool")."""
-LOADED = [name for name, spec in FUNCTIONS.items() if PAYLOAD in spec.feels and name in OF_ANY_ROBOT and not spec.counts("NK")]
+LOADED = [
+    name
+    for name, spec in FUNCTIONS.items()
+    if PAYLOAD in spec.feels and name in OF_ANY_ROBOT and not spec.counts("NK")
+]
 PLACED = [name for name, spec in FUNCTIONS.items() if spec.needs_frame and not spec.counts("NK")]
 WITH_METHOD = [(f, m) for f in LOADED for m in methods_for(TREE, f)]
 CARRIERS = {
-    "a lumped link": ("panda", "panda_hand"), "a displaced frame": (TREE, "tool"), "the last link": ("puma560", "link6"),
-    "a middle link": ("puma560", "link3"), "the first link": ("scara", "link1"), "a link with children": (TREE, "link0"),
+    "a lumped link": ("panda", "panda_hand"),
+    "a displaced frame": (TREE, "tool"),
+    "the last link": ("puma560", "link6"),
+    "a middle link": ("puma560", "link3"),
+    "the first link": ("scara", "link1"),
+    "a link with children": (TREE, "link0"),
 }
 
 
@@ -38,12 +55,18 @@ def carrier(where: str) -> tuple[Mechanism, str]:
     return (robot(mechanism) if isinstance(mechanism, str) else mechanism), link
 
 
-def check_against_reference(mechanism: Mechanism, function: str, method: str | None, link: str, at: dict[str, Array]) -> None:
+def check_against_reference(
+    mechanism: Mechanism, function: str, method: str | None, link: str, at: dict[str, Array]
+) -> None:
     found = run(symgen.program(mechanism, function, method, payload=link), at, BALLS)
     spec = FUNCTIONS[function]
     given = {name: at[name] for name in (*(a.name for a in spec.arguments), "payload")}
-    for name, value in Reference(mechanism, BALLS, frame=tip(mechanism), payload=link).evaluate(function, given).items():
-        with BALLS.working():   # constants keep 64 of 80 digits, the condition of M takes a few
+    for name, value in (
+        Reference(mechanism, BALLS, frame=tip(mechanism), payload=link)
+        .evaluate(function, given)
+        .items()
+    ):
+        with BALLS.working():  # constants keep 64 of 80 digits, the condition of M takes a few
             assert largest(found[name] - value) <= 1e-40 * (largest(value) or 1.0), name
 
 
@@ -54,11 +77,15 @@ def test_the_carriers_are_what_they_are_called() -> None:
     assert len(TREE.children(0)) > 1
 
 
-@pytest.mark.parametrize("function", ["inverse_dynamics", "mass_matrix", "gravity_force", "mass_matrix_solve"])
+@pytest.mark.parametrize(
+    "function", ["inverse_dynamics", "mass_matrix", "gravity_force", "mass_matrix_solve"]
+)
 @pytest.mark.parametrize("where", CARRIERS)
 def test_a_payload_on_any_link_counts_as_the_reference_says(where: str, function: str) -> None:
     mechanism, link = carrier(where)
-    check_against_reference(mechanism, function, None, link, draw(mechanism, 1, BALLS, payload=link))
+    check_against_reference(
+        mechanism, function, None, link, draw(mechanism, 1, BALLS, payload=link)
+    )
 
 
 @pytest.mark.parametrize(("function", "method"), WITH_METHOD)
@@ -83,12 +110,20 @@ def test_a_payload_equal_to_a_bodys_own_inertia_doubles_it(body: int) -> None:
     """The same numbers given at run time and declared a second time as a part."""
     mechanism = robot("chain3")
     (part,) = mechanism.bodies[body].parts
-    declared = replace(part, pose=(part.pose[0],))   # the centre only, so that the ten numbers are rational
+    declared = replace(
+        part, pose=(part.pose[0],)
+    )  # the centre only, so that the ten numbers are rational
     once = _with_parts(mechanism, body, (declared,))
     twice = _with_parts(mechanism, body, (declared, replace(declared, link="again")))
-    x, y, z = declared.pose[0].xyz   # type: ignore[union-attr]
+    x, y, z = declared.pose[0].xyz  # type: ignore[union-attr]
     steiner = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
-    ten = [declared.mass, x, y, z, *(i + declared.mass * s for i, s in zip(declared.moments, steiner, strict=True))]
+    ten = [
+        declared.mass,
+        x,
+        y,
+        z,
+        *(i + declared.mass * s for i, s in zip(declared.moments, steiner, strict=True)),
+    ]
     at = draw(once, 2, BALLS)
     loaded = {**at, "payload": BALLS.array([ten] * 2)}
     for function in ("inverse_dynamics", "mass_matrix", "gravity_force"):
@@ -105,19 +140,33 @@ def _with_parts(mechanism: Mechanism, body: int, parts: tuple[Part, ...]) -> Mec
 
 def test_a_payload_that_no_one_feels_is_no_argument() -> None:
     for function in LOADED:
-        loaded, plain = symgen.program(TREE, function, payload="world"), symgen.program(TREE, function)
+        loaded, plain = (
+            symgen.program(TREE, function, payload="world"),
+            symgen.program(TREE, function),
+        )
         assert [port.name for port in loaded.inputs] == [port.name for port in plain.inputs]
         assert loaded.operations == plain.operations
-        assert "payload" in [port.name for port in symgen.program(TREE, function, payload="tool").inputs]
+        assert "payload" in [
+            port.name for port in symgen.program(TREE, function, payload="tool").inputs
+        ]
     for function in (name for name, spec in FUNCTIONS.items() if not spec.feels):
-        assert "payload" not in [port.name for port in symgen.program(TREE, function, payload="tool").inputs]
+        assert "payload" not in [
+            port.name for port in symgen.program(TREE, function, payload="tool").inputs
+        ]
     # gravity along the wrist's axis: nothing to hold, loaded or not
-    assert "payload" not in [p.name for p in symgen.program("scara", "gravity_force", payload="link1").inputs]
+    assert "payload" not in [
+        p.name for p in symgen.program("scara", "gravity_force", payload="link1").inputs
+    ]
 
 
 def test_a_payload_is_the_last_argument_of_ten_numbers() -> None:
     program = symgen.program("panda", "inverse_dynamics", payload="panda_hand")
-    assert [(p.name, p.shape) for p in program.inputs] == [("q", (7,)), ("v", (7,)), ("a", (7,)), ("payload", (10,))]
+    assert [(p.name, p.shape) for p in program.inputs] == [
+        ("q", (7,)),
+        ("v", (7,)),
+        ("a", (7,)),
+        ("payload", (10,)),
+    ]
 
 
 def test_the_answer_is_linear_in_the_payload() -> None:
@@ -127,22 +176,31 @@ def test_the_answer_is_linear_in_the_payload() -> None:
     with BALLS.working():
         doubled = at["payload"].copy()
         doubled[:, [0, 4, 5, 6, 7, 8, 9]] = 2 * at["payload"][:, [0, 4, 5, 6, 7, 8, 9]]
-        one, two, none = (run(program, {**at, "payload": p}, BALLS)["tau"] for p in (at["payload"], doubled, 0 * at["payload"]))
+        one, two, none = (
+            run(program, {**at, "payload": p}, BALLS)["tau"]
+            for p in (at["payload"], doubled, 0 * at["payload"])
+        )
         assert largest(two - 2 * one + none) <= 1e-40 * largest(one)
 
 
 @pytest.mark.parametrize("option", ["frame", "payload"])
 def test_an_unknown_link_suggests_the_nearest(option: str) -> None:
     function = {"frame": "jacobian", "payload": "inverse_dynamics"}[option]
-    with pytest.raises(RequestError, match="no link is named 'panda_hnd'; did you mean 'panda_hand'"):
+    with pytest.raises(
+        RequestError, match="no link is named 'panda_hnd'; did you mean 'panda_hand'"
+    ):
         symgen.program("panda", function, **{option: "panda_hnd"})
 
 
 # -- frames ------------------------------------------------------------------------------------------------------------------
 
-FRAMES = [*(("panda", name) for name in ("panda_link0", "panda_leftfinger", "panda_hand_tcp")),
-          *((TREE, f.name) for f in TREE.frames)]
-EVERY_FRAME = pytest.mark.parametrize(("mechanism", "frame"), FRAMES, ids=[str(f) for _, f in FRAMES])
+FRAMES = [
+    *(("panda", name) for name in ("panda_link0", "panda_leftfinger", "panda_hand_tcp")),
+    *((TREE, f.name) for f in TREE.frames),
+]
+EVERY_FRAME = pytest.mark.parametrize(
+    ("mechanism", "frame"), FRAMES, ids=[str(f) for _, f in FRAMES]
+)
 
 
 @EVERY_FRAME
@@ -157,15 +215,23 @@ def test_every_frame_is_where_the_reference_has_it(mechanism: Mechanism | str, f
             found = run(symgen.program(made, function, method, frame=frame), at, BALLS)
             given = {argument.name: at[argument.name] for argument in FUNCTIONS[function].arguments}
             for name, value in reference.evaluate(function, given).items():
-                with BALLS.working():   # the 64 digits of the constants, less what the condition of M takes
-                    bound = 1e-55 if not FUNCTIONS[function].feels else 1e-40 * (largest(value) or 1.0)
+                with (
+                    BALLS.working()
+                ):  # the 64 digits of the constants, less what the condition of M takes
+                    bound = (
+                        1e-55 if not FUNCTIONS[function].feels else 1e-40 * (largest(value) or 1.0)
+                    )
                     assert largest(found[name] - value) < bound
 
 
-def series(program: Program, q: list[flint.arb], rate: list[flint.arb]) -> dict[str, list[flint.arb_series]]:
+def series(
+    program: Program, q: list[flint.arb], rate: list[flint.arb]
+) -> dict[str, list[flint.arb_series]]:
     """Results along q + rate t as power series cut after t¹, which are exact derivatives."""
     power = flint.arb_series
-    numbers = Numbers(lambda x: power([BALLS.constant(x)]), power.sin, power.cos, power.sqrt, power.log)
+    numbers = Numbers(
+        lambda x: power([BALLS.constant(x)]), power.sin, power.cos, power.sqrt, power.log
+    )
     return evaluate(program, {"q": [power([x, d]) for x, d in zip(q, rate, strict=True)]}, numbers)
 
 
@@ -178,11 +244,13 @@ def test_the_jacobian_times_v_is_the_rate_of_the_pose(name: str) -> None:
     try:
         with BALLS.working():
             pose = series(symgen.program(mechanism, "forward_kinematics"), list(q), list(v))
-            R, rate = (np.array([x[k] for x in pose["R"]], dtype=object).reshape(3, 3) for k in (0, 1))
+            R, rate = (
+                np.array([x[k] for x in pose["R"]], dtype=object).reshape(3, 3) for k in (0, 1)
+            )
             spin = rate @ R.T
             twist = run(symgen.program(mechanism, "jacobian"), at, BALLS)["J"][0] @ v
             expected = [spin[2, 1], spin[0, 2], spin[1, 0], *(x[1] for x in pose["p"])]
-            assert largest(np.array(expected) - twist) < 1e-55   # the 64 digits of the constants
+            assert largest(np.array(expected) - twist) < 1e-55  # the 64 digits of the constants
             assert largest(spin + spin.T) < 1e-55
             assert largest(R @ R.T - np.eye(3, dtype=int)) < 1e-55
     finally:
@@ -190,7 +258,10 @@ def test_the_jacobian_times_v_is_the_rate_of_the_pose(name: str) -> None:
 
 
 def test_a_frame_on_the_base_does_not_move() -> None:
-    pose, jacobian = (symgen.program(TREE, function, frame="world") for function in ("forward_kinematics", "jacobian"))
+    pose, jacobian = (
+        symgen.program(TREE, function, frame="world")
+        for function in ("forward_kinematics", "jacobian")
+    )
     assert pose.cost == jacobian.cost == 0
     assert not any(row.op in ("sin", "cos") for row in (*pose.rows, *jacobian.rows))
     assert all(jacobian.rows[r].value == 0 for r in jacobian.outputs[0].rows)
@@ -211,10 +282,12 @@ def test_a_payload_and_a_frame_are_two_choices() -> None:
     given = {name: at[name] for name in ("q", "payload")}
     expected = reference.evaluate("operational_inertia_inverse", given)["Lambda_inv"]
     for method in methods_for(TREE, "operational_inertia_inverse"):
-        derived = symgen.program(TREE, "operational_inertia_inverse", method, frame="link2", payload="link3")
+        derived = symgen.program(
+            TREE, "operational_inertia_inverse", method, frame="link2", payload="link3"
+        )
         found = run(derived, at, BALLS)["Lambda_inv"]
         rows = np.array(derived.outputs[0].rows).reshape(6, 6)
-        assert (rows == rows.T).all()   # one row for both entries, so symmetric to the last bit
+        assert (rows == rows.T).all()  # one row for both entries, so symmetric to the last bit
         with BALLS.working():
             assert largest(found - expected) <= 1e-40 * largest(expected)
 
@@ -237,15 +310,22 @@ def test_without_a_frame_the_tip_is_meant() -> None:
     assert tip(robot("panda")) in [f.name for f in robot("panda").frames if f.body == 6]
     assert tip(TREE) == "tool" or TREE.frame(tip(TREE)).body != BASE
     for name in ("panda", "scara"):
-        assert symgen.program(name, "jacobian") == symgen.program(name, "jacobian", frame=tip(robot(name)))
+        assert symgen.program(name, "jacobian") == symgen.program(
+            name, "jacobian", frame=tip(robot(name))
+        )
 
 
 def test_rational_geometry_gives_exact_poses() -> None:
     """With angles as Pythagorean pairs a pose is rational, and R is a rotation exactly."""
     mechanism = robot("scara")
     program = symgen.program(mechanism, "forward_kinematics")
-    pairs = {i: (Fraction(c, r), Fraction(s, r)) for i, (c, s, r) in {0: (3, 4, 5), 1: (5, -12, 13), 3: (8, 15, 17)}.items()}
-    angles = {Fraction(i): pair for i, pair in pairs.items()}   # q stands for its own index where it is an angle
+    pairs = {
+        i: (Fraction(c, r), Fraction(s, r))
+        for i, (c, s, r) in {0: (3, 4, 5), 1: (5, -12, 13), 3: (8, 15, 17)}.items()
+    }
+    angles = {
+        Fraction(i): pair for i, pair in pairs.items()
+    }  # q stands for its own index where it is an angle
     source = Random(0)
     numbers = Numbers(Fraction, lambda q: angles[q][1], lambda q: angles[q][0], Fraction, Fraction)
     q = [Fraction(0), Fraction(1), rationals(source, 1)[0], Fraction(3)]
@@ -256,10 +336,12 @@ def test_rational_geometry_gives_exact_poses() -> None:
     a1, a2 = Fraction("0.325"), Fraction("0.275")
     x = a1 * c1 + a2 * (c1 * c2 - s1 * s2)
     y = a1 * s1 + a2 * (s1 * c2 + c1 * s2)
-    assert found["p"] == [x, y, Fraction("0.387") - q[2]]   # the quill slides down: alpha = pi
+    assert found["p"] == [x, y, Fraction("0.387") - q[2]]  # the quill slides down: alpha = pi
 
 
 def test_frames_keep_their_names_when_lumped() -> None:
-    lumped = [f for f in robot("panda").frames if f.name not in {b.name for b in robot("panda").bodies}]
+    lumped = [
+        f for f in robot("panda").frames if f.name not in {b.name for b in robot("panda").bodies}
+    ]
     assert {"panda_hand", "panda_link8", "panda_hand_tcp"} <= {f.name for f in lumped}
     assert all(isinstance(f, Frame) for f in lumped)

@@ -56,6 +56,7 @@ def test_the_untouched_robot_passes() -> None:
 
 # ---- in the description: the derivation sees another robot than the reference ---------------------------------------------
 
+
 def _joint(mechanism: Mechanism, index: int, **changes: Any) -> Mechanism:
     joints = list(mechanism.joints)
     joints[index] = replace(joints[index], **changes)
@@ -79,7 +80,11 @@ def _another_sign(mechanism: Mechanism) -> Mechanism:
 def _transposed_pose(mechanism: Mechanism) -> Mechanism:
     pose = mechanism.joints[3].pose
     assert any(isinstance(step, Turn) for step in pose)
-    return _joint(mechanism, 3, pose=tuple(replace(s, angle=-s.angle) if isinstance(s, Turn) else s for s in pose))
+    return _joint(
+        mechanism,
+        3,
+        pose=tuple(replace(s, angle=-s.angle) if isinstance(s, Turn) else s for s in pose),
+    )
 
 
 def _lost_mass(mechanism: Mechanism) -> Mechanism:
@@ -96,7 +101,9 @@ def _swapped_inertia(mechanism: Mechanism) -> Mechanism:
     return _part(mechanism, 3, moments=(xx, xz, xy, yy, yz, zz))
 
 
-@pytest.mark.parametrize("plant", [_another_sign, _transposed_pose, _lost_mass, _wrong_parent, _swapped_inertia])
+@pytest.mark.parametrize(
+    "plant", [_another_sign, _transposed_pose, _lost_mass, _wrong_parent, _swapped_inertia]
+)
 def test_a_wrong_description_is_caught(plant: Callable[[Mechanism], Mechanism]) -> None:
     report = verify_programs(robot(), programs(plant(robot())), states=STATES)
     # the functions agree with each other about the wrong robot, so the identities cannot see it: the reference does
@@ -105,7 +112,10 @@ def test_a_wrong_description_is_caught(plant: Callable[[Mechanism], Mechanism]) 
 
 # ---- in the Program: the C is the Program, and both are wrong -------------------------------------------------------------
 
-def _uses(program: Program, old: int, new: int, where: Callable[[int], bool] = lambda _: True) -> Program:
+
+def _uses(
+    program: Program, old: int, new: int, where: Callable[[int], bool] = lambda _: True
+) -> Program:
     """Uses of row `old` by rows with where(row) become uses of the earlier row `new`."""
     rows = [
         row._replace(args=tuple(new if a == old else a for a in row.args)) if where(i) else row
@@ -116,12 +126,15 @@ def _uses(program: Program, old: int, new: int, where: Callable[[int], bool] = l
 
 def _insert(program: Program, after: int, row: Row) -> Program:
     """`row` stands after row `after` and takes over all its uses, those by results included."""
+
     def moved(a: int) -> int:
         return a + 1 if a >= after else a
 
-    head, tail = program.rows[:after + 1], program.rows[after + 1:]
+    head, tail = program.rows[: after + 1], program.rows[after + 1 :]
     later = [r._replace(args=tuple(moved(a) for a in r.args)) for r in tail]
-    outputs = tuple(port._replace(rows=tuple(moved(r) for r in port.rows)) for port in program.outputs)
+    outputs = tuple(
+        port._replace(rows=tuple(moved(r) for r in port.rows)) for port in program.outputs
+    )
     return check(replace(program, rows=(*head, row, *later), outputs=outputs))
 
 
@@ -131,14 +144,21 @@ def _sums(program: Program) -> list[int]:
 
 def _flip(program: Program, index: int) -> Program:
     row = program.rows[index]
-    rows = (*program.rows[:index], row._replace(op={"add": "sub", "sub": "add"}[row.op]), *program.rows[index + 1:])
+    rows = (
+        *program.rows[:index],
+        row._replace(op={"add": "sub", "sub": "add"}[row.op]),
+        *program.rows[index + 1 :],
+    )
     return check(replace(program, rows=rows))
 
 
 def _drop(program: Program, index: int) -> Program:
     """The second term of a sum is left out."""
     kept = program.rows[index].args[0]
-    outputs = tuple(port._replace(rows=tuple(kept if r == index else r for r in port.rows)) for port in program.outputs)
+    outputs = tuple(
+        port._replace(rows=tuple(kept if r == index else r for r in port.rows))
+        for port in program.outputs
+    )
     return _uses(replace(program, outputs=outputs), index, kept)
 
 
@@ -166,14 +186,19 @@ def _program_parent(program: Program) -> Program:
         for used in row.args:
             parent = re.fullmatch(r"(?:neg_)?(omega|omegadot|vdot)_3_(\d)", program.rows[used].name)
             if parent and names.get(f"{parent[1]}_2_{parent[2]}", i) < i and row.op == "mul":
-                return _uses(program, used, names[f"{parent[1]}_2_{parent[2]}"], lambda k, at=i: k == at)  # type: ignore[misc]
+                return _uses(
+                    program, used, names[f"{parent[1]}_2_{parent[2]}"], lambda k, at=i: k == at
+                )  # type: ignore[misc]
     raise AssertionError("no row of link 4 reads its parent's velocity by name")
 
 
 def _program_swapped(program: Program) -> Program:
     """Two inertia constants that multiply quantities of one link change places."""
     constants = [i for i, row in enumerate(program.rows) if row.op == "const"]
-    used = [[j for j, row in enumerate(program.rows) if row.op == "mul" and i in row.args] for i in constants]
+    used = [
+        [j for j, row in enumerate(program.rows) if row.op == "mul" and i in row.args]
+        for i in constants
+    ]
     ranked = sorted((len(u), i) for i, u in zip(constants, used, strict=True) if u)
     a, b = ranked[-1][1], ranked[-2][1]
     rows = list(program.rows)
@@ -182,14 +207,19 @@ def _program_swapped(program: Program) -> Program:
     return check(replace(program, rows=tuple(rows)))
 
 
-@pytest.mark.parametrize("plant", [_program_sign, _program_transpose, _program_dropped, _program_parent, _program_swapped])
+@pytest.mark.parametrize(
+    "plant",
+    [_program_sign, _program_transpose, _program_dropped, _program_parent, _program_swapped],
+)
 def test_a_wrong_program_is_caught(plant: Callable[[Program], Program]) -> None:
     correct = programs(robot())
     wrong = plant(correct["inverse_dynamics"])
     assert wrong.rows != correct["inverse_dynamics"].rows
     report = verify_programs(robot(), {**correct, "inverse_dynamics": wrong}, states=STATES)
     assert caught_by(report) >= {"algebra", "floating", "identities"}, str(report)
-    assert {check.subject.split("=")[0] for check in report.of("algebra") if not check.passed} == {"inverse_dynamics"}
+    assert {check.subject.split("=")[0] for check in report.of("algebra") if not check.passed} == {
+        "inverse_dynamics"
+    }
 
 
 @pytest.mark.parametrize("name", ["planar_arm", "scara"])
@@ -204,10 +234,13 @@ def test_every_sum_is_felt(name: str) -> None:
                 wrong = change(program, index)
                 where = f"{function}, row {index}, {change.__name__}"
                 assert not check_algebra(wrong, truth, function).passed, where
-                assert not check_floating(wrong, in_machine_reals(wrong), truth, function).passed, where
+                assert not check_floating(wrong, in_machine_reals(wrong), truth, function).passed, (
+                    where
+                )
 
 
 # ---- in the text: the Program is right, the C is not ----------------------------------------------------------------------
+
 
 def _first(pattern: str, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
     """The first match after the middle of the body is replaced: an error deep inside, not in the first line."""
@@ -233,16 +266,26 @@ def _text_dropped(text: str) -> str:
 
 def _text_parent(text: str) -> str:
     """A quantity is turned by the angle of another joint than its link's."""
-    return _first(r"^(    const double \w+_\d_\d = \(?)(c|s)_(\d)\*", lambda m: f"{m[1]}{m[2]}_{2 if m[3] != '2' else 3}*", text)
+    return _first(
+        r"^(    const double \w+_\d_\d = \(?)(c|s)_(\d)\*",
+        lambda m: f"{m[1]}{m[2]}_{2 if m[3] != '2' else 3}*",
+        text,
+    )
 
 
 def _text_swapped(text: str) -> str:
     literals = re.findall(r"(?<![\w.])\d\.\d{6,}(?:e-?\d+)?(?![\w.])", text)
     a, b = next((a, b) for a, b in pairwise(literals) if a != b)
-    return re.sub(rf"(?<![\w.])(?:{re.escape(a)}|{re.escape(b)})(?![\w.])", lambda m: b if m[0] == a else a, text)
+    return re.sub(
+        rf"(?<![\w.])(?:{re.escape(a)}|{re.escape(b)})(?![\w.])",
+        lambda m: b if m[0] == a else a,
+        text,
+    )
 
 
-@pytest.mark.parametrize("plant", [_text_sign, _text_transpose, _text_dropped, _text_parent, _text_swapped])
+@pytest.mark.parametrize(
+    "plant", [_text_sign, _text_transpose, _text_dropped, _text_parent, _text_swapped]
+)
 def test_a_wrong_text_is_caught(plant: Callable[[str], str]) -> None:
     mechanism, correct = robot(), programs(robot())
     target = c99.Target(mechanism.name, mechanism.sizes)

@@ -38,10 +38,15 @@ def off(one: Levelled, name: str) -> float:
     """The largest difference from the serial sweeps, to the larger of 1 and the value."""
     with flint.ctx.workdps(200):
         found = evaluate(one, exactly(len(one)), NUMBERS)["x"]
-        return max(float((abs(x - y) / (1 + abs(y))).upper()) for x, y in zip(found, wanted(name), strict=True))
+        return max(
+            float((abs(x - y) / (1 + abs(y))).upper())
+            for x, y in zip(found, wanted(name), strict=True)
+        )
 
 
-@pytest.mark.parametrize(("name", "segments"), [("equal", 1), ("equal", 8), ("masses", 2), ("bent", 4), ("bent", 16)])
+@pytest.mark.parametrize(
+    ("name", "segments"), [("equal", 1), ("equal", 8), ("masses", 2), ("bent", 4), ("bent", 16)]
+)
 def test_levels_are_the_serial_sweeps(name: str, segments: int) -> None:
     assert off(levels(name, segments), name) < 1e-50
 
@@ -50,36 +55,52 @@ def test_levels_are_the_serial_sweeps(name: str, segments: int) -> None:
 def test_a_short_chain_has_them_too(n: int) -> None:
     made = symgen.load(f"planar_point_mass:{n}")
     with flint.ctx.workdps(100):
-        x = symgen.ir.evaluate(symgen.program(made, "mass_matrix_solve", "riccati"), exactly(n), NUMBERS)["x"]
+        x = symgen.ir.evaluate(
+            symgen.program(made, "mass_matrix_solve", "riccati"), exactly(n), NUMBERS
+        )["x"]
         found = evaluate(levelled(made, 8), exactly(n), NUMBERS)["x"]
         assert max(float(abs(a - b).upper()) for a, b in zip(found, x, strict=True)) < 1e-50
 
 
 def test_it_takes_little_more_than_the_serial_sweeps() -> None:
     """Operations of a link and of a pair of runs, where the sweeps take 31 of a link; and numbers of a link."""
-    assert [([step.cost for step in levels(name, 8).programs], levels(name, 8).work, levels(name, 8).kind.width)
-            for name in ("equal", "bent")] == [([0, 0, 0, 12, 15, 4, 4, 0, 0, 2], 6, 1), ([0, 0, 0, 20, 15, 4, 4, 0, 0, 2], 6, 4)]
+    assert [
+        (
+            [step.cost for step in levels(name, 8).programs],
+            levels(name, 8).work,
+            levels(name, 8).kind.width,
+        )
+        for name in ("equal", "bent")
+    ] == [([0, 0, 0, 12, 15, 4, 4, 0, 0, 2], 6, 1), ([0, 0, 0, 20, 15, 4, 4, 0, 0, 2], 6, 4)]
 
 
 def test_depth_grows_by_a_step_a_doubling() -> None:
     """Eight operations: up a sum, a quotient, two products and a difference; down a product and two differences."""
-    depths = [levelled(point_mass_arm(*[1]*(n - 1)), 1).depth for n in (16, 32, 64, 128)]
+    depths = [levelled(point_mass_arm(*[1] * (n - 1)), 1).depth for n in (16, 32, 64, 128)]
     assert [b - a for a, b in pairwise(depths)] == [8, 8, 8]
 
 
 @pytest.mark.parametrize("name", ["equal", "bent"])
 def test_digits_are_not_lost(name: str) -> None:
-    exact, serial = [float(x) for x in wanted(name)], recursion(robot(name), "mass_matrix_solve", "fixman:planar")
+    exact, serial = (
+        [float(x) for x in wanted(name)],
+        recursion(robot(name), "mass_matrix_solve", "fixman:planar"),
+    )
     state = state_of(len(exact))
-    errors = [max(abs(x - y) for x, y in zip(found["x"], exact, strict=True)) / max(map(abs, exact))
-              for found in (evaluate(levels(name, 8), state, DOUBLES), run(serial, state, DOUBLES))]
-    assert errors[0] <= max(4*errors[1], 1e-14)
+    errors = [
+        max(abs(x - y) for x, y in zip(found["x"], exact, strict=True)) / max(map(abs, exact))
+        for found in (evaluate(levels(name, 8), state, DOUBLES), run(serial, state, DOUBLES))
+    ]
+    assert errors[0] <= max(4 * errors[1], 1e-14)
 
 
 def _slipped(step: Program) -> Program:
     """Where the last difference is a sum."""
     at = max((i for i, row in enumerate(step.rows) if row.op == "sub"), default=-1)
-    return replace(step, rows=tuple(row._replace(op="add") if i == at else row for i, row in enumerate(step.rows)))
+    return replace(
+        step,
+        rows=tuple(row._replace(op="add") if i == at else row for i, row in enumerate(step.rows)),
+    )
 
 
 def _slipped_if(this: Program, step: Program) -> Program:
@@ -89,12 +110,13 @@ def _slipped_if(this: Program, step: Program) -> Program:
 def test_a_slip_is_seen() -> None:
     """In every step that takes a difference, in what a tree begins with and cuts off, and in the table."""
     one = levels("bent", 8)
-    slips = [one.by(partial(_slipped_if, step)) for step in one.programs
-             if _slipped(step) != step]
+    slips = [one.by(partial(_slipped_if, step)) for step in one.programs if _slipped(step) != step]
     assert len(slips) == 5
     moments, tree, before = one.trees
-    slips += [replace(one, trees=(moments, tree._replace(cut=tree.cut + 1), before)),
-              replace(one, trees=(moments, tree, before._replace(start=(Fraction(1, 10**30),))))]
+    slips += [
+        replace(one, trees=(moments, tree._replace(cut=tree.cut + 1), before)),
+        replace(one, trees=(moments, tree, before._replace(start=(Fraction(1, 10**30),)))),
+    ]
     for c in range(one.kind.width):
         row = list(one.tables[9])
         row[c] += Fraction(1, 10**30)
@@ -102,7 +124,10 @@ def test_a_slip_is_seen() -> None:
     assert [off(slip, "bent") > 1e-40 for slip in slips] == [True] * len(slips)
 
 
-@pytest.mark.parametrize(("name", "segments", "trig"), [("equal", 8, "libm"), ("bent", 16, "libm"), ("masses", 8, "auto")])
+@pytest.mark.parametrize(
+    ("name", "segments", "trig"),
+    [("equal", 8, "libm"), ("bent", 16, "libm"), ("masses", 8, "auto")],
+)
 def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: str) -> None:
     """With <math.h> bit for bit, in turn and at the same time; with sines of its own within their error. It is read back."""
     one, state = levels(name, segments), state_of(len(robot(name).joints))
@@ -111,7 +136,12 @@ def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: 
     first = call(built(file, "-O1", "-Darm_NO_CLONES", function=one.function), one, state)
     if trig == "libm":
         assert first == found
-        assert call(built(file, "-O1", "-Darm_NO_CLONES", "-fopenmp", function=one.function), one, state) == first
+        assert (
+            call(
+                built(file, "-O1", "-Darm_NO_CLONES", "-fopenmp", function=one.function), one, state
+            )
+            == first
+        )
     assert first == pytest.approx(found, rel=1e-10, abs=1e-10)
     text = file.read_text()
     assert segmented_text.compare(one, text, text, "arm") == []
@@ -126,11 +156,30 @@ def test_folder_and_solver_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
     chain = point_mass_arm(*[1] * 9)
     for mechanism, function, more, error, said in (
-            (random_mechanism(40, 1), "mass_matrix_solve", {}, RequestError, "fixman:parallel takes serial chains that turn"),
-            (planar_rods(40), "mass_matrix_solve", {}, RequestError, "fixman:parallel takes chains of point masses"),
-            (chain, "forward_dynamics", {}, ArgumentError, "it computes mass_matrix_solve"),
-            (chain, "mass_matrix_solve", {"form": "unrolled"}, OutOfReach, "rows are asked for; take fixman, or leave out"),
-            (chain, "mass_matrix_solve", {"batch": True}, RequestError, "leave out --batch")):
+        (
+            random_mechanism(40, 1),
+            "mass_matrix_solve",
+            {},
+            RequestError,
+            "fixman:parallel takes serial chains that turn",
+        ),
+        (
+            planar_rods(40),
+            "mass_matrix_solve",
+            {},
+            RequestError,
+            "fixman:parallel takes chains of point masses",
+        ),
+        (chain, "forward_dynamics", {}, ArgumentError, "it computes mass_matrix_solve"),
+        (
+            chain,
+            "mass_matrix_solve",
+            {"form": "unrolled"},
+            OutOfReach,
+            "rows are asked for; take fixman, or leave out",
+        ),
+        (chain, "mass_matrix_solve", {"batch": True}, RequestError, "leave out --batch"),
+    ):
         with pytest.raises(error, match=said):
             symgen.generate(mechanism, tmp_path / "out", [f"{function}={METHOD}"], **more)
     with pytest.raises(RequestError, match="is loops over the links of one long chain"):

@@ -37,15 +37,28 @@ METHOD = "fixman:segments"
 def bent(n: int) -> Mechanism:
     """Masses and links that all differ, the ends of links anywhere in the plane."""
     random, base = Random(n), point_mass_arm(*[1] * n)
-    ends = [pose((Fraction(random.randint(-9, 9), 10), Fraction(random.randint(1, 9), 8), Fraction(0))) for _ in range(n)]
-    bodies = tuple(replace(body, parts=(replace(body.parts[0], pose=end, mass=Fraction(random.randint(1, 40), 9)),))
-                   for body, end in zip(base.bodies, ends, strict=True))
-    joints = (base.joints[0], *(replace(joint, pose=end) for joint, end in zip(base.joints[1:], ends, strict=False)))
+    ends = [
+        pose((Fraction(random.randint(-9, 9), 10), Fraction(random.randint(1, 9), 8), Fraction(0)))
+        for _ in range(n)
+    ]
+    bodies = tuple(
+        replace(
+            body, parts=(replace(body.parts[0], pose=end, mass=Fraction(random.randint(1, 40), 9)),)
+        )
+        for body, end in zip(base.bodies, ends, strict=True)
+    )
+    joints = (
+        base.joints[0],
+        *(replace(joint, pose=end) for joint, end in zip(base.joints[1:], ends, strict=False)),
+    )
     return replace(base, name="bent", joints=joints, bodies=bodies)
 
 
-ROBOTS = {"equal": lambda: point_mass_arm(*[2] * 35), "masses": lambda: point_mass_arm(*[1 + i % 5 for i in range(64)]),
-          "bent": lambda: bent(100)}
+ROBOTS = {
+    "equal": lambda: point_mass_arm(*[2] * 35),
+    "masses": lambda: point_mass_arm(*[1 + i % 5 for i in range(64)]),
+    "bent": lambda: bent(100),
+}
 
 
 @cache
@@ -67,7 +80,11 @@ def state_of(n: int) -> dict[str, list[float]]:
 @cache
 def wanted(name: str) -> list[arb]:
     with flint.ctx.workdps(200):
-        return run(recursion(robot(name), "mass_matrix_solve", "fixman:planar"), exactly(len(robot(name).joints)), NUMBERS)["x"]
+        return run(
+            recursion(robot(name), "mass_matrix_solve", "fixman:planar"),
+            exactly(len(robot(name).joints)),
+            NUMBERS,
+        )["x"]
 
 
 def exactly(n: int) -> dict[str, list[arb]]:
@@ -78,62 +95,103 @@ def off(one: Segmented, name: str) -> float:
     """The largest difference from the serial sweeps, to the larger of 1 and the value."""
     with flint.ctx.workdps(200):
         found = evaluate(one, exactly(len(one)), NUMBERS)["x"]
-        return max(float((abs(x - y) / (1 + abs(y))).upper()) for x, y in zip(found, wanted(name), strict=True))
+        return max(
+            float((abs(x - y) / (1 + abs(y))).upper())
+            for x, y in zip(found, wanted(name), strict=True)
+        )
 
 
-@pytest.mark.parametrize(("name", "segments"), [("equal", 1), ("equal", 2), ("equal", 8), ("masses", 8), ("bent", 7),
-                                                ("bent", 24)])
+@pytest.mark.parametrize(
+    ("name", "segments"),
+    [("equal", 1), ("equal", 2), ("equal", 8), ("masses", 8), ("bent", 7), ("bent", 24)],
+)
 def test_segments_are_the_serial_sweeps(name: str, segments: int) -> None:
     assert off(parted(name, segments), name) < 1e-50
 
 
 def test_it_takes_little_more_than_the_serial_sweeps() -> None:
     """Operations of a link, which take 31 in those, and numbers that it keeps."""
-    assert [(parted(name, 8).of_a_link, parted(name, 8).work, parted(name, 8).kind.width) for name in ROBOTS] == [
-        (44, 11, 1), (44, 11, 2), (52, 14, 5)]
+    assert [
+        (parted(name, 8).of_a_link, parted(name, 8).work, parted(name, 8).kind.width)
+        for name in ROBOTS
+    ] == [(44, 11, 1), (44, 11, 2), (52, 14, 5)]
 
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_digits_are_not_lost(name: str) -> None:
     """At most four times the error of the serial sweeps, or 1e-14."""
-    exact, serial = [float(x) for x in wanted(name)], recursion(robot(name), "mass_matrix_solve", "fixman:planar")
+    exact, serial = (
+        [float(x) for x in wanted(name)],
+        recursion(robot(name), "mass_matrix_solve", "fixman:planar"),
+    )
     state = state_of(len(exact))
-    errors = [max(abs(x - y) for x, y in zip(found["x"], exact, strict=True)) / max(map(abs, exact))
-              for found in (evaluate(parted(name, 8), state, DOUBLES), run(serial, state, DOUBLES))]
-    assert errors[0] <= max(4*errors[1], 1e-14)
+    errors = [
+        max(abs(x - y) for x, y in zip(found["x"], exact, strict=True)) / max(map(abs, exact))
+        for found in (evaluate(parted(name, 8), state, DOUBLES), run(serial, state, DOUBLES))
+    ]
+    assert errors[0] <= max(4 * errors[1], 1e-14)
 
 
 def _slipped(step: symgen.ir.Program) -> symgen.ir.Program:
     """Where the last product is a sum."""
     at = max((i for i, row in enumerate(step.rows) if row.op == "mul"), default=-1)
-    return replace(step, rows=tuple(row._replace(op="add") if i == at else row for i, row in enumerate(step.rows)))
+    return replace(
+        step,
+        rows=tuple(row._replace(op="add") if i == at else row for i, row in enumerate(step.rows)),
+    )
 
 
 def test_a_slip_is_seen() -> None:
     """In every step along the links and across the segments that multiplies, in the table, and in what a sweep is given."""
     one, slips = parted("bent", 7), 0
     for s, stage in enumerate(one.stages):
-        changed = ([replace(stage, steps=(_slipped(stage.steps[0]),))] if isinstance(stage, Sweep) else
-                   [stage._replace(opening=_slipped(stage.opening)), stage._replace(step=_slipped(stage.step))])
+        changed = (
+            [replace(stage, steps=(_slipped(stage.steps[0]),))]
+            if isinstance(stage, Sweep)
+            else [
+                stage._replace(opening=_slipped(stage.opening)),
+                stage._replace(step=_slipped(stage.step)),
+            ]
+        )
         for other in changed:
             if other != stage:
                 slips += 1
-                assert off(replace(one, stages=(*one.stages[:s], other, *one.stages[s + 1:])), "bent") > 1e-40, (s, other)
+                assert (
+                    off(replace(one, stages=(*one.stages[:s], other, *one.stages[s + 1 :])), "bent")
+                    > 1e-40
+                ), (s, other)
     assert slips >= 5
     for c in range(one.kind.width):
         row = list(one.tables[9])
         row[c] += Fraction(1, 10**30)
-        assert off(replace(one, tables=(*one.tables[:9], tuple(row), *one.tables[10:])), "bent") > 1e-40
-    ways = [s for s, stage in enumerate(one.stages) if isinstance(stage, Across) and stage.gives >= 0]
-    for s in ways:   # what the segment before hands on is not what this one is told
+        assert (
+            off(replace(one, tables=(*one.tables[:9], tuple(row), *one.tables[10:])), "bent")
+            > 1e-40
+        )
+    ways = [
+        s for s, stage in enumerate(one.stages) if isinstance(stage, Across) and stage.gives >= 0
+    ]
+    for s in ways:  # what the segment before hands on is not what this one is told
         way = one.stages[s]
         assert isinstance(way, Across)
-        step = replace(way.step, rows=way.opening.rows, outputs=way.opening.outputs, inputs=way.opening.inputs)
-        assert off(replace(one, stages=(*one.stages[:s], way._replace(step=step), *one.stages[s + 1:])), "bent") > 1e-40
+        step = replace(
+            way.step, rows=way.opening.rows, outputs=way.opening.outputs, inputs=way.opening.inputs
+        )
+        assert (
+            off(
+                replace(
+                    one, stages=(*one.stages[:s], way._replace(step=step), *one.stages[s + 1 :])
+                ),
+                "bent",
+            )
+            > 1e-40
+        )
 
 
-@pytest.mark.parametrize(("name", "segments", "trig"), [("equal", 8, "libm"), ("bent", 16, "libm"), ("bent", 8, "auto"),
-                                                        ("masses", 8, "inline")])
+@pytest.mark.parametrize(
+    ("name", "segments", "trig"),
+    [("equal", 8, "libm"), ("bent", 16, "libm"), ("bent", 8, "auto"), ("masses", 8, "inline")],
+)
 def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: str) -> None:
     """With <math.h> bit for bit, in turn and at the same time; with sines of its own within their error. It is read back."""
     one, state = parted(name, segments), state_of(len(robot(name).joints))
@@ -142,7 +200,12 @@ def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: 
     first = call(built(file, "-O1", "-Darm_NO_CLONES", function=one.function), one, state)
     if trig == "libm":
         assert first == found
-        assert call(built(file, "-O1", "-Darm_NO_CLONES", "-fopenmp", function=one.function), one, state) == first
+        assert (
+            call(
+                built(file, "-O1", "-Darm_NO_CLONES", "-fopenmp", function=one.function), one, state
+            )
+            == first
+        )
     assert first == pytest.approx(found, rel=1e-10, abs=1e-10)
     text = file.read_text()
     assert segmented_text.compare(one, text, text, "arm") == []
@@ -153,13 +216,17 @@ def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: 
 def in_two_groups(folder: Path, method: str) -> None:
     """What generate and the solver give of a chain of 64 in two groups, as longer ones have them; x is that of continuants."""
     n = 64
-    manifest = symgen.generate(f"planar_point_mass:{n}", folder, [f"mass_matrix_solve={method}"], name="chain")
+    manifest = symgen.generate(
+        f"planar_point_mass:{n}", folder, [f"mass_matrix_solve={method}"], name="chain"
+    )
     assert manifest["functions"]["mass_matrix_solve"]["method"] == method
     assert "cuts the chain into 16 segments" in (folder / "README.md").read_text()
     assert selftest(folder).stdout.endswith("1 passed, 0 failed\n")
     assert cli.main(["verify", str(folder), "--states", "1"]) == 0
     q, b = (np.array(state_of(n)[name]) for name in ("q", "b"))
-    x = symgen.compile(f"planar_point_mass:{n}", [f"mass_matrix_solve={method}"]).mass_matrix_solve(q, b)
+    x = symgen.compile(f"planar_point_mass:{n}", [f"mass_matrix_solve={method}"]).mass_matrix_solve(
+        q, b
+    )
     exact = planar_chain.solution(q, b)
     assert max(abs(x - exact)) <= 1e-14 * max(abs(exact))
 
@@ -171,14 +238,35 @@ def test_folder_and_solver_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
     turned = point_mass_arm(*[1] * 40)
-    turned = replace(turned, joints=tuple(replace(joint, axis=(Fraction(0), Fraction(0), Fraction((-1)**i)))
-                                          for i, joint in enumerate(turned.joints)))
+    turned = replace(
+        turned,
+        joints=tuple(
+            replace(joint, axis=(Fraction(0), Fraction(0), Fraction((-1) ** i)))
+            for i, joint in enumerate(turned.joints)
+        ),
+    )
     for mechanism, function, error, said in (
-            (random_mechanism(40, 1), "mass_matrix_solve", RequestError, "fixman:segments takes serial chains that turn about"),
-            (planar_rods(40), "mass_matrix_solve", RequestError, "chains of point masses"),
-            (turned, "mass_matrix_solve", RequestError, "axes all point the same way, and that of joint 'j1'"),
-            (point_mass_arm(*[1] * 20), "mass_matrix_solve", OutOfReach, "fewer than 32 links"),
-            (point_mass_arm(*[1] * 40), "forward_dynamics", ArgumentError, "it computes mass_matrix_solve")):
+        (
+            random_mechanism(40, 1),
+            "mass_matrix_solve",
+            RequestError,
+            "fixman:segments takes serial chains that turn about",
+        ),
+        (planar_rods(40), "mass_matrix_solve", RequestError, "chains of point masses"),
+        (
+            turned,
+            "mass_matrix_solve",
+            RequestError,
+            "axes all point the same way, and that of joint 'j1'",
+        ),
+        (point_mass_arm(*[1] * 20), "mass_matrix_solve", OutOfReach, "fewer than 32 links"),
+        (
+            point_mass_arm(*[1] * 40),
+            "forward_dynamics",
+            ArgumentError,
+            "it computes mass_matrix_solve",
+        ),
+    ):
         with pytest.raises(error, match=said):
             symgen.generate(mechanism, tmp_path / "out", [f"{function}={METHOD}"])
     with pytest.raises(RequestError, match="is loops over the links of one long chain"):

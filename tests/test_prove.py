@@ -27,23 +27,36 @@ def test_the_tables_say_what_is_proved_where(capsys: pytest.CaptureFixture[str])
     assert "the ranges" in out
     assert "300 states" in out
     assert "joint1, joint2, joint4: no velocity limit declared, ±5 rad/s assumed" in out
-    assert out.rstrip().endswith("scara: 1 of 1 divisors certified; nothing observed exceeds its bound")
+    assert out.rstrip().endswith(
+        "scara: 1 of 1 divisors certified; nothing observed exceeds its bound"
+    )
 
 
 def test_facts_are_what_the_library_gives(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["prove", "ur5", "--real", "float", "-f", "forward_dynamics", "--json", *FEW_STATES]) == 0
+    assert (
+        main(["prove", "ur5", "--real", "float", "-f", "forward_dynamics", "--json", *FEW_STATES])
+        == 0
+    )
     found = json.loads(capsys.readouterr().out)
     options = ProgramOptions("float", frame=None)
     made = programs(robot("ur5"), ["forward_dynamics"], options)
     floors = divisor_floors(robot("ur5"), made["forward_dynamics"], options, TextOptions(HOST))
     divisors = found["functions"]["forward_dynamics"]["divisors"]
-    assert {d["row"]: d["certified"] for d in divisors} == {row: float(floor) for row, floor in floors.items()}
-    assert all(d["exact"] >= d["certified"] > 0 and d["least_seen"] >= d["certified"] for d in divisors)
-    assert [joint["link"] for joint in found["joints"]] == [body.name for body in robot("ur5").bodies]
+    assert {d["row"]: d["certified"] for d in divisors} == {
+        row: float(floor) for row, floor in floors.items()
+    }
+    assert all(
+        d["exact"] >= d["certified"] > 0 and d["least_seen"] >= d["certified"] for d in divisors
+    )
+    assert [joint["link"] for joint in found["joints"]] == [
+        body.name for body in robot("ur5").bodies
+    ]
     assert found["ranges"]["q"][2] == pytest.approx([-3.14159265359, 3.14159265359])
     plain = prove_programs(robot("ur5"), made, options, states=100, compiled=False).facts()
     assert plain["functions"]["forward_dynamics"]["round_off"]["results"]["a"]["observed"] is None
-    assert json.dumps(plain) == json.dumps(prove_programs(robot("ur5"), made, options, states=100, compiled=False).facts())
+    assert json.dumps(plain) == json.dumps(
+        prove_programs(robot("ur5"), made, options, states=100, compiled=False).facts()
+    )
 
 
 @pytest.mark.parametrize("name", ["planar_arm", "planar_point_mass", "chain3", "square_tree6"])
@@ -61,13 +74,20 @@ def test_every_robot_is_answered_for(name: str) -> None:
 def test_progress_counts_up_to_its_total(with_eva: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("symgen.proof.finite", lambda *_: None)
     said: list[tuple[str, int, int]] = []
-    prove(robot("planar_arm"), ["mass_matrix", "forward_dynamics"], states=2, with_eva=with_eva,
-          progress=lambda *one: said.append(one))
+    prove(
+        robot("planar_arm"),
+        ["mass_matrix", "forward_dynamics"],
+        states=2,
+        with_eva=with_eva,
+        progress=lambda *one: said.append(one),
+    )
     total = 5 + with_eva
     assert [one[1:] for one in said] == [(0, 1), *((done, total) for done in range(total))]
 
 
-def test_a_generated_folder_is_proved_as_it_stands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_generated_folder_is_proved_as_it_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "scara"
     generate(robot("scara"), folder, ["mass_matrix", "forward_dynamics"], real="float", name="arm")
     assert main(["prove", str(folder), *FEW_STATES]) == 0
@@ -81,15 +101,20 @@ def test_a_generated_folder_is_proved_as_it_stands(tmp_path: Path, capsys: pytes
     assert "CONTRADICTED by what was observed: mass_matrix" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["--acceleration", "0"], "--acceleration 0 is not a positive number"),
-    (["--acceleration", "much"], "--acceleration much is not a positive number"),
-    (["--ulps", "-1"], "--ulps -1 is not a positive number"),
-    (["--states", "0"], "0 states"),
-    (["-f", "mass_matrices"], "mass_matrix"),
-    (["--trig", "tables"], "libm"),
-])
-def test_what_cannot_be_asked_for_is_one_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--acceleration", "0"], "--acceleration 0 is not a positive number"),
+        (["--acceleration", "much"], "--acceleration much is not a positive number"),
+        (["--ulps", "-1"], "--ulps -1 is not a positive number"),
+        (["--states", "0"], "0 states"),
+        (["-f", "mass_matrices"], "mass_matrix"),
+        (["--trig", "tables"], "libm"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_one_sentence(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["prove", "scara", *words]) == 2
     error = capsys.readouterr().err
     assert error.startswith("symgen: ")
@@ -99,7 +124,14 @@ def test_what_cannot_be_asked_for_is_one_sentence(words: list[str], said: str, c
 
 def test_wider_ranges_and_worse_sines_give_larger_bounds() -> None:
     def bound(**options: Any) -> float:
-        proof = prove(robot("puma560"), ["inverse_dynamics"], ProgramOptions("float"), states=10, compiled=False, **options)
+        proof = prove(
+            robot("puma560"),
+            ["inverse_dynamics"],
+            ProgramOptions("float"),
+            states=10,
+            compiled=False,
+            **options,
+        )
         return proof.functions[0].round_off.most("tau")
 
     assert bound() < bound(acceleration=Fraction(100))
@@ -109,4 +141,6 @@ def test_wider_ranges_and_worse_sines_give_larger_bounds() -> None:
 def test_of_loops_nothing_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     generate(robot("scara"), tmp_path / "scara", ["forward_dynamics"], form="looped")
     assert main(["prove", str(tmp_path / "scara"), *FEW_STATES]) == 2
-    assert "forward_dynamics loops over links, of which nothing is proved" in capsys.readouterr().err
+    assert (
+        "forward_dynamics loops over links, of which nothing is proved" in capsys.readouterr().err
+    )

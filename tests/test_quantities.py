@@ -14,19 +14,55 @@ from symgen.errors import DescriptionError, RequestError, SymgenError
 from symgen.poses import Angle
 
 
-@pytest.mark.parametrize(("text", "value"), [
-    ("0", 0), ("-0.0", 0), ("1.", 1), (".5", Fraction(1, 2)), ("+2.50", Fraction(5, 2)), ("1e-3", Fraction(1, 1000)),
-    ("-1.5E+2", -150), (" 3 ", 3), ("5.77686e-66", Fraction(577686, 10**71)), ("5e-324", Fraction(5, 10**324)),
-])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", 0),
+        ("-0.0", 0),
+        ("1.", 1),
+        (".5", Fraction(1, 2)),
+        ("+2.50", Fraction(5, 2)),
+        ("1e-3", Fraction(1, 1000)),
+        ("-1.5E+2", -150),
+        (" 3 ", 3),
+        ("5.77686e-66", Fraction(577686, 10**71)),
+        ("5e-324", Fraction(5, 10**324)),
+    ],
+)
 def test_decimals_keep_their_value(text: str, value: Fraction | int) -> None:
     assert number(text) == value
 
 
-@pytest.mark.parametrize("text", [
-    "", ".", "e5", "nan", "inf", "-Infinity", "0x10", "1_000", "1,5", "1.2.3", "--1", "1 2", "pi", "1/2", "1e999999999",
-    "1e331", "2e308",
-    "1" * 61, "0." + "1" * 61, "9" * 100_000, "__import__('os')", "1e", "٣", "1e٣", "1;2",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ".",
+        "e5",
+        "nan",
+        "inf",
+        "-Infinity",
+        "0x10",
+        "1_000",
+        "1,5",
+        "1.2.3",
+        "--1",
+        "1 2",
+        "pi",
+        "1/2",
+        "1e999999999",
+        "1e331",
+        "2e308",
+        "1" * 61,
+        "0." + "1" * 61,
+        "9" * 100_000,
+        "__import__('os')",
+        "1e",
+        "٣",
+        "1e٣",
+        "1;2",
+    ],
+)
 def test_what_is_no_decimal_is_refused(text: str) -> None:
     with pytest.raises(DescriptionError) as error:
         number(text)
@@ -34,19 +70,53 @@ def test_what_is_no_decimal_is_refused(text: str) -> None:
     assert len(str(error.value)) < 200
 
 
-@pytest.mark.parametrize(("text", "radians", "pi"), [
-    ("0.3", "0.3", "0"), ("pi", "0", "1"), ("-pi", "0", "-1"), ("pi/2", "0", "1/2"), ("-3*pi/4", "0", "-3/4"), ("2*pi", "0", "2"),
-    ("pi*2/3", "0", "2/3"), ("2*pi - 0.1", "-0.1", "2"), ("90 deg", "0", "1/2"), ("-45deg", "0", "-1/4"), ("1/3", "1/3", "0"),
-    ("0.5*pi + pi/4 - 30 deg", "0", "7/12"), ("π/2", "0", "1/2"),
-])
+@pytest.mark.parametrize(
+    ("text", "radians", "pi"),
+    [
+        ("0.3", "0.3", "0"),
+        ("pi", "0", "1"),
+        ("-pi", "0", "-1"),
+        ("pi/2", "0", "1/2"),
+        ("-3*pi/4", "0", "-3/4"),
+        ("2*pi", "0", "2"),
+        ("pi*2/3", "0", "2/3"),
+        ("2*pi - 0.1", "-0.1", "2"),
+        ("90 deg", "0", "1/2"),
+        ("-45deg", "0", "-1/4"),
+        ("1/3", "1/3", "0"),
+        ("0.5*pi + pi/4 - 30 deg", "0", "7/12"),
+        ("π/2", "0", "1/2"),
+    ],
+)
 def test_angles(text: str, radians: str, pi: str) -> None:
     assert angle(text) == Angle(Fraction(radians), Fraction(pi))
 
 
-@pytest.mark.parametrize("text", [
-    "pi pi", "pi*pi", "1/pi", "2**3", "pi/0", "(pi)", "sin(1)", "pi/", "*pi", "2 pi", "deg", "90 deg deg", "pi deg", "+", "1+",
-    "__import__('os').system('true')", "pi" * 50, "+-" * 100 + "1", "1e999999999*pi", "exec",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pi pi",
+        "pi*pi",
+        "1/pi",
+        "2**3",
+        "pi/0",
+        "(pi)",
+        "sin(1)",
+        "pi/",
+        "*pi",
+        "2 pi",
+        "deg",
+        "90 deg deg",
+        "pi deg",
+        "+",
+        "1+",
+        "__import__('os').system('true')",
+        "pi" * 50,
+        "+-" * 100 + "1",
+        "1e999999999*pi",
+        "exec",
+    ],
+)
 def test_what_is_no_angle_is_refused(text: str) -> None:
     with pytest.raises(DescriptionError):
         angle(text)
@@ -57,23 +127,58 @@ def test_a_number_survives_its_text(value: Fraction) -> None:
     assert rational(fraction_text(value)) == value
 
 
-@given(st.integers(-10**18, 10**18), st.fractions(max_denominator=99))
+@given(st.integers(-(10**18), 10**18), st.fractions(max_denominator=99))
 def test_an_angle_survives_its_text(billionths: int, pi: Fraction) -> None:
     value = Angle(Fraction(billionths, 10**9), pi)
     assert angle(angle_text(value)) == value
 
 
-@pytest.mark.parametrize(("token", "turns"), [
-    ("1.5708", 1), ("1.57079", 1), ("-1.5708", -1), ("3.1416", 2), ("3.1415", 2), ("1.570796327", 1), ("1.57079632679", 1),
-    ("1.5707963267948966", 1), ("4.71239", 3), ("6.28318530718", 4), ("1.5707963e+00", 1), ("15707.96327e-4", 1),
-    ("1e-17", 0), ("-4.6e-11", 0), ("1e-8", 0), ("5.77686e-66", 0),
-])
+@pytest.mark.parametrize(
+    ("token", "turns"),
+    [
+        ("1.5708", 1),
+        ("1.57079", 1),
+        ("-1.5708", -1),
+        ("3.1416", 2),
+        ("3.1415", 2),
+        ("1.570796327", 1),
+        ("1.57079632679", 1),
+        ("1.5707963267948966", 1),
+        ("4.71239", 3),
+        ("6.28318530718", 4),
+        ("1.5707963e+00", 1),
+        ("15707.96327e-4", 1),
+        ("1e-17", 0),
+        ("-4.6e-11", 0),
+        ("1e-8", 0),
+        ("5.77686e-66", 0),
+    ],
+)
 def test_right_angles_snap(token: str, turns: int) -> None:
     assert snapped(token) == Angle(pi=Fraction(turns, 2))
 
 
-@pytest.mark.parametrize("token", ["1.57", "1.571", "3.142", "3.14", "0", "0.0", "-0", "1.5709", "1.57078", "0.00019159",
-                                   "1.1e-8", "0.7853981633974483", "1.57079625", "0.0000", "pi/2", "1e9"])
+@pytest.mark.parametrize(
+    "token",
+    [
+        "1.57",
+        "1.571",
+        "3.142",
+        "3.14",
+        "0",
+        "0.0",
+        "-0",
+        "1.5709",
+        "1.57078",
+        "0.00019159",
+        "1.1e-8",
+        "0.7853981633974483",
+        "1.57079625",
+        "0.0000",
+        "pi/2",
+        "1e9",
+    ],
+)
 def test_other_angles_stay(token: str) -> None:
     assert snapped(token) is None
 
@@ -88,7 +193,10 @@ def test_every_printed_right_angle_snaps(turns: int, decimals: int) -> None:
         token += "0" * (decimals - len(token.partition(".")[2]))
         assert snapped(("-" if turns < 0 else "") + token) == Angle(pi=Fraction(turns, 2))
     if decimals <= 7:
-        assert snapped(f"{(rounded + 2) // 10**decimals}.{(rounded + 2) % 10**decimals:0{decimals}d}") is None
+        assert (
+            snapped(f"{(rounded + 2) // 10**decimals}.{(rounded + 2) % 10**decimals:0{decimals}d}")
+            is None
+        )
 
 
 def test_the_snap_option() -> None:
@@ -97,7 +205,9 @@ def test_the_snap_option() -> None:
     assert tolerance("1e-6") == tolerance(1e-6) == Fraction(1, 10**6)
     assert snapped("1.5708", None) is None
     assert snapped("0.0000005", Fraction(1, 10**6)) == Angle()
-    assert snapped("1.5708", Fraction(0)) == Angle(pi=Fraction(1, 2))  # a tolerance leaves the rule of digits on
+    assert snapped("1.5708", Fraction(0)) == Angle(
+        pi=Fraction(1, 2)
+    )  # a tolerance leaves the rule of digits on
     for wrong in ("on", "-1", "nan", "1", 2):
         with pytest.raises(RequestError):
             tolerance(wrong)

@@ -46,15 +46,27 @@ steps = [{ shift = [0, 0.1, 0] }, { quaternion = [1, 2, 3, 4] }]
 HERE = Place("f", 1, "x")
 
 
-@pytest.mark.parametrize(("quaternion", "axis", "turns"), [((2, 2, 0, 0), (1, 0, 0), "1/2"), ((-3, -3, -3, -3), (1, 1, 1), "2/3"),
-                                                           ((0, 0, 5, 0), (0, 1, 0), "1")])
-def test_a_quaternion_turns_as_about_its_axis(quaternion: tuple[int, ...], axis: tuple[int, ...], turns: str) -> None:
+@pytest.mark.parametrize(
+    ("quaternion", "axis", "turns"),
+    [
+        ((2, 2, 0, 0), (1, 0, 0), "1/2"),
+        ((-3, -3, -3, -3), (1, 1, 1), "2/3"),
+        ((0, 0, 5, 0), (0, 1, 0), "1"),
+    ],
+)
+def test_a_quaternion_turns_as_about_its_axis(
+    quaternion: tuple[int, ...], axis: tuple[int, ...], turns: str
+) -> None:
     w, x, y, z = map(Fraction, quaternion)
     a, b, c = map(Fraction, axis)
     with precision():
         found, _ = displacement((Rotate((w, x, y, z)),))
         meant, _ = displacement((Turn((a, b, c), Angle(pi=Fraction(turns))),))
-    entries = [(float(p), float(q)) for row, other in zip(found, meant, strict=True) for p, q in zip(row, other, strict=True)]
+    entries = [
+        (float(p), float(q))
+        for row, other in zip(found, meant, strict=True)
+        for p, q in zip(row, other, strict=True)
+    ]
     assert all(one == pytest.approx(other, abs=1e-15) for one, other in entries)
     assert {one for one, _ in entries} <= {-1.0, 0.0, 1.0}
 
@@ -68,17 +80,29 @@ def test_a_robot_of_quaternions_verifies_and_is_kept_in_its_folder() -> None:
 
 def test_a_changed_length_changes_nothing_and_a_changed_sign_does() -> None:
     def mass_matrix(text: str) -> list[float]:
-        return [float(x) for x in Reference(symgen.load(text)).mass_matrix(np.array([0.3, 0.4])).ravel()]
+        return [
+            float(x) for x in Reference(symgen.load(text)).mass_matrix(np.array([0.3, 0.4])).ravel()
+        ]
 
     meant = mass_matrix(ARM)
-    assert mass_matrix(ARM.replace("[1, 2, 3, 4]", "[0.5, 1, 1.5, 2]")) == pytest.approx(meant, rel=1e-15)
-    assert mass_matrix(ARM.replace("[1, 2, 3, 4]", "[1, 2, 3, -4]")) != pytest.approx(meant, rel=1e-3)
+    assert mass_matrix(ARM.replace("[1, 2, 3, 4]", "[0.5, 1, 1.5, 2]")) == pytest.approx(
+        meant, rel=1e-15
+    )
+    assert mass_matrix(ARM.replace("[1, 2, 3, 4]", "[1, 2, 3, -4]")) != pytest.approx(
+        meant, rel=1e-3
+    )
 
 
-@pytest.mark.parametrize(("tokens", "meant"), [
-    ("0.707107 0.707106 0 0", (1, 1, 0, 0)), ("-0.70711 0 0 0.7071", (-1, 0, 0, 1)), ("0.5 0.5 0.4999999999 -0.5", (1, 1, 1, -1)),
-    ("1 0 0 1e-10", (1, 0, 0, 0)), ("0 1e-9 -1 0", (0, 0, -1, 0)),
-])
+@pytest.mark.parametrize(
+    ("tokens", "meant"),
+    [
+        ("0.707107 0.707106 0 0", (1, 1, 0, 0)),
+        ("-0.70711 0 0 0.7071", (-1, 0, 0, 1)),
+        ("0.5 0.5 0.4999999999 -0.5", (1, 1, 1, -1)),
+        ("1 0 0 1e-10", (1, 0, 0, 0)),
+        ("0 1e-9 -1 0", (0, 0, -1, 0)),
+    ],
+)
 def test_a_right_turn_as_printed_is_one(tokens: str, meant: tuple[int, ...]) -> None:
     snapper = Snapper()
     assert snapper.quaternion(tokens.split(), HERE) == meant
@@ -89,7 +113,10 @@ def test_a_right_turn_as_printed_is_one(tokens: str, meant: tuple[int, ...]) -> 
     assert not off.snaps
 
 
-@pytest.mark.parametrize("tokens", ["0.707107 0.707107 0 0", "1 0 0 0.0001", "0.5 0.5 0.499 -0.5", "0.7071 0.70 0 0", "3 1 0 0"])
+@pytest.mark.parametrize(
+    "tokens",
+    ["0.707107 0.707107 0 0", "1 0 0 0.0001", "0.5 0.5 0.499 -0.5", "0.7071 0.70 0 0", "3 1 0 0"],
+)
 def test_what_is_exact_or_another_turn_stays(tokens: str) -> None:
     snapper = Snapper()
     assert snapper.quaternion(tokens.split(), HERE) == tuple(map(Fraction, tokens.split()))
@@ -103,8 +130,16 @@ def test_no_direction_is_refused() -> None:
         symgen.load(ARM.replace("[1, 2, 3, 4]", "[1, 2, 3]"))
 
 
-@pytest.mark.parametrize(("option", "flag"), [({"model": "a"}, "--model"), ({"xacro": {"a": "b"}}, "--xacro"),
-                                              ({"packages": {"a": "b"}}, "--package")])
-def test_an_option_that_says_nothing_of_a_format_is_refused(option: dict[str, Any], flag: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "flag"),
+    [
+        ({"model": "a"}, "--model"),
+        ({"xacro": {"a": "b"}}, "--xacro"),
+        ({"packages": {"a": "b"}}, "--package"),
+    ],
+)
+def test_an_option_that_says_nothing_of_a_format_is_refused(
+    option: dict[str, Any], flag: str
+) -> None:
     with pytest.raises(ArgumentError, match=f"{flag} says nothing of a file such as 'panda.toml'"):
         symgen.load("panda", **option)

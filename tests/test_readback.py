@@ -18,7 +18,14 @@ from symgen.readback.literals import nearest
 from symgen.readback.rows import compare
 from symgen.reals import REALS
 from symgen.verification.text import check_text
-from tests.c_programs import arm, determinant, forward_dynamics, gravity, mass_matrix_and_bias, scrambled
+from tests.c_programs import (
+    arm,
+    determinant,
+    forward_dynamics,
+    gravity,
+    mass_matrix_and_bias,
+    scrambled,
+)
 
 ARM = c99.Target("arm", Sizes(2, 2, 2))
 TEXT = c99.source(forward_dynamics(), ARM)
@@ -39,7 +46,12 @@ def test_the_text_is_the_program(real: str, trig: str) -> None:
 def test_scrambled_programs_come_back(seed: int, real: str) -> None:
     program = scrambled(seed, 200, real)
     for trig in TRIG:
-        assert compare(program, c99.source(program, c99.Target("arm", Sizes(3, 3, 3), TextOptions(trig)))) == []
+        assert (
+            compare(
+                program, c99.source(program, c99.Target("arm", Sizes(3, 3, 3), TextOptions(trig)))
+            )
+            == []
+        )
 
 
 PLANTED = {
@@ -63,8 +75,10 @@ PLANTED = {
     "store out of range": ("    a[1] = out_a_1;\n", "    a[1] = out_a_1;\n    a[2] = a_1;\n"),
     "store twice": ("    a[1] = out_a_1;\n", "    a[1] = out_a_1;\n    a[1] = out_a_1;\n"),
     "store to an argument": ("    a[1] = out_a_1;\n", "    a[1] = out_a_1;\n    q[1] = a_1;\n"),
-    "names exchanged": ("const double r_1 = tau[0] - bias_1;\n    const double r_2 = tau[1] - bias_2",
-                        "const double r_2 = tau[0] - bias_1;\n    const double r_1 = tau[1] - bias_2"),
+    "names exchanged": (
+        "const double r_1 = tau[0] - bias_1;\n    const double r_2 = tau[1] - bias_2",
+        "const double r_2 = tau[0] - bias_1;\n    const double r_1 = tau[1] - bias_2",
+    ),
     "single precision in double": ("6.867*", "6.867f*"),
     "an integer literal": ("2.0*h_2", "2*h_2"),
     "a float local": ("const double det", "const float det"),
@@ -81,7 +95,10 @@ PLANTED = {
     "another parameter": ("const double v[arm_NV]", "const double w[arm_NV]"),
     "a parameter less": ("const double v[arm_NV], ", ""),
     "another size": ("double a[arm_NV]", "double a[4]"),
-    "parameters exchanged": ("const double q[arm_NQ], const double v[arm_NV]", "const double v[arm_NV], const double q[arm_NQ]"),
+    "parameters exchanged": (
+        "const double q[arm_NQ], const double v[arm_NV]",
+        "const double v[arm_NV], const double q[arm_NQ]",
+    ),
     "a second function": ("#include <math.h>", "#include <math.h>\ndouble x;"),
     "a comment that swallows": ("    /* bias */", "    /* bias"),
     "a semicolon behind": ("    a[1] = out_a_1;\n}", "    a[1] = out_a_1;\n};"),
@@ -100,7 +117,9 @@ def test_planted_errors_are_reported(what: str) -> None:
 def test_one_error_gives_one_sentence_with_its_line() -> None:
     broken = TEXT.replace("0.7*s_2", "0.8*s_2")
     line = 1 + next(i for i, text in enumerate(broken.splitlines()) if "0.8*s_2" in text)
-    assert compare(forward_dynamics(), broken) == [f"line {line}: k_2: no constant of the Program is the literal 0.8"]
+    assert compare(forward_dynamics(), broken) == [
+        f"line {line}: k_2: no constant of the Program is the literal 0.8"
+    ]
 
 
 def test_the_first_of_many_differences_is_the_detail() -> None:
@@ -111,10 +130,20 @@ def test_the_first_of_many_differences_is_the_detail() -> None:
     assert len(wrong) > 1
 
 
-@pytest.mark.parametrize("value", [
-    Fraction(2**53 + 1), Fraction(2**53 + 3), Fraction(2**53 + 1, 3), Fraction(2**54 + 2, 2**200), Fraction(-1, 3), Fraction(0),
-    Fraction(5, 2**1075), Fraction(7, 2**1075), Fraction(1, 2**1074),
-])
+@pytest.mark.parametrize(
+    "value",
+    [
+        Fraction(2**53 + 1),
+        Fraction(2**53 + 3),
+        Fraction(2**53 + 1, 3),
+        Fraction(2**54 + 2, 2**200),
+        Fraction(-1, 3),
+        Fraction(0),
+        Fraction(5, 2**1075),
+        Fraction(7, 2**1075),
+        Fraction(1, 2**1074),
+    ],
+)
 def test_the_nearest_number_is_the_even_one_of_two(value: Fraction) -> None:
     """Python's own division of whole numbers rounds like that."""
     negative, size = nearest(value, REALS["double"])
@@ -132,7 +161,11 @@ def test_every_single_digit_counts() -> None:
         assert compare(program, text[:at] + digit + text[at + 1 :]) != []
 
 
-@pytest.mark.parametrize("program", [forward_dynamics(), scrambled(3), mass_matrix_and_bias("float")], ids=lambda p: p.function)
+@pytest.mark.parametrize(
+    "program",
+    [forward_dynamics(), scrambled(3), mass_matrix_and_bias("float")],
+    ids=lambda p: p.function,
+)
 def test_any_slip_of_a_finger_is_reported(program: Program) -> None:
     pick = random.Random(11)
     text = c99.source(program, c99.Target("arm", Sizes(*[program.inputs[0].size] * 3)))
@@ -165,7 +198,12 @@ def test_the_header_cannot_change_the_meaning(old: str, new: str) -> None:
     target = c99.Target("arm", Sizes(2, 2, 2), TextOptions("macro"))
     header = c99.header(arm(), target)
     assert compare(determinant(), c99.source(determinant(), target), header) == []
-    assert compare(forward_dynamics(), c99.source(forward_dynamics(), target), header.replace(old, new)) != []
+    assert (
+        compare(
+            forward_dynamics(), c99.source(forward_dynamics(), target), header.replace(old, new)
+        )
+        != []
+    )
 
 
 SLIP = "if (q[0] > 0.0) return;"
@@ -188,10 +226,18 @@ def test_what_a_compiler_reads_otherwise_is_reported(how: str) -> None:
     assert compare(program, text.replace("    /* bias */", DISGUISED[how], 1)) != []
 
 
-@pytest.mark.parametrize("line", [
-    "%:define sin(x) cos(x)", "// /*\n#define sin(x) cos(x)\n// */", "/* *\\\n/\n#define sin cos\n/* */",
-    '#include "/*"\n#define sin cos\n#include "*/"', '_Pragma("x")', "int a<:2:>;", "#define\rsin cos",
-])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%:define sin(x) cos(x)",
+        "// /*\n#define sin(x) cos(x)\n// */",
+        "/* *\\\n/\n#define sin cos\n/* */",
+        '#include "/*"\n#define sin cos\n#include "*/"',
+        '_Pragma("x")',
+        "int a<:2:>;",
+        "#define\rsin cos",
+    ],
+)
 def test_a_macro_in_disguise_is_seen_in_the_header(line: str) -> None:
     target = c99.Target("arm", Sizes(2, 2, 2))
     header = c99.header(arm(), target)
@@ -203,7 +249,9 @@ def test_a_macro_in_disguise_is_seen_in_the_header(line: str) -> None:
 
 def test_the_line_of_a_disguise_is_that_of_the_file() -> None:
     (said,) = disguises("/* a\n b */ int x;\n// c\n")
-    assert said == "line 3 holds '//', which a compiler may read otherwise and no generated text holds"
+    assert (
+        said == "line 3 holds '//', which a compiler may read otherwise and no generated text holds"
+    )
     assert disguises('#include "arm.h"\nextern "C" {\n/* // "quoted" %: */\n') == []
 
 

@@ -38,9 +38,21 @@ def test_the_two_commands_are_targets_of_the_makefile() -> None:
 
 
 def test_it_counts_functions_and_methods_as_they_are() -> None:
-    words = {5: "Five", 6: "Six", 7: "Seven", 8: "Eight", 9: "Nine", 10: "Ten", 11: "Eleven", 12: "Twelve"}
+    words = {
+        5: "Five",
+        6: "Six",
+        7: "Seven",
+        8: "Eight",
+        9: "Nine",
+        10: "Ten",
+        11: "Eleven",
+        12: "Twelve",
+    }
     assert f"There are {len(FUNCTIONS)} functions" in README
-    assert f"{words[len({name.partition(':')[0] for name in methods.names()})]} methods compute them" in README
+    assert (
+        f"{words[len({name.partition(':')[0] for name in methods.names()})]} methods compute them"
+        in README
+    )
 
 
 def test_every_link_leads_somewhere() -> None:

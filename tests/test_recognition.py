@@ -14,7 +14,14 @@ import pytest
 
 from symgen.backends import c99
 from symgen.certificate import elimination
-from symgen.certificate.backward import Backward, backward, closed_root, constant_roots, open_root, share
+from symgen.certificate.backward import (
+    Backward,
+    backward,
+    closed_root,
+    constant_roots,
+    open_root,
+    share,
+)
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
 from symgen.certificate.divisors import arithmetic_of, divisor_floors, floors, own_inertias
@@ -38,12 +45,21 @@ from tests.robots_for_tests import robot, run
 from tests.rounded_rows import Coarse
 from tests.test_certificate import pivots, states
 
-pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
 
 FLOAT = ProgramOptions("float")
-CASES = [("puma560", "composite_body"), ("puma560", "riccati"), ("tree4", "riccati"), ("square_chain4", "composite_body")]
-NAMED = {("puma560", "composite_body"): 11, ("puma560", "riccati"): 11, ("tree4", "riccati"): 3,
-         ("square_chain4", "composite_body"): 4}
+CASES = [
+    ("puma560", "composite_body"),
+    ("puma560", "riccati"),
+    ("tree4", "riccati"),
+    ("square_chain4", "composite_body"),
+]
+NAMED = {
+    ("puma560", "composite_body"): 11,
+    ("puma560", "riccati"): 11,
+    ("tree4", "riccati"): 3,
+    ("square_chain4", "composite_body"): 4,
+}
 """How many multipliers or elements of gains keep their names."""
 
 
@@ -59,11 +75,15 @@ def lowest(name: str, method: str) -> dict[int, Fraction]:
 
 def sizes(name: str, program: Program, floor: Mapping[int, Fraction]) -> dict[int, Fraction]:
     mechanism = robot(name)
-    return multiplier_sizes(Recognition(mechanism, program, FLOAT), declared_ranges(mechanism).of, floor)
+    return multiplier_sizes(
+        Recognition(mechanism, program, FLOAT), declared_ranges(mechanism).of, floor
+    )
 
 
 def renamed(program: Program, name: Callable[[int, Row], str]) -> Program:
-    return replace(program, rows=tuple(row._replace(name=name(i, row)) for i, row in enumerate(program.rows)))
+    return replace(
+        program, rows=tuple(row._replace(name=name(i, row)) for i, row in enumerate(program.rows))
+    )
 
 
 def shuffled(program: Program, seed: int) -> Program:
@@ -73,23 +93,50 @@ def shuffled(program: Program, seed: int) -> Program:
 
 
 def every_row_claims(program: Program, seed: int) -> Program:
-    names, source = [f"{what}_{i}_{k}" for what in ("alpha", "G", "neg_alpha") for i in range(8) for k in range(8)], Random(seed)
+    names, source = (
+        [
+            f"{what}_{i}_{k}"
+            for what in ("alpha", "G", "neg_alpha")
+            for i in range(8)
+            for k in range(8)
+        ],
+        Random(seed),
+    )
     return renamed(program, lambda *_: source.choice(names))
 
 
 def next_joint(program: Program, _: int) -> Program:
     """Every multiplier and gain has the name of another joint's."""
-    return renamed(program, lambda i, row: row.name if (what := proposal(row.name)) is None else
-                   f"alpha_{what.joint + 2}_{what.over + 1}" if isinstance(what, Multiplier) else
-                   f"G_{what.joint + 2}_{what.element + 1}")
+    return renamed(
+        program,
+        lambda i, row: (
+            row.name
+            if (what := proposal(row.name)) is None
+            else f"alpha_{what.joint + 2}_{what.over + 1}"
+            if isinstance(what, Multiplier)
+            else f"G_{what.joint + 2}_{what.element + 1}"
+        ),
+    )
 
 
 # -- names ---------------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("name", "what"), [
-    ("alpha_1_2", Multiplier(0, 1)), ("neg_alpha_3_7", Multiplier(2, 6)), ("G_2_6", Gain(1, 5)), ("neg_G_10_1", Gain(9, 0)),
-    ("alpha_0_1", None), ("alpha_1", None), ("G_1_2_3", None), ("alphas_1_2", None), ("D_1", None), ("", None),
-])
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("alpha_1_2", Multiplier(0, 1)),
+        ("neg_alpha_3_7", Multiplier(2, 6)),
+        ("G_2_6", Gain(1, 5)),
+        ("neg_G_10_1", Gain(9, 0)),
+        ("alpha_0_1", None),
+        ("alpha_1", None),
+        ("G_1_2_3", None),
+        ("alphas_1_2", None),
+        ("D_1", None),
+        ("", None),
+    ],
+)
 def test_a_name_proposes(name: str, what: Multiplier | Gain | None) -> None:
     assert proposal(name) == what
 
@@ -97,7 +144,9 @@ def test_a_name_proposes(name: str, what: Multiplier | Gain | None) -> None:
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_what_names_say_of_a_derivation_is_borne_out(name: str, method: str) -> None:
     program = made(name, method)
-    proposed = {i: what for i, row in enumerate(program.rows) if (what := proposal(row.name)) is not None}
+    proposed = {
+        i: what for i, row in enumerate(program.rows) if (what := proposal(row.name)) is not None
+    }
     found = Recognition(robot(name), program, FLOAT)
     assert found.multipliers == proposed
     assert len(proposed) == NAMED[name, method]
@@ -106,7 +155,9 @@ def test_what_names_say_of_a_derivation_is_borne_out(name: str, method: str) -> 
 
 @pytest.mark.parametrize("lie", [shuffled, every_row_claims, next_joint])
 @pytest.mark.parametrize(("name", "method"), CASES)
-def test_names_that_lie_certify_nothing(name: str, method: str, lie: Callable[[Program, int], Program]) -> None:
+def test_names_that_lie_certify_nothing(
+    name: str, method: str, lie: Callable[[Program, int], Program]
+) -> None:
     """Pivots ask for no names; of multipliers fewer are known, none that is none, and none larger than it was."""
     program, mechanism = made(name, method), robot(name)
     honest = Recognition(mechanism, program, FLOAT)
@@ -122,14 +173,24 @@ def test_names_that_lie_certify_nothing(name: str, method: str, lie: Callable[[P
         assert len(found.multipliers) < len(honest.multipliers)
 
 
-def _all_are_bounded(mechanism: Mechanism, program: Program, bounds: Mapping[int, Fraction], options: ProgramOptions = FLOAT,
-                     given: Mapping[str, Array] | None = None) -> float:
+def _all_are_bounded(
+    mechanism: Mechanism,
+    program: Program,
+    bounds: Mapping[int, Fraction],
+    options: ProgramOptions = FLOAT,
+    given: Mapping[str, Array] | None = None,
+) -> float:
     """How near a row comes to its bound."""
     if not bounds:
         return 0.0
     given = states(mechanism, 200) if given is None else given
     port = Port("chosen", (len(bounds),), tuple(bounds))
-    seen = np.abs(run(program.with_rows(program.rows, [port]), {one.name: given[one.name] for one in program.inputs})["chosen"])
+    seen = np.abs(
+        run(
+            program.with_rows(program.rows, [port]),
+            {one.name: given[one.name] for one in program.inputs},
+        )["chosen"]
+    )
     share = seen.max(axis=0) / (np.array([float(bound) for bound in bounds.values()]) / ROUND_OFF)
     assert share.max() <= 1 + 1e-9
     return float(share.max())
@@ -144,7 +205,11 @@ def test_a_row_is_read_through_its_negations() -> None:
 def test_floors_do_not_hang_on_names() -> None:
     name, method = "tree4", "composite_body"
     program = made(name, method)
-    for lying in (shuffled(program, 1), renamed(program, lambda *_: ""), every_row_claims(program, 2)):
+    for lying in (
+        shuffled(program, 1),
+        renamed(program, lambda *_: ""),
+        every_row_claims(program, 2),
+    ):
         assert divisor_floors(robot(name), lying, FLOAT) == lowest(name, method)
 
 
@@ -154,7 +219,10 @@ def test_a_row_that_holds_half_of_what_its_name_says_is_no_multiplier() -> None:
     row = max(recognised.multipliers)
     assert program.rows[row].op == "mul"
     a, b = program.rows[row].args
-    wrong = program.with_rows([r._replace(args=(a, a)) if i == row else r for i, r in enumerate(program.rows)], program.outputs)
+    wrong = program.with_rows(
+        [r._replace(args=(a, a)) if i == row else r for i, r in enumerate(program.rows)],
+        program.outputs,
+    )
     assert row not in Recognition(robot("puma560"), wrong, FLOAT).multipliers
     assert b != a
 
@@ -164,7 +232,12 @@ def test_the_negative_of_a_pivot_is_none() -> None:
     program, mechanism = made("puma560", "composite_body"), robot("puma560")
     pivot = min(Recognition(mechanism, program, FLOAT).divisors)
     at = next(i for i, row in enumerate(program.rows) if row.op == "div" and row.args[1] == pivot)
-    negative = edited(program, at, program.rows[at]._replace(args=(program.rows[at].args[0], at)), Row("neg", (pivot,)))
+    negative = edited(
+        program,
+        at,
+        program.rows[at]._replace(args=(program.rows[at].args[0], at)),
+        Row("neg", (pivot,)),
+    )
     assert Recognition(mechanism, negative, FLOAT).divisors[at] is None
     assert at not in divisor_floors(mechanism, negative, FLOAT)
 
@@ -176,29 +249,43 @@ def test_only_the_floor_of_its_own_divisor_bounds_a_multiplier() -> None:
     every = multiplier_sizes(recognised, ranges, floor)
     for row, joint in recognised.divisors.items():
         some = multiplier_sizes(recognised, ranges, {row: floor[row]})
-        assert some == {r: every[r] for r, what in recognised.multipliers.items()
-                        if r in every and isinstance(what, Multiplier) and what.over == joint}
-        larger = multiplier_sizes(recognised, ranges, {row: 4*floor[row]})
-        assert all(float(larger[r]) == pytest.approx(float(some[r])/2) for r in some)
+        assert some == {
+            r: every[r]
+            for r, what in recognised.multipliers.items()
+            if r in every and isinstance(what, Multiplier) and what.over == joint
+        }
+        larger = multiplier_sizes(recognised, ranges, {row: 4 * floor[row]})
+        assert all(float(larger[r]) == pytest.approx(float(some[r]) / 2) for r in some)
     no_pivot = next(i for i, r in enumerate(program.rows) if r.op == "cos")
     assert multiplier_sizes(recognised, ranges, {no_pivot: Fraction(1)}) == {}
 
 
 # -- a load at run time ----------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("name", "method"), [("puma560", "composite_body"), ("scara", "riccati"), ("tree4", "riccati")])
+
+@pytest.mark.parametrize(
+    ("name", "method"), [("puma560", "composite_body"), ("scara", "riccati"), ("tree4", "riccati")]
+)
 def test_multipliers_keep_to_their_sizes_with_the_heaviest_load(name: str, method: str) -> None:
     mechanism = robot(name)
     link = mechanism.bodies[-1].name
     options = ProgramOptions("float", payload=link)
     program = derive(mechanism, "forward_dynamics", method, "float", payload=link)
     given = states(mechanism, 400)
-    arm = np.array([[0.14, 0.14, 0.0], [-0.14, 0.14, 0.0], [0.14, -0.14, 0.14], [0.0, 0.0, 0.2]])[np.arange(400) % 4]
-    moments = 5 * ((arm*arm).sum(-1)[:, None, None]*np.eye(3) - arm[:, :, None]*arm[:, None, :])
-    given["payload"] = np.concatenate([np.full((400, 1), 5.0), arm, moments[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]], axis=1)
+    arm = np.array([[0.14, 0.14, 0.0], [-0.14, 0.14, 0.0], [0.14, -0.14, 0.14], [0.0, 0.0, 0.2]])[
+        np.arange(400) % 4
+    ]
+    moments = 5 * (
+        (arm * arm).sum(-1)[:, None, None] * np.eye(3) - arm[:, :, None] * arm[:, None, :]
+    )
+    given["payload"] = np.concatenate(
+        [np.full((400, 1), 5.0), arm, moments[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]], axis=1
+    )
     ranges, recognised = declared_ranges(mechanism).of, Recognition(mechanism, program, options)
-    assert all(float(low) - 1e-9 <= x.min() and x.max() <= float(high) + 1e-9
-               for x, (low, high) in zip(given["payload"].T, ranges["payload"], strict=True))
+    assert all(
+        float(low) - 1e-9 <= x.min() and x.max() <= float(high) + 1e-9
+        for x, (low, high) in zip(given["payload"].T, ranges["payload"], strict=True)
+    )
     floor = divisor_floors(mechanism, program, options)
     found = multiplier_sizes(recognised, ranges, floor, link)
     assert found
@@ -216,7 +303,14 @@ def test_what_eva_is_told_counts_the_load(monkeypatch: pytest.MonkeyPatch) -> No
     told: list[Any] = []
     monkeypatch.setattr(eva, "prove", lambda *given: told.append(given) or {})
     name = "forward_dynamics"
-    finite(mechanism, {name: program}, options, {name: certified}, ranges, c99.Target("scara", Sizes(4, 4, 4)))
+    finite(
+        mechanism,
+        {name: program},
+        options,
+        {name: certified},
+        ranges,
+        c99.Target("scara", Sizes(4, 4, 4)),
+    )
     ((_, _, spans, lowest, bounds),) = told
     assert spans == ranges.of
     assert lowest == {name: {one.row: one.floor for one in certified if one.certified}}
@@ -229,20 +323,29 @@ def test_what_is_carried_grows_by_the_load_and_no_more() -> None:
     mechanism = robot("puma560")
     model = deriving.models(mechanism)[0]
     load = multipliers.Load(2, 0.5, 3.0, 0.25)
-    plain, with_it = (multipliers.carried(model, [0.0]*6, one) for one in (None, load))
-    assert [b[1] - a[1] for a, b in zip(plain, with_it, strict=True)] == pytest.approx([3, 3, 3, 0, 0, 0])
-    assert with_it[2][0] - plain[2][0] == pytest.approx((0.5*3**0.5 + 0.5)**2)
+    plain, with_it = (multipliers.carried(model, [0.0] * 6, one) for one in (None, load))
+    assert [b[1] - a[1] for a, b in zip(plain, with_it, strict=True)] == pytest.approx(
+        [3, 3, 3, 0, 0, 0]
+    )
+    assert with_it[2][0] - plain[2][0] == pytest.approx((0.5 * 3**0.5 + 0.5) ** 2)
     assert with_it[3:] == plain[3:]
     assert with_it[0][0] - plain[0][0] > with_it[1][0] - plain[1][0] > with_it[2][0] - plain[2][0]
 
 
 # -- the elimination that is read ------------------------------------------------------------------------------------------
 
+
 def edited(program: Program, row: int, new: Row, *more: Row) -> Program:
     """With `new` for a row, and `more` rows before it, which it may refer to by their places from `row` on."""
     far = len(more)
-    moved = [r._replace(args=tuple(a + far if a >= row else a for a in r.args)) for r in program.rows[row + 1:]]
-    ports = [port._replace(rows=tuple(r + far if r >= row else r for r in port.rows)) for port in program.outputs]
+    moved = [
+        r._replace(args=tuple(a + far if a >= row else a for a in r.args))
+        for r in program.rows[row + 1 :]
+    ]
+    ports = [
+        port._replace(rows=tuple(r + far if r >= row else r for r in port.rows))
+        for port in program.outputs
+    ]
     return program.with_rows([*program.rows[:row], *more, new, *moved], ports)
 
 
@@ -271,8 +374,11 @@ def test_the_entries_that_are_read_are_those_of_the_elimination(name: str) -> No
         assert all(product.over > max(pair) for product in one.products)
         with samples.scalars.working():
             for state in range(2):
-                products = sum(samples.elimination.factors[p.factor][state] * samples.elimination.reduced[p.entry][state]
-                               for p in one.products)
+                products = sum(
+                    samples.elimination.factors[p.factor][state]
+                    * samples.elimination.reduced[p.entry][state]
+                    for p in one.products
+                )
                 left = sign * samples.rows[found.place[pair]][state] + products
                 # each leaf stands with some sign in the sum
                 assert _reaches([samples.rows[leaf][state] for leaf in one.leaves], left)
@@ -290,15 +396,27 @@ def test_a_product_that_is_split_is_no_elimination() -> None:
     """α R as α (R/2) + α (R/2): the same number, by rows of which the analysis knows nothing."""
     program = made("puma560", "composite_body")
     found = read_elimination(Recognition(robot("puma560"), program, FLOAT))
-    row = next(i for i, r in enumerate(program.rows) if r.op == "mul" and found.place[0, 5] in r.args
-               and program.rows[r.args[0]].name.startswith("alpha") | program.rows[r.args[1]].name.startswith("alpha"))
+    row = next(
+        i
+        for i, r in enumerate(program.rows)
+        if r.op == "mul"
+        and found.place[0, 5] in r.args
+        and program.rows[r.args[0]].name.startswith("alpha")
+        | program.rows[r.args[1]].name.startswith("alpha")
+    )
     a, b = program.rows[row].args
-    split = edited(program, row, Row("add", (row + 2, row + 2)), Row("const", (), Fraction(1, 2)), Row("mul", (a, row)),
-                   Row("mul", (row + 1, b)))
+    split = edited(
+        program,
+        row,
+        Row("add", (row + 2, row + 2)),
+        Row("const", (), Fraction(1, 2)),
+        Row("mul", (a, row)),
+        Row("mul", (row + 1, b)),
+    )
     assert why("puma560", program) == ""
     assert why("puma560", split) != ""
     joints = Recognition(robot("puma560"), split, FLOAT).divisors.values()
-    assert set(joints) == set(found.pivots)      # the pivots themselves are what they were
+    assert set(joints) == set(found.pivots)  # the pivots themselves are what they were
 
 
 def test_a_product_that_is_added_is_no_elimination() -> None:
@@ -308,9 +426,17 @@ def test_a_product_that_is_added_is_no_elimination() -> None:
     row = read_elimination(recognised).place[3, 3]
     assert program.rows[row].op == "sub"
     x, product = program.rows[row].args
-    wrong = edited(program, row, Row("add", (row + 2, product)), Row("const", (), Fraction(2)), Row("mul", (row, product)),
-                   Row("sub", (x, row + 1)))
-    assert list(Recognition(robot("puma560"), wrong, FLOAT).divisors.values()) == list(recognised.divisors.values())
+    wrong = edited(
+        program,
+        row,
+        Row("add", (row + 2, product)),
+        Row("const", (), Fraction(2)),
+        Row("mul", (row, product)),
+        Row("sub", (x, row + 1)),
+    )
+    assert list(Recognition(robot("puma560"), wrong, FLOAT).divisors.values()) == list(
+        recognised.divisors.values()
+    )
     assert why("puma560", wrong) != ""
 
 
@@ -319,30 +445,50 @@ def test_an_entry_that_is_computed_twice_is_no_elimination() -> None:
     program = made("puma560", "composite_body")
     found = read_elimination(Recognition(robot("puma560"), program, FLOAT))
     (one,) = (product for product in found.sums[2, 2].products if product.over == 3)
-    entry, twice = program.rows[one.entry_row], [i for i, r in enumerate(program.rows) if one.entry_row in r.args]
+    entry, twice = (
+        program.rows[one.entry_row],
+        [i for i, r in enumerate(program.rows) if one.entry_row in r.args],
+    )
     row = next(i for i in twice if program.rows[i].op == "mul")
     assert len(twice) > 1
     args = tuple(row if a == one.entry_row else a for a in program.rows[row].args)
-    assert why("puma560", edited(program, row, Row("mul", args), entry._replace(name=""))).endswith("computed twice")
+    assert why("puma560", edited(program, row, Row("mul", args), entry._replace(name=""))).endswith(
+        "computed twice"
+    )
 
 
 def test_a_multiplier_by_another_copy_of_the_pivot_is_no_elimination() -> None:
     program = made("puma560", "composite_body")
     found = read_elimination(Recognition(robot("puma560"), program, FLOAT))
     pivot = found.pivots[3]
-    inverse = next(i for i, row in enumerate(program.rows) if row.op == "div" and row.args[1] == pivot)
+    inverse = next(
+        i for i, row in enumerate(program.rows) if row.op == "div" and row.args[1] == pivot
+    )
     one = program.rows[inverse].args[0]
-    row = next(i for i, r in enumerate(program.rows) if r.op == "mul" and inverse in r.args and r.name.startswith("alpha"))
+    row = next(
+        i
+        for i, r in enumerate(program.rows)
+        if r.op == "mul" and inverse in r.args and r.name.startswith("alpha")
+    )
     other = sum(program.rows[row].args) - inverse
-    copied = edited(program, row, Row("mul", (other, row + 1)), program.rows[pivot]._replace(name=""),
-                    Row("div", (one, row)))
+    copied = edited(
+        program,
+        row,
+        Row("mul", (other, row + 1)),
+        program.rows[pivot]._replace(name=""),
+        Row("div", (one, row)),
+    )
     assert list(Recognition(robot("puma560"), copied, FLOAT).divisors.values()).count(3) == 2
     assert why("puma560", copied) != ""
 
 
 def test_an_entry_that_was_not_read_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reading is held against the exact elimination once more: no entry may be dropped, no kept joint called merged."""
-    program, every, constants = made("puma560", "composite_body"), elimination._all_sums, elimination._constants
+    program, every, constants = (
+        made("puma560", "composite_body"),
+        elimination._all_sums,
+        elimination._constants,
+    )
 
     def fewer(reader: Any) -> Any:
         place, sums = every(reader)
@@ -351,7 +497,9 @@ def test_an_entry_that_was_not_read_is_missed(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(elimination, "_all_sums", fewer)
     assert why("puma560", program) == "entry (2,3) is left out although it has products"
     monkeypatch.setattr(elimination, "_all_sums", every)
-    monkeypatch.setattr(elimination, "_constants", lambda *given: (constants(*given)[0], frozenset({5})))
+    monkeypatch.setattr(
+        elimination, "_constants", lambda *given: (constants(*given)[0], frozenset({5}))
+    )
     assert why("puma560", program) == "a constant pivot is merged only in part"
     monkeypatch.setattr(elimination, "_constants", constants)
     assert why("puma560", program) == ""
@@ -371,7 +519,11 @@ def test_a_slip_in_any_sum_or_product_takes_the_pivot_that_depends_on_it(name: s
             changed = {d for d in honest.divisors if not samples_agree(honest, slipped, d)}
             assert changed
             assert all(slipped.divisors[d] is None for d in changed)
-            assert all(slipped.divisors[d] == honest.divisors[d] for d in honest.divisors if d not in changed)
+            assert all(
+                slipped.divisors[d] == honest.divisors[d]
+                for d in honest.divisors
+                if d not in changed
+            )
 
 
 def samples_agree(one: Recognition, other: Recognition, row: int) -> bool:
@@ -380,16 +532,28 @@ def samples_agree(one: Recognition, other: Recognition, row: int) -> bool:
 
 # -- the backward error ----------------------------------------------------------------------------------------------------
 
+
 def analysed(name: str, arithmetic: Arithmetic) -> tuple[Bodies, dict[int, Rounded], Backward]:
     mechanism, program = robot(name), made(name, "composite_body")
     ranges, recognised = declared_ranges(mechanism), Recognition(mechanism, program, FLOAT)
     bodies = Bodies(mechanism, ranges)
-    rows = propagate(program, boxes(program, ranges), arithmetic, wanted=needs(program, recognised.divisors))
+    rows = propagate(
+        program, boxes(program, ranges), arithmetic, wanted=needs(program, recognised.divisors)
+    )
     return bodies, rows, backward(read_elimination(recognised), bodies, rows, arithmetic)
 
 
-@pytest.mark.parametrize(("name", "bits"), [("puma560", 24), ("panda", 24), ("tree4", 22), ("tree5", 24), ("chain5", 22),
-                                            ("square_tree6", 24)])
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [
+        ("puma560", 24),
+        ("panda", 24),
+        ("tree4", 22),
+        ("tree5", 24),
+        ("chain5", 22),
+        ("square_tree6", 24),
+    ],
+)
 def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str, bits: int) -> None:
     """M + E with the signs of E that hurt a pivot most, at its own rates: D falls by its share at most, and t is kept."""
     mechanism = robot(name)
@@ -408,7 +572,10 @@ def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str, b
         root = open_root(error, joint, rates, roots)
         assert root is not None
         t = {**roots, joint: root}
-        E, C = dense(error, inside, t), np.array([[float(rates[b].get(c, 0)) for c in bodies.outward(joint)] for b in inside])
+        E, C = (
+            dense(error, inside, t),
+            np.array([[float(rates[b].get(c, 0)) for c in bodies.outward(joint)] for b in inside]),
+        )
         assert float(eta) == pytest.approx((C.T @ E @ C).sum(axis=1).max(), rel=1e-9)
         A = M[:, inside][:, :, inside]
         x = np.linalg.inv(A)[:, :, at]
@@ -449,7 +616,10 @@ def test_every_rounding_of_an_entry_is_counted(name: str) -> None:
         depth = 0 if pair in found.exact else _additions(program, found.place[pair], stops)
         deepest = max(deepest, depth)
         assert float(error.gamma[pair]) == pytest.approx((depth + 4) * u, rel=1e-4)
-        leaves = sum(float(rows[leaf].error.max()) + depth * u * float(rows[leaf].size.max()) for leaf in one.leaves)
+        leaves = sum(
+            float(rows[leaf].error.max()) + depth * u * float(rows[leaf].size.max())
+            for leaf in one.leaves
+        )
         assert float(error.data[pair]) == pytest.approx(leaves, rel=1e-4, abs=1e-30)
         assert float(error.data[pair]) >= leaves
     assert deepest >= 2
@@ -482,8 +652,10 @@ def test_a_certificate_is_of_the_joint_whose_pivot_the_row_is(name: str) -> None
         assert floor.lost is not None
         assert floor.exact - floor.lost - floor.floor <= floor.exact / 10**5
         assert 0 < floor.floor <= floor.exact - floor.lost
-        seen = run(program.with_rows(program.rows, [Port("D", (1,), (floor.row,))]),
-                   {one.name: given[one.name] for one in program.inputs})["D"][:, 0]
+        seen = run(
+            program.with_rows(program.rows, [Port("D", (1,), (floor.row,))]),
+            {one.name: given[one.name] for one in program.inputs},
+        )["D"][:, 0]
         assert np.allclose(seen, D[floor.joint], rtol=1e-9)
         if not mechanism.children(floor.joint):
             assert D[floor.joint].min() == pytest.approx(float(floor.exact), rel=1e-9)

@@ -16,20 +16,44 @@ from symgen import methods, passes
 from symgen.errors import ProgramError
 from symgen.ir import SPARE, Numbers, Port, Program, Row, check, evaluate
 from symgen.options import ProgramOptions
-from symgen.passes import _quantities, _residues, _round_offs, _spare, _ways, eliminate, fold, value_number
+from symgen.passes import (
+    _quantities,
+    _residues,
+    _round_offs,
+    _spare,
+    _ways,
+    eliminate,
+    fold,
+    value_number,
+)
 from symgen.passes import recognize as recognized
 from symgen.programs import deriving
 from symgen.programs.choosing import methods_for
 from symgen.programs.layout import PLAIN
-from tests.robots_for_tests import BALLS, OF_ANY_ROBOT, largest, program, robot, run, states, task_rows
+from tests.robots_for_tests import (
+    BALLS,
+    OF_ANY_ROBOT,
+    largest,
+    program,
+    robot,
+    run,
+    states,
+    task_rows,
+)
 from tests.test_passes import by_hand, meant, ops
 
 pytestmark = pytest.mark.usefixtures("finished_here")
 RECOGNIZE = passes.recognize.__globals__
 """The pass as a file, not as a function."""
-EXACT_NUMBERS = Numbers(lambda c: arb(c.numerator) / c.denominator, arb.sin, arb.cos, arb.sqrt, arb.log)
-WITHOUT = tuple([one if one is not recognized else lambda made: value_number(_spare.without_spare(made))
-                 for one in passes.PIPELINE])
+EXACT_NUMBERS = Numbers(
+    lambda c: arb(c.numerator) / c.denominator, arb.sin, arb.cos, arb.sqrt, arb.log
+)
+WITHOUT = tuple(
+    [
+        one if one is not recognized else lambda made: value_number(_spare.without_spare(made))
+        for one in passes.PIPELINE
+    ]
+)
 SMALL = ("planar_arm", "spherical_pendulum", "scara")
 
 
@@ -46,20 +70,28 @@ def left(derived: Program) -> list[str]:
 
 # -- what is recognized -------------------------------------------------------------------------------------------------
 
+
 def test_opposite_differences_are_one() -> None:
     """(a − b) c and (b − a) c: one product, and its negative for the result."""
-    assert left(by_hand([5, 6], ("sub", 0, 1), ("sub", 1, 0), ("mul", 3, 2), ("mul", 4, 2))) == ["mul", "neg", "sub"]
+    assert left(by_hand([5, 6], ("sub", 0, 1), ("sub", 1, 0), ("mul", 3, 2), ("mul", 4, 2))) == [
+        "mul",
+        "neg",
+        "sub",
+    ]
 
 
-@pytest.mark.parametrize(("rows", "kept"), [
-    ([("sub", 1, 0), ("add", 2, 4)], ["sub", "sub"]),                 # c + (b − a) = c − (a − b)
-    ([("sub", 1, 0), ("sub", 2, 4)], ["add", "sub"]),                 # c − (b − a) = c + (a − b)
-    ([("sub", 1, 0), ("mul", 4, 4)], ["mul", "sub"]),                 # (b − a)² = (a − b)²
-    ([("sub", 1, 0), ("div", 2, 4), ("mul", 5, 4)], ["sub"]),         # c/(b − a)·(b − a) = c
-    ([("sub", 1, 0), ("cos", 4)], ["cos", "sub"]),                    # cos(b − a) = cos(a − b)
-    ([("sub", 1, 0), ("sin", 4), ("sub", 2, 5)], ["add", "sin", "sub"]),
-    ([("sub", 1, 0), ("sqrt", 4)], ["neg", "sqrt", "sub"]),           # a root asks for its sign
-])
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        ([("sub", 1, 0), ("add", 2, 4)], ["sub", "sub"]),  # c + (b − a) = c − (a − b)
+        ([("sub", 1, 0), ("sub", 2, 4)], ["add", "sub"]),  # c − (b − a) = c + (a − b)
+        ([("sub", 1, 0), ("mul", 4, 4)], ["mul", "sub"]),  # (b − a)² = (a − b)²
+        ([("sub", 1, 0), ("div", 2, 4), ("mul", 5, 4)], ["sub"]),  # c/(b − a)·(b − a) = c
+        ([("sub", 1, 0), ("cos", 4)], ["cos", "sub"]),  # cos(b − a) = cos(a − b)
+        ([("sub", 1, 0), ("sin", 4), ("sub", 2, 5)], ["add", "sin", "sub"]),
+        ([("sub", 1, 0), ("sqrt", 4)], ["neg", "sqrt", "sub"]),  # a root asks for its sign
+    ],
+)
 def test_signs_travel_with_operands(rows: list[tuple[Any, ...]], kept: list[str]) -> None:
     derived = by_hand([3, 3 + len(rows)], ("sub", 0, 1), *rows)
     assert left(derived) == kept
@@ -73,13 +105,21 @@ def test_s_squared_and_c_squared_are_one() -> None:
     assert left(by_hand([8], *ANGLE, ("mul", 3, 3), ("mul", 4, 4), ("add", 6, 7))) == []
 
 
-@pytest.mark.parametrize("rows", [
-    [("mul", 3, 3), ("sub", 5, 6), ("mul", 4, 4)],      # 1 − s² stands first
-    [("mul", 4, 4), ("mul", 3, 3), ("sub", 5, 7)],
-])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("mul", 3, 3), ("sub", 5, 6), ("mul", 4, 4)],  # 1 − s² stands first
+        [("mul", 4, 4), ("mul", 3, 3), ("sub", 5, 7)],
+    ],
+)
 def test_of_two_ways_the_one_that_cancels_is_not_taken(rows: list[tuple[Any, ...]]) -> None:
     """1 − s² is c², which keeps its digits where s is near 1."""
-    assert left(by_hand([6, 7, 8], *ANGLE, *rows)) == ["cos", "mul", "mul", "sin"]   # and s² is there for nothing
+    assert left(by_hand([6, 7, 8], *ANGLE, *rows)) == [
+        "cos",
+        "mul",
+        "mul",
+        "sin",
+    ]  # and s² is there for nothing
 
 
 def test_what_stands_later_is_put_before_its_use() -> None:
@@ -90,7 +130,15 @@ def test_what_stands_later_is_put_before_its_use() -> None:
 
 def test_angles_are_added() -> None:
     """sin(a + b) = sin a cos b + cos a sin b, and the rows of the sum go."""
-    apart = [("sin", 0), ("cos", 0), ("sin", 1), ("cos", 1), ("mul", 3, 6), ("mul", 4, 5), ("add", 7, 8)]
+    apart = [
+        ("sin", 0),
+        ("cos", 0),
+        ("sin", 1),
+        ("cos", 1),
+        ("mul", 3, 6),
+        ("mul", 4, 5),
+        ("add", 7, 8),
+    ]
     first = recognized(by_hand([9, 11], *apart, ("add", 0, 1), ("sin", 10)))
     assert first.outputs[0].rows[0] == first.outputs[0].rows[1]
 
@@ -98,17 +146,27 @@ def test_angles_are_added() -> None:
 def test_an_angle_that_is_a_sum_and_a_product_is_one_angle() -> None:
     """sin(a + a) and sin(2 a), whichever is kept: the proof knows them for the same."""
     for rows in ([("add", 0, 0), ("mul", 0, 3)], [("mul", 0, 3), ("add", 0, 0)]):
-        assert left(by_hand([6, 7], ("const", 2), *rows, ("sin", 4), ("sin", 5))) in (["add", "sin"], ["mul", "sin"])
-    assert left(by_hand([6], ("const", -2), ("const", 1), ("add", 4, 4), ("sin", 5))) == ["neg", "sin"]
+        assert left(by_hand([6, 7], ("const", 2), *rows, ("sin", 4), ("sin", 5))) in (
+            ["add", "sin"],
+            ["mul", "sin"],
+        )
+    assert left(by_hand([6], ("const", -2), ("const", 1), ("add", 4, 4), ("sin", 5))) == [
+        "neg",
+        "sin",
+    ]
 
 
 @pytest.mark.parametrize(("also", "dead"), [(3, (1, 2)), (5, (0, 1))])
-def test_of_all_ways_those_with_fewest_operations_are_taken(also: int, dead: tuple[int, int]) -> None:
+def test_of_all_ways_those_with_fewest_operations_are_taken(
+    also: int, dead: tuple[int, int]
+) -> None:
     """(a b) c is a (b c): that is taken of which a part is wanted anyway."""
     both = (("mul", 0, 1), ("mul", 3, 2), ("mul", 1, 2), ("mul", 0, 5))
     assert left(by_hand([also, 4, 6], *both)) == ["mul", "mul"]
     assert left(by_hand([3, 5, 4], *both)) == ["mul"] * 3
-    assert dead not in [row.args for row in eliminate(recognized(by_hand([also, 4, 6], *both))).rows]
+    assert dead not in [
+        row.args for row in eliminate(recognized(by_hand([also, 4, 6], *both))).rows
+    ]
 
 
 def with_spare(made: Program, *spare: int) -> Program:
@@ -126,7 +184,9 @@ def test_what_is_spare_is_taken_only_where_that_saves_operations() -> None:
     both, wanted = by_hand([5], *rows), by_hand([5, 3, 4], *rows)
     assert left(eliminate(both)) == left(with_spare(wanted, 7)) == ["add", "mul", "mul"]
     assert left(with_spare(both, 7)) == ["add", "mul"]
-    assert [port.name for port in recognized(with_spare(both, 7)).outputs] == [port.name for port in both.outputs]
+    assert [port.name for port in recognized(with_spare(both, 7)).outputs] == [
+        port.name for port in both.outputs
+    ]
 
 
 def test_what_is_spare_and_has_another_value_is_not_taken() -> None:
@@ -136,7 +196,15 @@ def test_what_is_spare_and_has_another_value_is_not_taken() -> None:
 
 def test_what_is_spare_is_not_taken_for_its_round_off() -> None:
     """(1 + s) (1 − s) costs more than c², and is not as good; but what somebody has written stays where c² costs more."""
-    rows = (("const", 1), ("sin", 0), ("cos", 0), ("add", 3, 4), ("sub", 3, 4), ("mul", 6, 7), ("mul", 5, 5))
+    rows = (
+        ("const", 1),
+        ("sin", 0),
+        ("cos", 0),
+        ("add", 3, 4),
+        ("sub", 3, 4),
+        ("mul", 6, 7),
+        ("mul", 5, 5),
+    )
     assert left(with_spare(by_hand([8, 6, 7], *rows), 9)) == ["add", "mul", "sin", "sub"]
     assert left(with_spare(by_hand([8, 5], *rows), 9)) == ["cos", "mul"]
     assert left(with_spare(by_hand([9, 6, 7], *rows), 8)) == ["add", "cos", "mul", "sin", "sub"]
@@ -153,9 +221,18 @@ def test_what_pays_only_together_is_taken_together(monkeypatch: pytest.MonkeyPat
 
     c, s = put("cos", 0), put("sin", 0)
     forces = ((3, 4), (5, 6), (7, 8))
-    turned = [(put("sub", put("mul", c, x), put("mul", s, y)), put("add", put("mul", s, x), put("mul", c, y))) for x, y in forces]
+    turned = [
+        (
+            put("sub", put("mul", c, x), put("mul", s, y)),
+            put("add", put("mul", s, x), put("mul", c, y)),
+        )
+        for x, y in forces
+    ]
     moments = [put("sub", put("mul", 1, y), put("mul", 2, x)) for x, y in turned]
-    arm = put("add", put("mul", c, 1), put("mul", s, 2)), put("sub", put("mul", c, 2), put("mul", s, 1))
+    arm = (
+        put("add", put("mul", c, 1), put("mul", s, 2)),
+        put("sub", put("mul", c, 2), put("mul", s, 1)),
+    )
     spare = [put("sub", put("mul", arm[0], y), put("mul", arm[1], x)) for x, y in forces]
     for some in (1, 2, 3):
         made = by_hand(moments[:some], *rows, inputs=9)
@@ -168,13 +245,24 @@ def test_a_unit_quaternion_is_four_numbers() -> None:
     inputs = tuple(Row("input", (), (0, i)) for i in range(4))
     squares = tuple(Row("mul", (i, i)) for i in range(4))
     sums = (Row("add", (4, 5)), Row("add", (8, 6)), Row("add", (9, 7)))
-    derived = check(Program("f", "m", (Port("q", (4,)),), (Port("y", (), (10,)),), (*inputs, *squares, *sums), quaternions=(0,)))
+    derived = check(
+        Program(
+            "f",
+            "m",
+            (Port("q", (4,)),),
+            (Port("y", (), (10,)),),
+            (*inputs, *squares, *sums),
+            quaternions=(0,),
+        )
+    )
     assert recognized(derived) is derived
 
 
 def test_powers_of_two_are_told_apart() -> None:
     """Modulo 2^61 − 1 these two would be one number."""
-    derived = by_hand([5, 6], ("const", 2**30), ("const", Fraction(1, 2**31)), ("mul", 0, 3), ("mul", 0, 4))
+    derived = by_hand(
+        [5, 6], ("const", 2**30), ("const", Fraction(1, 2**31)), ("mul", 0, 3), ("mul", 0, 4)
+    )
     assert recognized(derived) is derived
 
 
@@ -187,7 +275,9 @@ def test_a_name_goes_on() -> None:
     """The first name of a quantity, with the sign that it had if that costs nothing; else it says so."""
     after = recognized(by_hand([3, 4], ("sub", 0, 1), ("sub", 1, 0, "named")))
     assert [row.name for row in after.rows if row.op == "sub"] == ["named"]
-    after = recognized(by_hand([4, 6], ("sub", 0, 1), ("mul", 3, 2), ("sub", 1, 0), ("mul", 5, 2, "named")))
+    after = recognized(
+        by_hand([4, 6], ("sub", 0, 1), ("mul", 3, 2), ("sub", 1, 0), ("mul", 5, 2, "named"))
+    )
     assert [row.name for row in after.rows if row.op == "mul"] == ["neg_named"]
 
 
@@ -198,11 +288,14 @@ def test_what_divides_by_zero_is_left_alone() -> None:
 
 def test_ways_of_which_no_double_tells_the_better_one_stay_apart() -> None:
     """a·(b·10⁴⁰⁰) and (a·b)·10⁴⁰⁰: no bound of their round-off is known."""
-    derived = by_hand([5, 7], ("const", 10**400), ("mul", 1, 3), ("mul", 0, 4), ("mul", 0, 1), ("mul", 6, 3))
+    derived = by_hand(
+        [5, 7], ("const", 10**400), ("mul", 1, 3), ("mul", 0, 4), ("mul", 0, 1), ("mul", 6, 3)
+    )
     assert left(derived) == ["mul"] * 4
 
 
 # -- any Program --------------------------------------------------------------------------------------------------------
+
 
 @st.composite
 def turned(draw: Any) -> Program:
@@ -213,13 +306,19 @@ def turned(draw: Any) -> Program:
         near = st.integers(max(0, last - 4), last) | st.integers(0, last)
         op = draw(st.sampled_from(["add", "sub", "mul", "mul", "sub", "neg", "sin", "cos"]))
         name = (f"n_{i}",) if draw(st.integers(0, 3)) == 0 else ()
-        rows.append((op, *(draw(near) for _ in range(1 if op in ("neg", "sin", "cos") else 2)), *name))
+        rows.append(
+            (op, *(draw(near) for _ in range(1 if op in ("neg", "sin", "cos") else 2)), *name)
+        )
     last = 2 + len(rows)
-    return by_hand(draw(st.lists(st.integers(max(0, last - 6), last), min_size=1, max_size=4)), *rows)
+    return by_hand(
+        draw(st.lists(st.integers(max(0, last - 6), last), min_size=1, max_size=4)), *rows
+    )
 
 
 def at_sixty_digits(derived: Program) -> list[arb]:
-    whole = derived.with_rows(derived.rows, [Port("y", (len(derived.rows),), tuple(range(len(derived.rows))))])
+    whole = derived.with_rows(
+        derived.rows, [Port("y", (len(derived.rows),), tuple(range(len(derived.rows))))]
+    )
     return evaluate(whole, {"x": [arb(3) / 7, arb(-5) / 9, arb(11) / 13]}, EXACT_NUMBERS)["y"]
 
 
@@ -232,7 +331,9 @@ def test_every_result_and_name_keeps_its_value(derived: Program) -> None:
     before, now = at_sixty_digits(derived), at_sixty_digits(after)
     for old, new in zip(derived.outputs[0].rows, after.outputs[0].rows, strict=True):
         assert now[new].overlaps(before[old])
-    meaning: dict[str, Any] = {row.name: value for row, value in zip(derived.rows, before, strict=True) if row.name}
+    meaning: dict[str, Any] = {
+        row.name: value for row, value in zip(derived.rows, before, strict=True) if row.name
+    }
     for row, value in zip(after.rows, now, strict=True):
         assert not row.name or value.overlaps(meant(meaning, row.name)), row.name
     again = eliminate(fold(recognized(eliminate(fold(after)))))
@@ -244,7 +345,9 @@ def test_robots_keep_their_answers(name: str) -> None:
     """At 60 digits, and modulo a third prime."""
     for function in ("forward_dynamics", "integrate"):
         made = program(name, function)
-        frozen = deriving._derivation(robot(name), function, made.method, ProgramOptions(), PLAIN, 100_000)
+        frozen = deriving._derivation(
+            robot(name), function, made.method, ProgramOptions(), PLAIN, 100_000
+        )
         before = fold(passes.begin(frozen))
         after = recognized(before)
         old, new = _residues.residues(2**63 - 25, 11, before, after) or ([], [])
@@ -254,7 +357,9 @@ def test_robots_keep_their_answers(name: str) -> None:
             first, second = (run(p, at, BALLS) for p in (before, after))
             for one, other in zip(_spare.results(before), after.outputs, strict=True):
                 assert [old[r] for r in one.rows] == [new[r] for r in other.rows]
-                assert largest(first[one.name] - second[one.name]) < 1e-55 * max(1.0, largest(first[one.name]))
+                assert largest(first[one.name] - second[one.name]) < 1e-55 * max(
+                    1.0, largest(first[one.name])
+                )
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -262,10 +367,14 @@ def test_no_function_by_any_method_costs_more_than_without(name: str) -> None:
     saved = 0
     for function in (one for one in OF_ANY_ROBOT if not methods.composers(one)):
         for method in methods_for(robot(name), function):
-            options = deriving.felt(robot(name), function, ProgramOptions(task_rows=task_rows(name, function)))
-            begun = passes.begin(deriving._derivation(robot(name), function, method, options, PLAIN, 100_000))
+            options = deriving.felt(
+                robot(name), function, ProgramOptions(task_rows=task_rows(name, function))
+            )
+            begun = passes.begin(
+                deriving._derivation(robot(name), function, method, options, PLAIN, 100_000)
+            )
             without = begun
-            for one in WITHOUT[len(passes.FIRST):]:
+            for one in WITHOUT[len(passes.FIRST) :]:
                 without = one(without)
             now = passes.least([begun])
             assert now.cost <= without.cost, (function, method)
@@ -278,24 +387,39 @@ def test_better_ways_are_told_by_bounds_that_hold() -> None:
     """The first-order bound of every row of a mass matrix is above the error that a double makes there."""
     made = program("ur5", "mass_matrix")
     whole = made.with_rows(made.rows, [Port("y", (len(made.rows),), tuple(range(len(made.rows))))])
-    for shift, errors in zip(_round_offs.STATES, _round_offs.round_offs(made, range(len(made.rows))), strict=True):
-        given = dict(zip([p.name for p in made.inputs], _round_offs._arguments(made, shift), strict=True))
+    for shift, errors in zip(
+        _round_offs.STATES, _round_offs.round_offs(made, range(len(made.rows))), strict=True
+    ):
+        given = dict(
+            zip([p.name for p in made.inputs], _round_offs._arguments(made, shift), strict=True)
+        )
         numbers = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
         rounded = evaluate(whole, given, numbers)["y"]
         with BALLS.working():
-            exact = evaluate(whole, {k: [arb(x) for x in v] for k, v in given.items()}, EXACT_NUMBERS)["y"]
+            exact = evaluate(
+                whole, {k: [arb(x) for x in v] for k, v in given.items()}, EXACT_NUMBERS
+            )["y"]
             off = [abs(float(arb(a) - b)) for a, b in zip(rounded, exact, strict=True)]
-        assert all(x <= 2**-53 * (1.01 * e + abs(v) * 1.01) + 1e-30 for x, e, v in zip(off, errors, rounded, strict=True))
+        assert all(
+            x <= 2**-53 * (1.01 * e + abs(v) * 1.01) + 1e-30
+            for x, e, v in zip(off, errors, rounded, strict=True)
+        )
 
 
 # -- planted errors -----------------------------------------------------------------------------------------------------
 
+
 def test_residues_that_collide_do_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Modulo 101 most rows of a mass matrix meet another by chance."""
     monkeypatch.setitem(RECOGNIZE, "PRIME", 101)
-    frozen = deriving._derivation(robot("ur5"), "mass_matrix", "composite_body", ProgramOptions(), PLAIN, 100_000)
+    frozen = deriving._derivation(
+        robot("ur5"), "mass_matrix", "composite_body", ProgramOptions(), PLAIN, 100_000
+    )
     begun = fold(passes.begin(frozen))
-    with pytest.raises(ProgramError, match=r"mass_matrix/composite_body: row \d+.* was recognized as what it does not equal"):
+    with pytest.raises(
+        ProgramError,
+        match=r"mass_matrix/composite_body: row \d+.* was recognized as what it does not equal",
+    ):
         recognized(begun)
 
 

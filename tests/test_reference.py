@@ -19,10 +19,14 @@ from symgen.reference.precision import FLOAT, Scalars, arb
 from tests.oracles import CLOSED_FORMS, christoffel_bias, random_tree
 
 DIGITS = 80
-TREES = [random_tree(seed, n, generic=seed % 2 == 0) for seed, n in ((0, 3), (1, 4), (2, 5), (3, 7))]
+TREES = [
+    random_tree(seed, n, generic=seed % 2 == 0) for seed, n in ((0, 3), (1, 4), (2, 5), (3, 7))
+]
 
 
-def states(mechanism: Mechanism, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def states(
+    mechanism: Mechanism, count: int, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     draw = np.random.default_rng(seed)
     return tuple(draw.uniform(-2, 2, (count, mechanism.nv)) for _ in range(3))  # type: ignore[return-value]
 
@@ -38,13 +42,21 @@ def test_floats_agree_with_the_textbook(form: str) -> None:
     q, v, a = states(oracle.mechanism, 50)
     reference = Reference(oracle.mechanism)
     mass, bias, gravity = (
-        np.array(x) for x in zip(*(oracle.answer(float, np.sin, np.cos, q[i], v[i]) for i in range(len(q))), strict=True)
+        np.array(x)
+        for x in zip(
+            *(oracle.answer(float, np.sin, np.cos, q[i], v[i]) for i in range(len(q))), strict=True
+        )
     )
     # both sides are a dozen double operations on numbers of order 10
     assert np.allclose(reference.mass_matrix(q), mass, rtol=0, atol=1e-12)
     assert np.allclose(reference.bias_force(q, v), bias, rtol=0, atol=1e-12)
     assert np.allclose(reference.gravity_force(q), gravity, rtol=0, atol=1e-12)
-    assert np.allclose(reference.inverse_dynamics(q, v, a), (mass @ a[..., None])[..., 0] + bias, rtol=0, atol=1e-12)
+    assert np.allclose(
+        reference.inverse_dynamics(q, v, a),
+        (mass @ a[..., None])[..., 0] + bias,
+        rtol=0,
+        atol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("form", CLOSED_FORMS)
@@ -52,9 +64,14 @@ def test_balls_agree_with_the_textbook_to_sixty_digits(form: str) -> None:
     oracle = CLOSED_FORMS[form]()
     scalars = arb(DIGITS)
     reference = Reference(oracle.mechanism, scalars)
-    q, v = scalars.array([Fraction(7, 10), Fraction(-13, 10)]), scalars.array([Fraction(11, 10), Fraction(-3, 10)])
+    q, v = (
+        scalars.array([Fraction(7, 10), Fraction(-13, 10)]),
+        scalars.array([Fraction(11, 10), Fraction(-3, 10)]),
+    )
     with scalars.working():
-        mass, bias, gravity = oracle.answer(scalars.constant, lambda x: x.sin(), lambda x: x.cos(), q, v)
+        mass, bias, gravity = oracle.answer(
+            scalars.constant, lambda x: x.sin(), lambda x: x.cos(), q, v
+        )
         assert largest(reference.mass_matrix(q) - np.array(mass)) < 1e-60
         assert largest(reference.bias_force(q, v) - np.array(bias)) < 1e-60
         assert largest(reference.gravity_force(q) - np.array(gravity)) < 1e-60
@@ -73,11 +90,23 @@ def test_bias_agrees_with_christoffel_symbols(tree: Mechanism) -> None:
 def test_inverse_dynamics_is_mass_times_acceleration_plus_bias(tree: Mechanism) -> None:
     reference = Reference(tree)
     q, v, a = states(tree, 20)
-    tau, mass, bias = reference.inverse_dynamics(q, v, a), reference.mass_matrix(q), reference.bias_force(q, v)
+    tau, mass, bias = (
+        reference.inverse_dynamics(q, v, a),
+        reference.mass_matrix(q),
+        reference.bias_force(q, v),
+    )
     scale = np.abs(mass).max() * np.abs(a).max() + np.abs(bias).max()
     assert np.abs((mass @ a[..., None])[..., 0] + bias - tau).max() < 1e-13 * tree.nv * scale
-    assert np.abs(reference.forward_dynamics(q, v, tau) - a).max() < 1e-15 * 16 * np.linalg.cond(mass).max() * scale
-    assert np.allclose(reference.inverse_mass_matrix(q) @ mass, np.eye(tree.nv), rtol=0, atol=1e-14 * np.linalg.cond(mass).max())
+    assert (
+        np.abs(reference.forward_dynamics(q, v, tau) - a).max()
+        < 1e-15 * 16 * np.linalg.cond(mass).max() * scale
+    )
+    assert np.allclose(
+        reference.inverse_mass_matrix(q) @ mass,
+        np.eye(tree.nv),
+        rtol=0,
+        atol=1e-14 * np.linalg.cond(mass).max(),
+    )
     assert np.allclose(reference.mass_matrix_determinant(q), np.linalg.det(mass))
 
 
@@ -111,7 +140,10 @@ def test_jacobian_is_the_derivative_of_the_pose(tree: Mechanism) -> None:
     q, v, _ = (scalars.array(x[0]) for x in states(tree, 1, seed=3))
     with scalars.working():
         h = scalars.constant(Fraction(1, 10**50))
-        (turn_up, up), (turn_down, down) = reference.forward_kinematics(q + v * h), reference.forward_kinematics(q - v * h)
+        (turn_up, up), (turn_down, down) = (
+            reference.forward_kinematics(q + v * h),
+            reference.forward_kinematics(q - v * h),
+        )
         twist = reference.jacobian(q) @ v
         assert largest((up - down) / (2 * h) - twist[3:]) < 1e-60
         spin = (turn_up - turn_down) / (2 * h) @ reference.forward_kinematics(q)[0].T
@@ -125,7 +157,10 @@ def test_link_accelerations_are_those_of_every_frames_jacobian(tree: Mechanism) 
     q, v, tau = (scalars.array(x[0]) for x in states(tree, 1, seed=4))
     links, tip = Reference(tree, scalars, frame="tool").link_accelerations(q, v, tau)
     with scalars.working():
-        h, a = scalars.constant(Fraction(1, 10**50)), Reference(tree, scalars).forward_dynamics(q, v, tau)
+        h, a = (
+            scalars.constant(Fraction(1, 10**50)),
+            Reference(tree, scalars).forward_dynamics(q, v, tau),
+        )
         for frame, found in (*((f"link{i}", links[i]) for i in range(tree.nv)), ("tool", tip)):
             reference = Reference(tree, scalars, frame=frame)
             rate = (reference.jacobian(q + v * h) - reference.jacobian(q - v * h)) / (2 * h)
@@ -139,7 +174,11 @@ def test_a_payload_is_one_more_part() -> None:
     about_centre = tuple(Fraction(x, 1000) for x in (30, 2, -1, 40, 3, 50))
     x, y, z = centre
     steiner = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
-    ten = [float(mass), *map(float, centre), *(float(i + mass * s) for i, s in zip(about_centre, steiner, strict=True))]
+    ten = [
+        float(mass),
+        *map(float, centre),
+        *(float(i + mass * s) for i, s in zip(about_centre, steiner, strict=True)),
+    ]
     frame = tree.frame("tool")
     part = Part("load", (*frame.pose, Shift(centre)), mass, about_centre)  # type: ignore[arg-type]
     bodies = [*tree.bodies]
@@ -148,24 +187,37 @@ def test_a_payload_is_one_more_part() -> None:
     carried = Reference(tree, payload="tool")
     q, v, a = states(tree, 6)
     loads = np.array([ten] * 6)
-    assert np.allclose(carried.inverse_dynamics(q, v, a, loads), declared.inverse_dynamics(q, v, a), rtol=1e-12, atol=1e-12)
-    assert np.allclose(carried.mass_matrix(q, loads), declared.mass_matrix(q), rtol=1e-12, atol=1e-12)
+    assert np.allclose(
+        carried.inverse_dynamics(q, v, a, loads),
+        declared.inverse_dynamics(q, v, a),
+        rtol=1e-12,
+        atol=1e-12,
+    )
+    assert np.allclose(
+        carried.mass_matrix(q, loads), declared.mass_matrix(q), rtol=1e-12, atol=1e-12
+    )
     loads[0] = 0
-    assert np.allclose(carried.mass_matrix(q, loads)[0], Reference(tree).mass_matrix(q)[0], rtol=1e-12, atol=1e-12)
-    assert np.allclose(carried.gravity_force(q, loads)[1:], declared.gravity_force(q)[1:], rtol=1e-12, atol=1e-12)
+    assert np.allclose(
+        carried.mass_matrix(q, loads)[0], Reference(tree).mass_matrix(q)[0], rtol=1e-12, atol=1e-12
+    )
+    assert np.allclose(
+        carried.gravity_force(q, loads)[1:], declared.gravity_force(q)[1:], rtol=1e-12, atol=1e-12
+    )
     with pytest.raises(RequestError, match="payload"):
         carried.mass_matrix(q)
 
 
 def test_every_function_has_an_oracle_of_the_declared_shape() -> None:
     tree = TREES[1]
-    assert set(ORACLES) == {*FUNCTIONS, *OF_LOOPS}   # tests/test_loops.py asks of those of loops
+    assert set(ORACLES) == {*FUNCTIONS, *OF_LOOPS}  # tests/test_loops.py asks of those of loops
     reference = Reference(tree, frame="tool", task_rows=(3, 5), contact="tool")
     sizes = tree.sizes._replace(NR=len(base(reference)[0]), NK=2, NT=1)
     for function in FUNCTIONS.values():
         for batch in ((), (3,), (2, 3)):
             expected = {x.name: (*batch, *x.sizes(sizes)) for x in function.results}
-            arguments = {x.name: np.full((*batch, *x.sizes(sizes)), 0.3) for x in function.arguments}
+            arguments = {
+                x.name: np.full((*batch, *x.sizes(sizes)), 0.3) for x in function.arguments
+            }
             results = reference.evaluate(function.name, arguments)
             assert {name: result.shape for name, result in results.items()} == expected
 
@@ -173,15 +225,26 @@ def test_every_function_has_an_oracle_of_the_declared_shape() -> None:
 def test_floats_are_the_balls_rounded() -> None:
     tree = TREES[2]
     q, v, a = states(tree, 1, seed=9)
-    exact, pi = Reference(tree, arb(50), frame="tool", task_rows=(3, 5), contact="tool"), np.full((1, 10 * len(tree.bodies)), 0.3)
+    exact, pi = (
+        Reference(tree, arb(50), frame="tool", task_rows=(3, 5), contact="tool"),
+        np.full((1, 10 * len(tree.bodies)), 0.3),
+    )
     for function in FUNCTIONS.values():
-        arguments = {x.name: {"q": q, "v": v, "pi": pi, "active": np.ones((1, 1))}.get(x.name, a) for x in function.arguments}
-        ours = Reference(tree, FLOAT, frame="tool", task_rows=(3, 5), contact="tool").evaluate(function.name, arguments)
+        arguments = {
+            x.name: {"q": q, "v": v, "pi": pi, "active": np.ones((1, 1))}.get(x.name, a)
+            for x in function.arguments
+        }
+        ours = Reference(tree, FLOAT, frame="tool", task_rows=(3, 5), contact="tool").evaluate(
+            function.name, arguments
+        )
         truth = exact.evaluate(function.name, arguments)
         for name, value in ours.items():
             expected = np.array(truth[name], dtype=float)
-            condition = 1e3 if function.needs_inverse else 1.0   # of these trees' mass matrices
-            assert np.abs(value - expected).max() <= 1e-13 * condition * np.abs(expected).max(), (function.name, name)
+            condition = 1e3 if function.needs_inverse else 1.0  # of these trees' mass matrices
+            assert np.abs(value - expected).max() <= 1e-13 * condition * np.abs(expected).max(), (
+                function.name,
+                name,
+            )
 
 
 @pytest.mark.parametrize("radians", [Fraction(0), Fraction(1, 3)])
@@ -190,15 +253,23 @@ def test_an_angle_is_radians_and_a_multiple_of_pi(scalars: Scalars, radians: Fra
     whole = float(radians) + np.pi * 2 / 7
     with scalars.working():
         sine, cosine = scalars.sine_cosine(Angle(radians=radians, pi=Fraction(2, 7)))
-        assert (float(sine), float(cosine)) == pytest.approx((np.sin(whole), np.cos(whole)), abs=1e-15)
+        assert (float(sine), float(cosine)) == pytest.approx(
+            (np.sin(whole), np.cos(whole)), abs=1e-15
+        )
 
 
 def test_an_unknown_joint_type_and_a_missing_number_are_named() -> None:
     tree = TREES[0]
     joints = (replace(tree.joints[0], kind="helical"), *tree.joints[1:])
-    with pytest.raises(MechanismError, match=r"joint 'joint0' is helical and declares no numbers; its type takes pitch"):
+    with pytest.raises(
+        MechanismError,
+        match=r"joint 'joint0' is helical and declares no numbers; its type takes pitch",
+    ):
         replace(tree, joints=joints)
-    with pytest.raises(UnknownName, match="joint type 'helicl' is not known; there are: continuous, cylindrical, free, helical"):
+    with pytest.raises(
+        UnknownName,
+        match="joint type 'helicl' is not known; there are: continuous, cylindrical, free, helical",
+    ):
         replace(tree, joints=(replace(tree.joints[0], kind="helicl"), *tree.joints[1:]))
 
 
@@ -212,12 +283,22 @@ def test_pinocchio_agrees_on_a_random_tree() -> None:
         for index, (joint, body) in enumerate(zip(tree.joints, tree.bodies, strict=True)):
             axis = np.array([float(x) for x in joint.axis])
             axis /= np.linalg.norm(axis)
-            kind = pin.JointModelPrismaticUnaligned if joint.kind == "prismatic" else pin.JointModelRevoluteUnaligned
-            identity = model.addJoint(joint.parent + 1, kind(axis), pin.SE3(*reference.pose(joint.pose)), joint.name)
+            kind = (
+                pin.JointModelPrismaticUnaligned
+                if joint.kind == "prismatic"
+                else pin.JointModelRevoluteUnaligned
+            )
+            identity = model.addJoint(
+                joint.parent + 1, kind(axis), pin.SE3(*reference.pose(joint.pose)), joint.name
+            )
             assert identity == index + 1
             for part in body.parts:
                 xx, xy, xz, yy, yz, zz = (float(x) for x in part.moments)
-                inertia = pin.Inertia(float(part.mass), np.zeros(3), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+                inertia = pin.Inertia(
+                    float(part.mass),
+                    np.zeros(3),
+                    np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
+                )
                 model.appendBodyToJoint(identity, inertia, pin.SE3(*reference.pose(part.pose)))
         data = model.createData()
         q, v, a = states(tree, 5)

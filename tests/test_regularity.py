@@ -39,7 +39,9 @@ def test_the_recursion_gives_the_pivots_of_the_elimination_and_the_diagonal(name
     found = list(pivots(reference, q))
     assert [felt.dof for felt in found] == list(reversed(range(robot(name).nv)))
     for state, matrix in enumerate(reference.mass_matrix(q)):
-        free, held, spread = (np.array([felt[i][state] for felt in reversed(found)]) for i in (1, 2, 3))
+        free, held, spread = (
+            np.array([felt[i][state] for felt in reversed(found)]) for i in (1, 2, 3)
+        )
         # two orders of summation of the same terms in doubles
         assert np.allclose(free, elimination.pivots(matrix), rtol=1e-10)
         assert np.allclose(held, np.diagonal(matrix), rtol=1e-12)
@@ -64,11 +66,26 @@ def test_a_long_general_chain_is_regular_with_a_payload_as_well() -> None:
 def coaxial(chain: Mechanism, k: int, mass: Fraction) -> Mechanism:
     """Joint k + 1 turns about the axis of joint k; the link between them has next to nothing."""
     turning = replace(chain.joints[k], kind="revolute", parameters=())
-    joints = (*chain.joints[:k], turning, replace(turning, name=chain.joints[k + 1].name, parent=k, pose=(Turn(
-        turning.axis, Angle(Fraction(7, 10))),)), *chain.joints[k + 2:])
-    parts = tuple(replace(part, mass=mass, moments=(mass, Fraction(0), Fraction(0), mass, Fraction(0), mass))
-                  for part in chain.bodies[k].parts)
-    bodies = (*chain.bodies[:k], Body(chain.bodies[k].name, parts if mass else ()), *chain.bodies[k + 1:])
+    joints = (
+        *chain.joints[:k],
+        turning,
+        replace(
+            turning,
+            name=chain.joints[k + 1].name,
+            parent=k,
+            pose=(Turn(turning.axis, Angle(Fraction(7, 10))),),
+        ),
+        *chain.joints[k + 2 :],
+    )
+    parts = tuple(
+        replace(part, mass=mass, moments=(mass, Fraction(0), Fraction(0), mass, Fraction(0), mass))
+        for part in chain.bodies[k].parts
+    )
+    bodies = (
+        *chain.bodies[:k],
+        Body(chain.bodies[k].name, parts if mass else ()),
+        *chain.bodies[k + 1 :],
+    )
     return replace(chain, joints=joints, bodies=bodies)
 
 
@@ -90,9 +107,11 @@ def test_an_inertia_that_no_double_can_resolve_is_not_called_zero() -> None:
 
 
 def test_too_few_digits_are_not_called_singular(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regularity, "_each_feels_enough", lambda mechanism, payload: False)   # which takes no balls to tell
-    monkeypatch.setattr(regularity, "DIGITS", -130)   # with the digits a joint: 20 for 120 joints
-    assert loss(long_chain()) is None                   # doubled until they are enough
+    monkeypatch.setattr(
+        regularity, "_each_feels_enough", lambda mechanism, payload: False
+    )  # which takes no balls to tell
+    monkeypatch.setattr(regularity, "DIGITS", -130)  # with the digits a joint: 20 for 120 joints
+    assert loss(long_chain()) is None  # doubled until they are enough
     monkeypatch.setattr(regularity, "DOUBLINGS", 0)
     found = loss(long_chain())
     assert found is not None
@@ -104,8 +123,13 @@ def test_too_few_digits_are_not_called_singular(monkeypatch: pytest.MonkeyPatch)
 def test_a_refusal_says_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = symgen.load("planar_arm")
     monkeypatch.setattr(making, "loss", lambda mechanism, payload: Loss("elbow", None, 99))
-    with pytest.raises(RequestError, match=r"^forward_dynamics of 'planar_arm' divides by the mass matrix, of which 99 "):
-        symgen.program(replace(arm, gravity=(Fraction(1), Fraction(2), Fraction(3))), "forward_dynamics")
+    with pytest.raises(
+        RequestError,
+        match=r"^forward_dynamics of 'planar_arm' divides by the mass matrix, of which 99 ",
+    ):
+        symgen.program(
+            replace(arm, gravity=(Fraction(1), Fraction(2), Fraction(3))), "forward_dynamics"
+        )
 
 
 def test_a_truth_takes_the_digits_that_it_needs() -> None:
@@ -127,32 +151,50 @@ def hair_turned() -> Mechanism:
     chain = random_mechanism(3, 2, general=False)
     shift = (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10))
     turned = pose(shift, (Angle(Fraction("5.77686e-66")), Angle(Fraction("0.3")), Angle()))
-    return replace(chain, joints=(chain.joints[0], replace(chain.joints[1], pose=turned), chain.joints[2]))
+    return replace(
+        chain, joints=(chain.joints[0], replace(chain.joints[1], pose=turned), chain.joints[2])
+    )
 
 
 @pytest.mark.parametrize("method", ["udut", "fixman:spatial"])
 def test_a_derivation_that_loses_digits_is_done_again_with_more(method: str) -> None:
     program = symgen.program(hair_turned(), "mass_matrix_solve", method)
-    assert symgen.verify(hair_turned(), [f"mass_matrix_solve={method}"], states=1, compiled=False).passed
+    assert symgen.verify(
+        hair_turned(), [f"mass_matrix_solve={method}"], states=1, compiled=False
+    ).passed
     assert program.passed_over == ()
 
 
-def test_a_method_that_loses_its_digits_is_passed_over_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_method_that_loses_its_digits_is_passed_over_and_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(constants, "DOUBLINGS", 0)
     providers = choosing.methods_for
     chain = replace(hair_turned(), name="hair")
     program = symgen.program(chain, "mass_matrix_solve")
     assert program.method == "composite_body"
-    assert dict(program.passed_over)["udut"].startswith("mass_matrix_solve of 'hair' by udut, link 2 (link1): ")
-    with pytest.raises(LostDigits, match=r"by udut, link 2 \(link1\): .*numbers .* differ so much in size that 120 digits"):
+    assert dict(program.passed_over)["udut"].startswith(
+        "mass_matrix_solve of 'hair' by udut, link 2 (link1): "
+    )
+    with pytest.raises(
+        LostDigits,
+        match=r"by udut, link 2 \(link1\): .*numbers .* differ so much in size that 120 digits",
+    ):
         symgen.program(chain, "mass_matrix_solve", "udut")
     monkeypatch.setattr(choosing, "methods_for", lambda mechanism, function: ("udut",))
     other = replace(chain, name="other")
     with pytest.raises(OutOfReach, match=r"link 2 \(link1\)"):
         symgen.program(other, "mass_matrix_solve")
-    monkeypatch.setattr(choosing, "methods_for", lambda mechanism, function: (
-        ("udut",) if function == "mass_matrix_solve" else providers(mechanism, function)))
-    made, refused = making.programs_and_refusals(other, None)       # the rest of the robot is made all the same
+    monkeypatch.setattr(
+        choosing,
+        "methods_for",
+        lambda mechanism, function: (
+            ("udut",) if function == "mass_matrix_solve" else providers(mechanism, function)
+        ),
+    )
+    made, refused = making.programs_and_refusals(
+        other, None
+    )  # the rest of the robot is made all the same
     assert "mass_matrix_solve" in refused
     assert "mass_matrix" in made
 
@@ -178,7 +220,9 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
     folder = tmp_path / "c"
     manifest = symgen.generate(chain, folder)
     assert set(manifest["functions"]) == set(made)
-    (entry,) = (one for one in manifest["not_modelled"] if "forward_dynamics" in one.get("functions", ()))
+    (entry,) = (
+        one for one in manifest["not_modelled"] if "forward_dynamics" in one.get("functions", ())
+    )
     assert "needs more than 600 rows" in entry["text"]
     assert "needs more than 600 rows" in (folder / "README.md").read_text(encoding="utf-8")
     assert cli.main(["generate", str(folder / "long_one.toml"), "-o", str(tmp_path / "d")]) == 0
@@ -194,16 +238,24 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
 def test_a_derivation_keeps_its_own_budget_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains of 256 links are derived so, to see how deep they are."""
     monkeypatch.setattr(deriving, "ROW_BUDGET", 10)
-    made = deriving.derive(robot("scara"), "forward_dynamics", "riccati", ProgramOptions(), budget=1000)
+    made = deriving.derive(
+        robot("scara"), "forward_dynamics", "riccati", ProgramOptions(), budget=1000
+    )
     assert 10 < len(made.rows) < 1000
 
 
-@pytest.mark.parametrize("ask", [
-    lambda out: symgen.generate("planar_arm", out, []),
-    lambda out: symgen.compile("planar_arm", []),
-    lambda out: symgen.verify("planar_arm", iter([])),
-], ids=["generate", "compile", "verify"])
-def test_an_empty_list_of_functions_is_refused(ask: Callable[[Path], object], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda out: symgen.generate("planar_arm", out, []),
+        lambda out: symgen.compile("planar_arm", []),
+        lambda out: symgen.verify("planar_arm", iter([])),
+    ],
+    ids=["generate", "compile", "verify"],
+)
+def test_an_empty_list_of_functions_is_refused(
+    ask: Callable[[Path], object], tmp_path: Path
+) -> None:
     with pytest.raises(ArgumentError, match="no function is named"):
         ask(tmp_path / "c")
     assert not list(tmp_path.iterdir())

@@ -25,24 +25,33 @@ def varied(seed: int) -> list[Mechanism]:
     whole = random_mechanism(6, seed, kind="tree", joints=kinds())
     random = Random(seed)
     without = tuple(Body(body.name) if random.random() < 0.4 else body for body in whole.bodies)
-    points = tuple(Body(body.name, tuple(replace(part, moments=(Fraction(0),) * 6) for part in body.parts))
-                   for body in whole.bodies)
+    points = tuple(
+        Body(body.name, tuple(replace(part, moments=(Fraction(0),) * 6) for part in body.parts))
+        for body in whole.bodies
+    )
     return [whole, replace(whole, bodies=without), replace(whole, bodies=points)]
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_pivot_is_as_much_as_the_joint_feels_alone_and_no_more_than_its_bound(seed: int) -> None:
+def test_every_pivot_is_as_much_as_the_joint_feels_alone_and_no_more_than_its_bound(
+    seed: int,
+) -> None:
     for mechanism in varied(seed)[::2]:
         reference = Reference(mechanism, arb(60))
         with reference.scalars.working():
             q = reference.scalars.array(draw_states(mechanism, 1, seed)["q"])
             bounds = alone.most(mechanism, None)
-            own = [list(reversed(alone.least(*both))) for both in zip(mechanism.joints, mechanism.bodies, strict=True)]
+            own = [
+                list(reversed(alone.least(*both)))
+                for both in zip(mechanism.joints, mechanism.bodies, strict=True)
+            ]
             for felt in pivots(reference, q):
                 joint, of = mechanism.dofs[felt.dof]
                 if not felt.free[0] > 1e-30:
-                    break   # beyond a pivot that vanishes the rest means nothing
-                assert felt.free[0] >= own[joint][of] or felt.free[0].overlaps(bounds[joint] * 0 + own[joint][of])
+                    break  # beyond a pivot that vanishes the rest means nothing
+                assert felt.free[0] >= own[joint][of] or felt.free[0].overlaps(
+                    bounds[joint] * 0 + own[joint][of]
+                )
                 assert felt.held[0] <= bounds[joint]
 
 
@@ -55,14 +64,27 @@ def test_what_joints_feel_alone_never_contradicts_the_pivots_of_the_whole() -> N
 def test_moments_that_nothing_has_prove_nothing() -> None:
     arm = random_mechanism(3, 1)
     part = arm.bodies[2].parts[0]
-    odd = replace(arm, bodies=(*arm.bodies[:2], Body("link2", (replace(part, moments=(*part.moments[:5], -part.moments[5])),))))
+    odd = replace(
+        arm,
+        bodies=(
+            *arm.bodies[:2],
+            Body("link2", (replace(part, moments=(*part.moments[:5], -part.moments[5])),)),
+        ),
+    )
     assert not regularity._each_feels_enough(odd, None)
 
 
-def test_a_joint_that_moves_a_link_without_mass_feels_its_child(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_joint_that_moves_a_link_without_mass_feels_its_child(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     chain = random_mechanism(40, 1)
-    crossed = replace(chain, bodies=tuple(body if i % 2 else Body(body.name) for i, body in enumerate(chain.bodies)))
-    monkeypatch.setattr(regularity, "_lost", lambda mechanism, payload: pytest.fail("all of it was asked"))
+    crossed = replace(
+        chain,
+        bodies=tuple(body if i % 2 else Body(body.name) for i, body in enumerate(chain.bodies)),
+    )
+    monkeypatch.setattr(
+        regularity, "_lost", lambda mechanism, payload: pytest.fail("all of it was asked")
+    )
     assert loss(crossed) is None
 
 

@@ -25,10 +25,18 @@ from tests.disk_calls import READS, WRITES, Calls, Killed, watched
 
 def files(text: str, *names: str) -> dict[str, str]:
     found = {name: f"{name}: {text}\n" for name in (*names, "arm.h", "firmware/main.c")}
-    return found | {"manifest.json": json.dumps({"symgen": "0", "files": ["manifest.json", *found], "text": text})}
+    return found | {
+        "manifest.json": json.dumps(
+            {"symgen": "0", "files": ["manifest.json", *found], "text": text}
+        )
+    }
 
 
-OLD, NEW, THIRD = files("old", "only_old.c"), files("new", "only_new.c"), files("third", "only_new.c")
+OLD, NEW, THIRD = (
+    files("old", "only_old.c"),
+    files("new", "only_new.c"),
+    files("third", "only_new.c"),
+)
 MINE = {"notes.txt": "mine", "build/object": "made", "firmware/board.c": "mine too"}
 BESIDE = {".arm.symgen", ".arm.symgen.lock"}
 Content = dict[str, str] | None
@@ -41,7 +49,9 @@ def content(folder: Path) -> Content:
     found = {}
     for place, _, names in os.walk(folder):
         for path in (Path(place) / name for name in names):
-            found[path.relative_to(folder).as_posix()] = os.readlink(path) if path.is_symlink() else path.read_text()
+            found[path.relative_to(folder).as_posix()] = (
+                os.readlink(path) if path.is_symlink() else path.read_text()
+            )
     return found
 
 
@@ -69,7 +79,11 @@ def beside(folder: Path) -> set[str]:
 
 
 def identities(folder: Path) -> dict[str, int]:
-    return {name: (folder / name).lstat().st_ino for name in ("notes.txt", "link", "build") if (folder / "notes.txt").exists()}
+    return {
+        name: (folder / name).lstat().st_ino
+        for name in ("notes.txt", "link", "build")
+        if (folder / "notes.txt").exists()
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -145,7 +159,12 @@ def test_every_call_fails_once(disk_folder: Path, before: str, exchanging: bool)
             assert content(folder) == new, where
         assert beside(folder) <= {".arm.symgen.lock"}, where
         assert identities(folder) == known, where
-        said.add(next((words for words in ("nothing was changed", "is written") if words in sentence), sentence))
+        said.add(
+            next(
+                (words for words in ("nothing was changed", "is written") if words in sentence),
+                sentence,
+            )
+        )
         again(folder, before, known)
     assert at > 40, "the calls were not reached"
     assert said == {"nothing was changed", "is written", ""}
@@ -194,7 +213,9 @@ def test_a_kill_after_every_call(disk_folder: Path, before: str, exchanging: boo
         assert beside(folder) <= BESIDE
         again(folder, before, known)
     assert at > 30, "the calls were not reached"
-    assert absent == (0 if exchanging or before == "nothing" else 1)   # after the first of two renames
+    assert absent == (
+        0 if exchanging or before == "nothing" else 1
+    )  # after the first of two renames
 
 
 def killed(at: int, folder: Path, exchanging: bool) -> bool:
@@ -211,10 +232,16 @@ def killed(at: int, folder: Path, exchanging: bool) -> bool:
 
 
 def open_handles() -> set[int]:
-    return {int(name) for name in os.listdir("/proc/self/fd") if os.path.lexists(f"/proc/self/fd/{name}")}
+    return {
+        int(name)
+        for name in os.listdir("/proc/self/fd")
+        if os.path.lexists(f"/proc/self/fd/{name}")
+    }
 
 
-def test_a_process_that_is_killed_leaves_what_a_call_that_is_the_last_one_leaves(disk_folder: Path) -> None:
+def test_a_process_that_is_killed_leaves_what_a_call_that_is_the_last_one_leaves(
+    disk_folder: Path,
+) -> None:
     """The test's own idea of a kill beside the kernel's, at some calls."""
     for at in (5, 25, 40, 45, 50):
         left = []
@@ -223,7 +250,12 @@ def test_a_process_that_is_killed_leaves_what_a_call_that_is_the_last_one_leaves
             assert kill(at, folder, True)
             found = content(folder.parent)
             assert found is not None
-            left.append((found.keys(), {name: text for name, text in found.items() if name != ".arm.symgen/journal"}))
+            left.append(
+                (
+                    found.keys(),
+                    {name: text for name, text in found.items() if name != ".arm.symgen/journal"},
+                )
+            )
         assert left[0] == left[1]
 
 
@@ -296,7 +328,10 @@ def test_everything_is_on_disk_before_it_has_its_name(
     noted(replacing, "_settle")
     monkeypatch.setattr(disk, "exchange", disk.exchange if exchanging else lambda one, other: False)
     replace_folder(folder, NEW, "arm")
-    assert before["link"] >= {f".arm.symgen/new/{name}" for name in NEW} | {".arm.symgen/journal.part", ".arm.symgen"}
+    assert before["link"] >= {f".arm.symgen/new/{name}" for name in NEW} | {
+        ".arm.symgen/journal.part",
+        ".arm.symgen",
+    }
     assert before["_swap"] >= {".arm.symgen/new", ".arm.symgen/new/firmware"}
     assert before["_settle"] >= {"."}
     assert "." not in before["_swap"]
@@ -306,7 +341,9 @@ def test_everything_is_on_disk_before_it_has_its_name(
 
 
 @pytest.mark.parametrize("exchanging", [True, False])
-def test_what_comes_in_meanwhile_goes_along(disk_folder: Path, exchanging: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_comes_in_meanwhile_goes_along(
+    disk_folder: Path, exchanging: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Files that a user's programs write in the last instant: a new one, one saved anew, and one with a name of symgen's."""
     folder, _ = prepare(disk_folder / "place", "old")
     original = replacing._swap
@@ -324,10 +361,18 @@ def test_what_comes_in_meanwhile_goes_along(disk_folder: Path, exchanging: bool,
             editor.write(", and more")
 
         monkeypatch.setattr(replacing, "_swap", late)
-        monkeypatch.setattr(disk, "exchange", disk.exchange if exchanging else lambda one, other: False)
+        monkeypatch.setattr(
+            disk, "exchange", disk.exchange if exchanging else lambda one, other: False
+        )
         replace_folder(folder, NEW, "arm")
-    late_ones = {"late.txt": "late", "late/deep": "deep", "firmware/late.c": "late too", "only_new.c.recovered": "not symgen's",
-                 "link": "saved anew", "notes.txt": "mine, and more"}
+    late_ones = {
+        "late.txt": "late",
+        "late/deep": "deep",
+        "firmware/late.c": "late too",
+        "only_new.c.recovered": "not symgen's",
+        "link": "saved anew",
+        "notes.txt": "mine, and more",
+    }
     assert content(folder) == NEW | MINE | late_ones
     assert beside(folder) == set()
 
@@ -342,7 +387,11 @@ def test_what_came_in_after_a_kill_is_kept_beside_it(disk_folder: Path) -> None:
     (folder / "build").mkdir()
     (folder / "build" / "object").write_text("made again")
     replace_folder(folder, NEW, "arm")
-    assert content(folder) == NEW | MINE | {"link": "nowhere", "build/object": "made again", "build.recovered/object": "made"}
+    assert content(folder) == NEW | MINE | {
+        "link": "nowhere",
+        "build/object": "made again",
+        "build.recovered/object": "made",
+    }
     assert beside(folder) == set()
 
 
@@ -356,20 +405,30 @@ def test_writers_take_turns(disk_folder: Path) -> None:
     folder, _ = prepare(disk_folder / "place", "old")
     known = identities(folder)
     with ThreadPoolExecutor(4) as writers:
-        assert list(writers.map(lambda number: forked(lambda: writer(number, folder)), range(4))) == [0] * 4
-    last = [files(f"writer {number} round 14", f"own_{number}.c") | mine("old") for number in range(4)]
+        assert (
+            list(writers.map(lambda number: forked(lambda: writer(number, folder)), range(4)))
+            == [0] * 4
+        )
+    last = [
+        files(f"writer {number} round 14", f"own_{number}.c") | mine("old") for number in range(4)
+    ]
     assert content(folder) in last
     assert identities(folder) == known
     assert beside(folder) == set()
 
 
-def test_a_turn_that_does_not_come_is_one_sentence(disk_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_that_does_not_come_is_one_sentence(
+    disk_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(disk, "PATIENCE", 0.1)
     folder, was = prepare(disk_folder / "place", "old")
     with disk.turn(folder.with_name(".arm.symgen.lock")):
-        with pytest.raises(RequestError, match=r"arm cannot be written: another symgen is writing there; nothing was changed"):
+        with pytest.raises(
+            RequestError,
+            match=r"arm cannot be written: another symgen is writing there; nothing was changed",
+        ):
             replace_folder(folder, NEW, "arm")
-        replace_folder(folder.with_name("other"), NEW, "arm")   # another place is free
+        replace_folder(folder.with_name("other"), NEW, "arm")  # another place is free
     assert content(folder) == was
     replace_folder(folder, NEW, "arm")
 
@@ -379,7 +438,9 @@ def test_a_damaged_journal_deletes_nothing(disk_folder: Path) -> None:
     left = folder.with_name(".arm.symgen")
     (left / "old" / "build").mkdir(parents=True)
     (left / "journal").write_text('{"own": [')
-    with pytest.raises(RequestError, match=r"journal is damaged; what was begun stands in .*\.arm\.symgen"):
+    with pytest.raises(
+        RequestError, match=r"journal is damaged; what was begun stands in .*\.arm\.symgen"
+    ):
         replace_folder(folder, NEW, "arm")
     assert (left / "old" / "build").is_dir()
     assert content(folder) == was
@@ -393,23 +454,34 @@ def test_a_folder_is_the_user_s_whatever_its_name(disk_folder: Path, name: str) 
     (folder / name).mkdir()
     (folder / name / "mine").write_text("mine")
     if name == "arm.h":
-        with pytest.raises(RequestError, match=r"arm\.h was not written by symgen and would be replaced"):
+        with pytest.raises(
+            RequestError, match=r"arm\.h was not written by symgen and would be replaced"
+        ):
             replace_folder(folder, NEW, "arm")
     else:
         replace_folder(folder, NEW, "arm")
     assert (folder / name / "mine").read_text() == "mine"
 
 
-@pytest.mark.parametrize(("place", "says"), [
-    ("/", "/ is the root of the file system and cannot be replaced"), (".", "here is the working directory and cannot be"),
-    ("..", " holds the working directory and cannot be replaced"), ("sub/../.", "here is the working directory"),
-    ("file", "here/file is a file, not a folder; choose"), ("to_file", "here/file is a file, not a folder; choose"),
-    ("file/x", "here/file is not a folder, so that no folder .*here/file/x can be made"),
-    ("file/x/y", "here/file is not a folder, so that"), ("to_file/x", "here/file is not a folder, so that"),
-    ("turning", "turning is a symbolic link that leads back to itself"), ("turning/x", "turning is a symbolic link that leads"),
-    ("deep/" + 300 * "n", "File name too long; nothing was changed, choose a shorter name"),
-    ("full", "here/full holds files that symgen did not write"), ("to_full", "here/full holds files that symgen did not write"),
-])
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("/", "/ is the root of the file system and cannot be replaced"),
+        (".", "here is the working directory and cannot be"),
+        ("..", " holds the working directory and cannot be replaced"),
+        ("sub/../.", "here is the working directory"),
+        ("file", "here/file is a file, not a folder; choose"),
+        ("to_file", "here/file is a file, not a folder; choose"),
+        ("file/x", "here/file is not a folder, so that no folder .*here/file/x can be made"),
+        ("file/x/y", "here/file is not a folder, so that"),
+        ("to_file/x", "here/file is not a folder, so that"),
+        ("turning", "turning is a symbolic link that leads back to itself"),
+        ("turning/x", "turning is a symbolic link that leads"),
+        ("deep/" + 300 * "n", "File name too long; nothing was changed, choose a shorter name"),
+        ("full", "here/full holds files that symgen did not write"),
+        ("to_full", "here/full holds files that symgen did not write"),
+    ],
+)
 def test_a_place_that_cannot_be_a_folder_is_refused_in_a_true_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, says: str
 ) -> None:
@@ -418,7 +490,12 @@ def test_a_place_that_cannot_be_a_folder_is_refused_in_a_true_sentence(
         (here / folder).mkdir(parents=True)
     for file in ("file", "full/mine"):
         (here / file).write_text("mine")
-    for link, target in (("to_file", "file"), ("to_full", "full"), ("turning", "turned"), ("turned", "turning")):
+    for link, target in (
+        ("to_file", "file"),
+        ("to_full", "full"),
+        ("turning", "turned"),
+        ("turned", "turning"),
+    ):
         (here / link).symlink_to(target)
     monkeypatch.chdir(here)
     before = sorted(str(path) for path in tmp_path.rglob("*"))
@@ -427,7 +504,9 @@ def test_a_place_that_cannot_be_a_folder_is_refused_in_a_true_sentence(
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before, "nothing was changed"
 
 
-@pytest.mark.parametrize(("place", "target"), [("dangling", "nowhere/in/here"), ("to_sub", "sub"), ("~", "~")])
+@pytest.mark.parametrize(
+    ("place", "target"), [("dangling", "nowhere/in/here"), ("to_sub", "sub"), ("~", "~")]
+)
 def test_a_link_s_target_is_written_and_a_tilde_is_a_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, target: str
 ) -> None:
@@ -439,12 +518,18 @@ def test_a_link_s_target_is_written_and_a_tilde_is_a_name(
     assert content(tmp_path / target) == NEW
 
 
-def test_a_folder_that_may_not_be_written_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_may_not_be_written_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By the system's own error: the superuser may write everywhere."""
+
     def refuse(*given: Any, **settings: Any) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(os, "makedirs", refuse)
-    with pytest.raises(RequestError, match="arm cannot be written: Permission denied; nothing was changed, choose a folder that "
-                                           "you may write to"):
+    with pytest.raises(
+        RequestError,
+        match="arm cannot be written: Permission denied; nothing was changed, choose a folder that "
+        "you may write to",
+    ):
         replace_folder(tmp_path / "locked" / "arm", NEW, "arm")

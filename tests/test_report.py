@@ -52,7 +52,10 @@ class Reader(HTMLParser):
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("report")
-    written = {name: report(robot(name), folder / f"{name}.html", states=2) for name in ("planar_arm", "tree3")}
+    written = {
+        name: report(robot(name), folder / f"{name}.html", states=2)
+        for name in ("planar_arm", "tree3")
+    }
     return {name: path.read_text(encoding="utf-8") for name, path in written.items()}
 
 
@@ -60,7 +63,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_the_page_is_whole_and_needs_nothing_else(pages: dict[str, str], name: str) -> None:
     page = Reader(pages[name])
     assert page.open == []
-    assert not any("src" in attributes or str(attributes.get("href", "#"))[0] != "#" for _, attributes in page.tags)
+    assert not any(
+        "src" in attributes or str(attributes.get("href", "#"))[0] != "#"
+        for _, attributes in page.tags
+    )
     assert "http" not in pages[name].replace("http-equiv", "")
 
 
@@ -93,26 +99,39 @@ def test_a_failed_check_is_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_the_same_robot_gives_the_same_bytes(tmp_path: Path) -> None:
-    one, other = (report(point_mass_arm(1, 1), tmp_path / f"{name}.html", states=1).read_bytes() for name in "ab")
+    one, other = (
+        report(point_mass_arm(1, 1), tmp_path / f"{name}.html", states=1).read_bytes()
+        for name in "ab"
+    )
     assert one == other
 
 
 def test_a_name_is_data_and_not_html(tmp_path: Path) -> None:
     arm = point_mass_arm(1, 1)
     long = "a_link_whose_name_is_longer_than_any_box_" * 3
-    bodies = (Body("<script>alert(1)</script>", arm.bodies[0].parts), Body(long, arm.bodies[1].parts))
-    page = report(replace(arm, bodies=bodies), tmp_path / "c.html", states=1).read_text(encoding="utf-8")
+    bodies = (
+        Body("<script>alert(1)</script>", arm.bodies[0].parts),
+        Body(long, arm.bodies[1].parts),
+    )
+    page = report(replace(arm, bodies=bodies), tmp_path / "c.html", states=1).read_text(
+        encoding="utf-8"
+    )
     assert "<script" not in page
     assert "&lt;script" in page
-    assert f"<b>{long}</b>" in page   # and never cut
+    assert f"<b>{long}</b>" in page  # and never cut
 
 
 def test_places_are_shown_where_the_reference_has_them() -> None:
     made = robot("chain5")
     slanted = (Fraction(1), Fraction(-2), Fraction(2))
     whole = tuple(step for joint in made.joints for step in joint.pose)
-    for steps in (whole, (*whole, Turn(slanted, Angle(pi=Fraction(1, 3))), Slide(slanted, Fraction(3, 10)), *whole)):
-        for shown, expected in zip(show._placed(steps), Reference(made, FLOAT).pose(steps), strict=True):
+    for steps in (
+        whole,
+        (*whole, Turn(slanted, Angle(pi=Fraction(1, 3))), Slide(slanted, Fraction(3, 10)), *whole),
+    ):
+        for shown, expected in zip(
+            show._placed(steps), Reference(made, FLOAT).pose(steps), strict=True
+        ):
             assert np.abs(np.array(shown) - expected).max() < 1e-14
 
 
@@ -125,7 +144,10 @@ def test_every_body_is_one_line_of_the_tree_and_joined_to_its_parent() -> None:
     assert all(0 < row.x < drawing.width and 0 < row.y < drawing.height for row in drawing.rows)
     expected = set()
     for i, joint in enumerate(made.joints):
-        above, row = at[made.base if joint.parent < 0 else made.bodies[joint.parent].name], at[made.bodies[i].name]
+        above, row = (
+            at[made.base if joint.parent < 0 else made.bodies[joint.parent].name],
+            at[made.bodies[i].name],
+        )
         expected.add(f"M{above.x:g} {above.y:g} V{row.y:g} H{row.x:g}")
         assert joint.name in row.joint
         assert row.x >= above.x < drawing.width
@@ -137,17 +159,25 @@ def test_the_skeleton_is_the_robot_to_scale() -> None:
     """Panda's first joint stands 0.333 m above the base; its second at the same place; the tip is where the chain leads."""
     made = robot("panda")
     drawn = pose.skeleton(made, pose.middle(made))
-    base, scale = (next(stroke for stroke in drawn.strokes if stroke.kind == kind) for kind in ("base", "scale"))
+    base, scale = (
+        next(stroke for stroke in drawn.strokes if stroke.kind == kind)
+        for kind in ("base", "scale")
+    )
     assert f"{drawn.metres:g} m" in {label.text for label in drawn.labels}
     first = drawn.turning[0]
     assert first.x == pytest.approx((base.x1 + base.x2) / 2, abs=0.2)
-    assert base.y1 - first.y == pytest.approx(0.333 * cos(radians(20)) * (scale.x2 - scale.x1) / drawn.metres, abs=0.5)
+    assert base.y1 - first.y == pytest.approx(
+        0.333 * cos(radians(20)) * (scale.x2 - scale.x1) / drawn.metres, abs=0.5
+    )
     assert (drawn.turning[1].x, drawn.turning[1].y) == (first.x, first.y)
     assert "0, 1" in {label.text for label in drawn.labels}
     assert len(drawn.turning) == 7
     assert not drawn.sliding
     assert len(drawn.masses) == 7
-    assert all(0 < spot.x < drawn.width and 0 < spot.y < drawn.height for spot in (*drawn.turning, *drawn.masses))
+    assert all(
+        0 < spot.x < drawn.width and 0 < spot.y < drawn.height
+        for spot in (*drawn.turning, *drawn.masses)
+    )
     links = [stroke for stroke in drawn.strokes if stroke.kind == "link"]
     assert [(s.x2, s.y2) for s in links] == [(spot.x, spot.y) for spot in drawn.turning]
     bent = pose.middle(made)
@@ -179,14 +209,18 @@ def test_a_branch_leaves_zeros_and_a_chain_a_band() -> None:
     made = robot("tree5")
     found = {factor.name: factor for factor in sparsity.pictures(made)}
     support = Reference(made, FLOAT).supports
-    related = sum(i in support[j] or j in support[i] for i in range(made.nv) for j in range(made.nv))
+    related = sum(
+        i in support[j] or j in support[i] for i in range(made.nv) for j in range(made.nv)
+    )
     assert found["M"].filled <= related < made.nv**2
     chain = {factor.name: factor for factor in sparsity.pictures(robot("chain5"))}
     assert {abs(x - y) // (5 * chain["H_bb"].side) for x, y in chain["H_bb"].cells} <= {0, 1}
     assert "𝓐" not in {factor.name for factor in sparsity.pictures(point_mass_arm(1, 1))}
 
 
-def test_what_cannot_be_written_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_written_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(RequestError, match="does not exist"):
         report(point_mass_arm(1), tmp_path / "no" / "a.html")
     assert main(["report", "planar_point_mass:1", "-o", str(tmp_path), "--states", "1"]) == 2

@@ -45,7 +45,13 @@ SMALL: dict[str, dict[str, Any]] = {
     "fijany-parallel": {"links": (32,)},
     "lee-chirikjian-fig2": {"links": (1, 2, 4)},
     "fixman-determinant": {"links": (2, 4, 8)},
-    "fixman-potential": {"up_to": (60, 120, 180), "bonds": (2,), "chains": 200, "rounds": 3, "forgotten": 1},
+    "fixman-potential": {
+        "up_to": (60, 120, 180),
+        "bonds": (2,),
+        "chains": 200,
+        "rounds": 3,
+        "forgotten": 1,
+    },
     "long-polymers": {"links": (40,)},
     "rodriguez-filter": {"samples": (50, 200)},
     "closed-chains": {"robots": ("four_bar",), "steps": 50},
@@ -59,7 +65,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every result at its small size."""
     for name, sizes in SMALL.items():
         whole = reproduce.module(name)
-        monkeypatch.setattr(whole, "reproduce", lambda tell, run=whole.reproduce, sizes=sizes: run(tell, **sizes))
+        monkeypatch.setattr(
+            whole, "reproduce", lambda tell, run=whole.reproduce, sizes=sizes: run(tell, **sizes)
+        )
 
 
 def read(text: str) -> tuple[list[str], list[list[str]]]:
@@ -76,8 +84,12 @@ def test_every_result_of_the_papers_is_there() -> None:
 def test_a_result_is_a_picture_a_table_and_a_page(name: str, tmp_path: Path) -> None:
     told: list[tuple[str, int, int]] = []
     written = reproduce.reproduce(name, tmp_path / "new", lambda *step: told.append(step))
-    assert [path.name for path in written] == [f"{name}.{ending}" for ending in ("md", "csv", "svg", "png")]
-    assert sorted(tmp_path.rglob("*.*")) == sorted(written)                # nothing half-written is left beside them
+    assert [path.name for path in written] == [
+        f"{name}.{ending}" for ending in ("md", "csv", "svg", "png")
+    ]
+    assert sorted(tmp_path.rglob("*.*")) == sorted(
+        written
+    )  # nothing half-written is left beside them
     page, table, svg = (path.read_text(encoding="utf-8") for path in written[:3])
     columns, rows = read(table)
     assert len(rows) == len(next(iter(SMALL[name].values())))
@@ -86,7 +98,9 @@ def test_a_result_is_a_picture_a_table_and_a_page(name: str, tmp_path: Path) -> 
     assert f"]({name}.svg)" in page
     assert "| the paper | measured here |" in page
     assert "**Where they differ.**" in page
-    assert svg.count("(count)") + svg.count("(ns)") + svg.count("links") >= 1       # axes are named, with units
+    assert (
+        svg.count("(count)") + svg.count("(ns)") + svg.count("links") >= 1
+    )  # axes are named, with units
     assert written[3].read_bytes().startswith(b"\x89PNG")
     assert told
     assert all(0 <= done <= total for _, done, total in told)
@@ -114,7 +128,12 @@ def test_every_page_is_committed_with_its_picture(name: str) -> None:
 def test_a_line_goes_through_the_depths_that_it_was_fitted_to() -> None:
     figure = pytest.importorskip("matplotlib.figure").Figure(figsize=(6, 4))
     links, methods = (2, 8, 32), (fijany_depth.PARALLEL, *fijany_depth.SERIAL)
-    depths = {("f", m): [10 + 7 * (n.bit_length() - 1 if m == fijany_depth.PARALLEL else n) for n in links] for m in methods}
+    depths = {
+        ("f", m): [
+            10 + 7 * (n.bit_length() - 1 if m == fijany_depth.PARALLEL else n) for n in links
+        ]
+        for m in methods
+    }
     fijany_depth._draw(figure, links, ["f"], depths, dict.fromkeys(depths, (10.0, 7.0)))
     lines = figure.axes[0].get_lines()
     for marks, line in zip(lines[::2], lines[1::2], strict=True):
@@ -156,7 +175,9 @@ def test_the_dense_gradient_is_that_of_the_mass_matrix() -> None:
     q, h = np.random.default_rng(3).uniform(-3, 3, (2, 4)), 1e-6
     slopes = fixman_determinant.slopes(q)
     for k, unit in enumerate(np.eye(4)):
-        assert np.abs((mass(q + h * unit) - mass(q - h * unit)) / (2 * h) - slopes[:, k]).max() < 1e-8
+        assert (
+            np.abs((mass(q + h * unit) - mass(q - h * unit)) / (2 * h) - slopes[:, k]).max() < 1e-8
+        )
 
 
 def test_the_law_of_rigid_bonds_is_the_root_of_the_reference_s_determinant() -> None:
@@ -190,8 +211,11 @@ def test_the_committed_densities_are_those_of_their_laws_and_not_of_the_other() 
     assert list(seen["up_to"]) == list(fixman_potential.UP_TO)
     for n in fixman_potential.BONDS:
         rigid, fixman, law = seen[f"rigid_{n}"], seen[f"fixman_{n}"], seen[f"law_{n}"]
-        far = {"law": (rigid - law) / seen[f"rigid_error_{n}"], "flat": (fixman - 1) / seen[f"fixman_error_{n}"],
-               "other": (rigid - 1) / seen[f"rigid_error_{n}"]}
+        far = {
+            "law": (rigid - law) / seen[f"rigid_error_{n}"],
+            "flat": (fixman - 1) / seen[f"fixman_error_{n}"],
+            "other": (rigid - 1) / seen[f"rigid_error_{n}"],
+        }
         size = {which: float(np.sqrt((x**2).mean())) for which, x in far.items()}
         assert size["law"] < 1.5, n
         assert size["flat"] < 1.5, n
@@ -204,8 +228,14 @@ def test_the_continuants_are_what_is_dense() -> None:
     M, step = mass(q[None])[0], 1e-6
     assert planar_chain.solution(q, b) == pytest.approx(np.linalg.solve(M, b), abs=1e-11)
     assert planar_chain.log_determinant(q) == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-12)
-    slopes = [(planar_chain.log_determinant(q + step*unit) - planar_chain.log_determinant(q - step*unit))/(2*step)
-              for unit in np.eye(9)]
+    slopes = [
+        (
+            planar_chain.log_determinant(q + step * unit)
+            - planar_chain.log_determinant(q - step * unit)
+        )
+        / (2 * step)
+        for unit in np.eye(9)
+    ]
     assert planar_chain.gradient(q) == pytest.approx(slopes, abs=1e-8)
 
 
@@ -220,21 +250,31 @@ def test_long_polymers_keep_their_digits_and_take_what_they_take_a_link() -> Non
         if name.endswith("_error"):
             assert max(values) < 1e-14, name
         if name.endswith("_ns"):
-            assert values[-1] < 1.3*values[1], name
-    assert all(parted < 0.6*whole for parted, whole in list(zip(seen["segments_ns"], seen["solve_ns"], strict=True))[1:])
+            assert values[-1] < 1.3 * values[1], name
+    assert all(
+        parted < 0.6 * whole
+        for parted, whole in list(zip(seen["segments_ns"], seen["solve_ns"], strict=True))[1:]
+    )
 
 
 def test_levels_deepen_by_a_step_a_doubling_and_the_sweeps_by_one_a_link() -> None:
     """And no method but those of constraint forces loses a digit more than the sweeps do."""
     columns, rows = read((PAGES / "fijany-parallel.csv").read_text(encoding="utf-8"))
-    seen = {name: [float(row[k]) if row[k] else None for row in rows] for k, name in enumerate(columns)}
-    n, levels, serial = ([float(row[columns.index(name)]) for row in rows] for name in ("links", "levels_depth", "serial_depth"))
+    seen = {
+        name: [float(row[k]) if row[k] else None for row in rows] for k, name in enumerate(columns)
+    }
+    n, levels, serial = (
+        [float(row[columns.index(name)]) for row in rows]
+        for name in ("links", "levels_depth", "serial_depth")
+    )
     assert tuple(map(int, n)) == fijany_parallel.LINKS
-    for (few, many), (a, b), (c, d) in zip(pairwise(n), pairwise(levels), pairwise(serial), strict=True):
-        assert (b - a)/np.log2(many/few) == pytest.approx(37, rel=0.15)
-        assert (d - c)/(many - few) == pytest.approx(34, rel=0.05)
+    for (few, many), (a, b), (c, d) in zip(
+        pairwise(n), pairwise(levels), pairwise(serial), strict=True
+    ):
+        assert (b - a) / np.log2(many / few) == pytest.approx(37, rel=0.15)
+        assert (d - c) / (many - few) == pytest.approx(34, rel=0.05)
     for mine, other in zip(seen["segments_error"], seen["serial_error"], strict=True):
-        assert mine is None or (other is not None and mine < 4*other)
+        assert mine is None or (other is not None and mine < 4 * other)
 
 
 def test_a_crossing_is_found_between_two_sizes() -> None:
@@ -252,8 +292,9 @@ def test_what_a_call_costs_is_taken_out_of_what_a_solve_costs() -> None:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(("load", "share"), [(0.3, 1.0), (4.0, 1.0), (0.3, 0.5)])
-def test_a_measurement_on_a_busy_machine_says_so_on_page_and_picture(load: float, share: float, tmp_path: Path,
-                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_measurement_on_a_busy_machine_says_so_on_page_and_picture(
+    load: float, share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def timed(contestants: dict[str, Any]) -> dict[str, bench.Timing]:
         return {who: bench.Timing(who, 100.0, (100.0,), share, load) for who in contestants}
 
@@ -279,7 +320,11 @@ def test_cyclic_reduction_deepens_by_a_constant() -> None:
     assert int(rows[-1][0]) == 256
     for column, name in enumerate(columns):
         if name.endswith(":parallel"):
-            steps = [int(more[column]) - int(fewer[column]) for fewer, more in pairwise(rows) if int(fewer[0]) >= 4]
+            steps = [
+                int(more[column]) - int(fewer[column])
+                for fewer, more in pairwise(rows)
+                if int(fewer[0]) >= 4
+            ]
             assert max(steps) - min(steps) <= 0.15 * min(steps), name
 
 
@@ -289,14 +334,19 @@ def test_the_best_count_stays_below_what_saha_printed_at_every_length() -> None:
     table = [dict(zip(columns, map(int, row), strict=True)) for row in rows]
     assert [row["links"] for row in table] == list(range(3, 31))
     for row in table:
-        methods = [name.removesuffix("_mul") for name in columns if name.endswith("_mul") and name != "printed_mul"]
+        methods = [
+            name.removesuffix("_mul")
+            for name in columns
+            if name.endswith("_mul") and name != "printed_mul"
+        ]
         best = min(methods, key=lambda name: row[f"{name}_mul"] + row[f"{name}_add"])
         assert row[f"{best}_mul"] < row["printed_mul"] == saha_counts.printed(row["links"])[0]
         assert row[f"{best}_add"] < row["printed_add"] == saha_counts.printed(row["links"])[1]
 
 
-def test_the_command_lists_and_refuses_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_lists_and_refuses_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert main(["reproduce"]) == 0
     listed = capsys.readouterr().out
     assert all(name in listed for name in reproduce.names())

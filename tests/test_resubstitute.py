@@ -58,41 +58,72 @@ def left(made: Program) -> list[str]:
 
 # -- what is found -------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("rows", "results", "kept"), [
-    # a x + b x, where a + b is there
-    ([("add", 0, 1), ("mul", 0, 2), ("mul", 1, 2), ("add", 4, 5)], [3, 6], ["add", "mul"]),
-    # a (b c), where a b is there
-    ([("mul", 0, 1), ("mul", 1, 2), ("mul", 4, 0)], [3, 5], ["mul", "mul"]),
-    # (a b) c and a b: nothing to gain
-    ([("mul", 0, 1), ("mul", 3, 2)], [3, 4], ["mul", "mul"]),
-])
-def test_one_row_stands_for_several(rows: list[tuple[Any, ...]], results: list[int], kept: list[str]) -> None:
+
+@pytest.mark.parametrize(
+    ("rows", "results", "kept"),
+    [
+        # a x + b x, where a + b is there
+        ([("add", 0, 1), ("mul", 0, 2), ("mul", 1, 2), ("add", 4, 5)], [3, 6], ["add", "mul"]),
+        # a (b c), where a b is there
+        ([("mul", 0, 1), ("mul", 1, 2), ("mul", 4, 0)], [3, 5], ["mul", "mul"]),
+        # (a b) c and a b: nothing to gain
+        ([("mul", 0, 1), ("mul", 3, 2)], [3, 4], ["mul", "mul"]),
+    ],
+)
+def test_one_row_stands_for_several(
+    rows: list[tuple[Any, ...]], results: list[int], kept: list[str]
+) -> None:
     assert left(by_hand(results, *rows)) == kept
 
 
 def test_a_turn_about_an_angle_is_known() -> None:
     """s² x + c² x is x, and x + y takes one row."""
-    made = by_hand([10, 11], *ANGLE, ("mul", 3, 3), ("mul", 6, 1), ("mul", 4, 4), ("mul", 8, 1), ("add", 7, 9), ("add", 10, 2))
+    made = by_hand(
+        [10, 11],
+        *ANGLE,
+        ("mul", 3, 3),
+        ("mul", 6, 1),
+        ("mul", 4, 4),
+        ("mul", 8, 1),
+        ("add", 7, 9),
+        ("add", 10, 2),
+    )
     assert passes.run(made).cost == 1
 
 
 def test_no_digit_is_lost_for_an_operation() -> None:
     """c² b is not b − s² b, which cancels, though b − s² b is there and one row less."""
-    rows = (*ANGLE, ("mul", 3, 3), ("mul", 6, 1), ("sub", 1, 7), ("mul", 4, 4), ("mul", 9, 2), ("mul", 10, 1), ("mul", 8, 2))
+    rows = (
+        *ANGLE,
+        ("mul", 3, 3),
+        ("mul", 6, 1),
+        ("sub", 1, 7),
+        ("mul", 4, 4),
+        ("mul", 9, 2),
+        ("mul", 10, 1),
+        ("mul", 8, 2),
+    )
     made = by_hand([11, 12, 8], *rows)
     after = resubstitute(made)
-    for old, new in zip(round_offs(made, range(len(made.rows))), round_offs(after, range(len(after.rows))), strict=True):
+    for old, new in zip(
+        round_offs(made, range(len(made.rows))),
+        round_offs(after, range(len(after.rows))),
+        strict=True,
+    ):
         for a, b in zip(made.outputs[0].rows, after.outputs[0].rows, strict=True):
             assert new[b] <= _candidates.WORSE * old[a]
 
 
 # -- any Program ---------------------------------------------------------------------------------------------------------
 
+
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(derived=turned())
 def test_every_result_keeps_its_value(derived: Program) -> None:
     finished = passes.finish(passes.begin(derived))
-    after = check(passes.searched(finished, passes.Limits(), Random("test"), range(len(finished.rows)), 20))
+    after = check(
+        passes.searched(finished, passes.Limits(), Random("test"), range(len(finished.rows)), 20)
+    )
     assert after.cost <= finished.cost
     with BALLS.working():
         before, now = at_sixty_digits(finished), at_sixty_digits(after)
@@ -113,9 +144,16 @@ def test_robots_keep_their_answers_and_their_digits(name: str, function: str) ->
         for port in made.outputs:
             one, other = (run(p, at, BALLS)[port.name] for p in (finished, after))
             assert largest(one - other) < 1e-50 * max(1.0, largest(one))
-    for old, new in zip(round_offs(finished, range(len(finished.rows))), round_offs(after, range(len(after.rows))), strict=True):
+    for old, new in zip(
+        round_offs(finished, range(len(finished.rows))),
+        round_offs(after, range(len(after.rows))),
+        strict=True,
+    ):
         for before, now in zip(finished.outputs, after.outputs, strict=True):
-            assert all(new[b] <= 1.0001 * _candidates.WORSE * old[a] for a, b in zip(before.rows, now.rows, strict=True))
+            assert all(
+                new[b] <= 1.0001 * _candidates.WORSE * old[a]
+                for a, b in zip(before.rows, now.rows, strict=True)
+            )
 
 
 @pytest.mark.usefixtures("short")
@@ -137,12 +175,21 @@ print(made.cost, hashlib.sha256(repr(made.rows).encode()).hexdigest())
 
 def test_the_same_request_gets_the_same_rows_under_any_hash_seed() -> None:
     here = os.environ | {"SYMGEN_CACHE_PROGRAMS": "off"}
-    said = {subprocess.run([sys.executable, "-c", SAME], env=here | {"PYTHONHASHSEED": seed}, capture_output=True, text=True,
-                           check=True).stdout for seed in ("1", "2")}
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", SAME],
+            env=here | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
     assert len(said) == 1
 
 
 # -- planted errors ------------------------------------------------------------------------------------------------------
+
 
 def test_a_wrong_way_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """One sign of one way that was taken."""
@@ -150,12 +197,19 @@ def test_a_wrong_way_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def wrong(network: Any, ways: Any, *given: Any) -> None:
         anneal(network, ways, *given)
-        c = next(c for c, way in enumerate(network.way) if way is not None and way.op == "add" and network.uses[c])
+        c = next(
+            c
+            for c, way in enumerate(network.way)
+            if way is not None and way.op == "add" and network.uses[c]
+        )
         network.way[c] = network.way[c]._replace(other=-network.way[c].other)
 
     made = program("ur5", "mass_matrix")
     monkeypatch.setattr(_search, "anneal", wrong)
-    with pytest.raises(ProgramError, match=r"mass_matrix/composite_body: row \d+.* was computed anew as what it does not equal"):
+    with pytest.raises(
+        ProgramError,
+        match=r"mass_matrix/composite_body: row \d+.* was computed anew as what it does not equal",
+    ):
         resubstitute(made)
 
 
@@ -168,6 +222,7 @@ def test_residues_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch) -
 
 
 # -- what a user asks for ------------------------------------------------------------------------------------------------
+
 
 def interrupted(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the round behind so many."""
@@ -196,13 +251,18 @@ def test_what_is_interrupted_is_kept_and_found_again(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("short")
-def test_a_folder_of_an_interrupted_search_is_made_again_and_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_an_interrupted_search_is_made_again_and_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path / "cache"))
     making._asked.cache_clear()
     with monkeypatch.context() as patch:
         interrupted(1, patch)
         manifest = symgen.generate("scara", tmp_path / "out", ["mass_matrix"], effort="high")
-    assert (manifest["options"]["effort"], manifest["functions"]["mass_matrix"]["rounds"]) == ("high", 1)
+    assert (manifest["options"]["effort"], manifest["functions"]["mass_matrix"]["rounds"]) == (
+        "high",
+        1,
+    )
     assert "--effort high" in manifest["command"]
     assert json.loads((tmp_path / "out" / "manifest.json").read_text()) == manifest
     making._asked.cache_clear()

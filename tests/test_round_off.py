@@ -33,7 +33,7 @@ from symgen.reference.precision import FLOAT, Array
 from tests.robots_for_tests import OF_ANY_ROBOT, random_mechanism, robot, task_rows
 from tests.rounded_rows import Coarse, rows
 
-pytestmark = pytest.mark.usefixtures("finished_here")   # what is certified are rows after all passes
+pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
 
 FOUR = ("panda", "ur5", "puma560", "scara")
 STATES = 2000
@@ -48,7 +48,16 @@ def crafted(make: Callable[[list[Row]], int], inputs: int) -> Program:
     """A Program of x (inputs) → y, whose rows `make` appends to the inputs' rows; it returns the result's row."""
     made = [Row("input", (), (0, k)) for k in range(inputs)]
     result = make(made)
-    return check(Program("crafted", "by hand", (Port("x", (inputs,)),), (Port("y", (), (result,)),), tuple(made), real="float"))
+    return check(
+        Program(
+            "crafted",
+            "by hand",
+            (Port("x", (inputs,)),),
+            (Port("y", (), (result,)),),
+            tuple(made),
+            real="float",
+        )
+    )
 
 
 def put(made: list[Row], op: str, *args: int, value: Any = None) -> int:
@@ -57,7 +66,12 @@ def put(made: list[Row], op: str, *args: int, value: Any = None) -> int:
 
 
 def summed(made: list[Row]) -> int:
-    return put(made, "add", put(made, "add", put(made, "mul", 0, 1), put(made, "mul", 2, 3)), put(made, "mul", 1, 3))
+    return put(
+        made,
+        "add",
+        put(made, "add", put(made, "mul", 0, 1), put(made, "mul", 2, 3)),
+        put(made, "mul", 1, 3),
+    )
 
 
 def power(made: list[Row]) -> int:
@@ -68,7 +82,12 @@ def power(made: list[Row]) -> int:
 
 
 def ratio(made: list[Row]) -> int:
-    return put(made, "div", put(made, "mul", 0, 1), put(made, "sub", put(made, "neg", 2), put(made, "mul", 3, 3)))
+    return put(
+        made,
+        "div",
+        put(made, "mul", 0, 1),
+        put(made, "sub", put(made, "neg", 2), put(made, "mul", 3, 3)),
+    )
 
 
 def roots(made: list[Row]) -> int:
@@ -97,12 +116,20 @@ def logarithms(made: list[Row]) -> int:
 
 
 POINTS = {
-    summed: [1.5, 2.25, 3.125, 0.75], power: [1.25, 1.5, 1.75], ratio: [3.0, 5.0, 0.5, 0.75], roots: [3.0, 7.0, 5.0],
-    constants: [1.5, 1.25], circular: [1.0, 0.5], turned: [math.atan2(9, 4), 2.0, 3.0], logarithms: [3.0, 7.0],
+    summed: [1.5, 2.25, 3.125, 0.75],
+    power: [1.25, 1.5, 1.75],
+    ratio: [3.0, 5.0, 0.5, 0.75],
+    roots: [3.0, 7.0, 5.0],
+    constants: [1.5, 1.25],
+    circular: [1.0, 0.5],
+    turned: [math.atan2(9, 4), 2.0, 3.0],
+    logarithms: [3.0, 7.0],
 }
 
 
-def worst(made: Program, at: list[float], arithmetic: Coarse, tries: int = 400) -> tuple[float, float]:
+def worst(
+    made: Program, at: list[float], arithmetic: Coarse, tries: int = 400
+) -> tuple[float, float]:
     """(largest error that an adversary in `arithmetic` attains, the bound)."""
     x = np.array([at])
     exact = rows(made, {"x": x}, Exact("float"), 0)
@@ -125,12 +152,17 @@ class Exact(Coarse):
 
 
 @pytest.mark.parametrize("make", list(POINTS), ids=lambda make: make.__name__)
-def test_an_adversary_nearly_attains_the_bound_and_never_exceeds_it(make: Callable[[list[Row]], int]) -> None:
+def test_an_adversary_nearly_attains_the_bound_and_never_exceeds_it(
+    make: Callable[[list[Row]], int],
+) -> None:
     made = crafted(make, len(POINTS[make]))
     attained, bound = worst(made, POINTS[make], EIGHT, 20_000)
     assert attained <= bound * (1 + 1e-12)
     # a logarithm's ulp may be half of 2u times it, and a sine's argument moves it by less than its own error
-    assert attained >= (0.45 if make is logarithms else 0.7 if make in (circular, turned) else 0.97) * bound
+    assert (
+        attained
+        >= (0.45 if make is logarithms else 0.7 if make in (circular, turned) else 0.97) * bound
+    )
 
 
 @pytest.mark.parametrize("make", list(POINTS), ids=lambda make: make.__name__)
@@ -143,6 +175,7 @@ def test_a_bound_for_a_smaller_unit_is_exceeded(make: Callable[[list[Row]], int]
 
 
 # -- robots ----------------------------------------------------------------------------------------------------------------
+
 
 def given_states(mechanism: Mechanism, count: int, seed: int = 0) -> dict[str, Array]:
     return drawn(mechanism, declared_ranges(mechanism), ProgramOptions("float"), count, seed)
@@ -160,8 +193,14 @@ def lost(name: str, function: str, states: dict[str, Array]) -> Array:
     return np.asarray(sizes[:, -1] < 0.01 * sizes[:, 0])
 
 
-@pytest.mark.parametrize(("name", "function"), [(("puma560", "tree5")[i % 2], function) for i, function in enumerate(OF_ANY_ROBOT)
-                                                  if function != "step_rk4"])   # whose stages leave any range within a second
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        (("puma560", "tree5")[i % 2], function)
+        for i, function in enumerate(OF_ANY_ROBOT)
+        if function != "step_rk4"
+    ],
+)  # whose stages leave any range within a second
 def test_no_adversary_exceeds_the_bounds(name: str, function: str) -> None:
     """Errors of u either way at every operation, at corners of the box and within it, against the exact rows in float64."""
     mechanism, arithmetic = robot(name), Coarse("float", bits=20)
@@ -177,15 +216,22 @@ def test_no_adversary_exceeds_the_bounds(name: str, function: str) -> None:
         computed = rows(made, states, arithmetic, seed)
         for port in made.outputs:
             missed = np.stack([np.abs(computed[r] - exact[r]) for r in port.rows], axis=-1)
-            assert np.isfinite(found.bound[port.name] if found.everywhere else found.bound[port.name][regular]).all()
+            assert np.isfinite(
+                found.bound[port.name] if found.everywhere else found.bound[port.name][regular]
+            ).all()
             size = max(np.abs(exact[r]).max() for r in port.rows)
             assert (missed <= found.bound[port.name] + 1e-13 * size).all()
 
 
 @settings(max_examples=6, deadline=None)
 @given(st.integers(1, 4), st.integers(0, 10**6), st.sampled_from(["chain", "tree"]), st.booleans())
-def test_random_robots_keep_their_bounds_and_points_lie_in_boxes(n: int, seed: int, kind: str, general: bool) -> None:
-    mechanism, arithmetic = random_mechanism(n, seed, kind, ("revolute", "prismatic"), general), Coarse("float", bits=20)
+def test_random_robots_keep_their_bounds_and_points_lie_in_boxes(
+    n: int, seed: int, kind: str, general: bool
+) -> None:
+    mechanism, arithmetic = (
+        random_mechanism(n, seed, kind, ("revolute", "prismatic"), general),
+        Coarse("float", bits=20),
+    )
     ranges, states = declared_ranges(mechanism), given_states(mechanism, 100, seed)
     for function in ("inverse_dynamics", "mass_matrix", "forward_kinematics"):
         made = derive(mechanism, function, None, "float")
@@ -193,7 +239,10 @@ def test_random_robots_keep_their_bounds_and_points_lie_in_boxes(n: int, seed: i
         assert found.everywhere
         pointwise = at_states(made, states, arithmetic)
         cells = propagate(made, boxes(made, ranges), arithmetic)
-        exact, computed = rows(made, states, Exact("float"), 0), rows(made, states, arithmetic, seed)
+        exact, computed = (
+            rows(made, states, Exact("float"), 0),
+            rows(made, states, arithmetic, seed),
+        )
         for index, row in cells.items():
             assert (exact[index] >= row.exact.lo.min() - 1e-9).all()
             assert (exact[index] <= row.exact.hi.max() + 1e-9).all()
@@ -204,7 +253,9 @@ def test_random_robots_keep_their_bounds_and_points_lie_in_boxes(n: int, seed: i
             assert (pointwise[port.name] <= found.bound[port.name] * (1 + 1e-9) + 1e-30).all()
 
 
-@pytest.mark.parametrize(("name", "real"), [*((name, "float") for name in ("panda", "scara")), ("scara", "double")])
+@pytest.mark.parametrize(
+    ("name", "real"), [*((name, "float") for name in ("panda", "scara")), ("scara", "double")]
+)
 def test_the_c_keeps_to_its_bounds_and_they_are_not_absurd(name: str, real: str) -> None:
     proof = prove(robot(name), None, ProgramOptions(real), states=STATES)
     assert proof.holds
@@ -226,7 +277,9 @@ def test_what_is_exact_at_a_point_is_what_the_reference_says() -> None:
     mechanism = robot("panda")
     states = given_states(mechanism, 200)
     made = derive(mechanism, "forward_dynamics", None, "double")
-    found = propagate(made, points({port.name: states[port.name] for port in made.inputs}), Arithmetic("double"))
+    found = propagate(
+        made, points({port.name: states[port.name] for port in made.inputs}), Arithmetic("double")
+    )
     truth = Reference(mechanism, FLOAT).forward_dynamics(states["q"], states["v"], states["tau"])
     for k, row in enumerate(made.outputs[0].rows):
         size = np.abs(truth).max(axis=-1)
@@ -246,6 +299,7 @@ def test_run_time_arguments_and_trigonometry_are_taken_along(options: dict[str, 
 
 # -- intervals, ranges -----------------------------------------------------------------------------------------------------
 
+
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 10**9))
 def test_intervals_enclose(seed: int) -> None:
@@ -253,11 +307,15 @@ def test_intervals_enclose(seed: int) -> None:
     ends = sorted(random.uniform(-3, 3) * 10.0 ** random.randint(-2, 2) for _ in range(2))
     others = sorted(random.uniform(-3, 3) * 10.0 ** random.randint(-2, 2) for _ in range(2))
     a, b = (Interval(np.array([low]), np.array([high])) for low, high in (ends, others))
-    x, y = (Fraction(random.choice([low, high, random.uniform(low, high)])) for low, high in (ends, others))
+    x, y = (
+        Fraction(random.choice([low, high, random.uniform(low, high)]))
+        for low, high in (ends, others)
+    )
 
     def holds(interval: Interval, value: Fraction) -> bool:
-        return bool(interval.lo[0] == -np.inf or Fraction(float(interval.lo[0])) <= value) and \
-            bool(interval.hi[0] == np.inf or value <= Fraction(float(interval.hi[0])))
+        return bool(interval.lo[0] == -np.inf or Fraction(float(interval.lo[0])) <= value) and bool(
+            interval.hi[0] == np.inf or value <= Fraction(float(interval.hi[0]))
+        )
 
     assert holds(a + b, x + y)
     assert holds(a - b, x - y)
@@ -266,7 +324,10 @@ def test_intervals_enclose(seed: int) -> None:
     assert holds(-a, -x)
     if y:
         assert holds(a / b, x / y)
-    for interval, value in ((a.sine(), flint.arb(float(x)).sin()), (a.cosine(), flint.arb(float(x)).cos())):
+    for interval, value in (
+        (a.sine(), flint.arb(float(x)).sin()),
+        (a.cosine(), flint.arb(float(x)).cos()),
+    ):
         assert interval.lo[0] <= float(value.upper())
         assert interval.hi[0] >= float(value.lower())
     assert a.sine().size[0] <= 1
@@ -291,7 +352,12 @@ def test_every_assumption_names_its_joint() -> None:
     assert "accelerations within ±10" in assumed[-1]
     assert len(declared_ranges(robot("panda")).assumed) == 1
     joint = robot("scara").joints[2]
-    free = replace(robot("scara"), joints=tuple(replace(j, limits=Limits()) if j is joint else j for j in robot("scara").joints))
+    free = replace(
+        robot("scara"),
+        joints=tuple(
+            replace(j, limits=Limits()) if j is joint else j for j in robot("scara").joints
+        ),
+    )
     assert any("joint3" in text and "m assumed" in text for text in declared_ranges(free).assumed)
 
 

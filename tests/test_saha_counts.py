@@ -34,8 +34,12 @@ def test_saha_s_own_recursion_at_the_mass_centres_is_about_what_he_printed(n: in
 
 
 @pytest.mark.parametrize("twists", ["square", "right"])
-@pytest.mark.parametrize("n", [n for n in LINKS if 6 <= n < 30])   # rows grow linearly beyond: tests/test_generation_growth.py
-def test_the_whole_forward_dynamics_stays_below_the_counts_of_the_solve_alone(n: int, twists: str) -> None:
+@pytest.mark.parametrize(
+    "n", [n for n in LINKS if 6 <= n < 30]
+)  # rows grow linearly beyond: tests/test_generation_growth.py
+def test_the_whole_forward_dynamics_stays_below_the_counts_of_the_solve_alone(
+    n: int, twists: str
+) -> None:
     """Twists that are multiples of π/2; "right" ones never leave two neighbouring axes parallel, the dearest case."""
     program = fewest(n, twists, "forward_dynamics")
     ours, theirs = counted(program), printed(n)
@@ -54,7 +58,11 @@ def test_the_solve_gets_no_dearer(n: int, most: tuple[int, int]) -> None:
 
 def test_the_recursion_wins_from_ten_links_on() -> None:
     """SA §6 finds 12; with the inertia regrouped and turns taken one by one it pays a little earlier."""
-    tried = (*(n for n in LINKS if n <= 9), 10, SHORT)   # one cost grows as n³, the other as n, so that they cross once
+    tried = (
+        *(n for n in LINKS if n <= 9),
+        10,
+        SHORT,
+    )  # one cost grows as n³, the other as n, so that they cross once
     cheaper = [fewest(n, "general", "mass_matrix_solve").method for n in tried]
     assert cheaper == ["composite_body"] * (len(tried) - 2) + ["riccati"] * 2
 

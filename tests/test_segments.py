@@ -54,7 +54,7 @@ def parted(n: int, segments: int) -> Segmented:
 
 @cache
 def wanted(n: int) -> list[arb]:
-    with flint.ctx.workdps(100 + 3*n):   # balls grow from link to link
+    with flint.ctx.workdps(100 + 3 * n):  # balls grow from link to link
         return run(serial(n), exactly(n), NUMBERS)["a"]
 
 
@@ -65,9 +65,11 @@ def exactly(n: int) -> dict[str, list[arb]]:
 def off(one: Segmented) -> float:
     """The largest difference there may be from the serial sweeps, to the larger of 1 and the value."""
     n = len(one)
-    with flint.ctx.workdps(100 + 3*n):
-        return max(float((abs(x - y) / (1 + abs(y))).upper()) for x, y in zip(evaluate(one, exactly(n), NUMBERS)["a"], wanted(n),
-                                                                            strict=True))
+    with flint.ctx.workdps(100 + 3 * n):
+        return max(
+            float((abs(x - y) / (1 + abs(y))).upper())
+            for x, y in zip(evaluate(one, exactly(n), NUMBERS)["a"], wanted(n), strict=True)
+        )
 
 
 @pytest.mark.parametrize(("n", "segments"), [(17, 2), (17, 4), (33, 4), (64, 8), (100, 8)])
@@ -93,7 +95,9 @@ def test_digits_are_not_lost(n: int) -> None:
     def error(found: list[float]) -> float:
         return max(abs(x - y) for x, y in zip(found, exact, strict=True)) / max(map(abs, exact))
 
-    assert error(evaluate(one, state_of(n), DOUBLES)["a"]) <= 4*error(run(serial(n), state_of(n), DOUBLES)["a"])
+    assert error(evaluate(one, state_of(n), DOUBLES)["a"]) <= 4 * error(
+        run(serial(n), state_of(n), DOUBLES)["a"]
+    )
 
 
 @pytest.mark.parametrize("what", ["table", "start", "opening", "way", "step"])
@@ -102,7 +106,10 @@ def test_a_slip_is_seen(what: str) -> None:
     stages = list(one.stages)
     if what == "table":
         row = one.tables[9]
-        one = replace(one, tables=(*one.tables[:9], (row[0] + Fraction(1, 10**30), *row[1:]), *one.tables[10:]))
+        one = replace(
+            one,
+            tables=(*one.tables[:9], (row[0] + Fraction(1, 10**30), *row[1:]), *one.tables[10:]),
+        )
     elif what == "start":
         sweep = stages[3]
         assert isinstance(sweep, Sweep)
@@ -125,7 +132,10 @@ def printed(one: Segmented, trig: str) -> str:
 def _slipped(step: Program) -> Program:
     """Where the last sum is a difference."""
     at = max(i for i, row in enumerate(step.rows) if row.op == "add")
-    return replace(step, rows=tuple(row._replace(op="sub") if i == at else row for i, row in enumerate(step.rows)))
+    return replace(
+        step,
+        rows=tuple(row._replace(op="sub") if i == at else row for i, row in enumerate(step.rows)),
+    )
 
 
 def test_what_breaks_a_rule_is_refused() -> None:
@@ -133,24 +143,34 @@ def test_what_breaks_a_rule_is_refused() -> None:
     sweep, way = one.stages[0], one.stages[1]
     assert isinstance(sweep, Sweep)
     assert isinstance(way, Across)
-    for broken in (replace(one, segments=18), replace(one, tables=((), *one.tables[1:])), replace(one, stages=one.stages[:-1]),
-                   replace(one, stages=(replace(sweep, start=sweep.start[1:]), *one.stages[1:])), replace(one, work=1),
-                   replace(one, stages=(sweep, way._replace(takes=1), *one.stages[2:])),
-                   replace(one, stages=(sweep, way._replace(gives=3), *one.stages[2:])),
-                   replace(one, stages=(sweep, way._replace(opening=way.step), *one.stages[2:]))):
+    for broken in (
+        replace(one, segments=18),
+        replace(one, tables=((), *one.tables[1:])),
+        replace(one, stages=one.stages[:-1]),
+        replace(one, stages=(replace(sweep, start=sweep.start[1:]), *one.stages[1:])),
+        replace(one, work=1),
+        replace(one, stages=(sweep, way._replace(takes=1), *one.stages[2:])),
+        replace(one, stages=(sweep, way._replace(gives=3), *one.stages[2:])),
+        replace(one, stages=(sweep, way._replace(opening=way.step), *one.stages[2:])),
+    ):
         with pytest.raises(ProgramError):
             check(broken)
 
 
 def test_what_is_no_long_chain_of_like_links_is_refused() -> None:
-    for mechanism in (random_mechanism(40, 1, "tree"), random_mechanism(40, 1, joints=("revolute", "prismatic")),
-                      random_mechanism(20, 1)):
+    for mechanism in (
+        random_mechanism(40, 1, "tree"),
+        random_mechanism(40, 1, joints=("revolute", "prismatic")),
+        random_mechanism(20, 1),
+    ):
         with pytest.raises(OutOfReach, match="is not cut into 8 segments"):
             segmented(mechanism, 8)
 
 
 @pytest.mark.parametrize(("n", "segments"), [(64, 16), (100, 16), (100, 24)])
-def test_groups_have_the_same_bits_at_the_same_time_and_in_turn(tmp_path: Path, n: int, segments: int) -> None:
+def test_groups_have_the_same_bits_at_the_same_time_and_in_turn(
+    tmp_path: Path, n: int, segments: int
+) -> None:
     """Of 100 links the first 4 segments have one more than the others."""
     one = parted(n, segments)
     found = evaluate(one, state_of(n), DOUBLES)["a"]
@@ -167,17 +187,26 @@ def test_segments_may_differ_in_length(tmp_path: Path) -> None:
     file = written(tmp_path, one, "libm")
     for flags in (("-O1", "-Darm_NO_CLONES"), ("-O1", "-Darm_NO_CLONES", "-fopenmp")):
         assert call(built(file, *flags), one, state_of(64)) == found
-    for lengths in ((9, 1), (8, 2, *one.lengths[2:-1], 9), (10, *one.lengths[1:]), (9, 0, 3, *one.lengths[3:])):
+    for lengths in (
+        (9, 1),
+        (8, 2, *one.lengths[2:-1], 9),
+        (10, *one.lengths[1:]),
+        (9, 0, 3, *one.lengths[3:]),
+    ):
         with pytest.raises(ProgramError):
             check(replace(one, lengths=lengths))
 
 
 # -- where a chain is cut --------------------------------------------------------------------------------------------------------
 
+
 def crossed(n: int, heavy: int) -> Mechanism:
     """Every second joint crosses the one before it, and the link between them has no mass, as in universal joints."""
     made = random_mechanism(n, 1)
-    bodies = tuple(body if i % 2 == heavy or i == n - 1 else replace(body, parts=()) for i, body in enumerate(made.bodies))
+    bodies = tuple(
+        body if i % 2 == heavy or i == n - 1 else replace(body, parts=())
+        for i, body in enumerate(made.bodies)
+    )
     return replace(made, bodies=bodies, name="crossed")
 
 
@@ -201,7 +230,9 @@ def test_every_cut_is_one(seed: int) -> None:
     """No segment is empty, or longer than the first, wherever it is good to cut; an end is moved where that is better."""
     random = Random(seed)
     plain = even(*random.choice(((33, 8), (40, 8), (64, 16), (100, 8), (257, 64))))
-    freer = {end: random.choice((1.0, 100.0, 101.0, 1e6, float("inf"))) for end in range(sum(plain) + 1)}
+    freer = {
+        end: random.choice((1.0, 100.0, 101.0, 1e6, float("inf"))) for end in range(sum(plain) + 1)
+    }
     found = cutting.ends(plain, freer.__getitem__)
     lengths = [b - a for a, b in pairwise((0, *found))]
     assert (len(lengths), sum(lengths)) == (len(plain), sum(plain))
@@ -217,13 +248,25 @@ def test_a_cut_moves_to_the_nearest_place_that_will_do_or_to_the_best_one() -> N
 
     assert cuts(at9=100, at18=100) == [9, 18, 27]
     assert cuts(at9=101, at18=101) == [10, 17, 27]
-    assert cuts(at18=1e6, at17=1e4, at19=1e5, at16=200, at20=99) == [9, 18, 27]   # which would be longer than the first
-    assert cuts(at9=101, at10=101, at11=101, at18=1e6, at17=1e4, at19=1e3, at16=1e3, at20=99) == [12, 20, 27]
+    assert cuts(at18=1e6, at17=1e4, at19=1e5, at16=200, at20=99) == [
+        9,
+        18,
+        27,
+    ]  # which would be longer than the first
+    assert cuts(at9=101, at10=101, at11=101, at18=1e6, at17=1e4, at19=1e3, at16=1e3, at20=99) == [
+        12,
+        20,
+        27,
+    ]
     assert cuts(at9=1e3, at10=300, at11=200, at12=201, at27=1e3, at26=500, at28=400) == [11, 18, 25]
 
 
 def test_long_chains_are_cut_into_groups() -> None:
-    counts = [cutting.segments(SimpleNamespace(nv=n), real) for real in ("double", "float") for n in (40, 2047, 2048, 10**5)]
+    counts = [
+        cutting.segments(SimpleNamespace(nv=n), real)
+        for real in ("double", "float")
+        for n in (40, 2047, 2048, 10**5)
+    ]
     assert counts == [8, 8, 16, 64, 16, 16, 32, 128]
 
 
@@ -235,9 +278,17 @@ def test_an_ordinary_chain_is_cut_evenly() -> None:
 def test_a_chain_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
     """Every sixth link has a mass. In loops it is verified, though balls that forward dynamics are taken through grow wide."""
     made = ROBOTS[64]
-    made = replace(made, bodies=tuple(replace(body, parts=body.parts if i % 6 == 4 or i > 59 else ())
-                                      for i, body in enumerate(made.bodies)))
-    with pytest.raises(OutOfReach, match="without what is behind link 'link7', or near it, a joint moves nothing that is heavy"):
+    made = replace(
+        made,
+        bodies=tuple(
+            replace(body, parts=body.parts if i % 6 == 4 or i > 59 else ())
+            for i, body in enumerate(made.bodies)
+        ),
+    )
+    with pytest.raises(
+        OutOfReach,
+        match="without what is behind link 'link7', or near it, a joint moves nothing that is heavy",
+    ):
         symgen.generate(made, tmp_path / "out", ["forward_dynamics=riccati:segments"])
     assert symgen.verify(made, ["forward_dynamics=riccati"], form="looped", states=1).passed
 
@@ -254,24 +305,37 @@ def test_digits_that_light_ends_cost_are_told(n: int, monkeypatch: pytest.Monkey
 def test_tails_resist_as_chains_that_end_there() -> None:
     """1/(M⁻¹)_kk of what joint k carries, of the whole chain and of what is left of it."""
     made, end = random_mechanism(7, 3), 4
-    made = replace(made, joints=tuple(replace(joint, drive=Drive(armature=Fraction(1, 9))) for joint in made.joints))
-    left = replace(made, joints=made.joints[:end], bodies=made.bodies[:end], frames=made.frames[:end])
+    made = replace(
+        made,
+        joints=tuple(replace(joint, drive=Drive(armature=Fraction(1, 9))) for joint in made.joints),
+    )
+    left = replace(
+        made, joints=made.joints[:end], bodies=made.bodies[:end], frames=made.frames[:end]
+    )
     q = Tails(made).q
     wanted = 1.0
     for k in range(end):
-        own, whole = (1/np.linalg.inv(Reference(one).mass_matrix(q[:, :one.nv])[:, k:, k:])[:, 0, 0] for one in (left, made))
+        own, whole = (
+            1 / np.linalg.inv(Reference(one).mass_matrix(q[:, : one.nv])[:, k:, k:])[:, 0, 0]
+            for one in (left, made)
+        )
         np.testing.assert_allclose(np.array(Tails(made).whole[k]), whole, rtol=1e-9)
-        wanted = max(wanted, float((whole/own).max()))
+        wanted = max(wanted, float((whole / own).max()))
     assert len(q) == STATES
     assert Tails(made).freer(len(made.joints)) == 1
     assert Tails(made).freer(end) == pytest.approx(wanted, rel=0.05)
 
 
-SLIPS = {"a sign": (" + t", " - t"), "another link": ("places[lane] + row]", "places[lane] - row]"),
-         "another constant": ("table[5][", "table[6]["), "a row too few": ("row < 13", "row < 12"),
-         "another segment": ("segment % 8", "segment % 7"), "another result": ("a[0][lane] = ", "a[0][lane] = -"),
-         "a place of the work": ("&work[(23*row)", "&work[(22*row)"),
-         "what a compiler reads otherwise": ("/* of every", "// of every")}
+SLIPS = {
+    "a sign": (" + t", " - t"),
+    "another link": ("places[lane] + row]", "places[lane] - row]"),
+    "another constant": ("table[5][", "table[6]["),
+    "a row too few": ("row < 13", "row < 12"),
+    "another segment": ("segment % 8", "segment % 7"),
+    "another result": ("a[0][lane] = ", "a[0][lane] = -"),
+    "a place of the work": ("&work[(23*row)", "&work[(22*row)"),
+    "what a compiler reads otherwise": ("/* of every", "// of every"),
+}
 
 
 def test_the_text_is_read_back() -> None:
@@ -288,12 +352,19 @@ def test_the_text_is_read_back() -> None:
 
 def test_a_slip_in_the_header_is_seen() -> None:
     one = parted(100, 8)
-    text, header = printed(one, "libm"), c99.headers({one.function: one}, aimed(one, "libm"))["arm.h"]
+    text, header = (
+        printed(one, "libm"),
+        c99.headers({one.function: one}, aimed(one, "libm"))["arm.h"],
+    )
     assert segmented_text.compare(one, text, text, "arm", header) == []
     size = f"#define arm_WORK {c99.work(one)}"
     assert size in header
-    for slipped in (header.replace(size, f"#define arm_WORK {c99.work(one) - 1}"), header.replace(size, ""),
-                    header.replace(size, f"{size}\n#define tau v"), header.replace("#define arm_NV 100", "#define arm_NV 99")):
+    for slipped in (
+        header.replace(size, f"#define arm_WORK {c99.work(one) - 1}"),
+        header.replace(size, ""),
+        header.replace(size, f"{size}\n#define tau v"),
+        header.replace("#define arm_NV 100", "#define arm_NV 99"),
+    ):
         assert slipped != header
         assert segmented_text.compare(one, text, text, "arm", slipped)
 
@@ -306,7 +377,9 @@ def test_a_slip_in_the_text_is_seen(slip: str) -> None:
     assert segmented_text.compare(one, text.replace(old, new, 1), text, "arm")
 
 
-def test_generate_gives_it_and_verify_judges_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generate_gives_it_and_verify_judges_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of a chain in two groups, as longer ones have them; CMake's own way to OpenMP passes the self-test too."""
     monkeypatch.setattr(cutting, "GROUP", 32)
     chain, folder = tmp_path / "chain.toml", tmp_path / "chain"
@@ -317,37 +390,68 @@ def test_generate_gives_it_and_verify_judges_it(tmp_path: Path, monkeypatch: pyt
     assert "cuts the chain into 16 segments" in (folder / "README.md").read_text()
     cmake("-S", folder, "-B", tmp_path / "build", "-Dchain_OPENMP=ON")
     cmake("--build", tmp_path / "build")
-    ran = subprocess.run([tmp_path / "build" / "chain_selftest"], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [tmp_path / "build" / "chain_selftest"], capture_output=True, text=True, check=True
+    )
     assert ran.stdout.endswith("1 passed, 0 failed\n")
-    assert "-fopenmp" in (tmp_path / "build" / "CMakeFiles" / "chain.dir" / "flags.make").read_text()
+    assert (
+        "-fopenmp" in (tmp_path / "build" / "CMakeFiles" / "chain.dir" / "flags.make").read_text()
+    )
     assert cli.main(["verify", str(folder), "--states", "1"]) == 0
 
 
 def test_the_solver_has_it_with_drives() -> None:
     driven = random_mechanism(40, 1)
-    driven = replace(driven, joints=tuple(replace(joint, drive=Drive(*(Fraction(1, d) for d in (10, 5, 7, 2, 3))))
-                                          for joint in driven.joints))
+    driven = replace(
+        driven,
+        joints=tuple(
+            replace(joint, drive=Drive(*(Fraction(1, d) for d in (10, 5, 7, 2, 3))))
+            for joint in driven.joints
+        ),
+    )
     q, v, tau = (np.array(state_of(40)[name]) for name in ("q", "v", "tau"))
-    found, wanted = (symgen.compile(driven, [f"forward_dynamics={method}"], form="looped").forward_dynamics(q, v, tau)
-                     for method in ("riccati:segments", "riccati"))
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12*np.abs(wanted).max())
+    found, wanted = (
+        symgen.compile(driven, [f"forward_dynamics={method}"], form="looped").forward_dynamics(
+            q, v, tau
+        )
+        for method in ("riccati:segments", "riccati")
+    )
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
 
 
 def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
     chain = random_mechanism(40, 1)
     for wanted, more, error, said in (
-            (["forward_dynamics=riccati:segments"], {"form": "unrolled"}, OutOfReach, "leave out --form unrolled"),
-            (["inverse_dynamics=riccati:segments"], {}, ArgumentError, "it computes forward_dynamics"),
-            (["forward_dynamics=riccati:segments"], {"real": "float"}, OutOfReach, "fewer than 64 links"),
-            (["forward_dynamics=riccati:segments"], {"checked": True}, RequestError, "leave out --checked"),
-            (["forward_dynamics=riccati:segments"], {"batch": True}, RequestError, "leave out --batch")):
+        (
+            ["forward_dynamics=riccati:segments"],
+            {"form": "unrolled"},
+            OutOfReach,
+            "leave out --form unrolled",
+        ),
+        (["inverse_dynamics=riccati:segments"], {}, ArgumentError, "it computes forward_dynamics"),
+        (
+            ["forward_dynamics=riccati:segments"],
+            {"real": "float"},
+            OutOfReach,
+            "fewer than 64 links",
+        ),
+        (
+            ["forward_dynamics=riccati:segments"],
+            {"checked": True},
+            RequestError,
+            "leave out --checked",
+        ),
+        (["forward_dynamics=riccati:segments"], {"batch": True}, RequestError, "leave out --batch"),
+    ):
         with pytest.raises(error, match=said):
             symgen.generate(chain, tmp_path / "out", wanted, **more)
     with pytest.raises(RequestError, match="is loops over the links of one long chain"):
         symgen.program(chain, "forward_dynamics", "riccati:segments")
 
 
-@pytest.mark.parametrize(("n", "trig"), [(64, "libm"), (100, "libm"), (100, "auto"), (100, "inline")])
+@pytest.mark.parametrize(
+    ("n", "trig"), [(64, "libm"), (100, "libm"), (100, "auto"), (100, "inline")]
+)
 def test_c_is_what_is_evaluated(tmp_path: Path, n: int, trig: str) -> None:
     """With <math.h> bit for bit, whether a compiler takes lanes together or not; with sines of its own within their error."""
     one = parted(n, 8)

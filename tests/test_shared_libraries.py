@@ -36,8 +36,14 @@ def test_two_plugins_with_two_versions_of_a_robot_each_call_their_own(tmp_path: 
     (tmp_path / "plugin.cpp").write_text(CALLS)
     plugins = []
     for gravity in (10, 2):
-        symgen.generate(symgen.load("planar_arm", gravity=[-gravity]*3), tmp_path / "arm", ["gravity_force"], name="arm",
-                        wrap=["cpp17"], evidence=False)
+        symgen.generate(
+            symgen.load("planar_arm", gravity=[-gravity] * 3),
+            tmp_path / "arm",
+            ["gravity_force"],
+            name="arm",
+            wrap=["cpp17"],
+            evidence=False,
+        )
         if not plugins:
             cmake("-S", tmp_path, "-B", tmp_path / "build", *QUICK)
         cmake("--build", tmp_path / "build")
@@ -49,7 +55,7 @@ def test_two_plugins_with_two_versions_of_a_robot_each_call_their_own(tmp_path: 
         for call in (library.by_c, library.by_cpp):
             call.restype = ctypes.c_double
             answers.append(call())
-    assert answers[0] == answers[1] == pytest.approx(5*answers[2])
+    assert answers[0] == answers[1] == pytest.approx(5 * answers[2])
     assert answers[2] == answers[3] != 0
     exported = run("nm", "-D", "--defined-only", plugins[0]).stdout
     assert "by_c" in exported
@@ -60,8 +66,15 @@ def test_two_plugins_with_two_versions_of_a_robot_each_call_their_own(tmp_path: 
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The build of a shared library, of a folder that has every header that declares functions."""
     place = tmp_path_factory.mktemp("shared")
-    symgen.generate("four_bar", place / "arm", ["gravity_force", "assemble"], name="arm", parameters=["gravity"], batch=True,
-                    evidence=False)
+    symgen.generate(
+        "four_bar",
+        place / "arm",
+        ["gravity_force", "assemble"],
+        name="arm",
+        parameters=["gravity"],
+        batch=True,
+        evidence=False,
+    )
     cmake("-S", place / "arm", "-B", place / "build", "-DBUILD_SHARED_LIBS=ON", *QUICK)
     cmake("--build", place / "build")
     return place
@@ -69,24 +82,45 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def declared(folder: Path) -> set[str]:
     """Return the names that the headers of the folder declare behind arm_API."""
-    lines = [line for header in folder.glob("*.h") for line in header.read_text().splitlines() if line.startswith("arm_API ")]
+    lines = [
+        line
+        for header in folder.glob("*.h")
+        for line in header.read_text().splitlines()
+        if line.startswith("arm_API ")
+    ]
     return {line.partition("(")[0].rstrip(";").split()[-1] for line in lines}
 
 
-def test_a_shared_build_exports_what_the_headers_declare_and_passes_its_self_test(shared: Path) -> None:
+def test_a_shared_build_exports_what_the_headers_declare_and_passes_its_self_test(
+    shared: Path,
+) -> None:
     lines = run("nm", "-D", "--defined-only", shared / "build" / "libarm.so").stdout.splitlines()
     exported = {line.split()[-1] for line in lines if " arm_" in line}
-    assert {"arm_gravity_force", "arm_gravity_force_batch", "arm_gravity_force_strided", "arm_assemble", "arm_set_parameters",
-            "arm_DEFAULTS"} <= exported
+    assert {
+        "arm_gravity_force",
+        "arm_gravity_force_batch",
+        "arm_gravity_force_strided",
+        "arm_assemble",
+        "arm_set_parameters",
+        "arm_DEFAULTS",
+    } <= exported
     assert exported == declared(shared / "arm")
     assert run(shared / "build" / "arm_selftest").returncode == 0
 
 
-@pytest.mark.parametrize(("macros", "attribute"), [
-    (("-D_WIN32", "-Darm_SHARED", "-Darm_EXPORTS"), "__declspec(dllexport) "),
-    (("-D_WIN32", "-Darm_SHARED"), "__declspec(dllimport) "),
-    (("-Darm_SHARED",), '__attribute__((visibility("default"))) '), (("-D_WIN32",), ""), ((), "")])
-def test_the_attribute_of_an_exported_function(shared: Path, macros: tuple[str, ...], attribute: str) -> None:
+@pytest.mark.parametrize(
+    ("macros", "attribute"),
+    [
+        (("-D_WIN32", "-Darm_SHARED", "-Darm_EXPORTS"), "__declspec(dllexport) "),
+        (("-D_WIN32", "-Darm_SHARED"), "__declspec(dllimport) "),
+        (("-Darm_SHARED",), '__attribute__((visibility("default"))) '),
+        (("-D_WIN32",), ""),
+        ((), ""),
+    ],
+)
+def test_the_attribute_of_an_exported_function(
+    shared: Path, macros: tuple[str, ...], attribute: str
+) -> None:
     seen = run("gcc", "-E", "-P", "-U_WIN32", *macros, shared / "arm" / "arm_parameters.h").stdout
     (function,) = (line for line in seen.splitlines() if "arm_set_parameters(" in line)
     assert function.lstrip().startswith(f"{attribute}int arm_set_parameters(")

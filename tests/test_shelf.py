@@ -62,7 +62,9 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return begun
 
 
-@pytest.mark.parametrize("function", ["gravity_force", "mass_matrix_log_determinant", "jacobian", "mass_matrix_and_bias"])
+@pytest.mark.parametrize(
+    "function", ["gravity_force", "mass_matrix_log_determinant", "jacobian", "mass_matrix_and_bias"]
+)
 def test_a_program_comes_back_as_it_was(function: str) -> None:
     one = replace(program("scara", function), passed_over=(("riccati", "why"),))
     back = from_plain(json.loads(json.dumps(to_plain(one))))
@@ -75,16 +77,29 @@ def test_what_is_no_program_is_none() -> None:
     assert from_plain(plain) is not None
     for key in plain:
         assert from_plain({k: v for k, v in plain.items() if k != key}) is None
-    for key, wrong in (("operations", plain["operations"][:-1]), ("operations", "z" * len(plain["operations"])), ("operands", []),
-                       ("operands", [-1, *plain["operands"][1:]]), ("operands", [True, *plain["operands"][1:]]),
-                       ("operands", [*plain["operands"], 0]), ("constants", ["1/0"] * len(plain["constants"])),
-                       ("outputs", [["g", [99], [0]]]), ("names", [[0, 7]]), ("begins", [[0, 999]])):
+    for key, wrong in (
+        ("operations", plain["operations"][:-1]),
+        ("operations", "z" * len(plain["operations"])),
+        ("operands", []),
+        ("operands", [-1, *plain["operands"][1:]]),
+        ("operands", [True, *plain["operands"][1:]]),
+        ("operands", [*plain["operands"], 0]),
+        ("constants", ["1/0"] * len(plain["constants"])),
+        ("outputs", [["g", [99], [0]]]),
+        ("names", [[0, 7]]),
+        ("begins", [[0, 999]]),
+    ):
         assert from_plain(plain | {key: wrong}) is None, key
     assert from_plain(None) is None
 
 
 def test_a_second_process_derives_nothing_and_writes_the_same_bytes(tmp_path: Path) -> None:
-    environment = {**os.environ, "SYMGEN_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT), "SYMGEN_CACHE_PROGRAMS": ""}
+    environment = {
+        **os.environ,
+        "SYMGEN_CACHE": str(tmp_path / "cache"),
+        "PYTHONPATH": str(ROOT),
+        "SYMGEN_CACHE_PROGRAMS": "",
+    }
     code = """if True:
         import sys
         from symgen import cli
@@ -94,23 +109,47 @@ def test_a_second_process_derives_nothing_and_writes_the_same_bytes(tmp_path: Pa
         if sys.argv[1] == "second": deriving._recorded = regularity.pivots = fail
         words = ["generate", "planar_arm", "--checked", "-f", "mass_matrix", "-f", "forward_dynamics=udut", "-o"]
         sys.exit(cli.main([*words, sys.argv[2]]))"""
-    assert cli.main(["generate", "planar_arm", "--checked", "-f", "mass_matrix", "-f", "forward_dynamics=udut", "-o",
-                     str(tmp_path / "without" / "c")]) == 0
+    assert (
+        cli.main(
+            [
+                "generate",
+                "planar_arm",
+                "--checked",
+                "-f",
+                "mass_matrix",
+                "-f",
+                "forward_dynamics=udut",
+                "-o",
+                str(tmp_path / "without" / "c"),
+            ]
+        )
+        == 0
+    )
     for run in ("first", "second"):
-        done = subprocess.run([sys.executable, "-c", code, run, str(tmp_path / run / "c")], env=environment, capture_output=True,
-                              text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code, run, str(tmp_path / run / "c")],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
     assert texts(tmp_path / "first") == texts(tmp_path / "second") == texts(tmp_path / "without")
 
 
-def test_what_only_the_text_needs_is_found_under_one_key(kept: Path, derived: list[tuple[str, str]]) -> None:
+def test_what_only_the_text_needs_is_found_under_one_key(
+    kept: Path, derived: list[tuple[str, str]]
+) -> None:
     first = symgen.program("planar_arm", "forward_dynamics")
     forget()
     derived.clear()
-    assert symgen.program("planar_arm", "forward_dynamics", first.method, real="float").rows == first.rows
+    assert (
+        symgen.program("planar_arm", "forward_dynamics", first.method, real="float").rows
+        == first.rows
+    )
     assert symgen.program("planar_arm", "forward_dynamics") == first
     assert derived == []
-    symgen.program("planar_point_mass:2", "gravity_force")   # another mechanism
+    symgen.program("planar_point_mass:2", "gravity_force")  # another mechanism
     assert derived
 
 
@@ -126,19 +165,23 @@ def others(value: Any) -> Iterator[Any]:
         yield value + 1
     elif isinstance(value, tuple):
         for i, one in enumerate(value):
-            yield from ((*value[:i], other, *value[i + 1:]) for other in others(one))
+            yield from ((*value[:i], other, *value[i + 1 :]) for other in others(one))
     elif is_dataclass(value):
-        for one in (one for one in fields(value) if one.compare):   # the others are no part of what is declared
+        for one in (
+            one for one in fields(value) if one.compare
+        ):  # the others are no part of what is declared
             for other in others(getattr(value, one.name)):
                 changed = copy(value)
-                object.__setattr__(changed, one.name, other)   # not validated: a parent may be none
+                object.__setattr__(changed, one.name, other)  # not validated: a parent may be none
                 yield changed
 
 
 def test_no_two_declarations_have_one_key() -> None:
     """Every name and number of a declaration is in its key, to the last digit; where it was read is not."""
     made = load("ur5", snap="off")
-    told = [name for name in vars(made) if name not in ("content", "notes", "source", "source_sha256")]
+    told = [
+        name for name in vars(made) if name not in ("content", "notes", "source", "source_sha256")
+    ]
     keys = {made.content}
     changes = 0
     for name in told:
@@ -156,8 +199,12 @@ def test_what_snapping_moves_is_another_robot(kept: Path) -> None:
     text = """<robot name="two"><link name="base"/><link name="arm"><inertial><origin xyz="0.1 0.2 0.3"/><mass value="1"/>
         <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
         <joint name="one" type="continuous"><parent link="base"/><child link="arm"/><origin rpy="1.5708 0 0"/></joint></robot>"""
-    g = {snap: in_machine_reals(symgen.program(load(text, snap=snap), "gravity_force"))({"q": np.array([[0.5]])})["g"][0, 0]
-         for snap in (None, "off")}
+    g = {
+        snap: in_machine_reals(symgen.program(load(text, snap=snap), "gravity_force"))(
+            {"q": np.array([[0.5]])}
+        )["g"][0, 0]
+        for snap in (None, "off")
+    }
     assert 0 < abs(g[None] - g["off"]) < 1e-4
 
 
@@ -203,9 +250,13 @@ def a_folder(path: Path) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize("spoil", [cut, flip, empty, of_another_key, open_to_all, elsewhere, a_folder])
+@pytest.mark.parametrize(
+    "spoil", [cut, flip, empty, of_another_key, open_to_all, elsewhere, a_folder]
+)
 def test_an_entry_that_is_not_whole_is_worked_out_again(
-    spoil: Callable[[Path], None], kept: Path, derived: list[tuple[str, str]],
+    spoil: Callable[[Path], None],
+    kept: Path,
+    derived: list[tuple[str, str]],
 ) -> None:
     first = symgen.program("planar_arm", "gravity_force")
     assert sorted(path.name.partition("-")[0] for path in kept.iterdir()) == ["choice", "program"]
@@ -227,19 +278,27 @@ def test_another_symgen_does_not_believe_it(
     elif change == "source":
         monkeypatch.setattr(shelf, "_source", lambda: ("another", "3.0"))
     else:
-        monkeypatch.setattr(version, "STARTED", 0.0)   # every file is younger
+        monkeypatch.setattr(version, "STARTED", 0.0)  # every file is younger
         before = sorted(kept.iterdir())
     forget()
     derived.clear()
     symgen.program("planar_arm", "gravity_force")
     assert derived
     if change == "edited":
-        assert sorted(kept.iterdir()) == before   # and keeps nothing, since what ran may not be what lies there
+        assert (
+            sorted(kept.iterdir()) == before
+        )  # and keeps nothing, since what ran may not be what lies there
 
 
-def test_the_stamp_depends_on_every_file_of_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_stamp_depends_on_every_file_of_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = {os.path.relpath(path, ROOT) for path in shelf._files()}
-    assert {"symgen/methods/riccati/filter.py", "symgen/passes/fold.py", "templates/c99/README.md.j2"} <= names
+    assert {
+        "symgen/methods/riccati/filter.py",
+        "symgen/passes/fold.py",
+        "templates/c99/README.md.j2",
+    } <= names
     first, second = tmp_path / "a.py", tmp_path / "b.py"
     stamps = set()
     for one, other in (("1", "2"), ("12", ""), ("1", "3")):
@@ -249,7 +308,7 @@ def test_the_stamp_depends_on_every_file_of_source(tmp_path: Path, monkeypatch: 
         stamps.add(shelf._source.__wrapped__())
     assert len(stamps) == 3
     monkeypatch.setattr(shelf, "_files", lambda: (str(tmp_path / "gone.py"),))
-    assert shelf._edited()   # nothing may be kept of what cannot be looked at
+    assert shelf._edited()  # nothing may be kept of what cannot be looked at
 
 
 def test_a_refusal_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +336,9 @@ def test_regularity_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("how", ["a link", "any may write it"])
-def test_nothing_is_kept_in_a_folder_that_another_can_have_laid_out(how: str, kept: Path, tmp_path: Path) -> None:
+def test_nothing_is_kept_in_a_folder_that_another_can_have_laid_out(
+    how: str, kept: Path, tmp_path: Path
+) -> None:
     if how == "a link":
         (tmp_path / "there").mkdir(mode=0o700)
         kept.symlink_to(tmp_path / "there")
@@ -293,12 +354,14 @@ def test_a_disk_that_refuses_is_no_failure(kept: Path) -> None:
     assert symgen.program("planar_arm", "gravity_force").rows
 
 
-def test_what_was_not_used_for_longest_goes_first(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_not_used_for_longest_goes_first(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shelf, "LARGEST", 50_000)
     monkeypatch.setattr(shelf, "_written", 0)
     for i in range(40):
         shelf.keep("x" * 4000, "thing", i)
-        for path in kept.iterdir():   # a clock that is coarser than this loop
+        for path in kept.iterdir():  # a clock that is coarser than this loop
             os.utime(path, (path.stat().st_mtime - 100,) * 2)
         assert shelf.find("thing", 0) is not None
     assert sum(path.stat().st_size for path in kept.iterdir()) <= 60_000
@@ -323,14 +386,27 @@ def test_verify_judges_a_kept_program_like_any_other(kept: Path) -> None:
 
 def test_a_second_process_has_its_solver_without_deriving_or_printing(tmp_path: Path) -> None:
     """It does not even import SymPy, which would take longer than all the rest; and answers to the last bit alike."""
-    environment = {**os.environ, "SYMGEN_CACHE": str(tmp_path), "PYTHONPATH": str(ROOT), "SYMGEN_CACHE_PROGRAMS": ""}
+    environment = {
+        **os.environ,
+        "SYMGEN_CACHE": str(tmp_path),
+        "PYTHONPATH": str(ROOT),
+        "SYMGEN_CACHE_PROGRAMS": "",
+    }
     code = """if True:
         import sys, symgen
         solver = symgen.compile("planar_arm", ["gravity_force"], "float", optimize=0, checked=True)
         print(solver.gravity_force([1, 2]).tobytes().hex(), solver.gravity_force.__doc__, repr(solver))
         print({"sympy", "flint"} & set(sys.modules), file=sys.stderr)
         print({name: (one.method, one.cost, one.real) for name, one in solver.programs.items()})"""
-    runs = [subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-            for _ in range(2)]
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for _ in range(2)
+    ]
     assert runs[0].stdout == runs[1].stdout
     assert runs[1].stderr.strip() == "set()"

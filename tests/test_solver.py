@@ -74,7 +74,9 @@ def test_shapes_of_results(solver: Solver, lead: tuple[int, ...]) -> None:
     assert np.shape(det) == lead
     np.testing.assert_array_equal(det, expected(determinant(), q)[0])
     outs = (np.empty_like(M), np.empty_like(c))
-    assert all(x is y for x, y in zip(solver.mass_matrix_and_bias(q, v, out=outs), outs, strict=True))
+    assert all(
+        x is y for x, y in zip(solver.mass_matrix_and_bias(q, v, out=outs), outs, strict=True)
+    )
     np.testing.assert_array_equal(outs[0], M)
     np.testing.assert_allclose(det, np.linalg.det(M))
     out = np.empty(lead)
@@ -88,35 +90,55 @@ def test_other_arrays_are_converted(solver: Solver) -> None:
     wide[::2] = q
     odd = np.frombuffer(b"x" + q.tobytes(), dtype=np.uint8)[1:].view(np.float64)
     a = solver.forward_dynamics(q, v, tau)
-    for same in (q.tolist(), tuple(q), wide[::2], q[::-1].copy()[::-1], q.astype(">f8"), odd, q.view(np.ndarray)):
+    for same in (
+        q.tolist(),
+        tuple(q),
+        wide[::2],
+        q[::-1].copy()[::-1],
+        q.astype(">f8"),
+        odd,
+        q.view(np.ndarray),
+    ):
         np.testing.assert_array_equal(solver.forward_dynamics(same, v, tau), a)
     np.testing.assert_array_equal(solver.forward_dynamics(q=q, v=v, tau=tau), a)
     np.testing.assert_array_equal(solver.forward_dynamics(q, tau=tau, v=v), a)
-    np.testing.assert_array_equal(solver.mass_matrix([1, 0]), solver.mass_matrix(np.array([1.0, 0.0])))
+    np.testing.assert_array_equal(
+        solver.mass_matrix([1, 0]), solver.mass_matrix(np.array([1.0, 0.0]))
+    )
     read_only = q.copy()
     read_only.flags.writeable = False
     np.testing.assert_array_equal(solver.forward_dynamics(read_only, v, tau), a)
     rows = drawn(6, 2)
     np.testing.assert_array_equal(solver.mass_matrix(rows[::2]), solver.mass_matrix(rows)[::2])
-    np.testing.assert_array_equal(solver.mass_matrix(np.asfortranarray(rows)), solver.mass_matrix(rows))
+    np.testing.assert_array_equal(
+        solver.mass_matrix(np.asfortranarray(rows)), solver.mass_matrix(rows)
+    )
     assert np.isnan(solver.mass_matrix([np.nan, np.nan])).any()
 
 
 ONE_STATE = {
-    "list": lambda q: q.tolist(), "tuple": lambda q: tuple(q.tolist()), "NumPy numbers": list,
-    "slice": lambda q: np.stack([q, q], axis=-1)[..., 0], "reversed": lambda q: q[::-1].copy()[::-1],
-    "float32": lambda q: q.astype(np.float32), "longdouble": lambda q: q.astype(np.longdouble),
+    "list": lambda q: q.tolist(),
+    "tuple": lambda q: tuple(q.tolist()),
+    "NumPy numbers": list,
+    "slice": lambda q: np.stack([q, q], axis=-1)[..., 0],
+    "reversed": lambda q: q[::-1].copy()[::-1],
+    "float32": lambda q: q.astype(np.float32),
+    "longdouble": lambda q: q.astype(np.longdouble),
     "big endian": lambda q: q.astype(">f8"),
     "integers": lambda q: q.astype(int),
 }
 
 
 @pytest.mark.parametrize("kind", ONE_STATE)
-def test_one_state_is_copied_without_the_long_road(kind: str, solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_state_is_copied_without_the_long_road(
+    kind: str, solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Lists, numbers, slices and arrays of other types hold one state; they give the bits of an array of the real type."""
     states = [np.array([1.0, -2.0]), np.array([3.0, 0.0]), np.array([0.0, 5.0])]
     expected = solver.forward_dynamics(*states)
-    monkeypatch.setattr(kernels.Arrays, "argument", None)   # which the long road converts by, in twenty times the time
+    monkeypatch.setattr(
+        kernels.Arrays, "argument", None
+    )  # which the long road converts by, in twenty times the time
     for place in range(3):
         arguments = [ONE_STATE[kind](x) if k == place else x for k, x in enumerate(states)]
         out = np.empty(2)
@@ -140,7 +162,9 @@ def test_a_scalar_argument_may_be_any_number(own_cache: Path) -> None:
         stepping.step(*state, 2.0, out=(overlapping[:2], overlapping[1:]))
 
 
-@pytest.mark.parametrize("mistake", [["1", 2.0], [1j, 2.0], [True, None], [1.0], [[1.0, 2.0], [1.0]], "12", {1.0, 2.0}])
+@pytest.mark.parametrize(
+    "mistake", [["1", 2.0], [1j, 2.0], [True, None], [1.0], [[1.0, 2.0], [1.0]], "12", {1.0, 2.0}]
+)
 def test_one_state_of_no_numbers_is_refused(mistake: Any, solver: Solver) -> None:
     with pytest.raises(ArgumentError):
         solver.forward_dynamics(mistake, np.zeros(2), np.zeros(2))
@@ -148,27 +172,51 @@ def test_one_state_of_no_numbers_is_refused(mistake: Any, solver: Solver) -> Non
 
 X = np.zeros(2)
 WRONG: dict[str, tuple[Any, str]] = {
-    "length": (lambda s: s.forward_dynamics(X, np.zeros(3), X), r"v has shape \(3,\); \(\.\.\., 2\) is wanted"),
+    "length": (
+        lambda s: s.forward_dynamics(X, np.zeros(3), X),
+        r"v has shape \(3,\); \(\.\.\., 2\) is wanted",
+    ),
     "scalar": (lambda s: s.mass_matrix(1.0), r"q has shape \(\); \(\.\.\., 2\) is wanted"),
-    "complex": (lambda s: s.mass_matrix(X + 1j), r"q has dtype complex128; real numbers \(float64\)|q has dtype complex128"),
+    "complex": (
+        lambda s: s.mass_matrix(X + 1j),
+        r"q has dtype complex128; real numbers \(float64\)|q has dtype complex128",
+    ),
     "text": (lambda s: s.mass_matrix(["a", "b"]), "q has dtype <U1"),
     "object": (lambda s: s.mass_matrix([None, 1]), "q has dtype object"),
     "bool": (lambda s: s.mass_matrix([True, False]), "q has dtype bool"),
     "ragged": (lambda s: s.mass_matrix([[1, 2], [1]]), "q is no array of numbers"),
-    "broadcast": (lambda s: s.forward_dynamics(np.zeros((3, 2)), np.zeros((4, 2)), X), r"together: q \(3,\), v \(4,\)"),
-    "out shape": (lambda s: s.mass_matrix(X, out=np.zeros(4)), r"\(2, 2\); a float64 array of shape \(4,\) was given"),
+    "broadcast": (
+        lambda s: s.forward_dynamics(np.zeros((3, 2)), np.zeros((4, 2)), X),
+        r"together: q \(3,\), v \(4,\)",
+    ),
+    "out shape": (
+        lambda s: s.mass_matrix(X, out=np.zeros(4)),
+        r"\(2, 2\); a float64 array of shape \(4,\) was given",
+    ),
     "out type": (lambda s: s.mass_matrix(X, out=np.zeros((2, 2), np.float32)), "a float32 array"),
     "out list": (lambda s: s.mass_matrix(X, out=[1, 2]), "a list was given"),
     "masked": (lambda s: s.mass_matrix(np.ma.masked_equal([1.0, 2.0], 2.0)), "q is a masked array"),
     "masked list": (lambda s: s.mass_matrix([np.ma.array([1.0, 2.0])]), "q is a masked array"),
-    "out number": (lambda s: s.mass_matrix_and_bias(X, X, out=np.zeros((2, 2))), "a tuple of 2 arrays"),
-    "out twice": (lambda s: s.mass_matrix_and_bias(X, X, out=(m := np.zeros((2, 2)), m[0])), "overlap"),
+    "out number": (
+        lambda s: s.mass_matrix_and_bias(X, X, out=np.zeros((2, 2))),
+        "a tuple of 2 arrays",
+    ),
+    "out twice": (
+        lambda s: s.mass_matrix_and_bias(X, X, out=(m := np.zeros((2, 2)), m[0])),
+        "overlap",
+    ),
     "bind unknown": (lambda s: s.bind("mass_matri", X, X), "did you mean 'mass_matrix'"),
     "bind few": (lambda s: s.bind("mass_matrix", X), "1 arrays are bound, but it takes 2: q, M"),
-    "bind list": (lambda s: s.bind("mass_matrix", [1, 2], np.zeros((2, 2))), "q must be a contiguous"),
+    "bind list": (
+        lambda s: s.bind("mass_matrix", [1, 2], np.zeros((2, 2))),
+        "q must be a contiguous",
+    ),
     "bind shape": (lambda s: s.bind("mass_matrix", np.zeros(3), np.zeros((2, 2))), "q has shape"),
     "bind result": (lambda s: s.bind("mass_matrix", X, np.zeros(4)), "M has shape"),
-    "bind part": (lambda s: s.bind("mass_matrix", np.zeros((3, 2)), np.zeros((2, 2))), "M goes into"),
+    "bind part": (
+        lambda s: s.bind("mass_matrix", np.zeros((3, 2)), np.zeros((2, 2))),
+        "M goes into",
+    ),
 }
 
 
@@ -191,19 +239,35 @@ def test_lengths_of_q_and_of_v_that_are_mixed_up_are_told_apart(own_cache: Path)
         (lambda: ball.inverse_dynamics(v, v, v), short),
         (lambda: ball.inverse_dynamics(np.zeros((5, 3)), v, v), short),
         (lambda: ball.inverse_dynamics(v, q, q), short),
-        (lambda: ball.inverse_dynamics(q, q, v), "v has 4 numbers, which is NQ; v of 'spherical_pendulum' has NV = 3"),
-        (lambda: ball.mass_matrix_solve(q, q), "b has 4 numbers, which is NQ; b of 'spherical_pendulum' has NV = 3"),
-        (lambda: ball.bind("inverse_dynamics", q, v, v, q), "tau has 4 numbers, which is NQ; tau of"),
-        (lambda: ball.inverse_dynamics(q, v, np.zeros(5)), r"a has shape \(5,\); \(\.\.\., 3\) is wanted"),
+        (
+            lambda: ball.inverse_dynamics(q, q, v),
+            "v has 4 numbers, which is NQ; v of 'spherical_pendulum' has NV = 3",
+        ),
+        (
+            lambda: ball.mass_matrix_solve(q, q),
+            "b has 4 numbers, which is NQ; b of 'spherical_pendulum' has NV = 3",
+        ),
+        (
+            lambda: ball.bind("inverse_dynamics", q, v, v, q),
+            "tau has 4 numbers, which is NQ; tau of",
+        ),
+        (
+            lambda: ball.inverse_dynamics(q, v, np.zeros(5)),
+            r"a has shape \(5,\); \(\.\.\., 3\) is wanted",
+        ),
     ):
         with pytest.raises(ArgumentError, match=sentence):
-            mistake()   # type: ignore[no-untyped-call]
+            mistake()  # type: ignore[no-untyped-call]
     assert ball.inverse_dynamics(q, v, v).shape == (3,)
 
 
 def offset(array: Array) -> Array:
     """The same numbers one byte beside where numbers stand."""
-    return np.frombuffer(bytearray(b"x" + array.tobytes()), dtype=np.uint8)[1:].view(array.dtype).reshape(array.shape)
+    return (
+        np.frombuffer(bytearray(b"x" + array.tobytes()), dtype=np.uint8)[1:]
+        .view(array.dtype)
+        .reshape(array.shape)
+    )
 
 
 UNFIT: dict[str, tuple[Any, str]] = {
@@ -221,8 +285,9 @@ UNFIT: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("states", [(), (3,)], ids=["one", "many"])
 @pytest.mark.parametrize("what", UNFIT)
-def test_what_c_cannot_write_to_is_refused_alike_for_one_state_and_many(solver: Solver, what: str,
-                                                                                states: tuple[int, ...]) -> None:
+def test_what_c_cannot_write_to_is_refused_alike_for_one_state_and_many(
+    solver: Solver, what: str, states: tuple[int, ...]
+) -> None:
     spoil, sentence = UNFIT[what]
     q, out = drawn(*states, 2), np.zeros((*states, 2, 2))
     unfit = spoil(out)
@@ -264,7 +329,9 @@ for call in (lambda: solver.slow(q, out=x), lambda: solver.slow(q, out=x, thread
 
 def test_ctrl_c_stops_a_long_batch_within_a_second() -> None:
     """Six hundred million sines are six seconds and more. Counted in the process's own seconds, however busy the machine is."""
-    with subprocess.Popen([sys.executable, "-c", INTERRUPTED], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         for _ in range(3):
             assert process.stdout.readline() == "ready\n"
@@ -276,14 +343,16 @@ def test_ctrl_c_stops_a_long_batch_within_a_second() -> None:
     assert process.returncode == 0
 
 
-def test_a_batch_in_many_shares_is_that_in_one(monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> None:
+def test_a_batch_in_many_shares_is_that_in_one(
+    monkeypatch: pytest.MonkeyPatch, own_cache: Path
+) -> None:
     own = Solver.from_programs("arm", arm(), Sizes(2, 2, 2), optimize=1)
     q, v, tau = drawn(101, 2), drawn(2, seed=1), drawn(101, 2, seed=2)
     whole = own.forward_dynamics(q, v, tau)
     bound, last = np.empty((101, 2)), np.empty(2)
     for first in (1, 40 * len(own.programs["forward_dynamics"].rows)):
         monkeypatch.setattr(kernels, "FIRST_SHARE", first)
-        monkeypatch.setattr(many, "SHARE", 1e-9)   # every later share is one block
+        monkeypatch.setattr(many, "SHARE", 1e-9)  # every later share is one block
         np.testing.assert_array_equal(own.forward_dynamics(q, v, tau), whole)
         np.testing.assert_array_equal(own.forward_dynamics(q, v, tau, out=tau.copy()), whole)
         own.bind("forward_dynamics", q, v, tau, bound)()
@@ -303,10 +372,15 @@ def test_results_over_arguments(solver: Solver) -> None:
     store = np.zeros((10, 2))
     for start in (0, 1):  # exactly over, and shifted by one state
         store[:9] = taus
-        np.testing.assert_array_equal(solver.forward_dynamics(qs, vs, store[:9], out=store[start : start + 9]), many)
+        np.testing.assert_array_equal(
+            solver.forward_dynamics(qs, vs, store[:9], out=store[start : start + 9]), many
+        )
     matrix = np.zeros((9, 2, 2))
     matrix.reshape(-1)[:18] = qs.reshape(-1)
-    np.testing.assert_array_equal(solver.mass_matrix(matrix.reshape(-1)[:18].reshape(9, 2), out=matrix), solver.mass_matrix(qs))
+    np.testing.assert_array_equal(
+        solver.mass_matrix(matrix.reshape(-1)[:18].reshape(9, 2), out=matrix),
+        solver.mass_matrix(qs),
+    )
     with pytest.raises(RequestError, match="overlaps a result"):
         solver.bind("mass_matrix", matrix.reshape(-1)[:18].reshape(9, 2), matrix)
 
@@ -345,9 +419,18 @@ def test_a_chain_runs_through_the_states_and_each_call_waits(solver: Solver) -> 
     # A share that is not zero shows that the first argument does take up the result before.
     kernel = solver._kernels["forward_dynamics"]
     kernel.in_turn(2, 0.5, *kernel._steps([q, v, tau], [True, True, False]), *kernel._into([a]))
-    before = solver.forward_dynamics(q[0] + 0.5 * solver.forward_dynamics(q[-1], v[-1], tau), v[0], tau)
-    np.testing.assert_allclose(a, solver.forward_dynamics(q[1] + 0.5 * before, v[1], tau), rtol=1e-12)
-    for states, arrays in ((4, (q, v, tau, a)), (5, (q, v, tau, np.empty((5, 2)))), (5, (q, v.tolist(), tau, a)), (5, (q, a))):
+    before = solver.forward_dynamics(
+        q[0] + 0.5 * solver.forward_dynamics(q[-1], v[-1], tau), v[0], tau
+    )
+    np.testing.assert_allclose(
+        a, solver.forward_dynamics(q[1] + 0.5 * before, v[1], tau), rtol=1e-12
+    )
+    for states, arrays in (
+        (4, (q, v, tau, a)),
+        (5, (q, v, tau, np.empty((5, 2)))),
+        (5, (q, v.tolist(), tau, a)),
+        (5, (q, a)),
+    ):
         with pytest.raises(RequestError, match="forward_dynamics"):
             solver.chain("forward_dynamics", states, *arrays)
 
@@ -365,10 +448,16 @@ def test_float_solver(solver: Solver, single: Solver) -> None:
 
 
 def test_payload_is_an_argument(own_cache: Path) -> None:
-    own = Solver.from_programs("arm", {"gravity_force": gravity(payload=True)}, Sizes(2, 2, 2), optimize=1)
+    own = Solver.from_programs(
+        "arm", {"gravity_force": gravity(payload=True)}, Sizes(2, 2, 2), optimize=1
+    )
     q, payload = drawn(5, 2), drawn(10)
-    np.testing.assert_array_equal(own.gravity_force(q, payload), expected(gravity(payload=True), q, payload)[0])
-    np.testing.assert_array_equal(own.gravity_force(q[0], payload), own.gravity_force(q, payload)[0])
+    np.testing.assert_array_equal(
+        own.gravity_force(q, payload), expected(gravity(payload=True), q, payload)[0]
+    )
+    np.testing.assert_array_equal(
+        own.gravity_force(q[0], payload), own.gravity_force(q, payload)[0]
+    )
 
 
 def test_what_a_solver_says_of_itself(solver: Solver) -> None:
@@ -377,7 +466,12 @@ def test_what_a_solver_says_of_itself(solver: Solver) -> None:
     assert solver.programs == arm()
     assert solver.mechanism is None
     options = ["out", "threads", "layout", "progress"]
-    assert list(inspect.signature(solver.forward_dynamics).parameters) == ["q", "v", "tau", *options]
+    assert list(inspect.signature(solver.forward_dynamics).parameters) == [
+        "q",
+        "v",
+        "tau",
+        *options,
+    ]
     assert "tau: (..., 2), joint torques" in (solver.forward_dynamics.__doc__ or "")
     assert not hasattr(solver, "jacobian")
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'tau'"):
@@ -389,7 +483,11 @@ def test_what_a_solver_says_of_itself(solver: Solver) -> None:
 
 
 def test_pickled_solvers_are_found_again(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "_run", lambda *_: pytest.fail("the compiler ran although the library is in the cache"))
+    monkeypatch.setattr(
+        building,
+        "_run",
+        lambda *_: pytest.fail("the compiler ran although the library is in the cache"),
+    )
     q = drawn(2)
     for again in (pickle.loads(pickle.dumps(solver)), copy.deepcopy(solver)):
         np.testing.assert_array_equal(again.mass_matrix(q), solver.mass_matrix(q))
@@ -402,16 +500,31 @@ def test_compile_is_the_whole_way(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(own.functions) == {"forward_dynamics", "inverse_dynamics"}
     assert own.programs["inverse_dynamics"].method == "newton_euler"
     q, v, tau = (drawn(3, robot.nv, seed=k) for k in range(3))
-    np.testing.assert_allclose(own.inverse_dynamics(q, v, own.forward_dynamics(q, v, tau)), tau, rtol=1e-9, atol=1e-9)
-    monkeypatch.setattr(building, "_run", lambda *_: pytest.fail("the compiler ran although the library is in the cache"))
+    np.testing.assert_allclose(
+        own.inverse_dynamics(q, v, own.forward_dynamics(q, v, tau)), tau, rtol=1e-9, atol=1e-9
+    )
+    monkeypatch.setattr(
+        building,
+        "_run",
+        lambda *_: pytest.fail("the compiler ran although the library is in the cache"),
+    )
     again = pickle.loads(pickle.dumps(own))
     assert again.mechanism == robot
-    np.testing.assert_array_equal(again.forward_dynamics(q, v, tau), own.forward_dynamics(q, v, tau))
+    np.testing.assert_array_equal(
+        again.forward_dynamics(q, v, tau), own.forward_dynamics(q, v, tau)
+    )
     assert compile("planar_arm", own.functions, optimize=1).programs.keys() == own.programs.keys()
 
 
 def test_compile_passes_options_on() -> None:
-    own = compile("planar_arm", ["gravity_force"], "float", optimize=1, trig="macro", payload=load("planar_arm").frames[-1].name)
+    own = compile(
+        "planar_arm",
+        ["gravity_force"],
+        "float",
+        optimize=1,
+        trig="macro",
+        payload=load("planar_arm").frames[-1].name,
+    )
     assert own.real == "float"
     assert [port.name for port in own.programs["gravity_force"].inputs] == ["q", "payload"]
     again = pickle.loads(pickle.dumps(own))
@@ -421,24 +534,33 @@ def test_compile_passes_options_on() -> None:
         compile("planar_arm", "gravity_forc")
 
 
-@pytest.mark.parametrize("call", [
-    lambda: load("pandas"), lambda: symgen.program("planar_arm", "mas_matrix"), lambda: symgen.inspect("planar_arm", "Q[0]"),
-    lambda: symgen.program("planar_arm", "jacobian", frame="handle"), lambda: symgen.inspect("planar_arm", "M[9,9]"),
-    lambda: load("planar_arm", lock={"elbow": None}), lambda: compile("planar_arm", ["mass_matrix"], "quad"),
-    lambda: symgen.program("planar_arm", "mass_matrix", method="magic"),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: load("pandas"),
+        lambda: symgen.program("planar_arm", "mas_matrix"),
+        lambda: symgen.inspect("planar_arm", "Q[0]"),
+        lambda: symgen.program("planar_arm", "jacobian", frame="handle"),
+        lambda: symgen.inspect("planar_arm", "M[9,9]"),
+        lambda: load("planar_arm", lock={"elbow": None}),
+        lambda: compile("planar_arm", ["mass_matrix"], "quad"),
+        lambda: symgen.program("planar_arm", "mass_matrix", method="magic"),
+    ],
+)
 def test_an_unknown_name_is_a_lookup_error_whose_text_is_the_sentence(call: Any) -> None:
     with pytest.raises(LookupError) as caught:
         call()
     assert isinstance(caught.value, symgen.SymgenError)
     assert isinstance(caught.value, ValueError)
-    assert str(caught.value) == caught.value.args[0]   # KeyError would put it in quotes
+    assert str(caught.value) == caught.value.args[0]  # KeyError would put it in quotes
 
 
 def test_every_argument_of_the_python_calls_has_a_name_and_a_type() -> None:
     """So that an editor offers it, and a checker sees a slip in it."""
     for name in ("load", "program", "compile", "generate", "verify", "inspect"):
-        for one in inspect.signature(getattr(importlib.import_module(symgen._HOME[name]), name)).parameters.values():
+        for one in inspect.signature(
+            getattr(importlib.import_module(symgen._HOME[name]), name)
+        ).parameters.values():
             assert one.kind is not one.VAR_KEYWORD, name
             assert one.annotation not in (one.empty, "Any"), f"{name}: {one.name}"
     assert (Path(symgen.__file__).parent / "py.typed").is_file()

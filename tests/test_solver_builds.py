@@ -25,7 +25,9 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 def fresh(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Compile something that no cache holds."""
     monkeypatch.setattr(building, "_LOADED", {})
-    return Solver.from_programs(name, {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), optimize=0)
+    return Solver.from_programs(
+        name, {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), optimize=0
+    )
 
 
 def elsewhere(cache: Path) -> subprocess.Popen[bytes]:
@@ -38,7 +40,11 @@ def elsewhere(cache: Path) -> subprocess.Popen[bytes]:
     environment = os.environ | {"SYMGEN_CACHE": str(cache)}
     root = Path(__file__).parent.parent
     return subprocess.Popen(
-        [sys.executable, "-c", code], cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", code],
+        cwd=root,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
 
 
@@ -54,19 +60,30 @@ def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("optimize", "last"), [(0, "-O0"), (2, building.BETWEEN)])
 def test_what_calls_the_functions_is_not_optimised_as_far_as_they_are(
-        optimize: int, last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    optimize: int, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The last -O counts."""
     commands: list[list[str]] = []
     run = building._run
-    monkeypatch.setattr(building, "_run", lambda command, folder: commands.append(command) or run(command, folder))
-    Solver.from_programs("between", {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), optimize=optimize)
-    levels = {word.startswith("_symgen_"): [flag for flag in command if flag.startswith("-O")]
-              for command in commands for word in command if word.endswith(".c")}
+    monkeypatch.setattr(
+        building, "_run", lambda command, folder: commands.append(command) or run(command, folder)
+    )
+    Solver.from_programs(
+        "between", {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), optimize=optimize
+    )
+    levels = {
+        word.startswith("_symgen_"): [flag for flag in command if flag.startswith("-O")]
+        for command in commands
+        for word in command
+        if word.endswith(".c")
+    }
     assert levels[False] == [f"-O{optimize}"]
     assert levels[True][-1] == last
 
 
-def test_the_log_says_how_long_a_build_took(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_says_how_long_a_build_took(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO", "symgen")
     fresh("logged", monkeypatch)
     (said,) = re.findall(r"(\d+\.\d\d) s compiling with", caplog.text)
@@ -101,7 +118,9 @@ def test_the_way_out_of_a_missing_compiler(tmp_path: Path, monkeypatch: pytest.M
         fresh("missing", monkeypatch)
     monkeypatch.delenv("CC")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("sysconfig.get_config_var", lambda name: ".so" if name == "EXT_SUFFIX" else None)
+    monkeypatch.setattr(
+        "sysconfig.get_config_var", lambda name: ".so" if name == "EXT_SUFFIX" else None
+    )
     with pytest.raises(BuildError, match="apt install gcc python3-dev"):
         fresh("missing", monkeypatch)
 
@@ -120,23 +139,40 @@ def test_a_cache_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         fresh("roomless", monkeypatch)
 
 
-def test_a_refusal_keeps_the_compiler_s_first_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+def test_a_refusal_keeps_the_compiler_s_first_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
     target = c99.Target("wrong", Sizes(2, 2, 2))
     text = c99.source(determinant(), target).replace("const double det", "const nonsense det")
-    with pytest.raises(BuildError, match=r"refused the generated text: .*error: unknown type name .nonsense.") as caught:
-        Solver.from_programs("wrong", {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2),
-                             sources={"mass_matrix_determinant": text})
+    with pytest.raises(
+        BuildError, match=r"refused the generated text: .*error: unknown type name .nonsense."
+    ) as caught:
+        Solver.from_programs(
+            "wrong",
+            {"mass_matrix_determinant": determinant()},
+            Sizes(2, 2, 2),
+            sources={"mass_matrix_determinant": text},
+        )
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("options", [{"native": True}, {"contract": True}, {"optimize": 0}, {"trig": "macro"}])
+@pytest.mark.parametrize(
+    "options", [{"native": True}, {"contract": True}, {"optimize": 0}, {"trig": "macro"}]
+)
 def test_other_builds(options: dict[str, Any]) -> None:
-    own = Solver.from_programs("arm", {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), **({"optimize": 1} | options))
+    own = Solver.from_programs(
+        "arm",
+        {"mass_matrix_determinant": determinant()},
+        Sizes(2, 2, 2),
+        **({"optimize": 1} | options),
+    )
     q = drawn(3, 2)
-    np.testing.assert_allclose(own.mass_matrix_determinant(q), expected(determinant(), q)[0], rtol=1e-13)
+    np.testing.assert_allclose(
+        own.mass_matrix_determinant(q), expected(determinant(), q)[0], rtol=1e-13
+    )
 
 
 @pytest.mark.parametrize("optimize", [-1, 4, "2"])

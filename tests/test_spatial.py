@@ -33,7 +33,11 @@ from symgen.ir import Numbers, evaluate
 from tests.robots_for_tests import rationals
 
 EXACT = Numbers(Fraction, Fraction, Fraction, Fraction, Fraction)
-PAIRS = [(Fraction(3, 5), Fraction(4, 5)), (Fraction(-5, 13), Fraction(12, 13)), (Fraction(8, 17), Fraction(-15, 17))]
+PAIRS = [
+    (Fraction(3, 5), Fraction(4, 5)),
+    (Fraction(-5, 13), Fraction(12, 13)),
+    (Fraction(8, 17), Fraction(-15, 17)),
+]
 Exact = np.ndarray
 """Object array of Fractions."""
 
@@ -62,20 +66,27 @@ class Bench:
         values = rationals(self.random, 6)
         return Symmetric(*(self.scalar(x) for x in values)), full(values)
 
-    def turn(self, axis: int, pair: tuple[Fraction, Fraction], known: bool = False) -> tuple[Matrix, Exact]:
+    def turn(
+        self, axis: int, pair: tuple[Fraction, Fraction], known: bool = False
+    ) -> tuple[Matrix, Exact]:
         """An elementary turn, of run-time or `known` (constant) sine and cosine."""
-        c, s = ((self.home.constant(x) for x in pair) if known else (self.scalar(x) for x in pair))
+        c, s = (self.home.constant(x) for x in pair) if known else (self.scalar(x) for x in pair)
         one, zero = self.home.one, self.home.zero
         x, y, z = (axis + 1) % 3, (axis + 2) % 3, axis
         m: list[list[Any]] = [[zero] * 3 for _ in range(3)]
         e = np.zeros((3, 3), dtype=int) + Fraction(0)
-        for r, col, scalar, value in ((z, z, one, Fraction(1)), (x, x, c, pair[0]), (y, y, c, pair[0]), (y, x, s, pair[1])):
+        for r, col, scalar, value in (
+            (z, z, one, Fraction(1)),
+            (x, x, c, pair[0]),
+            (y, y, c, pair[0]),
+            (y, x, s, pair[1]),
+        ):
             m[r][col], e[r, col] = scalar, value
         m[x][y], e[x, y] = -s, -pair[1]
         return (Vector(m[0]), Vector(m[1]), Vector(m[2])), e
 
     def rotation(self, what: str) -> tuple[Rotation, Exact]:
-        """"z": a run-time turn about z, "X": a known one about x, "p": a known permutation, "g": a known general one."""
+        """ "z": a run-time turn about z, "X": a known one about x, "p": a known permutation, "g": a known general one."""
         factors, total = [], np.eye(3, dtype=int) + Fraction(0)
         for n, letter in enumerate(what):
             if letter == "p":
@@ -85,7 +96,7 @@ class Bench:
             else:
                 m, e = self.turn("xyz".index(letter.lower()), PAIRS[n % 3], known=letter.isupper())
             if letter in "pg":
-                m = tuple(Vector(self.home.constant(x) for x in row) for row in e)   # type: ignore[assignment]
+                m = tuple(Vector(self.home.constant(x) for x in row) for row in e)  # type: ignore[assignment]
             factors.append(m)
             total = total @ e
         return Rotation(factors), total
@@ -106,11 +117,13 @@ class Bench:
 
 def _quaternion(w: int, x: int, y: int, z: int) -> Exact:
     n = Fraction(1, w * w + x * x + y * y + z * z)
-    return np.array([
-        [1 - 2 * n * (y * y + z * z), 2 * n * (x * y - w * z), 2 * n * (x * z + w * y)],
-        [2 * n * (x * y + w * z), 1 - 2 * n * (x * x + z * z), 2 * n * (y * z - w * x)],
-        [2 * n * (x * z - w * y), 2 * n * (y * z + w * x), 1 - 2 * n * (x * x + y * y)],
-    ])
+    return np.array(
+        [
+            [1 - 2 * n * (y * y + z * z), 2 * n * (x * y - w * z), 2 * n * (x * z + w * y)],
+            [2 * n * (x * y + w * z), 1 - 2 * n * (x * x + z * z), 2 * n * (y * z - w * x)],
+            [2 * n * (x * z - w * y), 2 * n * (y * z + w * x), 1 - 2 * n * (x * x + y * y)],
+        ]
+    )
 
 
 def full(s: Sequence[Fraction]) -> Exact:
@@ -143,11 +156,22 @@ def test_the_oracles_rotations_are_rotations() -> None:
 
 def test_vectors_and_matrices() -> None:
     b = Bench()
-    (u, eu), (v, ev), (m, em), (n, en), (s, es) = b.vector(), b.vector(), b.matrix(), b.matrix(), b.symmetric()
+    (u, eu), (v, ev), (m, em), (n, en), (s, es) = (
+        b.vector(),
+        b.vector(),
+        b.matrix(),
+        b.matrix(),
+        b.symmetric(),
+    )
     k = b.scalar(Fraction(5, 3))
     for found, expected in (
-        (u + v, eu + ev), (u - v, eu - ev), (-u, -eu), (u * k, eu * Fraction(5, 3)), (u.cross(v), skew(eu) @ ev),
-        (times(m, v), em @ ev), (s.apply(v), es @ ev),
+        (u + v, eu + ev),
+        (u - v, eu - ev),
+        (-u, -eu),
+        (u * k, eu * Fraction(5, 3)),
+        (u.cross(v), skew(eu) @ ev),
+        (times(m, v), em @ ev),
+        (s.apply(v), es @ ev),
     ):
         assert same(b.value(found), expected)
     assert same(b.value([u.dot(v)]), np.array([eu @ ev]))
@@ -183,7 +207,9 @@ def test_an_elementary_turn_of_a_symmetric_matrix_costs_four_multiplications_in_
     s, _ = b.symmetric()
     before = len(b.home.rows)
     rotation.outward_symmetric(s)
-    assert [op for op, _, _ in b.home.rows[before:]].count("mul") == 8   # 4 in the plane, 4 for the column across it
+    assert [op for op, _, _ in b.home.rows[before:]].count(
+        "mul"
+    ) == 8  # 4 in the plane, 4 for the column across it
 
 
 def rigid(b: Bench, massless: bool = False) -> tuple[RigidInertia, Exact]:
@@ -224,7 +250,9 @@ def test_rigid_inertias_add() -> None:
     (one, first), (two, second) = rigid(b), rigid(b, massless=True)
     (rotation, R), (shift, es) = b.rotation("zx"), b.vector()
     assert same(b.six((one + two).articulated()), first + second)
-    assert same(b.six((two + one).outward(rotation, shift).articulated()), moved(first + second, R, es))
+    assert same(
+        b.six((two + one).outward(rotation, shift).articulated()), moved(first + second, R, es)
+    )
 
 
 def articulated(b: Bench) -> tuple[ArticulatedInertia, Exact]:
@@ -270,9 +298,15 @@ def test_a_known_zero_moment_costs_nothing() -> None:
     values = [b.scalar(Fraction(x)) for x in (2, 3, 4)]
     zero = b.home.zero
     before = len(b.home.rows)
-    turned = rotation.outward_symmetric(Symmetric(values[0], zero, zero, values[1], zero, values[2]))
+    turned = rotation.outward_symmetric(
+        Symmetric(values[0], zero, zero, values[1], zero, values[2])
+    )
     assert len(b.home.rows) == before
-    assert [x.row for x in (turned.xx, turned.yy, turned.zz)] == [values[2].row, values[0].row, values[1].row]
+    assert [x.row for x in (turned.xx, turned.yy, turned.zz)] == [
+        values[2].row,
+        values[0].row,
+        values[1].row,
+    ]
 
 
 @ANY_ROTATION
@@ -289,12 +323,19 @@ def test_a_shift_in_two_moves_as_the_whole_does(what: str) -> None:
     assert same(bench.value([*moment, *force]), across @ np.concatenate([n_, f_]))
     assert same(bench.value([*angular, *linear]), across.T @ np.concatenate([w_, v_]))
     (A, A_), (B, B_), (C, C_), (h, _), (S, _) = (
-        bench.symmetric(), bench.matrix(), bench.symmetric(), bench.vector(), bench.symmetric())
+        bench.symmetric(),
+        bench.matrix(),
+        bench.symmetric(),
+        bench.vector(),
+        bench.symmetric(),
+    )
     moved = ArticulatedInertia(A, B, C).outward(rotation, split)
     assert same(bench.six(moved), across @ np.block([[A_, B_], [B_.T, C_]]) @ across.T)
     body = RigidInertia.of(bench.scalar(Fraction(7, 3)), h, S)
-    assert same(bench.six(body.outward(rotation, split).articulated()),
-                across @ bench.six(body.articulated()) @ across.T)
+    assert same(
+        bench.six(body.outward(rotation, split).articulated()),
+        across @ bench.six(body.articulated()) @ across.T,
+    )
 
 
 def test_the_shift_of_a_twist_is_the_derived_transport() -> None:
@@ -302,12 +343,16 @@ def test_the_shift_of_a_twist_is_the_derived_transport() -> None:
     B, c = twist_transport()
     home = Derivation({"x": 9})
     x = rationals(Random(3), 9)
-    shift, w, v = (Vector(home.inputs["x"][k:k + 3]) for k in (0, 3, 6))
+    shift, w, v = (Vector(home.inputs["x"][k : k + 3]) for k in (0, 3, 6))
     moved = twist_inward(STILL, shift, w, v)
     moment, force = wrench_outward(STILL, shift, w, v)
-    made = home.freeze("test", "test", [("y", (12,), [*moved[0], *moved[1], *moment, *force])], {"x": (9,)})
+    made = home.freeze(
+        "test", "test", [("y", (12,), [*moved[0], *moved[1], *moment, *force])], {"x": (9,)}
+    )
     y = evaluate(made, {"x": x}, EXACT)["y"]
-    numbers = {symbol: -sp.Rational(s.numerator, s.denominator) for symbol, s in zip(c, x[:3], strict=True)}   # c = c_j − c_i
+    numbers = {
+        symbol: -sp.Rational(s.numerator, s.denominator) for symbol, s in zip(c, x[:3], strict=True)
+    }  # c = c_j − c_i
     derived = B.subs(numbers)
     sixes = sp.Matrix([sp.Rational(s.numerator, s.denominator) for s in x[3:]])
     for shifted, matrix in ((y[:6], derived), (y[6:], derived.T)):

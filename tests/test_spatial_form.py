@@ -26,49 +26,63 @@ def phi(reach: np.ndarray) -> np.ndarray:
     return out
 
 
-def recursion(mechanism, q, v, a):   # type: ignore[no-untyped-def]
+def recursion(mechanism, q, v, a):  # type: ignore[no-untyped-def]
     """T(1…N) of a serial chain by (2.24)-(2.30), gravity by (3.21)."""
     reference = Reference(mechanism, FLOAT)
     placed = reference.placements(q)
     n = len(mechanism.joints)
-    origin = [np.zeros(3) if k == n else placed[n - 1 - k].shift[0] for k in range(n + 1)]   # O(k) at index k - 1
+    origin = [
+        np.zeros(3) if k == n else placed[n - 1 - k].shift[0] for k in range(n + 1)
+    ]  # O(k) at index k - 1
     turn = [placed[n - 1 - k].turn[0] for k in range(n)]
     joints = mechanism.joints[::-1]
     qd, qdd = v[::-1], a[::-1]
-    V, alpha = np.zeros(6), np.concatenate([np.zeros(3), -np.array([float(g) for g in mechanism.gravity])])
+    V, alpha = (
+        np.zeros(6),
+        np.concatenate([np.zeros(3), -np.array([float(g) for g in mechanism.gravity])]),
+    )
     motions = [None] * n
-    for k in reversed(range(n)):                                                    # k = N, …, 1
+    for k in reversed(range(n)):  # k = N, …, 1
         axis = np.array([float(x) for x in joints[k].axis])
         h = turn[k] @ (axis / np.linalg.norm(axis))
         sliding = joints[k].kind == "prismatic"
-        H = np.concatenate([0 * h, h] if sliding else [h, 0 * h])                   # (2.16), (2.31)
+        H = np.concatenate([0 * h, h] if sliding else [h, 0 * h])  # (2.16), (2.31)
         reach, omega = origin[k] - origin[k + 1], V[:3]
         shift = phi(reach).T
-        bias = np.concatenate([np.cross(omega, 0 * h if sliding else h * qd[k]), np.cross(omega, np.cross(omega, reach))])
+        bias = np.concatenate(
+            [
+                np.cross(omega, 0 * h if sliding else h * qd[k]),
+                np.cross(omega, np.cross(omega, reach)),
+            ]
+        )
         if sliding:
-            bias[3:] += np.cross(omega, 2 * h * qd[k])                              # (2.32) corrected
-        V = shift @ V + H * qd[k]                                                   # (2.25)
-        alpha = shift @ alpha + H * qdd[k] + bias                                   # (2.26)
+            bias[3:] += np.cross(omega, 2 * h * qd[k])  # (2.32) corrected
+        V = shift @ V + H * qd[k]  # (2.25)
+        alpha = shift @ alpha + H * qdd[k] + bias  # (2.26)
         motions[k] = (H, V, alpha)
     f, torques = np.zeros(6), []
-    for k in range(n):                                                              # k = 1, …, N
+    for k in range(n):  # k = 1, …, N
         H, V, alpha = motions[k]
         m, first, inertia = 0.0, np.zeros(3), np.zeros((3, 3))
         for part in (p for p in reference.parts() if p.body == n - 1 - k):
             p = turn[k] @ part.centre
             m, first = m + part.mass, first + part.mass * p
             inertia += turn[k] @ part.inertia @ turn[k].T - part.mass * tilde(p) @ tilde(p)
-        M = np.block([[inertia, tilde(first)], [-tilde(first), m * np.eye(3)]])     # (2.15)
-        b = np.concatenate([np.cross(V[:3], inertia @ V[:3]), np.cross(V[:3], np.cross(V[:3], first))])   # (2.23)
+        M = np.block([[inertia, tilde(first)], [-tilde(first), m * np.eye(3)]])  # (2.15)
+        b = np.concatenate(
+            [np.cross(V[:3], inertia @ V[:3]), np.cross(V[:3], np.cross(V[:3], first))]
+        )  # (2.23)
         carried = phi(origin[k - 1] - origin[k]) @ f if k else f
-        f = carried + M @ alpha + b                                                 # (2.29)
-        torques.append(H @ f)                                                       # (2.30)
+        f = carried + M @ alpha + b  # (2.29)
+        torques.append(H @ f)  # (2.30)
     return np.array(torques[::-1])
 
 
 @pytest.mark.parametrize("name", ["panda", "scara", "chain"])
 def test_twists_and_wrenches_give_the_same_torques(name: str) -> None:
-    mechanism = random_mechanism(6, 3, joints=("revolute", "prismatic")) if name == "chain" else robot(name)
+    mechanism = (
+        random_mechanism(6, 3, joints=("revolute", "prismatic")) if name == "chain" else robot(name)
+    )
     rng = np.random.default_rng(5)
     q, v, a = rng.uniform(-1, 1, (3, mechanism.nv))
     wanted = recursion(mechanism, q, v, a)

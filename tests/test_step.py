@@ -44,6 +44,7 @@ def program(function: str, *of: str) -> Program:
 
 # -- order ---------------------------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize(("function", "order"), [("step", 1), ("step_rk4", 4)])
 def test_half_the_step_leaves_the_error_of_its_order(function: str, order: int) -> None:
     """Over one and the same time, of a free body that carries a spherical and a planar joint: 2^order times less."""
@@ -71,7 +72,10 @@ def test_the_schemes_lead_to_one_place() -> None:
             found = step({"q": q, "v": v, "tau": given["tau"], "dt": np.full(2, 0.01 / n)})
             q, v = found["q_next"], found["v_next"]
         ends.append(np.concatenate([q, v], axis=-1))
-    assert np.abs(ends[0] - ends[1]).max() < 1e-3 * np.abs(ends[1] - np.concatenate([given["q"], given["v"]], axis=-1)).max()
+    assert (
+        np.abs(ends[0] - ends[1]).max()
+        < 1e-3 * np.abs(ends[1] - np.concatenate([given["q"], given["v"]], axis=-1)).max()
+    )
 
 
 def test_pinocchio_steps_the_same_way() -> None:
@@ -84,17 +88,24 @@ def test_pinocchio_steps_the_same_way() -> None:
     found = in_machine_reals(symgen.program(mechanism, "step"))({**given, "dt": given["instant"]})
     for k, dt in enumerate(given["instant"]):
         word = pinocchio_answers.Word(model, {name: values[k] for name, values in given.items()})
-        v = given["v"][k] + dt * pin.aba(word.of.model, word.of.model.createData(), word.q, given["v"][k], given["tau"][k])
+        v = given["v"][k] + dt * pin.aba(
+            word.of.model, word.of.model.createData(), word.q, given["v"][k], given["tau"][k]
+        )
         assert np.allclose(found["v_next"][k], v, rtol=1e-11, atol=1e-11)
-        assert np.allclose(found["q_next"][k], pin.integrate(word.of.model, word.q, v * dt), rtol=1e-11, atol=1e-11)
+        assert np.allclose(
+            found["q_next"][k], pin.integrate(word.of.model, word.q, v * dt), rtol=1e-11, atol=1e-11
+        )
 
 
 # -- every joint type, loads and wrenches ----------------------------------------------------------------------------------
 
+
 def test_joints_of_several_degrees_are_verified_with_a_load_and_wrenches() -> None:
     mechanism, options = made(*KINDS), ProgramOptions(payload="link2", wrench=("link1", "link3"))
     programs = {name: making.made(mechanism, name, None, options) for name in STEPS}
-    assert all({"payload", "wrench"} <= {port.name for port in made.inputs} for made in programs.values())
+    assert all(
+        {"payload", "wrench"} <= {port.name for port in made.inputs} for made in programs.values()
+    )
     report = verify_programs(mechanism, programs, options, states=2, compiled=False)
     assert report.passed, str(report)
     assert any("halves" in check.subject for check in report.of("identities"))
@@ -104,14 +115,23 @@ def test_joints_of_several_degrees_are_verified_with_a_load_and_wrenches() -> No
 def test_the_c_keeps_its_digits_where_a_light_link_is_thrown_about(real: str) -> None:
     """A stage takes over what the stages before it lost: sizes of the accelerations alone would be too small."""
     plain = random_mechanism(3, 5)
-    light = tuple(replace(body, parts=tuple(replace(part, mass=part.mass / 1000, moments=tuple(m / 10**5 for m in part.moments))
-                                            for part in body.parts)) for body in plain.bodies[2:])
+    light = tuple(
+        replace(
+            body,
+            parts=tuple(
+                replace(part, mass=part.mass / 1000, moments=tuple(m / 10**5 for m in part.moments))
+                for part in body.parts
+            ),
+        )
+        for body in plain.bodies[2:]
+    )
     report = symgen.verify(replace(plain, bodies=(*plain.bodies[:2], *light)), STEPS, real=real)
     assert report.passed, str(report)
     assert all(not check.unjudged for check in report.of("floating")), str(report)
 
 
 # -- what they are put together of ----------------------------------------------------------------------------------------
+
 
 def test_a_step_is_its_functions_put_together() -> None:
     """Nothing is derived anew, names say their stage, and the passes find what is common."""
@@ -120,7 +140,9 @@ def test_a_step_is_its_functions_put_together() -> None:
     assert euler.cost <= sum(one.cost for one in parts.values()) + 2 * 6
     assert rk.cost <= 4 * sum(one.cost for one in parts.values()) + 20 * 6
     named = {row.name for row in parts["forward_dynamics"].rows} - {""}
-    assert len(named & {row.name for row in euler.rows}) > 0.7 * len(named)   # the last passes compute some rows anew
+    assert len(named & {row.name for row in euler.rows}) > 0.7 * len(
+        named
+    )  # the last passes compute some rows anew
     stages = {row.name.partition("_")[0] for row in rk.rows if row.name}
     assert {"k1", "k2", "k3", "k4"} <= stages
     assert any(step.startswith("k3: ") for step in rk.steps)
@@ -134,8 +156,13 @@ def test_rows_that_are_inlined_give_what_the_program_gives() -> None:
         with constants.precision():
             home = Derivation({port.name: port.size for port in whole.inputs})
             results = composing.inlined(whole, home, list(home.inputs.values()), "again")
-            ports = [(port.name, port.shape, atoms) for port, atoms in zip(whole.outputs, results, strict=True)]
-            again = home.freeze(function, "test", ports, {port.name: port.shape for port in whole.inputs})
+            ports = [
+                (port.name, port.shape, atoms)
+                for port, atoms in zip(whole.outputs, results, strict=True)
+            ]
+            again = home.freeze(
+                function, "test", ports, {port.name: port.shape for port in whole.inputs}
+            )
         given = draw(mechanism, 2, BALLS)
         with BALLS.working():
             one, other = (next(iter(run(made, given, BALLS).values())) for made in (whole, again))
@@ -147,7 +174,10 @@ def test_a_singular_mass_matrix_has_no_step() -> None:
     arm = symgen.load("planar_arm")
     broken = replace(arm, bodies=(*arm.bodies[:-1], Body(arm.bodies[-1].name)))
     for function in STEPS:
-        with pytest.raises(RequestError, match=f"{function} of 'planar_arm' divides by the mass matrix, which is singular"):
+        with pytest.raises(
+            RequestError,
+            match=f"{function} of 'planar_arm' divides by the mass matrix, which is singular",
+        ):
             symgen.program(broken, function)
 
 
@@ -155,8 +185,12 @@ def test_too_many_rows_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deriving, "ROW_BUDGET", 150)
     arm = replace(symgen.load("planar_arm"), name="short_of_rows")
     making._asked.cache_clear()
-    with pytest.raises(RequestError, match="step_rk4 of 'short_of_rows' by rk4 needs more than 150 rows"):
-        symgen.program(replace(arm, gravity=(Fraction(0), Fraction(-7), Fraction(1, 7))), "step_rk4")
+    with pytest.raises(
+        RequestError, match="step_rk4 of 'short_of_rows' by rk4 needs more than 150 rows"
+    ):
+        symgen.program(
+            replace(arm, gravity=(Fraction(0), Fraction(-7), Fraction(1, 7))), "step_rk4"
+        )
     making._asked.cache_clear()
 
 
@@ -164,7 +198,9 @@ def test_they_are_made_on_request_and_under_their_names() -> None:
     assert not {*STEPS} & {*making.requested(symgen.load("scara"), None)}
     with pytest.raises(UnknownName, match="'rk4' is called step_rk4 here"):
         symgen.program("scara", "rk4")
-    with pytest.raises(ArgumentError, match="method 'rk4' does not compute step; these do: semi_implicit_euler"):
+    with pytest.raises(
+        ArgumentError, match="method 'rk4' does not compute step; these do: semi_implicit_euler"
+    ):
         symgen.program("scara", "step", method="rk4")
     with pytest.raises(ArgumentError, match="step_rk4 is put together of other functions by rk4"):
         methods.derivation("rk4", "step_rk4")
@@ -172,14 +208,22 @@ def test_they_are_made_on_request_and_under_their_names() -> None:
 
 # -- sensitivities --------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("kind", "asked"), [
-    ("free", ("step:jacobian", "step:vjp", "step:hvp")),
-    ("spherical", ("step_rk4:jacobian(q,v,tau)", "step_rk4:vjp(q,tau)", "step_rk4:hvp(q,v)"))])
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        ("free", ("step:jacobian", "step:vjp", "step:hvp")),
+        ("spherical", ("step_rk4:jacobian(q,v,tau)", "step_rk4:vjp(q,tau)", "step_rk4:hvp(q,v)")),
+    ],
+)
 def test_sensitivities_are_those_of_the_reference(kind: str, asked: tuple[str, ...]) -> None:
     report = verify(made(kind), asked, states=1, compiled=False)
     assert report.passed, str(report)
     assert len(report.of("algebra")) == len(asked)
-    assert sum(check.subject.startswith(("step:", "step_rk4:", "x_bar")) for check in report.of("identities")) >= len(asked)
+    assert sum(
+        check.subject.startswith(("step:", "step_rk4:", "x_bar"))
+        for check in report.of("identities")
+    ) >= len(asked)
 
 
 @pytest.mark.usefixtures("finished_here")
@@ -190,7 +234,7 @@ def test_a_jacobian_of_a_step_takes_that_of_forward_dynamics_once_a_stage() -> N
     slope = min((symgen.program("scara", way) for way in ways), key=lambda one: one.cost)
     euler, rk = (symgen.program("scara", f"{name}:jacobian(q,v,tau)") for name in STEPS)
     assert euler.cost < slope.cost + forward.cost + 3 * 16
-    assert rk.cost < 4 * (slope.cost + forward.cost) + 3 * 2 * 4**3   # and products in three stages
+    assert rk.cost < 4 * (slope.cost + forward.cost) + 3 * 2 * 4**3  # and products in three stages
     assert rk.cost < symgen.derivative(symgen.program("scara", "step_rk4"), "q,v,tau").cost
 
 
@@ -203,20 +247,36 @@ def test_no_time_has_no_sensitivity() -> None:
     a = run(symgen.program(mechanism, "forward_dynamics"), given, BALLS)["a"]
     with BALLS.working():
         unit = np.eye(mechanism.nv, dtype=int)
-        for name, value in (("dq_next_dq", unit), ("dq_next_dv", 0 * unit), ("dq_next_dtau", 0 * unit), ("dv_next_dq", 0 * unit),
-                            ("dv_next_dv", unit), ("dv_next_dtau", 0 * unit), ("dq_next_ddt", given["v"]), ("dv_next_ddt", a)):
+        for name, value in (
+            ("dq_next_dq", unit),
+            ("dq_next_dv", 0 * unit),
+            ("dq_next_dtau", 0 * unit),
+            ("dv_next_dq", 0 * unit),
+            ("dv_next_dv", unit),
+            ("dv_next_dtau", 0 * unit),
+            ("dq_next_ddt", given["v"]),
+            ("dv_next_ddt", a),
+        ):
             assert largest(found[name] - value) <= 1e-40 * (1 + largest(a)), name
 
 
-def test_a_jacobian_beyond_the_budget_says_what_there_is_instead(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism = replace(symgen.load("planar_arm"), gravity=(Fraction(0), Fraction(-7), Fraction(1, 9)))
+def test_a_jacobian_beyond_the_budget_says_what_there_is_instead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mechanism = replace(
+        symgen.load("planar_arm"), gravity=(Fraction(0), Fraction(-7), Fraction(1, 9))
+    )
     symgen.program(mechanism, "step_rk4")
     monkeypatch.setattr(deriving, "ROW_BUDGET", 400)
-    with pytest.raises(OutOfReach, match=r"step_rk4:jacobian of 'planar_arm' needs more than 400 rows; ask for step_rk4:vjp or"):
+    with pytest.raises(
+        OutOfReach,
+        match=r"step_rk4:jacobian of 'planar_arm' needs more than 400 rows; ask for step_rk4:vjp or",
+    ):
         symgen.program(mechanism, "step_rk4:jacobian")
 
 
 # -- errors ----------------------------------------------------------------------------------------------------------------
+
 
 def flat(robot: Any, x: Any, y: Any) -> list[Any]:
     """No bracket."""
@@ -234,7 +294,10 @@ BRACKET = rk4.bracket
 def one_sided(self: chaining.Dual, other: Any) -> Any:
     """Half of the product rule."""
     other = self.home.atom(other)
-    return chaining.Dual(chaining.plain(self) * chaining.plain(other), [x * chaining.plain(other) for x in self.slopes])
+    return chaining.Dual(
+        chaining.plain(self) * chaining.plain(other),
+        [x * chaining.plain(other) for x in self.slopes],
+    )
 
 
 def test_half_a_product_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,8 +305,14 @@ def test_half_a_product_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = made("spherical")
     asked, compose = "step:jacobian", methods.composition("semi_implicit_euler", "step")
     assert compose is not None
-    wrong = chaining.jacobian(mechanism, Derivative("step", "jacobian"), "semi_implicit_euler", compose, ProgramOptions(),
-                              lambda name: symgen.program(mechanism, name))
+    wrong = chaining.jacobian(
+        mechanism,
+        Derivative("step", "jacobian"),
+        "semi_implicit_euler",
+        compose,
+        ProgramOptions(),
+        lambda name: symgen.program(mechanism, name),
+    )
     helpers = {name: symgen.program(mechanism, name) for name in ("step", "step:jvp")}
     report = verify_programs(mechanism, {asked: wrong}, helpers=helpers, states=2, compiled=False)
     failed = {check.kind for check in report.checks if not check.passed and not check.unjudged}
@@ -251,13 +320,17 @@ def test_half_a_product_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("planted", [flat, negated], ids=lambda one: str(one.__name__))
-def test_without_a_bracket_the_order_is_lost(planted: Callable[..., list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_bracket_the_order_is_lost(
+    planted: Callable[..., list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The reference says so, and so does the order, which knows no reference."""
     monkeypatch.setattr(rk4, "bracket", planted)
     mechanism = made("free")
     compose = methods.composition("rk4", "step_rk4")
     assert compose is not None
-    wrong = composing.composed(mechanism, "step_rk4", "rk4", compose, ProgramOptions(), lambda name: program(name, "free"))
+    wrong = composing.composed(
+        mechanism, "step_rk4", "rk4", compose, ProgramOptions(), lambda name: program(name, "free")
+    )
     report = verify_programs(mechanism, {"step_rk4": wrong}, states=3, compiled=False)
     failed = [check.subject for check in report.checks if not check.passed and not check.unjudged]
     assert failed[0] == "step_rk4=rk4"
@@ -269,15 +342,22 @@ def velocity_first(mechanism: Mechanism, given: dict[str, Array]) -> dict[str, A
     reference = Reference(mechanism, BALLS)
     with BALLS.working():
         a = reference.forward_dynamics(given["q"], given["v"], given["tau"])
-        q = reference.evaluate("integrate", {"q": given["q"], "v": given["v"], "dt": given["instant"]})["q_next"]
+        q = reference.evaluate(
+            "integrate", {"q": given["q"], "v": given["v"], "dt": given["instant"]}
+        )["q_next"]
         return {"q_next": q, "v_next": given["v"] + a * given["instant"][:, None]}
 
 
 def test_explicit_euler_is_another_step() -> None:
     mechanism = made("revolute", "prismatic")
     given = draw(mechanism, 2, BALLS)
-    found = Reference(mechanism, BALLS).evaluate("step", {name: given[given_as] for name, given_as in
-                                                          (("q", "q"), ("v", "v"), ("tau", "tau"), ("dt", "instant"))})
+    found = Reference(mechanism, BALLS).evaluate(
+        "step",
+        {
+            name: given[given_as]
+            for name, given_as in (("q", "q"), ("v", "v"), ("tau", "tau"), ("dt", "instant"))
+        },
+    )
     other = velocity_first(mechanism, given)
     with BALLS.working():
         assert largest(found["v_next"] - other["v_next"]) < 1e-60

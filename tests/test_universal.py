@@ -62,7 +62,9 @@ MJCF = """
   <body><inertial INERTIAL/><joint axis="0 0 1"/>
     <body pos="0.2 0 0.4" euler="0.3 0 0"><inertial INERTIAL/><joint axis="1 0 0"/><joint axis="0 0.6 0.8"/></body></body>
 </worldbody></mujoco>
-""".replace("INERTIAL", 'pos="0.1 0.02 0.3" mass="1.5" fullinertia="0.02 0.03 0.04 0.001 0.002 0.003"')
+""".replace(
+    "INERTIAL", 'pos="0.1 0.02 0.3" mass="1.5" fullinertia="0.02 0.03 0.04 0.001 0.002 0.003"'
+)
 
 
 def antenna(joint: str = ONE) -> Mechanism:
@@ -71,7 +73,9 @@ def antenna(joint: str = ONE) -> Mechanism:
 
 def by_hand() -> Mechanism:
     head, dish = ARM.split('[[body]]\nname = "dish"')
-    return symgen.load(head + CROSS + '[[body]]\nname = "dish"' + dish.replace('"mast"', '"gimbal_cross"') + TWO)
+    return symgen.load(
+        head + CROSS + '[[body]]\nname = "dish"' + dish.replace('"mast"', '"gimbal_cross"') + TWO
+    )
 
 
 def test_it_is_two_revolute_joints_round_a_link_without_mass() -> None:
@@ -87,10 +91,15 @@ def test_it_gives_the_c_of_two_revolute_joints(tmp_path: Path) -> None:
     for where, mechanism in (("one", antenna()), ("two", by_hand())):
         symgen.generate(mechanism, tmp_path / where, names)
     for name in names:
-        one, two = ((tmp_path / where / f"antenna_{name}.c").read_text().splitlines() for where in ("one", "two"))
+        one, two = (
+            (tmp_path / where / f"antenna_{name}.c").read_text().splitlines()
+            for where in ("one", "two")
+        )
         differ = [line for line, other in zip(one, two, strict=True) if line != other]
         assert len(one) > 30
-        assert all("Source SHA-256" in line for line in differ), differ   # of the description, whose text is another
+        assert all("Source SHA-256" in line for line in differ), (
+            differ
+        )  # of the description, whose text is another
 
 
 def test_mujoco_has_it_as_two_hinges_of_one_body() -> None:
@@ -121,13 +130,15 @@ def test_show_has_a_line_for_each_axis() -> None:
 
 
 def test_either_half_is_locked_by_its_name() -> None:
-    first, second = (symgen.load(ARM + ONE, lock={name: "0.25"}) for name in ("gimbal_1", "gimbal_2"))
+    first, second = (
+        symgen.load(ARM + ONE, lock={name: "0.25"}) for name in ("gimbal_1", "gimbal_2")
+    )
     assert [joint.name for joint in first.joints] == ["turn", "gimbal_2"]
     assert [joint.name for joint in second.joints] == ["turn", "gimbal_1"]
     q = np.array([[0.3, 0.25, -0.4], [0.3, -0.4, 0.25]])
     whole = Reference(antenna()).evaluate("mass_matrix", {"q": q})["M"]
     for k, (held, left) in enumerate(((first, [0, 2]), (second, [0, 1]))):
-        found = Reference(held).evaluate("mass_matrix", {"q": q[k:k + 1, left]})["M"]
+        found = Reference(held).evaluate("mass_matrix", {"q": q[k : k + 1, left]})["M"]
         np.testing.assert_allclose(found[0], whole[k][np.ix_(left, left)], atol=1e-12)
     with pytest.raises(RequestError, match="did you mean 'gimbal_2'"):
         symgen.load(ARM + ONE, lock={"gimbal": 0})
@@ -139,18 +150,39 @@ def test_its_names_have_a_default_and_its_limits_may_be_missing() -> None:
     assert all(joint.limits.lower is None for joint in made.joints)
 
 
-@pytest.mark.parametrize(("joint", "why"), [
-    ('axis = [1, 0, 0]', "body 'dish': joint: the key 'axis' is not known here; did you mean 'axes'?"),
-    ('', "body 'dish': joint: the key 'axes' of a universal joint is missing; add axes = [[1, 0, 0], [0, 1, 0]]"),
-    ('axes = [[1, 0, 0]]', "joint.axes: '[[1, 0, 0]]' is not an array of 2 vectors; write [[…], […]]"),
-    ('axes = [1, 0, 0]', "joint.axes: '[1, 0, 0]' is not an array of 2 vectors"),
-    ('axes = [[1, 0, 0], [0, 1]]', "joint.axes[1]: '[0, 1]' is not an array of 3 numbers"),
-    ('axes = [[1, 0, 0], [0, 0, 0]]', "joint.axes: the axis is zero; give it a direction"),
-    ('axes = [[1, 2, 0], [-0.5, -1, 0]]', "its two axes are parallel, so that both of them turn about one line; give two"),
-    (f'{AXES}limits = {{ lower = 0 }}', "joint.limits: '{'lower': 0}' is not an array of 2 tables; write [{…}, {…}]"),
-    (f'{AXES}limits = [{{}}, {{ uper = 1 }}]', "joint.limits[1]: the key 'uper' is not known here; did you mean 'upper'?"),
-    (f'{AXES}mimic = {{ joint = "turn" }}', "the key 'mimic' is not known here; there are"),
-])
+@pytest.mark.parametrize(
+    ("joint", "why"),
+    [
+        (
+            "axis = [1, 0, 0]",
+            "body 'dish': joint: the key 'axis' is not known here; did you mean 'axes'?",
+        ),
+        (
+            "",
+            "body 'dish': joint: the key 'axes' of a universal joint is missing; add axes = [[1, 0, 0], [0, 1, 0]]",
+        ),
+        (
+            "axes = [[1, 0, 0]]",
+            "joint.axes: '[[1, 0, 0]]' is not an array of 2 vectors; write [[…], […]]",
+        ),
+        ("axes = [1, 0, 0]", "joint.axes: '[1, 0, 0]' is not an array of 2 vectors"),
+        ("axes = [[1, 0, 0], [0, 1]]", "joint.axes[1]: '[0, 1]' is not an array of 3 numbers"),
+        ("axes = [[1, 0, 0], [0, 0, 0]]", "joint.axes: the axis is zero; give it a direction"),
+        (
+            "axes = [[1, 2, 0], [-0.5, -1, 0]]",
+            "its two axes are parallel, so that both of them turn about one line; give two",
+        ),
+        (
+            f"{AXES}limits = {{ lower = 0 }}",
+            "joint.limits: '{'lower': 0}' is not an array of 2 tables; write [{…}, {…}]",
+        ),
+        (
+            f"{AXES}limits = [{{}}, {{ uper = 1 }}]",
+            "joint.limits[1]: the key 'uper' is not known here; did you mean 'upper'?",
+        ),
+        (f'{AXES}mimic = {{ joint = "turn" }}', "the key 'mimic' is not known here; there are"),
+    ],
+)
 def test_a_mistake_gets_one_sentence(joint: str, why: str) -> None:
     with pytest.raises(DescriptionError) as caught:
         antenna(TYPE + joint)
@@ -158,10 +190,21 @@ def test_a_mistake_gets_one_sentence(joint: str, why: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("old", "new", "why"), [
-    ("mast", "gimbal_cross", "body 'dish': joint 'gimbal_cross': this name is already a link at line 3"),
-    ("turn", "gimbal_1", "body 'dish': joint 'gimbal_1': this name is already a joint at line 3"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (
+            "mast",
+            "gimbal_cross",
+            "body 'dish': joint 'gimbal_cross': this name is already a link at line 3",
+        ),
+        (
+            "turn",
+            "gimbal_1",
+            "body 'dish': joint 'gimbal_1': this name is already a joint at line 3",
+        ),
+    ],
+)
 def test_a_name_that_is_taken_is_said(old: str, new: str, why: str) -> None:
     with pytest.raises(DescriptionError) as caught:
         symgen.load((ARM + ONE).replace(f'"{old}"', f'"{new}"'))
@@ -169,5 +212,8 @@ def test_a_name_that_is_taken_is_said(old: str, new: str, why: str) -> None:
 
 
 def test_a_row_is_a_joint_of_one_coordinate() -> None:
-    with pytest.raises(DescriptionError, match="write it as joints of one coordinate with massless links between them"):
+    with pytest.raises(
+        DescriptionError,
+        match="write it as joints of one coordinate with massless links between them",
+    ):
         symgen.load('name = "r"\nconvention = "dh"\n[[row]]\ntype = "universal"\nmass = 1\n')

@@ -30,7 +30,9 @@ from tests.oracles import CLOSED_FORMS, random_tree
 from tests.robots_for_tests import MOVING, OF_ANY_ROBOT, random_mechanism, robot, rows_of
 from tests.test_place_of_base import FAR, based
 
-OF_THE_WHOLE = tuple(name for name, f in FUNCTIONS.items() if {r.name for r in f.results} <= set(WHOLE))
+OF_THE_WHOLE = tuple(
+    name for name, f in FUNCTIONS.items() if {r.name for r in f.results} <= set(WHOLE)
+)
 ROBOTS = ("panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass:6")
 
 
@@ -40,8 +42,15 @@ def test_every_function_of_every_builtin_robot(name: str) -> None:
     report = verify(name)
     assert report.passed, str(report)
     assert {c.subject.split("=")[0] for c in report.of("algebra")} == set(BY_DEFAULT)
-    assert len(report.of("algebra")) == len(report.of("text")) == len(report.of("floating")) == len(BY_DEFAULT)
-    assert {c.subject for c in report.of("identities")} == {one.title for one in IDENTITIES if {*one.needs} <= {*BY_DEFAULT}}
+    assert (
+        len(report.of("algebra"))
+        == len(report.of("text"))
+        == len(report.of("floating"))
+        == len(BY_DEFAULT)
+    )
+    assert {c.subject for c in report.of("identities")} == {
+        one.title for one in IDENTITIES if {*one.needs} <= {*BY_DEFAULT}
+    }
     assert not report.refused
 
 
@@ -76,7 +85,9 @@ def test_facts_are_json_and_say_what_the_text_says() -> None:
     assert set(facts["operations"]) >= {"forward_dynamics=riccati"}
     assert "forward_dynamics=riccati" in str(report)
     assert str(report).endswith("planar_arm: verified")
-    assert str(report) == str(verify("planar_arm", ["mass_matrix", "forward_dynamics=riccati"], states=2))
+    assert str(report) == str(
+        verify("planar_arm", ["mass_matrix", "forward_dynamics=riccati"], states=2)
+    )
 
 
 def test_a_failed_check_fails_the_report() -> None:
@@ -116,7 +127,11 @@ def test_regular_robots_have_no_singular_joint() -> None:
     assert [loss(symgen.load(name)) for name in ROBOTS] == [None] * len(ROBOTS)
     # one joint that undoes another: the second of two coaxial hinges leaves the first without inertia of its own
     arm = CLOSED_FORMS["planar_2r"]().mechanism
-    coaxial = replace(arm, joints=(arm.joints[0], replace(arm.joints[1], pose=())), bodies=(Body("upper"), arm.bodies[1]))
+    coaxial = replace(
+        arm,
+        joints=(arm.joints[0], replace(arm.joints[1], pose=())),
+        bodies=(Body("upper"), arm.bodies[1]),
+    )
     lost = loss(coaxial)
     assert lost is not None
     assert lost.joint == arm.joints[0].name
@@ -142,18 +157,34 @@ def test_states_are_exact_seeded_and_within_limits() -> None:
         assert all(joint.limits.lower <= x <= joint.limits.upper for x in column)
     for name, values in states.items():
         grid = GRID / INSTANT if name == "instant" else GRID
-        assert all(Fraction(float(np.float32(float(x)))) == x and (x * grid).denominator == 1 for x in values.ravel())
+        assert all(
+            Fraction(float(np.float32(float(x)))) == x and (x * grid).denominator == 1
+            for x in values.ravel()
+        )
 
 
 def test_sizes_bound_the_answers() -> None:
     """The size that round-off is measured against is never smaller than the answer, entry by entry, and not absurdly larger."""
     for seed in range(5):
         truth = Truth(random_tree(40 + seed, 6), 6, frame="tool")
-        for function in ("inverse_dynamics", "bias_force", "gravity_force", "mass_matrix", "forward_kinematics", "jacobian",
-                         "operational_inertia_inverse", "link_accelerations", "interbody_forces",
-                         "mass_matrix_log_determinant_gradient", *OF_THE_WHOLE):
+        for function in (
+            "inverse_dynamics",
+            "bias_force",
+            "gravity_force",
+            "mass_matrix",
+            "forward_kinematics",
+            "jacobian",
+            "operational_inertia_inverse",
+            "link_accelerations",
+            "interbody_forces",
+            "mass_matrix_log_determinant_gradient",
+            *OF_THE_WHOLE,
+        ):
             for result, answers in truth.results(function).items():
-                entries, size = np.abs(np.asarray(answers, dtype=float)), truth.sizes.of(function, result)
+                entries, size = (
+                    np.abs(np.asarray(answers, dtype=float)),
+                    truth.sizes.of(function, result),
+                )
                 assert size.shape == entries.shape
                 assert (size >= entries * (1 - 1e-12)).all(), result
                 assert (largest(size) <= 1e4 * largest(entries)).all(), result
@@ -176,7 +207,11 @@ def test_the_size_of_a_momentum_is_the_same_wherever_the_robot_stands() -> None:
 def test_a_light_wrist_has_a_size_of_its_own() -> None:
     """What the shoulder bears excuses nothing at the wrist."""
     truth = Truth(robot("panda"), 4)
-    for function, result in (("inverse_dynamics", "tau"), ("bias_force", "c"), ("gravity_force", "g")):
+    for function, result in (
+        ("inverse_dynamics", "tau"),
+        ("bias_force", "c"),
+        ("gravity_force", "g"),
+    ):
         size = truth.sizes.of(function, result)
         assert (size[:, 6] < size[:, 1] / 10).all(), result
 
@@ -184,12 +219,20 @@ def test_a_light_wrist_has_a_size_of_its_own() -> None:
 def test_what_only_slides_has_no_size_from_its_speed() -> None:
     """Nothing turns, so that no force goes with the square of a rate: the bias is the weight."""
     truth = Truth(robot("prismatic_prismatic"), 4)
-    np.testing.assert_array_equal(truth.sizes.of("bias_force", "c"), truth.sizes.of("gravity_force", "g"))
+    np.testing.assert_array_equal(
+        truth.sizes.of("bias_force", "c"), truth.sizes.of("gravity_force", "g")
+    )
 
 
 def test_progress_is_told_and_no_states_are_refused() -> None:
     told: list[tuple[str, int, int]] = []
-    verify("planar_arm", ["mass_matrix"], states=1, compiled=False, progress=lambda *what: told.append(what))
+    verify(
+        "planar_arm",
+        ["mass_matrix"],
+        states=1,
+        compiled=False,
+        progress=lambda *what: told.append(what),
+    )
     assert told[-1][0] == "done"
     assert told[-1][1] == told[-1][2]
     with pytest.raises(RequestError, match="0 states"):
@@ -213,7 +256,10 @@ def test_a_generated_folder_is_verified_as_it_lies(tmp_path: Path) -> None:
     symgen.generate("scara", folder, ["mass_matrix", "inverse_dynamics"], name="arm")
     report = verify(folder, states=4)
     assert report.passed, str(report)
-    assert {c.subject.split("=")[0] for c in report.of("text")} == {"mass_matrix", "inverse_dynamics"}
+    assert {c.subject.split("=")[0] for c in report.of("text")} == {
+        "mass_matrix",
+        "inverse_dynamics",
+    }
     with pytest.raises(RequestError, match="not by riccati"):
         verify(folder, ["mass_matrix=riccati"])
     with pytest.raises(RequestError, match="function in this folder"):
@@ -221,10 +267,12 @@ def test_a_generated_folder_is_verified_as_it_lies(tmp_path: Path) -> None:
     source = folder / "arm_mass_matrix.c"
     text = source.read_text(encoding="utf-8")
     parameter = "const double q[arm_NQ], "
-    for wrong, kinds in ((text.replace(" + ", " - ", 1), {"text", "floating", "identities"}),
-                         (text.replace("M[0] =", "M[40] ="), {"text", "floating", "identities"}),
-                         (text.replace(parameter, parameter + "const double *r, "), {"text", "floating"}),
-                         (text.replace("}", ""), {"text", "floating"})):
+    for wrong, kinds in (
+        (text.replace(" + ", " - ", 1), {"text", "floating", "identities"}),
+        (text.replace("M[0] =", "M[40] ="), {"text", "floating", "identities"}),
+        (text.replace(parameter, parameter + "const double *r, "), {"text", "floating"}),
+        (text.replace("}", ""), {"text", "floating"}),
+    ):
         assert wrong != text
         source.write_text(wrong, encoding="utf-8")
         report = verify(folder, states=4)
@@ -235,8 +283,16 @@ def test_a_generated_folder_is_verified_as_it_lies(tmp_path: Path) -> None:
 
 
 def test_a_folder_remembers_its_options(tmp_path: Path) -> None:
-    symgen.generate("panda", tmp_path / "out", ["inverse_dynamics", "forward_dynamics=riccati", "jacobian"], real="float",
-                    payload="panda_link8", frame="panda_link4", trig="macro", name="My_Arm")
+    symgen.generate(
+        "panda",
+        tmp_path / "out",
+        ["inverse_dynamics", "forward_dynamics=riccati", "jacobian"],
+        real="float",
+        payload="panda_link8",
+        frame="panda_link4",
+        trig="macro",
+        name="My_Arm",
+    )
     report = verify(tmp_path / "out", states=4)
     assert report.passed, str(report)
     assert report.real == "float"
@@ -249,11 +305,28 @@ def test_a_joint_that_feels_nothing_at_all_is_no_failure(real: str, length: int)
     """A rod about its own axis, a point on it: the entry of M is zero, and all terms of the point's. Its pivot was no share of
     anything, and the determinant was called wrong."""
     made = random_mechanism(2, 4)
-    rod = Body("link1", (Part("link1", (), Fraction(1), tuple(Fraction(x * length, 10) for x in (1, 0, 0, 1, 0, 0))),))
+    rod = Body(
+        "link1",
+        (
+            Part(
+                "link1",
+                (),
+                Fraction(1),
+                tuple(Fraction(x * length, 10) for x in (1, 0, 0, 1, 0, 0)),
+            ),
+        ),
+    )
     turning = replace(made.joints[1], axis=Z_AXIS)
-    report = symgen.verify(replace(made, joints=(made.joints[0], turning), bodies=(made.bodies[0], rod)), None, 2, real=real)
+    report = symgen.verify(
+        replace(made, joints=(made.joints[0], turning), bodies=(made.bodies[0], rod)),
+        None,
+        2,
+        real=real,
+    )
     assert not report.failures
-    assert {"mass_matrix_determinant=composite_body", "mass_matrix=composite_body"} <= set(report.verdicts)
+    assert {"mass_matrix_determinant=composite_body", "mass_matrix=composite_body"} <= set(
+        report.verdicts
+    )
     names = {check.subject for check in report.of("identities")}
     assert {"M positive definite", "det M = Π D"} <= names
 

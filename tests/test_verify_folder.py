@@ -25,8 +25,16 @@ FUNCTIONS = ("inverse_dynamics", "mass_matrix")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With all that a folder may hold: own sines, a wrapper, a target."""
     folder = tmp_path_factory.mktemp("made") / "arm"
-    symgen.generate("planar_arm", folder, FUNCTIONS, name="my_arm", trig="inline", wrap=["cpp17"], target="host",
-                    evidence=False)
+    symgen.generate(
+        "planar_arm",
+        folder,
+        FUNCTIONS,
+        name="my_arm",
+        trig="inline",
+        wrap=["cpp17"],
+        target="host",
+        evidence=False,
+    )
     return folder
 
 
@@ -41,7 +49,10 @@ def verified(folder: Path) -> Report:
 
 def printed(folder: Path) -> tuple[list[Check], list[str]]:
     found = read_folder(folder)
-    programs = {f: making.made(found.mechanism, f, method, found.options) for f, method in found.methods.items()}
+    programs = {
+        f: making.made(found.mechanism, f, method, found.options)
+        for f, method in found.methods.items()
+    }
     return check_printed(folder, found, programs, {f: {} for f in programs})
 
 
@@ -65,19 +76,22 @@ def test_every_file_of_a_whole_folder_is_judged(folder: Path) -> None:
     assert f"files: {count} as symgen prints them, byte for byte" in str(report).splitlines()
 
 
-@pytest.mark.parametrize(("file", "old", "new"), [
-    ("CMakeLists.txt", "-ffp-contract=off", "-ffast-math"),
-    ("my_arm_selftest.c", "++count;", "count = 0;"),
-    ("README.md", "| 0 | ", "| 1 | "),
-    ("firmware/Makefile", "-O2", "-O3"),
-    ("manifest.json", '"nq": 2', '"nq": 3'),
-    ("manifest.json", "-9.81", "-9.8"),
-    ("manifest.json", '"name": "joint1"', '"name": "joint2"'),
-    ("manifest.json", '"source_sha256": "', '"source_sha256": "0'),
-    ("my_arm.hpp", "namespace", "inline namespace"),
-    ("my_arm.h", "/* ", "/*  "),
-    ("my_arm_mass_matrix.c", "/* ", "/*  "),
-])
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("CMakeLists.txt", "-ffp-contract=off", "-ffast-math"),
+        ("my_arm_selftest.c", "++count;", "count = 0;"),
+        ("README.md", "| 0 | ", "| 1 | "),
+        ("firmware/Makefile", "-O2", "-O3"),
+        ("manifest.json", '"nq": 2', '"nq": 3'),
+        ("manifest.json", "-9.81", "-9.8"),
+        ("manifest.json", '"name": "joint1"', '"name": "joint2"'),
+        ("manifest.json", '"source_sha256": "', '"source_sha256": "0'),
+        ("my_arm.hpp", "namespace", "inline namespace"),
+        ("my_arm.h", "/* ", "/*  "),
+        ("my_arm_mass_matrix.c", "/* ", "/*  "),
+    ],
+)
 def test_one_changed_byte_is_found_in_any_file(folder: Path, file: str, old: str, new: str) -> None:
     edit(folder / file, old, new)
     assert differing(folder).startswith(f"{file} differs from line ")
@@ -88,12 +102,18 @@ def test_what_is_missing_emptied_linked_or_too_much_is_found(folder: Path) -> No
     (folder / "my_arm.hpp").write_text("")
     (folder / "README.md").rename(folder / "notes.txt")
     (folder / "README.md").symlink_to("notes.txt")
-    (folder / "my_arm_selftest.c").write_bytes((folder / "my_arm_selftest.c").read_bytes().replace(b"\n", b"\r\n"))
+    (folder / "my_arm_selftest.c").write_bytes(
+        (folder / "my_arm_selftest.c").read_bytes().replace(b"\n", b"\r\n")
+    )
     (folder / "my_arm_evil.c").touch()
     (folder / "firmware" / "mine.c").touch()
     said = differing(folder)
-    for name, why in (("CMakeLists.txt", "is missing"), ("my_arm.hpp", "differs from line 1 on"), ("README.md", "is no ordinary"),
-                      ("my_arm_selftest.c", "has other line ends")):
+    for name, why in (
+        ("CMakeLists.txt", "is missing"),
+        ("my_arm.hpp", "differs from line 1 on"),
+        ("README.md", "is no ordinary"),
+        ("my_arm_selftest.c", "has other line ends"),
+    ):
         assert f"{name} {why}" in said
     notes = printed(folder)[1]
     assert notes == ["not symgen's, and not judged: firmware/mine.c, my_arm_evil.c, notes.txt"]
@@ -124,8 +144,15 @@ def test_a_header_without_content_fails_to_compile(folder: Path) -> None:
     assert {"text", "floating", "files"} <= {check.kind for check in verified(folder).failures}
 
 
-@pytest.mark.parametrize("hidden", ["    /* *\\\n/ M[0] = 7.0; /* */", "    /* *??/\n/ M[0] = 7.0; /* */",
-                                    "    %:define sin cos", "    // M\n"])
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "    /* *\\\n/ M[0] = 7.0; /* */",
+        "    /* *??/\n/ M[0] = 7.0; /* */",
+        "    %:define sin cos",
+        "    // M\n",
+    ],
+)
 def test_what_a_compiler_reads_otherwise_is_refused(folder: Path, hidden: str) -> None:
     edit(folder / "my_arm_mass_matrix.c", "    M[0] =", f"{hidden}\n    M[0] =")
     assert {"text", "files"} <= {check.kind for check in verified(folder).failures}
@@ -146,8 +173,13 @@ def test_a_version_that_is_none_is_no_other_version(folder: Path) -> None:
     assert [check.verdict for check in verified(folder).of("files")] == ["failed"]
 
 
-@pytest.mark.parametrize(("old", "new"), [("void my_arm_mass_matrix(", "void my_arm_mass_matrices("),
-                                          ("cosine;", "cosine + my_arm_more(0.0);")])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("void my_arm_mass_matrix(", "void my_arm_mass_matrices("),
+        ("cosine;", "cosine + my_arm_more(0.0);"),
+    ],
+)
 def test_c_that_links_to_nothing_has_failed(folder: Path, old: str, new: str) -> None:
     """A symbol that is not there, and one that is nowhere."""
     edit(folder / "my_arm_mass_matrix.c", old, new)
@@ -163,7 +195,9 @@ def test_recorded_evidence_is_named_as_not_judged(tmp_path: Path) -> None:
     assert not verified(tmp_path / "arm").passed
 
 
-def test_no_damage_ends_in_a_traceback(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_damage_ends_in_a_traceback(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each file in turn: bytes changed, its end lost, a folder or a pipe in its place. What matters to a verdict gives one."""
     pick = random.Random(5)
     words = ["null", "[]", "{}", "-1", '"\\u0000"', "[" * 2000, "1e999", "\x00", "panda", "../x"]
@@ -178,8 +212,10 @@ def test_no_damage_ends_in_a_traceback(made: Path, tmp_path: Path, capsys: pytes
             path.unlink()
             path.mkdir() if way == "folder" else os.mkfifo(path)
         else:
-            new = {"byte": bytes([data[at] ^ 1]), "cut": b"", "word": pick.choice(words).encode()}[way]
-            path.write_bytes(data[:at] + new + data[at + 1:] * (way != "cut"))
+            new = {"byte": bytes([data[at] ^ 1]), "cut": b"", "word": pick.choice(words).encode()}[
+                way
+            ]
+            path.write_bytes(data[:at] + new + data[at + 1 :] * (way != "cut"))
         code = cli.main(["verify", str(folder), "--states", "1"])
         said = capsys.readouterr()
         assert code in (1, 2), (name, way)
@@ -197,6 +233,8 @@ def test_a_function_of_no_table_is_refused_in_a_sentence(folder: Path) -> None:
 def test_an_emptied_table_of_the_manifest_is_refused_in_a_sentence(folder: Path, key: str) -> None:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for nothing in ("", {}, [], None, 0):
-        (folder / "manifest.json").write_text(json.dumps(manifest | {key: nothing}), encoding="utf-8")
+        (folder / "manifest.json").write_text(
+            json.dumps(manifest | {key: nothing}), encoding="utf-8"
+        )
         with pytest.raises(SymgenError, match=r"its manifest\.json is not one that symgen wrote"):
             symgen.verify(folder)

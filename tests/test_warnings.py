@@ -22,10 +22,19 @@ from symgen.programs.noticing import notices
 from tests.descriptions import joint, link, robot
 
 TRUNK = robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("k", "a", "c"))
-SNAPPED = robot(link("world", ""), link("b"), joint("j", "world", "b", inside='<origin rpy="1.5708 0 0"/>'))
-DAMPED = robot(link("world", ""), link("b"), joint("j", "world", "b", inside='<dynamics damping="1"/>'))
-MIMIC = robot(link("world", ""), link("b"), link("c"), joint("j", "world", "b"),
-              joint("k", "b", "c", inside='<mimic joint="j"/>'))
+SNAPPED = robot(
+    link("world", ""), link("b"), joint("j", "world", "b", inside='<origin rpy="1.5708 0 0"/>')
+)
+DAMPED = robot(
+    link("world", ""), link("b"), joint("j", "world", "b", inside='<dynamics damping="1"/>')
+)
+MIMIC = robot(
+    link("world", ""),
+    link("b"),
+    link("c"),
+    joint("j", "world", "b"),
+    joint("k", "b", "c", inside='<mimic joint="j"/>'),
+)
 
 
 def issued(call: Any) -> list[str]:
@@ -37,17 +46,22 @@ def issued(call: Any) -> list[str]:
     return [str(one.message) for one in caught]
 
 
-@pytest.mark.parametrize(("text", "words", "choice"), [
-    (TRUNK, "a (1 kg) stands still", {"base": "fixed"}),
-    (TRUNK, "a (1 kg) stands still", {"base": "free"}),
-    (SNAPPED, "1.5708 read as pi/2", {"snap": "off"}),
-    (SNAPPED, "1.5708 read as pi/2", {"snap": 1e-4}),
-    (DAMPED, "damping of j; drives='on' applies damping", {"drives": "off"}),
-    (DAMPED, "damping of j; drives='on' applies damping", {"drives": "on"}),
-    (MIMIC, "declared to mimic another joint: k; mimic='couple'", {"mimic": "independent"}),
-    (MIMIC, "declared to mimic another joint: k; mimic='couple'", {"mimic": "couple"}),
-])
-def test_a_decision_that_nobody_named_warns_once_and_a_named_one_does_not(text: str, words: str, choice: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("text", "words", "choice"),
+    [
+        (TRUNK, "a (1 kg) stands still", {"base": "fixed"}),
+        (TRUNK, "a (1 kg) stands still", {"base": "free"}),
+        (SNAPPED, "1.5708 read as pi/2", {"snap": "off"}),
+        (SNAPPED, "1.5708 read as pi/2", {"snap": 1e-4}),
+        (DAMPED, "damping of j; drives='on' applies damping", {"drives": "off"}),
+        (DAMPED, "damping of j; drives='on' applies damping", {"drives": "on"}),
+        (MIMIC, "declared to mimic another joint: k; mimic='couple'", {"mimic": "independent"}),
+        (MIMIC, "declared to mimic another joint: k; mimic='couple'", {"mimic": "couple"}),
+    ],
+)
+def test_a_decision_that_nobody_named_warns_once_and_a_named_one_does_not(
+    text: str, words: str, choice: dict[str, Any]
+) -> None:
     seen = issued(lambda: symgen.load(text))
     assert len(seen) == 1
     assert words in seen[0]
@@ -61,13 +75,18 @@ def test_every_entry_that_reads_a_robot_warns(tmp_path: Path) -> None:
     assert issued(lambda: symgen.generate(TRUNK, tmp_path / "out", ["gravity_force"])) == said
     assert issued(lambda: symgen.inspect(TRUNK, "M[0,0]")) == said
     by_hand = symgen.Robot("r")
-    by_hand.body("a", parent="base", type="revolute", axis=(0, 0, 1), mass=0, inertia=(1, 0, 0, 1, 0, 1))
+    by_hand.body(
+        "a", parent="base", type="revolute", axis=(0, 0, 1), mass=0, inertia=(1, 0, 0, 1, 0, 1)
+    )
     assert any("no mass" in text for text in issued(by_hand.build))
 
 
 def test_a_warning_points_at_the_line_of_the_user_and_is_shown_once(tmp_path: Path) -> None:
     path = tmp_path / "used.py"
-    path.write_text(f"import symgen\nfor _ in range(3):\n    symgen.load({TRUNK!r})   # here\n", encoding="utf-8")
+    path.write_text(
+        f"import symgen\nfor _ in range(3):\n    symgen.load({TRUNK!r})   # here\n",
+        encoding="utf-8",
+    )
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
     assert done.stderr.count("SymgenWarning") == 1
     assert done.stderr.startswith(f"{path}:3: SymgenWarning: a (1 kg) stands still")
@@ -75,16 +94,21 @@ def test_a_warning_points_at_the_line_of_the_user_and_is_shown_once(tmp_path: Pa
 
 
 def test_built_in_robots_load_silently_but_for_a_mass_that_is_missing() -> None:
-    loud = {name: issued(lambda name=name: symgen.load(name)) for name in builtin_robots()}   # type: ignore[misc]
+    loud = {name: issued(lambda name=name: symgen.load(name)) for name in builtin_robots()}  # type: ignore[misc]
     assert {name for name, texts in loud.items() if texts} == {"puma560"}
 
 
 def test_a_right_angle_in_double_precision_is_no_change() -> None:
     assert not issued(lambda: symgen.load(SNAPPED.replace("1.5708", "1.5707963267948966")))
-    assert any(note.kind == "snap" for note in symgen.load(SNAPPED.replace("1.5708", "1.5707963267948966")).notes)
+    assert any(
+        note.kind == "snap"
+        for note in symgen.load(SNAPPED.replace("1.5708", "1.5707963267948966")).notes
+    )
 
 
-def test_the_command_line_prints_its_own_lines_and_no_python_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_prints_its_own_lines_and_no_python_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "trunk.urdf"
     path.write_text(TRUNK, encoding="utf-8")
     with warnings.catch_warnings():
@@ -93,7 +117,9 @@ def test_the_command_line_prints_its_own_lines_and_no_python_warning(tmp_path: P
         err = capsys.readouterr().err
         assert err.count("stands still") == 1
         assert err.splitlines()[-1].startswith("symgen: warning: a (1 kg) stands still")
-        assert cli.main(["convert", str(path), "--base", "fixed", "-o", str(tmp_path / "t.toml")]) == 0
+        assert (
+            cli.main(["convert", str(path), "--base", "fixed", "-o", str(tmp_path / "t.toml")]) == 0
+        )
         assert "warning" not in capsys.readouterr().err
         assert cli.main(["show", str(path)]) == 0
         out, err = capsys.readouterr()
@@ -114,17 +140,23 @@ def test_a_frame_among_several_alike_warns_unless_it_is_named() -> None:
     seen = issued(lambda: symgen.program(legs, "forward_kinematics"))
     assert len(seen) == 1
     assert "is about the frame" in seen[0]
-    assert not issued(lambda: symgen.program(legs, "forward_kinematics", frame=legs.frames[-1].name))
+    assert not issued(
+        lambda: symgen.program(legs, "forward_kinematics", frame=legs.frames[-1].name)
+    )
     assert not issued(lambda: symgen.program("planar_arm", "forward_kinematics"))
 
 
 def test_functions_that_a_robot_cannot_have_are_said_to_be_left_out() -> None:
-    line = symgen.load("name = 'line'\n[[body]]\nname = 'a'\nparent = 'base'\nmass = 1\n"
-                       "[body.joint]\nname = 'j'\ntype = 'revolute'\naxis = [0, 0, 1]\n")   # M = 0: the point is on the axis
+    line = symgen.load(
+        "name = 'line'\n[[body]]\nname = 'a'\nparent = 'base'\nmass = 1\n"
+        "[body.joint]\nname = 'j'\ntype = 'revolute'\naxis = [0, 0, 1]\n"
+    )  # M = 0: the point is on the axis
     made, refused = programs_and_refusals(line, None)
     said = issued(lambda: warn_each(notices(line, made, ProgramOptions(), False, refused)))
     assert len(said) == 1
-    assert said[0].startswith("left out: forward_dynamics of 'line' divides by the mass matrix, which is singular")
+    assert said[0].startswith(
+        "left out: forward_dynamics of 'line' divides by the mass matrix, which is singular"
+    )
     assert "; likewise inverse_mass_matrix, mass_matrix_solve" in said[0]
     assert "mass_matrix" in made
     for _ in ("compiled", "found in the cache"):
@@ -132,30 +164,52 @@ def test_functions_that_a_robot_cannot_have_are_said_to_be_left_out() -> None:
 
 
 def test_a_description_without_inertials_is_told_of_what_is_left_out_once_a_reason(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "light.urdf"
-    path.write_text(robot(*(link(name, "") for name in "abc"), joint("j", "a", "b"), joint("k", "b", "c")), encoding="utf-8")
+    path.write_text(
+        robot(*(link(name, "") for name in "abc"), joint("j", "a", "b"), joint("k", "b", "c")),
+        encoding="utf-8",
+    )
     assert cli.main(["generate", str(path), "-o", str(tmp_path / "out")]) == 0
     err = capsys.readouterr().err.splitlines()
     assert len(err) <= 6
     assert sum("forward_dynamics of 'r' divides by the mass matrix" in line for line in err) == 1
     assert sum("center_of_mass of 'r' is about the mass centre" in line for line in err) == 1
-    assert all(any(name in line for line in err) for name in ("step_rk4", "centroidal_momentum_rate", "interbody_forces"))
+    assert all(
+        any(name in line for line in err)
+        for name in ("step_rk4", "centroidal_momentum_rate", "interbody_forces")
+    )
     assert err[-1].startswith("symgen: warning: no link that moves has mass")
 
 
 def test_notes_alike_are_one_line_that_names_the_first_and_counts_the_rest() -> None:
-    notes = [Note("info", f"line {i}, joint 'j{i}': declares no <limit>; read without limits") for i in range(15)]
-    assert gathered(notes, "info") == ["line 0, joint 'j0': declares no <limit>; read without limits; the same of "
-                                       "j1, j2, j3, j4 and 10 more"]
-    assert gathered([*notes, Note("info", "line 3, joint 'j3': has no name")], "info")[1:] == ["line 3, joint 'j3': has no name"]
-    assert all(name in gathered(notes, "info", named=None)[0] for name in (f"j{i}" for i in range(15)))
+    notes = [
+        Note("info", f"line {i}, joint 'j{i}': declares no <limit>; read without limits")
+        for i in range(15)
+    ]
+    assert gathered(notes, "info") == [
+        "line 0, joint 'j0': declares no <limit>; read without limits; the same of "
+        "j1, j2, j3, j4 and 10 more"
+    ]
+    assert gathered([*notes, Note("info", "line 3, joint 'j3': has no name")], "info")[1:] == [
+        "line 3, joint 'j3': has no name"
+    ]
+    assert all(
+        name in gathered(notes, "info", named=None)[0] for name in (f"j{i}" for i in range(15))
+    )
 
 
 def test_of_rotations_alike_the_one_that_moved_most_is_written_out() -> None:
-    text = robot(link("world", ""), *(link(f"l{i}") for i in range(4)), joint("j0", "world", "l0"),
-                 *(joint(f"j{i}", f"l{i - 1}", f"l{i}", inside=f'<origin rpy="{angle} 0 0"/>')
-                   for i, angle in ((1, "1.57079632679"), (2, "-1.5708"), (3, "1.570796"))))
+    text = robot(
+        link("world", ""),
+        *(link(f"l{i}") for i in range(4)),
+        joint("j0", "world", "l0"),
+        *(
+            joint(f"j{i}", f"l{i - 1}", f"l{i}", inside=f'<origin rpy="{angle} 0 0"/>')
+            for i, angle in ((1, "1.57079632679"), (2, "-1.5708"), (3, "1.570796"))
+        ),
+    )
     lines = gathered(symgen.load(text).notes, "snap")
     assert len(lines) == 1
     assert "-1.5708 read as -pi/2 (moved by 3.7e-06 rad); the same of j1, j3" in lines[0]

@@ -20,8 +20,19 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel's content, as it would stand in site-packages."""
     pytest.importorskip("hatchling")
     folder = tmp_path_factory.mktemp("wheel")
-    words = [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
-             "-w", str(folder), str(ROOT)]
+    words = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(folder),
+        str(ROOT),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (wheel,) = folder.glob("symgen-*.whl")
@@ -34,13 +45,21 @@ def run(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """A process that finds symgen at `place` first."""
     environment = {**os.environ, "PYTHONPATH": str(place)}
     words = (sys.executable, *words)
-    return subprocess.run(words, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        words, cwd=place, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 def test_the_wheel_holds_every_file(unpacked: Path) -> None:
     held = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
-    code = {path.relative_to(ROOT).as_posix() for path in (ROOT / "symgen").rglob("*") if path.suffix in (".py", ".toml")}
-    templates = {f"symgen/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "templates").rglob("*.j2")}
+    code = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "symgen").rglob("*")
+        if path.suffix in (".py", ".toml")
+    }
+    templates = {
+        f"symgen/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "templates").rglob("*.j2")
+    }
     assert templates
     assert not (code | templates) - held
 
@@ -67,18 +86,28 @@ def test_the_wheel_says_what_it_is(unpacked: Path) -> None:
     assert said["Author"] == "symgen authors"
     addresses = {entry.partition(",")[0] for entry in said.get_all("Project-URL", [])}
     assert {"Homepage", "Documentation", "Source", "Changelog"} <= addresses
-    assert {"Typing :: Typed", "Operating System :: POSIX :: Linux"} <= set(said.get_all("Classifier", []))
-    assert not [c for c in said.get_all("Classifier", []) if c.startswith("License ::")], "the expression says it (PEP 639)"
+    assert {"Typing :: Typed", "Operating System :: POSIX :: Linux"} <= set(
+        said.get_all("Classifier", [])
+    )
+    assert not [c for c in said.get_all("Classifier", []) if c.startswith("License ::")], (
+        "the expression says it (PEP 639)"
+    )
     assert (unpacked / "symgen" / "py.typed").is_file()
 
 
 def test_what_an_index_shows_leads_nowhere_that_is_not_there(unpacked: Path) -> None:
     """The README by itself: no link and no picture that only a checkout has; the paths that it names are this project's."""
     (info,) = unpacked.glob("symgen-*.dist-info")
-    text = str(email.message_from_string((info / "METADATA").read_text(encoding="utf-8")).get_payload())
+    text = str(
+        email.message_from_string((info / "METADATA").read_text(encoding="utf-8")).get_payload()
+    )
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     assert text.startswith("# symgen\n")
-    assert not [target for target in re.findall(r"\]\(([^)]*)\)", prose) if not target.startswith("https://")]
+    assert not [
+        target
+        for target in re.findall(r"\]\(([^)]*)\)", prose)
+        if not target.startswith("https://")
+    ]
     assert "<img" not in prose
     named = re.findall(r"\(`((?:docs|tests|symgen)/[^`]*)`\)", prose)
     assert len(named) >= 5

@@ -13,8 +13,16 @@ pytest.importorskip("jax")
 DOCS = Path(__file__).parents[1] / "docs"
 WRONG = {
     "a stiffness of the other sign": ("lqr.md", "[da_dq, da_dv]", "[-da_dq, da_dv]"),
-    "torques of the other sign": ("mppi.md", "arm.step(*state, tau, dt)", "arm.step(*state, -tau, dt)"),
-    "parameters of another link": ("identification.md", "solver.base_parameters(pi)", "solver.base_parameters(np.roll(pi, 10))"),
+    "torques of the other sign": (
+        "mppi.md",
+        "arm.step(*state, tau, dt)",
+        "arm.step(*state, -tau, dt)",
+    ),
+    "parameters of another link": (
+        "identification.md",
+        "solver.base_parameters(pi)",
+        "solver.base_parameters(np.roll(pi, 10))",
+    ),
 }
 
 

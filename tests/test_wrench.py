@@ -30,20 +30,45 @@ from symgen.verification.floating import check_floating
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from tests.oracles import random_tree
-from tests.robots_for_tests import BALLS, OF_ANY_ROBOT, draw, largest, point_mass_arm, robot, rows_of, run
+from tests.robots_for_tests import (
+    BALLS,
+    OF_ANY_ROBOT,
+    draw,
+    largest,
+    point_mass_arm,
+    robot,
+    rows_of,
+    run,
+)
 from tests.test_folder import selftest
 from tests.test_planted_errors import _drop, _flip, _sums, caught_by
 
 TREE = random_tree(31, 4, branching=0.5)
 """Frames on the base ("world", displaced), on each body, and displaced on the last ("tool")."""
-SLIDING = replace(robot("chain5"), frames=(*robot("chain5").frames, Frame("tool", 4, pose(
-    (Fraction(1, 8), Fraction(-1, 3), Fraction(1, 5)), (Angle(Fraction(7, 10)), Angle(Fraction(-1, 2)), Angle(Fraction(2)))))))
+SLIDING = replace(
+    robot("chain5"),
+    frames=(
+        *robot("chain5").frames,
+        Frame(
+            "tool",
+            4,
+            pose(
+                (Fraction(1, 8), Fraction(-1, 3), Fraction(1, 5)),
+                (Angle(Fraction(7, 10)), Angle(Fraction(-1, 2)), Angle(Fraction(2))),
+            ),
+        ),
+    ),
+)
 MASSES = point_mass_arm(2, 1, 3)
 PLACES = {
-    "panda, lumped at the tip": ("panda", "panda_hand_tcp"), "panda, in the middle": ("panda", "panda_link4"),
-    "scara, at the tip": ("scara", "link4"), "scara, in the middle": ("scara", "link2"),
-    "tree, displaced at a leaf": (TREE, "tool"), "tree, where it branches": (TREE, "link0"),
-    "sliding chain, displaced": (SLIDING, "tool"), "sliding chain, in the middle": (SLIDING, "link2"),
+    "panda, lumped at the tip": ("panda", "panda_hand_tcp"),
+    "panda, in the middle": ("panda", "panda_link4"),
+    "scara, at the tip": ("scara", "link4"),
+    "scara, in the middle": ("scara", "link2"),
+    "tree, displaced at a leaf": (TREE, "tool"),
+    "tree, where it branches": (TREE, "link0"),
+    "sliding chain, displaced": (SLIDING, "tool"),
+    "sliding chain, in the middle": (SLIDING, "link2"),
     "point masses": (MASSES, "b2"),
 }
 FELT = [name for name in OF_ANY_ROBOT if WRENCH in FUNCTIONS[name].feels]
@@ -56,15 +81,23 @@ def place(where: str) -> tuple[Mechanism, str]:
 
 
 def close(found: Array, expected: Array) -> bool:
-    with BALLS.working():   # constants keep 64 of 80 digits, the condition of M takes a few
+    with BALLS.working():  # constants keep 64 of 80 digits, the condition of M takes a few
         return largest(found - expected) <= 1e-40 * (largest(expected) or 1.0)
 
 
-def check_against_reference(mechanism: Mechanism, function: str, method: str | None, at: dict[str, Array], **links: str) -> None:
+def check_against_reference(
+    mechanism: Mechanism, function: str, method: str | None, at: dict[str, Array], **links: str
+) -> None:
     found = run(symgen.program(mechanism, function, method, **links), at, BALLS)
     spec = FUNCTIONS[function]
-    given = {a.name: at[a.name] for a in (*spec.arguments, *spec.feels) if a in spec.arguments or a.name in links}
-    for name, value in Reference(mechanism, BALLS, frame=tip(mechanism), **links).evaluate(function, given).items():
+    given = {
+        a.name: at[a.name]
+        for a in (*spec.arguments, *spec.feels)
+        if a in spec.arguments or a.name in links
+    }
+    for name, value in (
+        Reference(mechanism, BALLS, frame=tip(mechanism), **links).evaluate(function, given).items()
+    ):
         assert close(found[name], value), (function, method, name)
 
 
@@ -73,11 +106,18 @@ def test_the_places_are_what_they_are_called() -> None:
     assert len(TREE.children(0)) > 1
     assert TREE.frame("tool").pose
     assert {"prismatic"} < {joint.kind for joint in SLIDING.joints}
-    assert set(FELT) >= {"inverse_dynamics", "bias_force", "mass_matrix_and_bias", "forward_dynamics", "link_accelerations"}
+    assert set(FELT) >= {
+        "inverse_dynamics",
+        "bias_force",
+        "mass_matrix_and_bias",
+        "forward_dynamics",
+        "link_accelerations",
+    }
     assert "gravity_force" in UNFELT
 
 
 # -- against the reference -----------------------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("function", FELT)
 def test_every_method_counts_a_wrench(function: str) -> None:
@@ -91,12 +131,16 @@ def test_every_method_counts_a_wrench(function: str) -> None:
 def test_a_wrench_counts_wherever_it_acts(where: str, function: str) -> None:
     """By the default method."""
     mechanism, link = place(where)
-    check_against_reference(mechanism, function, None, draw(mechanism, 1, BALLS, wrench=link), wrench=link)
+    check_against_reference(
+        mechanism, function, None, draw(mechanism, 1, BALLS, wrench=link), wrench=link
+    )
 
 
 @pytest.mark.parametrize("function", FELT)
 @pytest.mark.parametrize(("where", "payload"), [("sliding chain, displaced", "tool")])
-def test_every_method_counts_a_wrench_and_a_payload(where: str, payload: str, function: str) -> None:
+def test_every_method_counts_a_wrench_and_a_payload(
+    where: str, payload: str, function: str
+) -> None:
     mechanism, link = place(where)
     at = draw(mechanism, 1, BALLS, payload=payload, wrench=link)
     for method in methods_for(mechanism, function):
@@ -106,25 +150,41 @@ def test_every_method_counts_a_wrench_and_a_payload(where: str, payload: str, fu
 @pytest.mark.parametrize("where", ["scara, at the tip", "tree, where it branches", "point masses"])
 def test_verify_takes_a_wrench(where: str) -> None:
     mechanism, link = place(where)
-    report = symgen.verify(mechanism, FELT, states=2, real="float" if "tip" in where else "double", wrench=link, compiled=False)
+    report = symgen.verify(
+        mechanism,
+        FELT,
+        states=2,
+        real="float" if "tip" in where else "double",
+        wrench=link,
+        compiled=False,
+    )
     assert report.passed, str(report)
-    assert {check.subject for check in report.of("identities")} >= {"ID(FD(tau)) = tau", "c in one pass = c"}
+    assert {check.subject for check in report.of("identities")} >= {
+        "ID(FD(tau)) = tau",
+        "c in one pass = c",
+    }
 
 
 def test_verify_knows_gravity_beside_a_wrench() -> None:
     report = symgen.verify("scara", states=2, wrench="link4", payload="link3", compiled=False)
     assert report.passed, str(report)
-    assert {check.subject for check in report.of("identities")} >= {"g = c(v=0)", "g = ID(v=0, a=0)"}
+    assert {check.subject for check in report.of("identities")} >= {
+        "g = c(v=0)",
+        "g = ID(v=0, a=0)",
+    }
 
 
 # -- against its definition ------------------------------------------------------------------------------------------------------
+
 
 def pushed(mechanism: Mechanism, link: str, at: dict[str, Array]) -> Array:
     """Jᵀ wrench (count, NV) by the jacobian and the pose of that very frame."""
     R = run(symgen.program(mechanism, "forward_kinematics", frame=link), at, BALLS)["R"]
     J = run(symgen.program(mechanism, "jacobian", frame=link), at, BALLS)["J"]
     with BALLS.working():
-        wrench = at["wrench"].reshape(-1, 2, 3) @ np.swapaxes(R, -1, -2)   # each row turned to the axes of the base
+        wrench = at["wrench"].reshape(-1, 2, 3) @ np.swapaxes(
+            R, -1, -2
+        )  # each row turned to the axes of the base
         return np.asarray((np.swapaxes(J, -1, -2) @ wrench.reshape(-1, 6, 1))[..., 0])
 
 
@@ -133,7 +193,11 @@ def test_the_joints_feel_minus_the_transposed_jacobian(where: str) -> None:
     """RK (3.20), T = 𝓜 θ̈ + C + Jᵀ f(0): f(0) is what the tip exerts on the surroundings, so f(0) = −wrench."""
     mechanism, link = place(where)
     at = draw(mechanism, 2, BALLS, wrench=link)
-    for function, result in (("inverse_dynamics", "tau"), ("bias_force", "c"), ("mass_matrix_and_bias", "c")):
+    for function, result in (
+        ("inverse_dynamics", "tau"),
+        ("bias_force", "c"),
+        ("mass_matrix_and_bias", "c"),
+    ):
         free = run(symgen.program(mechanism, function), at, BALLS)[result]
         found = run(symgen.program(mechanism, function, wrench=link), at, BALLS)[result]
         with BALLS.working():
@@ -147,7 +211,9 @@ def test_forward_and_inverse_dynamics_undo_each_other_under_a_wrench(where: str)
     at = draw(mechanism, 1, BALLS, wrench=link)
     inverse = symgen.program(mechanism, "inverse_dynamics", wrench=link)
     # Each method is compared with the reference above; here one place of them all stands for the others.
-    for method in methods_for(mechanism, "forward_dynamics") if where == next(iter(PLACES)) else (None,):
+    for method in (
+        methods_for(mechanism, "forward_dynamics") if where == next(iter(PLACES)) else (None,)
+    ):
         a = run(symgen.program(mechanism, "forward_dynamics", method, wrench=link), at, BALLS)["a"]
         assert close(run(inverse, {**at, "a": a}, BALLS)["tau"], at["tau"]), method
 
@@ -176,28 +242,48 @@ def test_the_weight_of_a_payload_is_a_wrench() -> None:
 
 OUT = pose((Fraction(3), Fraction(0), Fraction(0)))
 PENDULUM = Mechanism(
-    "pendulum", (Joint("hinge", "revolute", BASE, axis=Z_AXIS),),
-    (Body("rod", (Part("rod", pose(X_AXIS), Fraction(2), tuple(Fraction(x) for x in (1, 0, 0, 1, 0, 1))),)),),
-    (Frame("rod", 0), Frame("end", 0, OUT), Frame("turned", 0, (*OUT, Turn(Z_AXIS, Angle(pi=Fraction(1, 2)))))),
+    "pendulum",
+    (Joint("hinge", "revolute", BASE, axis=Z_AXIS),),
+    (
+        Body(
+            "rod",
+            (
+                Part(
+                    "rod", pose(X_AXIS), Fraction(2), tuple(Fraction(x) for x in (1, 0, 0, 1, 0, 1))
+                ),
+            ),
+        ),
+    ),
+    (
+        Frame("rod", 0),
+        Frame("end", 0, OUT),
+        Frame("turned", 0, (*OUT, Turn(Z_AXIS, Angle(pi=Fraction(1, 2))))),
+    ),
     gravity=(Fraction(0), Fraction(0), Fraction(0)),
 )
 """A rod along x on a hinge about z: M = 1 + 2·1² = 3 kg·m², no gravity; its end is 3 m out."""
 
 
-@pytest.mark.parametrize(("link", "wrench", "torque"), [
-    ("rod", (0, 0, 5, 0, 0, 0), 5),        # a moment about the hinge turns it, wherever it acts
-    ("end", (0, 0, 5, 0, 0, 0), 5),
-    ("rod", (0, 0, 0, 0, 7, 0), 0),        # a force through the hinge does not
-    ("end", (0, 0, 0, 0, 7, 0), 21),       # a push along +y, 3 m out along x
-    ("end", (0, 0, 0, 7, 0, 0), 0),        # a pull along the rod
-    ("turned", (0, 0, 0, 7, 0, 0), 21),    # its x is the rod's y
-    ("turned", (0, 0, 0, 0, 7, 0), 0),
-    ("end", (11, 13, 5, 17, 7, 19), 26),
-])
+@pytest.mark.parametrize(
+    ("link", "wrench", "torque"),
+    [
+        ("rod", (0, 0, 5, 0, 0, 0), 5),  # a moment about the hinge turns it, wherever it acts
+        ("end", (0, 0, 5, 0, 0, 0), 5),
+        ("rod", (0, 0, 0, 0, 7, 0), 0),  # a force through the hinge does not
+        ("end", (0, 0, 0, 0, 7, 0), 21),  # a push along +y, 3 m out along x
+        ("end", (0, 0, 0, 7, 0, 0), 0),  # a pull along the rod
+        ("turned", (0, 0, 0, 7, 0, 0), 21),  # its x is the rod's y
+        ("turned", (0, 0, 0, 0, 7, 0), 0),
+        ("end", (11, 13, 5, 17, 7, 19), 26),
+    ],
+)
 def test_by_hand_on_a_pendulum(link: str, wrench: tuple[int, ...], torque: int) -> None:
     """The wrench helps the motor: tau = M a − torque, a = (tau + torque) / M."""
     given = {"q": [[0.7]], "v": [[0.0]], "a": [[2.0]], "tau": [[1.0]], "wrench": [wrench]}
-    at = {name: BALLS.array([[Fraction(x) for x in row] for row in rows]) for name, rows in given.items()}
+    at = {
+        name: BALLS.array([[Fraction(x) for x in row] for row in rows])
+        for name, rows in given.items()
+    }
 
     def answer(function: str, result: str) -> Array:
         return run(symgen.program(PENDULUM, function, wrench=link), at, BALLS)[result]
@@ -225,15 +311,20 @@ def test_pinocchio_counts_it_so(where: str) -> None:
     there = pin.SE3(*(np.asarray(x) for x in Reference(mechanism).pose(frame.pose)))
     body = model.getJointId(mechanism.joints[frame.body].name)
     external[body] = there.act(pin.Force(at["wrench"][3:], at["wrench"][:3]))
-    expected = {"tau": pin.rnea(model, data, theirs["q"], theirs["v"], theirs["a"], external)[order],
-                "a": pin.aba(model, data, theirs["q"], theirs["v"], theirs["tau"], external)[order]}
+    expected = {
+        "tau": pin.rnea(model, data, theirs["q"], theirs["v"], theirs["a"], external)[order],
+        "a": pin.aba(model, data, theirs["q"], theirs["v"], theirs["tau"], external)[order],
+    }
     for function, result in (("inverse_dynamics", "tau"), ("forward_dynamics", "a")):
         program = symgen.program(mechanism, function, wrench=link)
         found = in_machine_reals(program)({name: x[None] for name, x in at.items()})[result][0]
-        assert np.abs(found - expected[result]).max() <= 1e-9 * np.abs(expected[result]).max(), function
+        assert np.abs(found - expected[result]).max() <= 1e-9 * np.abs(expected[result]).max(), (
+            function
+        )
 
 
 # -- who takes it ----------------------------------------------------------------------------------------------------------------
+
 
 def inputs(mechanism: Mechanism | str, function: str, **links: str) -> list[str]:
     return [port.name for port in symgen.program(mechanism, function, **links).inputs]
@@ -242,7 +333,9 @@ def inputs(mechanism: Mechanism | str, function: str, **links: str) -> list[str]
 def test_what_does_not_feel_a_wrench_does_not_take_it() -> None:
     for function in UNFELT:
         rows = rows_of(TREE, function)
-        assert symgen.program(TREE, function, wrench="tool", task_rows=rows) == symgen.program(TREE, function, task_rows=rows)
+        assert symgen.program(TREE, function, wrench="tool", task_rows=rows) == symgen.program(
+            TREE, function, task_rows=rows
+        )
     for function in FELT:
         assert inputs(TREE, function, wrench="tool")[-1] == "wrench"
 
@@ -250,12 +343,18 @@ def test_what_does_not_feel_a_wrench_does_not_take_it() -> None:
 def test_a_wrench_on_the_base_is_felt_by_nothing() -> None:
     for function in OF_ANY_ROBOT:
         rows = rows_of(TREE, function)
-        assert symgen.program(TREE, function, wrench="world", task_rows=rows) == symgen.program(TREE, function, task_rows=rows)
-    assert symgen.verify(TREE, ["inverse_dynamics", "forward_dynamics"], states=2, wrench="world", compiled=False).passed
+        assert symgen.program(TREE, function, wrench="world", task_rows=rows) == symgen.program(
+            TREE, function, task_rows=rows
+        )
+    assert symgen.verify(
+        TREE, ["inverse_dynamics", "forward_dynamics"], states=2, wrench="world", compiled=False
+    ).passed
 
 
 def test_a_wrench_stands_behind_the_payload() -> None:
-    program = symgen.program("panda", "inverse_dynamics", payload="panda_hand", wrench="panda_link5")
+    program = symgen.program(
+        "panda", "inverse_dynamics", payload="panda_hand", wrench="panda_link5"
+    )
     assert [(p.name, p.shape) for p in program.inputs][3:] == [("payload", (10,)), ("wrench", (6,))]
 
 
@@ -263,25 +362,43 @@ def test_a_wrench_moves_up_where_the_payload_is_idle() -> None:
     """Scara's first link turns about a vertical axis: its payload has a weight and a spin that no joint feels."""
     assert inputs("scara", "bias_force", payload="link1", wrench="link4") == ["q", "v", "wrench"]
     scara = robot("scara")
-    check_against_reference(scara, "bias_force", "newton_euler", draw(scara, 1, BALLS, payload="link1", wrench="link4"),
-                            payload="link1", wrench="link4")
+    check_against_reference(
+        scara,
+        "bias_force",
+        "newton_euler",
+        draw(scara, 1, BALLS, payload="link1", wrench="link4"),
+        payload="link1",
+        wrench="link4",
+    )
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "gravity_force", "jacobian"])
 def test_an_unknown_link_suggests_the_nearest(function: str) -> None:
-    with pytest.raises(RequestError, match="no link is named 'panda_hnd'; did you mean 'panda_hand'"):
+    with pytest.raises(
+        RequestError, match="no link is named 'panda_hnd'; did you mean 'panda_hand'"
+    ):
         symgen.program("panda", function, wrench="panda_hnd")
 
 
 # -- as C ------------------------------------------------------------------------------------------------------------------------
 
+
 def test_a_folder_says_takes_and_remembers_a_wrench(tmp_path: Path) -> None:
-    manifest = symgen.generate("scara", tmp_path / "out", [*FELT, "gravity_force"], wrench="link4", payload="link3")
+    manifest = symgen.generate(
+        "scara", tmp_path / "out", [*FELT, "gravity_force"], wrench="link4", payload="link3"
+    )
     assert manifest["options"]["wrench"] == "link4"
-    taking = {f for f, entry in manifest["functions"].items() if {"name": "wrench", "shape": [6]} in entry["arguments"]}
+    taking = {
+        f
+        for f, entry in manifest["functions"].items()
+        if {"name": "wrench", "shape": [6]} in entry["arguments"]
+    }
     assert taking == set(FELT)
     header = (tmp_path / "out" / "scara.h").read_text(encoding="utf-8")
-    assert "const double tau[scara_NV], const double payload[10], const double wrench[6], double a[scara_NV]" in header
+    assert (
+        "const double tau[scara_NV], const double payload[10], const double wrench[6], double a[scara_NV]"
+        in header
+    )
     assert "wrench: moment (3, N" in header
     readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "exert on the link `link4`: its moment, then its force" in readme
@@ -299,7 +416,12 @@ def test_without_a_wrench_nothing_speaks_of_one(tmp_path: Path) -> None:
 
 
 def test_a_solver_takes_a_wrench() -> None:
-    solver = symgen.compile("scara", ["inverse_dynamics", "forward_dynamics", "gravity_force"], wrench="link4", optimize=1)
+    solver = symgen.compile(
+        "scara",
+        ["inverse_dynamics", "forward_dynamics", "gravity_force"],
+        wrench="link4",
+        optimize=1,
+    )
     plain = symgen.compile("scara", ["inverse_dynamics"], optimize=1)
     draws = np.random.default_rng(2)
     q, v, a = draws.normal(size=(3, 5, 4))
@@ -335,37 +457,75 @@ def _force_first(right: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any
 
 
 def _axes_of_the_body(right: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any:
-    return right(linkage, replace(frame, rotation=linkage.model.frame(TREE, f"link{frame.link}").rotation), wrench)
+    return right(
+        linkage,
+        replace(frame, rotation=linkage.model.frame(TREE, f"link{frame.link}").rotation),
+        wrench,
+    )
 
 
 def _at_the_origin_of_the_body(right: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any:
-    return right(linkage, replace(frame, shift=linkage.model.frame(TREE, f"link{frame.link}").shift), wrench)
+    return right(
+        linkage, replace(frame, shift=linkage.model.frame(TREE, f"link{frame.link}").shift), wrench
+    )
 
 
-PLANTS = (_another_sign, _force_of_another_sign, _force_first, _axes_of_the_body, _at_the_origin_of_the_body)
+PLANTS = (
+    _another_sign,
+    _force_of_another_sign,
+    _force_first,
+    _axes_of_the_body,
+    _at_the_origin_of_the_body,
+)
 
 
-@pytest.mark.parametrize(("plant", "function", "method"), [
-    *((plant, "inverse_dynamics", "newton_euler") for plant in PLANTS),
-    *((plant, "forward_dynamics", "riccati") for plant in PLANTS),
-    *((_force_first, *way) for way in [("forward_dynamics", "riccati:fd1"), ("forward_dynamics", "riccati:fd3"),
-                                       ("forward_dynamics", "constraint_force"), ("link_accelerations", "riccati")]),
-])
-def test_a_wrench_laid_out_wrongly_is_caught(monkeypatch: pytest.MonkeyPatch, plant: Any, function: str, method: str) -> None:
+@pytest.mark.parametrize(
+    ("plant", "function", "method"),
+    [
+        *((plant, "inverse_dynamics", "newton_euler") for plant in PLANTS),
+        *((plant, "forward_dynamics", "riccati") for plant in PLANTS),
+        *(
+            (_force_first, *way)
+            for way in [
+                ("forward_dynamics", "riccati:fd1"),
+                ("forward_dynamics", "riccati:fd3"),
+                ("forward_dynamics", "constraint_force"),
+                ("link_accelerations", "riccati"),
+            ]
+        ),
+    ],
+)
+def test_a_wrench_laid_out_wrongly_is_caught(
+    monkeypatch: pytest.MonkeyPatch, plant: Any, function: str, method: str
+) -> None:
     options = ProgramOptions(frame="tool", wrench="tool")
-    others = ("inverse_dynamics" if function == "forward_dynamics" else "forward_dynamics", "jacobian")
-    helpers = {name: deriving.derive(TREE, name, methods_for(TREE, name)[0], options) for name in others}
+    others = (
+        "inverse_dynamics" if function == "forward_dynamics" else "forward_dynamics",
+        "jacobian",
+    )
+    helpers = {
+        name: deriving.derive(TREE, name, methods_for(TREE, name)[0], options) for name in others
+    }
     right = Linkage._exerted
     monkeypatch.setattr(Linkage, "_exerted", lambda *given: plant(right, *given))
     wrong = deriving.derive(TREE, function, method, options)
-    report = verify_programs(TREE, {function: wrong}, options, states=2, compiled=False, helpers=helpers)
+    report = verify_programs(
+        TREE, {function: wrong}, options, states=2, compiled=False, helpers=helpers
+    )
     assert caught_by(report) >= {"algebra", "floating", "identities"}, str(report)
 
 
-@pytest.mark.parametrize(("name", "function"), [   # step_rk4 has every sum of forward dynamics four times, `step` has it once
-    *(("planar_arm", function) for function in FELT if function != "step_rk4"),
-    *(("scara", function) for function in FELT if function not in ("link_accelerations", "interbody_forces", "step_rk4")),
-])
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [  # step_rk4 has every sum of forward dynamics four times, `step` has it once
+        *(("planar_arm", function) for function in FELT if function != "step_rk4"),
+        *(
+            ("scara", function)
+            for function in FELT
+            if function not in ("link_accelerations", "interbody_forces", "step_rk4")
+        ),
+    ],
+)
 def test_every_sum_is_felt_under_a_wrench(name: str, function: str) -> None:
     """Each sum, with its sign flipped or its second term dropped, is seen by algebra and by floating point.
 
@@ -386,8 +546,14 @@ def test_sizes_bound_the_answers_under_a_wrench() -> None:
     """The size that round-off is measured against is never smaller than the answer, and not absurdly larger."""
     for seed in range(5):
         truth = Truth(random_tree(40 + seed, 6), 6, frame="tool", wrench="tool")
-        for function, result in (("inverse_dynamics", "tau"), ("bias_force", "c"), ("gravity_force", "g")):
-            answers = truth.rough.evaluate(function, truth.arguments(function, truth.floats))[result]
+        for function, result in (
+            ("inverse_dynamics", "tau"),
+            ("bias_force", "c"),
+            ("gravity_force", "g"),
+        ):
+            answers = truth.rough.evaluate(function, truth.arguments(function, truth.floats))[
+                result
+            ]
             size, entries = truth.sizes.of(function, result), np.abs(answers)
             assert (size >= entries * (1 - 1e-12)).all(), function
             assert (size.max(axis=-1) <= 1e4 * entries.max(axis=-1)).all(), function

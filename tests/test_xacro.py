@@ -46,9 +46,17 @@ HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
 
 def plain(mass: str) -> str:
     """The arm, its macros expanded by hand."""
-    rods = [ROD.partition('on">\n')[2].partition("  </xacro")[0].replace("${name}", name).replace("${on}", on)
-            .replace("$(arg mass)", mass).replace("${length/2}", "0.125").replace("${length}", "0.25")
-            .replace("${pi}", "3.141592653589793") for name, on in (("one", "base"), ("two", "one"))]
+    rods = [
+        ROD.partition('on">\n')[2]
+        .partition("  </xacro")[0]
+        .replace("${name}", name)
+        .replace("${on}", on)
+        .replace("$(arg mass)", mass)
+        .replace("${length/2}", "0.125")
+        .replace("${length}", "0.25")
+        .replace("${pi}", "3.141592653589793")
+        for name, on in (("one", "base"), ("two", "one"))
+    ]
     return PLAIN.format(rods="".join(rods))
 
 
@@ -82,7 +90,9 @@ def refused(path: Path, says: str, **options: Any) -> str:
 
 
 @pytest.mark.parametrize(("asked", "mass"), [({}, "2"), ({"mass": "0.75"}, "0.75")])
-def test_macros_make_the_robot_that_their_expansion_by_hand_is(arm: Path, asked: dict[str, str], mass: str) -> None:
+def test_macros_make_the_robot_that_their_expansion_by_hand_is(
+    arm: Path, asked: dict[str, str], mass: str
+) -> None:
     found = symgen.load(arm, packages=package(arm), xacro=asked)
     assert told(found) == told(symgen.load(plain(mass)))
     assert found.bodies[0].mass == Fraction(mass)
@@ -93,13 +103,23 @@ def test_a_urdf_that_holds_macros_is_expanded_as_well(arm: Path, tmp_path: Path)
     other = tmp_path / "arm.urdf"
     other.write_text(ARM)
     assert told(symgen.load(other, packages=package(arm))) == told(symgen.load(plain("2")))
-    inside = plain("2").replace('value="2"', 'value="${1+1}"').replace("<robot", '<robot xmlns:xacro="x"')
+    inside = (
+        plain("2")
+        .replace('value="2"', 'value="${1+1}"')
+        .replace("<robot", '<robot xmlns:xacro="x"')
+    )
     assert told(symgen.load(inside)) == told(symgen.load(plain("2")))
-    assert len(symgen.load(inside).notes) == len(symgen.load(plain("2")).notes)   # no snap of the first attempt is left
+    assert len(symgen.load(inside).notes) == len(
+        symgen.load(plain("2")).notes
+    )  # no snap of the first attempt is left
 
 
-def test_packages_are_found_as_ros_finds_them(arm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused(arm, "xacro: the ROS package 'parts' is not found; name its folder: --package parts=FOLDER")
+def test_packages_are_found_as_ros_finds_them(
+    arm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused(
+        arm, "xacro: the ROS package 'parts' is not found; name its folder: --package parts=FOLDER"
+    )
     heavy = tmp_path / "prefix/share/parts"
     heavy.mkdir(parents=True)
     (heavy / "rod.xacro").write_text(ROD.replace("$(arg mass)", "9"))
@@ -135,7 +155,12 @@ def test_the_hash_is_of_what_the_macros_make(arm: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_asked_and_not_heard_is_refused(arm: Path) -> None:
-    refused(arm, "its macros ask for no argument 'mas'; did you mean 'mass'?", xacro={"mas": "1"}, packages=package(arm))
+    refused(
+        arm,
+        "its macros ask for no argument 'mas'; did you mean 'mass'?",
+        xacro={"mas": "1"},
+        packages=package(arm),
+    )
     with pytest.raises(ArgumentError, match="says nothing of a file such as"):
         symgen.load(plain("1"), xacro={"mass": "1"})
     with pytest.raises(ArgumentError, match="says nothing of a file such as"):
@@ -143,15 +168,33 @@ def test_what_is_asked_and_not_heard_is_refused(arm: Path) -> None:
 
 
 FAULTS = {
-    "a name that nobody gave": ('<link name="${nome}"/>', "r.xacro:2: xacro: name 'nome' is not defined when evaluating"),
-    "an argument without a value": ('<link name="$(arg nome)"/>', "its argument 'nome' has no value; give one: --xacro nome:="),
-    "a macro that is none": ("\n<xacro:rod/>", "r.xacro:3: xacro: unknown macro name: xacro:rod; correct the macros"),
-    "a file that is not there": ('<xacro:include filename="no.xacro"/>', "No such file or directory"),
-    "a prefix that nobody declared": ("<y:link name='a'/>", "r.xacro:2: xacro: not well-formed XML: unbound prefix; declare"),
+    "a name that nobody gave": (
+        '<link name="${nome}"/>',
+        "r.xacro:2: xacro: name 'nome' is not defined when evaluating",
+    ),
+    "an argument without a value": (
+        '<link name="$(arg nome)"/>',
+        "its argument 'nome' has no value; give one: --xacro nome:=",
+    ),
+    "a macro that is none": (
+        "\n<xacro:rod/>",
+        "r.xacro:3: xacro: unknown macro name: xacro:rod; correct the macros",
+    ),
+    "a file that is not there": (
+        '<xacro:include filename="no.xacro"/>',
+        "No such file or directory",
+    ),
+    "a prefix that nobody declared": (
+        "<y:link name='a'/>",
+        "r.xacro:2: xacro: not well-formed XML: unbound prefix; declare",
+    ),
     "an expression that is none": ('<link name="${1 +}"/>', "invalid syntax"),
     "a name of Python's": ('<link name="${().__class__}"/>', "Use of invalid name(s)"),
     "an error of its own": ("${xacro.fatal('no hands')}", "xacro: no hands"),
-    "macros without end": ('<xacro:macro name="m"><xacro:m/></xacro:macro><xacro:m/>', "without end"),
+    "macros without end": (
+        '<xacro:macro name="m"><xacro:m/></xacro:macro><xacro:m/>',
+        "without end",
+    ),
     "a number beyond its type": ('<link name="${2.0**9999}"/>', "out of range"),
     "no robot": ("<link/>", "r.xacro (expanded):3: link: the attribute 'name' is missing"),
     "no XML": ("<link>", "r.xacro:3: not well-formed XML"),
@@ -167,30 +210,52 @@ def test_faults(case: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_a_fault_in_an_included_file_names_it(arm: Path) -> None:
-    (arm.parent / "elsewhere/parts/rod.xacro").write_text(ROD.replace("${length} 0", "${length +} 0"))
-    refused(arm, "parts/rod.xacro:6: xacro: invalid syntax when evaluating expression 'length +'", packages=package(arm))
+    (arm.parent / "elsewhere/parts/rod.xacro").write_text(
+        ROD.replace("${length} 0", "${length +} 0")
+    )
+    refused(
+        arm,
+        "parts/rod.xacro:6: xacro: invalid syntax when evaluating expression 'length +'",
+        packages=package(arm),
+    )
     (arm.parent / "elsewhere/parts/rod.xacro").write_text("<robot>\n<a>")
-    refused(arm, "parts/rod.xacro:2: xacro: not well-formed XML: no element found", packages=package(arm))
+    refused(
+        arm,
+        "parts/rod.xacro:2: xacro: not well-formed XML: no element found",
+        packages=package(arm),
+    )
 
 
-def test_what_never_ends_and_what_takes_all_memory_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_never_ends_and_what_takes_all_memory_are_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "r.xacro"
-    path.write_text(f"{HEAD}<link name=\"${{len(list(map(str, [0] * 10**12)))}}\"/></robot>")
+    path.write_text(f'{HEAD}<link name="${{len(list(map(str, [0] * 10**12)))}}"/></robot>')
     refused(path, "xacro: ")
     monkeypatch.setattr(_macros, "SECONDS", 0.5)
-    path.write_text(f"{HEAD}<link name=\"${{max(python.filter(None, python.range(10**12)))}}${{9**9**9}}\"/></robot>")
+    path.write_text(
+        f'{HEAD}<link name="${{max(python.filter(None, python.range(10**12)))}}${{9**9**9}}"/></robot>'
+    )
     refused(path, "its macros take more than 0.5 s")
 
 
 def test_what_the_package_warns_of_is_a_remark(tmp_path: Path) -> None:
     path = tmp_path / "r.xacro"
-    path.write_text(plain("1").replace("<robot", '<robot xmlns:xacro="x"').replace(
-        "<link name=\"base\"/>", '<xacro:property name="pi" value="3"/><link name="base"/>'))
+    path.write_text(
+        plain("1")
+        .replace("<robot", '<robot xmlns:xacro="x"')
+        .replace('<link name="base"/>', '<xacro:property name="pi" value="3"/><link name="base"/>')
+    )
     assert "xacro: redefining global symbol: pi" in [note.text for note in symgen.load(path).notes]
 
 
-def test_without_the_package_the_sentence_says_what_to_do(arm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_sentence_says_what_to_do(
+    arm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_macros, "available", lambda: False)
-    refused(arm, f"it holds xacro macros, which must be expanded first; run: xacro {arm} -o arm.expanded.urdf, or pip install "
-                 "'symgen[xacro]'")
-    assert not hasattr(_xacro_program, "xacro")   # nothing imports it here
+    refused(
+        arm,
+        f"it holds xacro macros, which must be expanded first; run: xacro {arm} -o arm.expanded.urdf, or pip install "
+        "'symgen[xacro]'",
+    )
+    assert not hasattr(_xacro_program, "xacro")  # nothing imports it here

@@ -14,7 +14,7 @@ DIGITS = 90
 SMALL = 1e-2
 """rad: below it functions of a turn are Taylor series of TERMS terms, which leave out 1e-75."""
 TERMS = 14
-STEP = flint.arb(2) ** -70   # exact
+STEP = flint.arb(2) ** -70  # exact
 Vector = list[Any]
 Point = Mapping[str, Any]
 """Arguments of a function, by name."""
@@ -25,13 +25,22 @@ def exponential(turn: Sequence[Any], shift: Sequence[Any]) -> tuple[Vector, Vect
     square = dot(turn, turn)
     size = root(square)
     if size < SMALL:
-        first, second, third, half = (_taylor(square / scale, k) for k, scale in ((1, 1), (2, 1), (3, 1), (1, 4)))
+        first, second, third, half = (
+            _taylor(square / scale, k) for k, scale in ((1, 1), (2, 1), (3, 1), (1, 4))
+        )
         half = half / 2
     else:
-        first, second, third = size.sin() / size, (1 - size.cos()) / square, (size - size.sin()) / (square * size)
+        first, second, third = (
+            size.sin() / size,
+            (1 - size.cos()) / square,
+            (size - size.sin()) / (square * size),
+        )
         half = (size / 2).sin() / size
     along = third * dot(turn, shift)
-    place = [first * s + second * b + along * x for s, b, x in zip(shift, cross(turn, shift), turn, strict=True)]
+    place = [
+        first * s + second * b + along * x
+        for s, b, x in zip(shift, cross(turn, shift), turn, strict=True)
+    ]
     return [*(half * x for x in turn), (size / 2).cos()], place
 
 
@@ -74,14 +83,19 @@ def cross(a: Sequence[Any], b: Sequence[Any]) -> Vector:
 
 def product(a: Sequence[Any], b: Sequence[Any]) -> Vector:
     """The product of two quaternions."""
-    return [*(a[3] * y + b[3] * x + z for x, y, z in zip(a[:3], b[:3], cross(a, b), strict=True)),
-            a[3] * b[3] - dot(a[:3], b[:3])]
+    return [
+        *(a[3] * y + b[3] * x + z for x, y, z in zip(a[:3], b[:3], cross(a, b), strict=True)),
+        a[3] * b[3] - dot(a[:3], b[:3]),
+    ]
 
 
 def rotated(quaternion: Sequence[Any], vector: Sequence[Any]) -> Vector:
     """The vector turned by a unit quaternion."""
     first = cross(quaternion, vector)
-    return [x + 2 * (quaternion[3] * y + z) for x, y, z in zip(vector, first, cross(quaternion, first), strict=True)]
+    return [
+        x + 2 * (quaternion[3] * y + z)
+        for x, y, z in zip(vector, first, cross(quaternion, first), strict=True)
+    ]
 
 
 def unit(quaternion: Sequence[Any]) -> Vector:
@@ -100,19 +114,28 @@ def moved(kind: str, q: Sequence[Any], step: Sequence[Any]) -> Vector:
     turned, place = exponential(step[-3:], step[:3])
     if kind == "spherical":
         return product(q, turned)
-    return [*(x + y for x, y in zip(q[:3], rotated(q[3:], place), strict=True)), *product(q[3:], turned)]
+    return [
+        *(x + y for x, y in zip(q[:3], rotated(q[3:], place), strict=True)),
+        *product(q[3:], turned),
+    ]
 
 
 def apart(kind: str, q: Sequence[Any], goal: Sequence[Any]) -> Vector:
     """goal ⊖ q."""
     if kind == "planar":
         zero, half = flint.arb(0), (goal[2] - q[2]) / 2
-        way = rotated([zero, zero, -(q[2] / 2).sin(), (q[2] / 2).cos()], [goal[0] - q[0], goal[1] - q[1], zero])
+        way = rotated(
+            [zero, zero, -(q[2] / 2).sin(), (q[2] / 2).cos()],
+            [goal[0] - q[0], goal[1] - q[1], zero],
+        )
         turn, shift = logarithm([zero, zero, half.sin(), half.cos()], way)
         return [shift[0], shift[1], turn[2]]
     back = [*(-x for x in q[-4:-1]), q[-1]]
-    way = [flint.arb(0)] * 3 if kind == "spherical" else \
-        rotated(back, [y - x for x, y in zip(q[:3], goal[:3], strict=True)])
+    way = (
+        [flint.arb(0)] * 3
+        if kind == "spherical"
+        else rotated(back, [y - x for x, y in zip(q[:3], goal[:3], strict=True)])
+    )
     turn, shift = logarithm(product(back, goal[-4:]), way)
     return turn if kind == "spherical" else [*shift, *turn]
 
@@ -144,23 +167,44 @@ class Step:
 
     def slope(self, point: Point, changes: Point) -> Vector:
         """The change of the result along changes of arguments; of positions as a step."""
-        if self.function == "integrate" and [*changes] == ["dt"]:   # q ⊕ v (dt + h) is (q ⊕ v dt) ⊕ v h
+        if self.function == "integrate" and [*changes] == [
+            "dt"
+        ]:  # q ⊕ v (dt + h) is (q ⊕ v dt) ⊕ v h
             return [x * changes["dt"] for x in point["v"]]
         before, after = (self.at(self.shifted(point, changes, size)) for size in (-STEP, STEP))
-        gone = apart(self.kind, before, after) if self.function == "integrate" else \
-            [y - x for x, y in zip(before, after, strict=True)]
+        gone = (
+            apart(self.kind, before, after)
+            if self.function == "integrate"
+            else [y - x for x, y in zip(before, after, strict=True)]
+        )
         return [x / (2 * STEP) for x in gone]
 
     def units(self, name: str) -> list[Any]:
         """A change of one along each direction of an argument."""
-        return [flint.arb(1)] if name == "dt" else [[flint.arb(i == k) for i in range(self.count)] for k in range(self.count)]
+        return (
+            [flint.arb(1)]
+            if name == "dt"
+            else [[flint.arb(i == k) for i in range(self.count)] for k in range(self.count)]
+        )
 
     def jacobian(self, point: Point) -> dict[str, list[Vector]]:
         """By argument, the slope along each of its directions."""
-        return {name: [self.slope(point, {name: one}) for one in self.units(name)] for name in self.arguments}
+        return {
+            name: [self.slope(point, {name: one}) for one in self.units(name)]
+            for name in self.arguments
+        }
 
     def bent(self, point: Point, weights: Sequence[Any], changes: Point) -> dict[str, Vector]:
         """By argument, the change of its weights along changes of all."""
         before, after = (self.shifted(point, changes, size) for size in (-STEP, STEP))
-        return {name: [(dot(weights, self.slope(after, {name: one})) - dot(weights, self.slope(before, {name: one}))) / (2 * STEP)
-                       for one in self.units(name)] for name in self.arguments}
+        return {
+            name: [
+                (
+                    dot(weights, self.slope(after, {name: one}))
+                    - dot(weights, self.slope(before, {name: one}))
+                )
+                / (2 * STEP)
+                for one in self.units(name)
+            ]
+            for name in self.arguments
+        }

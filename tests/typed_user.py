@@ -23,7 +23,9 @@ def main(folder: Path) -> float:
     assert_type(program.depth, int)
     assert_type(symgen.derivative(program, wrt="q", mode="vjp"), symgen.Program)
 
-    solver = symgen.compile(robot, ["inverse_dynamics"], "double", optimize=1, frame="link2", trig="libm", checked=False)
+    solver = symgen.compile(
+        robot, ["inverse_dynamics"], "double", optimize=1, frame="link2", trig="libm", checked=False
+    )
     assert_type(solver, symgen.Solver)
     q = np.zeros(robot.nv)
     tau: np.ndarray[Any, np.dtype[np.float64]] = solver.inverse_dynamics(q, q, q)

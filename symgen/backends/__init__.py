@@ -23,12 +23,16 @@ PRINTED = "c99"
 
 def names() -> tuple[str, ...]:
     """The backends there are, in alphabetical order."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+    return tuple(
+        sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    )
 
 
 def find(name: str) -> Printer | Wrapper:
     """The backend called `name`; RequestError suggests the nearest when there is none."""
-    found: Printer | Wrapper = import_module(f"{__name__}.{nearest(name, names(), 'backend')}").BACKEND
+    found: Printer | Wrapper = import_module(
+        f"{__name__}.{nearest(name, names(), 'backend')}"
+    ).BACKEND
     return found
 
 
@@ -57,9 +61,14 @@ def environment(backend: str) -> Environment:
     """The Jinja environment over `templates/<backend>/`: strict about undefined names; what goes into HTML is escaped."""
     package = Path(__file__).resolve().parent.parent
     # Inside an installed wheel the templates stand in the package; in a checkout they stand beside it.
-    root = next((p for p in (package / "templates", package.parent / "templates") if p.is_dir()), package / "templates")
+    root = next(
+        (p for p in (package / "templates", package.parent / "templates") if p.is_dir()),
+        package / "templates",
+    )
     return Environment(
-        loader=FileSystemLoader([root / backend, root]),   # the second for what two backends share: "c99/turn.j2"
+        loader=FileSystemLoader(
+            [root / backend, root]
+        ),  # the second for what two backends share: "c99/turn.j2"
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

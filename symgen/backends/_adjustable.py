@@ -37,19 +37,27 @@ class Parameter(NamedTuple):
     defaults: tuple[Fraction, ...]
 
 
-def files(asked: Sequence[Parameter], programs: Mapping[str, Program], target: Target) -> dict[str, str]:
+def files(
+    asked: Sequence[Parameter], programs: Mapping[str, Program], target: Target
+) -> dict[str, str]:
     """Both files by name; `programs` hold REGROUP, and JUDGE where there is anything to judge."""
     real = single_real(programs.values())
     judge = _judged(programs)
     context = target.context | {
-        "real": real, "fields": _fields(asked, real), "statuses": statuses(programs, target), "judge": judge,
+        "real": real,
+        "fields": _fields(asked, real),
+        "statuses": statuses(programs, target),
+        "judge": judge,
         "judges": JUDGE in programs,
         "checks": True,
         "zero": C.literal(Fraction(0), REALS[real]),
-        "judge_symbol": target.symbol(JUDGE), "regroup_symbol": target.symbol(REGROUP),
+        "judge_symbol": target.symbol(JUDGE),
+        "regroup_symbol": target.symbol(REGROUP),
     }
-    return {f"{target.name}_parameters.h": render("c99", "parameters.h.j2", **context),
-            f"{target.name}_set_parameters.c": render("c99", "set_parameters.c.j2", **context)}
+    return {
+        f"{target.name}_parameters.h": render("c99", "parameters.h.j2", **context),
+        f"{target.name}_set_parameters.c": render("c99", "set_parameters.c.j2", **context),
+    }
 
 
 def first(asked: Sequence[Parameter]) -> str:
@@ -66,9 +74,18 @@ def _judged(programs: Mapping[str, Form]) -> dict[str, int]:
 def statuses(programs: Mapping[str, Form], target: Target) -> list[dict[str, Any]]:
     """`name`, `value` and meaning (`what`) of each status that NAME_set_parameters can return."""
     judge = _judged(programs)
-    known = {"OK", "NOT_FINITE", *(["NO_BODY"] if judge["judged"] else []), *(["NOTHING_MOVES"] if judge["carried"] else []),
-             *(["REFUSED"] if target.checked else [])}
-    return [{"name": name, "value": value, "what": what} for value, (name, what) in enumerate(STATUSES.items()) if name in known]
+    known = {
+        "OK",
+        "NOT_FINITE",
+        *(["NO_BODY"] if judge["judged"] else []),
+        *(["NOTHING_MOVES"] if judge["carried"] else []),
+        *(["REFUSED"] if target.checked else []),
+    }
+    return [
+        {"name": name, "value": value, "what": what}
+        for value, (name, what) in enumerate(STATUSES.items())
+        if name in known
+    ]
 
 
 def _fields(asked: Sequence[Parameter], real: str) -> list[dict[str, Any]]:
@@ -77,10 +94,17 @@ def _fields(asked: Sequence[Parameter], real: str) -> list[dict[str, Any]]:
     for one in asked:
         field = C.local(identifier("_".join(one.words)), {other["name"] for other in found})
         places = [""] if len(one.defaults) == 1 else [f"[{k}]" for k in range(len(one.defaults))]
-        found.append({
-            "name": field, "size": f"[{len(places)}]" if len(places) > 1 else "", "what": C.comment(one.what),
-            "copies": [{"to": first + k, "field": f"{field}{place}"} for k, place in enumerate(places)],
-            "defaults": [C.literal(x, REALS[real]) for x in one.defaults], "single": len(places) == 1,
-        })
+        found.append(
+            {
+                "name": field,
+                "size": f"[{len(places)}]" if len(places) > 1 else "",
+                "what": C.comment(one.what),
+                "copies": [
+                    {"to": first + k, "field": f"{field}{place}"} for k, place in enumerate(places)
+                ],
+                "defaults": [C.literal(x, REALS[real]) for x in one.defaults],
+                "single": len(places) == 1,
+            }
+        )
         first += len(places)
     return found

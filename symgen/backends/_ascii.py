@@ -9,11 +9,54 @@ from __future__ import annotations
 import unicodedata
 
 _SIGNS = {
-    "·": "*", "×": "x", "⋅": "*", "−": "-", "‐": "-", "‑": "-", "–": "-", "—": "-", "±": "+-", "÷": "/", "⁄": "/", "√": "sqrt",
-    "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~", "→": "->", "←": "<-", "↔": "<->", "∞": "inf", "∂": "d", "Σ": "Sum", "∑": "Sum",
-    "°": " deg", "‖": "||", "⊕": "(+)", "⊖": "(-)", "‘": "'", "’": "'", "“": '"', "”": '"', "ß": "ss", "ẞ": "SS", "Æ": "AE",
-    "æ": "ae", "Ø": "O", "ø": "o", "Œ": "OE", "œ": "oe", "Ł": "L", "ł": "l", "Đ": "D", "đ": "d", "ı": "i", "Þ": "Th", "þ": "th",
-    "ð": "d", "Ð": "D",
+    "·": "*",
+    "×": "x",
+    "⋅": "*",
+    "−": "-",
+    "‐": "-",
+    "‑": "-",
+    "–": "-",
+    "—": "-",
+    "±": "+-",
+    "÷": "/",
+    "⁄": "/",
+    "√": "sqrt",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "≈": "~",
+    "→": "->",
+    "←": "<-",
+    "↔": "<->",
+    "∞": "inf",
+    "∂": "d",
+    "Σ": "Sum",
+    "∑": "Sum",
+    "°": " deg",
+    "‖": "||",
+    "⊕": "(+)",
+    "⊖": "(-)",
+    "‘": "'",
+    "’": "'",
+    "“": '"',
+    "”": '"',
+    "ß": "ss",
+    "ẞ": "SS",
+    "Æ": "AE",
+    "æ": "ae",
+    "Ø": "O",
+    "ø": "o",
+    "Œ": "OE",
+    "œ": "oe",
+    "Ł": "L",
+    "ł": "l",
+    "Đ": "D",
+    "đ": "d",
+    "ı": "i",
+    "Þ": "Th",
+    "þ": "th",
+    "ð": "d",
+    "Ð": "D",
 }
 """What Unicode does not take apart by itself."""
 _ABOVE = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿᵀ", "0123456789+-nT", strict=True))
@@ -42,7 +85,7 @@ def _plain(sign: str) -> str:
         return _SIGNS[sign]
     name = unicodedata.name(sign, "").split()
     if name[:1] == ["GREEK"] and "LETTER" in name:
-        letter = name[name.index("LETTER") + 1]   # with its marks, if any, left out
+        letter = name[name.index("LETTER") + 1]  # with its marks, if any, left out
         return letter.capitalize() if "CAPITAL" in name else letter.lower()
     if unicodedata.combining(sign):
         return _DOTS.get(sign, "")

@@ -38,7 +38,10 @@ _WHAT = {
 
 
 def _statuses() -> list[dict[str, Any]]:
-    return [{"name": status, "value": value, "what": _WHAT[status]} for status, value in STATUSES.items()]
+    return [
+        {"name": status, "value": value, "what": _WHAT[status]}
+        for status, value in STATUSES.items()
+    ]
 
 
 def assembles(functions: Mapping[str, Any]) -> bool:
@@ -51,7 +54,11 @@ def facts(programs: Mapping[str, Form]) -> dict[str, Any]:
     nothing where there is no driver."""
     if not assembles(programs):
         return {}
-    return {"statuses": _statuses(), "turns": TURNS, "tolerance": float(TOLERANCE[single_real(programs.values())])}
+    return {
+        "statuses": _statuses(),
+        "turns": TURNS,
+        "tolerance": float(TOLERANCE[single_real(programs.values())]),
+    }
 
 
 def files(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
@@ -59,7 +66,10 @@ def files(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
     if not assembles(programs):
         return {}
     context = _context(programs, target)
-    return {f"{target.symbol(ASSEMBLE)}{end}": render("c99", f"assemble{end}.j2", **context) for end in (".h", ".c")}
+    return {
+        f"{target.symbol(ASSEMBLE)}{end}": render("c99", f"assemble{end}.j2", **context)
+        for end in (".h", ".c")
+    }
 
 
 def _context(programs: Mapping[str, Form], target: Target) -> dict[str, Any]:
@@ -67,10 +77,26 @@ def _context(programs: Mapping[str, Form], target: Target) -> dict[str, Any]:
     name = single_real(programs.values())
     real = REALS[name]
     step, move = ASSEMBLING
-    numbers = {"most": DAMPED, "least": FLOOR * Fraction(real.eps), "longest": LONGEST, "gain": GAIN, "zero": Fraction(0),
-               "one": Fraction(1), "tolerance": TOLERANCE[name]}
-    return target.context | {key: C.literal(value, real) for key, value in numbers.items()} | {
-        "real": name, "rows": programs[step].outputs[1].size, "turns": TURNS, "statuses": _statuses(), "checks": True,
-        "fabs": real.libm("fabs"), "step": target.symbol(step), "move": target.symbol(move)}
-
-
+    numbers = {
+        "most": DAMPED,
+        "least": FLOOR * Fraction(real.eps),
+        "longest": LONGEST,
+        "gain": GAIN,
+        "zero": Fraction(0),
+        "one": Fraction(1),
+        "tolerance": TOLERANCE[name],
+    }
+    return (
+        target.context
+        | {key: C.literal(value, real) for key, value in numbers.items()}
+        | {
+            "real": name,
+            "rows": programs[step].outputs[1].size,
+            "turns": TURNS,
+            "statuses": _statuses(),
+            "checks": True,
+            "fabs": real.libm("fabs"),
+            "step": target.symbol(step),
+            "move": target.symbol(move),
+        }
+    )

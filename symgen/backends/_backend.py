@@ -19,28 +19,38 @@ def unrolled(programs: Mapping[str, Form]) -> dict[str, Program]:
     """The same, for texts that hold the rows of all links. RequestError where one is a loop over links."""
     found = {function: form for function, form in programs.items() if isinstance(form, Program)}
     if others := sorted(programs.keys() - found.keys()):
-        raise RequestError(f"{others[0]} is a loop over links, which there is in C and by --wrap cpp17 alone; leave out other "
-                           "wrappers, or take the unrolled form")
+        raise RequestError(
+            f"{others[0]} is a loop over links, which there is in C and by --wrap cpp17 alone; leave out other "
+            "wrappers, or take the unrolled form"
+        )
     return found
 
 
 class Source(Protocol):
     """The text of one function; `floors` are certified bounds of divisors by row, for a checked one."""
 
-    def __call__(self, program: Form, target: Target, floors: Mapping[int, Bound] | None = None) -> str: ...
+    def __call__(
+        self, program: Form, target: Target, floors: Mapping[int, Bound] | None = None
+    ) -> str: ...
 
 
 class Definition(Protocol):
     """What the template of a function's definition is told of one; `floors` are those of `Source`."""
 
-    def __call__(self, program: Program, target: Target, floors: Mapping[int, Bound] | None = None) -> dict[str, Any]: ...
+    def __call__(
+        self, program: Program, target: Target, floors: Mapping[int, Bound] | None = None
+    ) -> dict[str, Any]: ...
 
 
 class Batches(Protocol):
     """The files of functions for many states, by name; `floors` are those of `Source`, by function."""
 
-    def __call__(self, programs: Mapping[str, Form], target: Target,
-                 floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]: ...
+    def __call__(
+        self,
+        programs: Mapping[str, Form],
+        target: Target,
+        floors: Mapping[str, Mapping[int, Bound]] | None = None,
+    ) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True)
@@ -84,13 +94,20 @@ class Printer:
     farthest: int
     statuses: Mapping[str, str]
 
-    def texts(self, programs: Mapping[str, Form], target: Target, given: Mapping[str, str] | None = None,
-              floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]:
+    def texts(
+        self,
+        programs: Mapping[str, Form],
+        target: Target,
+        given: Mapping[str, str] | None = None,
+        floors: Mapping[str, Mapping[int, Bound]] | None = None,
+    ) -> dict[str, str]:
         """Every file of the functions by name, headers first; `given` replaces functions, `floors` are by function."""
         files = self.headers(programs, target)
         for function, program in programs.items():
             text = (given or {}).get(function)
-            files[target.file(function)] = text or self.source(program, target, (floors or {}).get(function))
+            files[target.file(function)] = text or self.source(
+                program, target, (floors or {}).get(function)
+            )
         files |= self.assembling(programs, target)
         return files | (self.batches(programs, target, floors) if target.text.batch else {})
 

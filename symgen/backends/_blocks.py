@@ -28,9 +28,20 @@ def blocks(recursion: Recursion, s: int, target: Target) -> Blocks | None:
     """How sweep number `s` is cut into blocks; None where it takes more than sines, or one, which <math.h> serves as well."""
     sweep = recursion.sweeps[s]
     count = len(recursion.visited(sweep))
-    steps = {c: step for c, step in enumerate(sweep.steps) if step.outputs and c in recursion.classes(sweep)}
+    steps = {
+        c: step
+        for c, step in enumerate(sweep.steps)
+        if step.outputs and c in recursion.classes(sweep)
+    }
     found = {c: angle for c, step in steps.items() if (angle := angle_of(step)) is not None}
-    if target.text.trig != "auto" or sweep.inward or sweep.start or not steps or len(found) < len(steps) or count < 2:
+    if (
+        target.text.trig != "auto"
+        or sweep.inward
+        or sweep.start
+        or not steps
+        or len(found) < len(steps)
+        or count < 2
+    ):
         return None
     links = -(-count // -(-count // MOST))
     return Blocks(links, _sincos.lanes(links, recursion.real), found)

@@ -109,7 +109,9 @@ def name_fault(name: str) -> str:
     if name[0].isdigit():
         return "begins with a digit"
     if name.startswith("_") or name.endswith("_") or "__" in name:
-        return "begins or ends with an underscore, or has two in a row, as names of the compiler have"
+        return (
+            "begins or ends with an underscore, or has two in a row, as names of the compiler have"
+        )
     return _taken(name)
 
 
@@ -126,7 +128,9 @@ def _taken(name: str) -> str:
 
 def comment(text: str) -> str:
     """`text` on one line of printable ASCII, unable to end a comment or to continue a line."""
-    return one_line(ascii_text(text))   # in this order: what a sign is written as may be half of a comment's end
+    return one_line(
+        ascii_text(text)
+    )  # in this order: what a sign is written as may be half of a comment's end
 
 
 def one_line(text: str) -> str:
@@ -145,7 +149,12 @@ def literal(value: Fraction, real: Real) -> str:
 
 C = Language(
     reserved=KEYWORDS | MACROS | MATH,
-    operators={"mul": ("*", PRODUCT), "div": ("/", PRODUCT), "add": (" + ", SUM), "sub": (" - ", SUM)},
+    operators={
+        "mul": ("*", PRODUCT),
+        "div": ("/", PRODUCT),
+        "add": (" + ", SUM),
+        "sub": (" - ", SUM),
+    },
     literal=literal,
     call=lambda name, real: real.libm(name),
     comment=comment,

@@ -56,8 +56,14 @@ def guards(program: Program, live: Sequence[int], floors: Mapping[int, Bound]) -
         if op in ("div", "log", "sqrt") and program.rows[args[-1]].op != "const":
             asked.setdefault(args[-1], set()).add(op)
     least = REALS[program.real].least
-    return [Guard(row, row not in floors and ops == {"div"}, floors.get(row, Fraction(0) if ops == {"sqrt"} else least))
-            for row, ops in asked.items()]
+    return [
+        Guard(
+            row,
+            row not in floors and ops == {"div"},
+            floors.get(row, Fraction(0) if ops == {"sqrt"} else least),
+        )
+        for row, ops in asked.items()
+    ]
 
 
 def finite_rows(program: Program, live: Iterable[int]) -> list[int]:
@@ -81,7 +87,9 @@ def hiding_rows(program: Program, live: Iterable[int]) -> list[int]:
 
 def angles(program: Program, live: Iterable[int]) -> list[int]:
     """The rows whose sine or cosine is taken, each once."""
-    return list(dict.fromkeys(program.rows[i].args[0] for i in live if program.rows[i].op in ("sin", "cos")))
+    return list(
+        dict.fromkeys(program.rows[i].args[0] for i in live if program.rows[i].op in ("sin", "cos"))
+    )
 
 
 def ancestors(program: Program, rows: Iterable[int]) -> set[int]:
@@ -96,8 +104,15 @@ def ancestors(program: Program, rows: Iterable[int]) -> set[int]:
     return found
 
 
-def conditions(program: Program, language: Language, inputs: Sequence[str], text: Mapping[int, str], angles: Iterable[int],
-               guards: Iterable[Guard], results: Iterable[str]) -> dict[str, str]:
+def conditions(
+    program: Program,
+    language: Language,
+    inputs: Sequence[str],
+    text: Mapping[int, str],
+    angles: Iterable[int],
+    guards: Iterable[Guard],
+    results: Iterable[str],
+) -> dict[str, str]:
     """Conditions of a checked function by name. `text` holds its rows as they are written, `results` numbers to be finite."""
     real = REALS[program.real]
 
@@ -107,28 +122,53 @@ def conditions(program: Program, language: Language, inputs: Sequence[str], text
     def size(row: int) -> str:
         return f"{language.call('fabs', real)}({text[row]})"
 
-    zeros = [f"{number(0)}*{language.at(name, k)}" for name, port in zip(inputs, program.inputs, strict=True)
-             for k in range(port.size)]
+    zeros = [
+        f"{number(0)}*{language.at(name, k)}"
+        for name, port in zip(inputs, program.inputs, strict=True)
+        for k in range(port.size)
+    ]
     ranges = [f"{size(row)} <= {number(_sincos.RANGE)}" for row in angles]
     units = []
     for place, first in program.unit_quaternions:
-        square = " + ".join(f"{entry}*{entry}" for entry in (language.at(inputs[place], k) for k in range(first, first + 4)))
-        units.append(f"{language.call('fabs', real)}({square} - {number(1)}) <= {number(LENGTH[program.real])}")
-    def bound(least: Bound) -> str:
-        return language.at(inputs[least.port], least.place) if isinstance(least, Element) else number(least)
+        square = " + ".join(
+            f"{entry}*{entry}"
+            for entry in (language.at(inputs[place], k) for k in range(first, first + 4))
+        )
+        units.append(
+            f"{language.call('fabs', real)}({square} - {number(1)}) <= {number(LENGTH[program.real])}"
+        )
 
-    divisors = [f"{size(g.row) if g.magnitude else text[g.row]} >= {bound(g.bound)}" for g in guards]
-    return {"zero": number(0), "zeros": lines(zeros, "+", 8), "units": lines(units, "&&", 8), "ranges": lines(ranges, "&&", 8),
-            "divisors": lines(divisors, "&&", 12), "finite": _finite(list(results), number(0), 16)}
+    def bound(least: Bound) -> str:
+        return (
+            language.at(inputs[least.port], least.place)
+            if isinstance(least, Element)
+            else number(least)
+        )
+
+    divisors = [
+        f"{size(g.row) if g.magnitude else text[g.row]} >= {bound(g.bound)}" for g in guards
+    ]
+    return {
+        "zero": number(0),
+        "zeros": lines(zeros, "+", 8),
+        "units": lines(units, "&&", 8),
+        "ranges": lines(ranges, "&&", 8),
+        "divisors": lines(divisors, "&&", 12),
+        "finite": _finite(list(results), number(0), 16),
+    }
 
 
 def _finite(numbers: Sequence[str], zero: str, indent: int) -> str:
     """The condition that all `numbers` are finite, "" without any: products with zero add up to zero, or to NaN."""
     products = [f"({zero}*{x})" for x in numbers]
-    sums = [f"({' + '.join(products[k:k + TERMS])}) >= {zero}" for k in range(0, len(products), TERMS)]
+    sums = [
+        f"({' + '.join(products[k : k + TERMS])}) >= {zero}" for k in range(0, len(products), TERMS)
+    ]
     joined = " && ".join(f"({one})" for one in sums) if len(sums) > 1 else "".join(sums)
-    wrapped = textwrap.wrap(joined.replace(" >= ", "\0>=\0"), WIDTH - indent, break_long_words=False)
-    return f"\n{' '*indent}".join(wrapped).replace("\0", " ")
+    wrapped = textwrap.wrap(
+        joined.replace(" >= ", "\0>=\0"), WIDTH - indent, break_long_words=False
+    )
+    return f"\n{' ' * indent}".join(wrapped).replace("\0", " ")
 
 
 def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
@@ -136,16 +176,28 @@ def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
     forms = list(forms)
     divides = any(guards(step, live_rows(step), {}) for form in forms for step in steps_of(form))
     computes = any(finite_rows(step, live_rows(step)) for form in forms for step in steps_of(form))
-    known = {"OK", "NOT_FINITE", *(["RESULT_NOT_FINITE"] if computes else []),
-             *(["OUT_OF_RANGE"] if target.text.trig == "inline" else []), *(["DIVISOR"] if divides else []),
-             *(["NOT_UNIT"] if any(form.quaternions for form in forms) else []),
-             *(["NO_WORK"] if any(isinstance(form, Looped) for form in forms) else [])}
-    return [{"name": name, "value": value, "what": what} for value, (name, what) in enumerate(STATUSES.items())
-            if name in known and target.checked]
+    known = {
+        "OK",
+        "NOT_FINITE",
+        *(["RESULT_NOT_FINITE"] if computes else []),
+        *(["OUT_OF_RANGE"] if target.text.trig == "inline" else []),
+        *(["DIVISOR"] if divides else []),
+        *(["NOT_UNIT"] if any(form.quaternions for form in forms) else []),
+        *(["NO_WORK"] if any(isinstance(form, Looped) for form in forms) else []),
+    }
+    return [
+        {"name": name, "value": value, "what": what}
+        for value, (name, what) in enumerate(STATUSES.items())
+        if name in known and target.checked
+    ]
 
 
 def lines(parts: Sequence[str], operator: str, indent: int) -> str:
     """`parts` joined by an operator, in parentheses where there are several, over lines that are indented."""
     grouped = [f"({part})" for part in parts] if len(parts) > 1 else parts
-    joined = f" {operator} ".join(part.replace(" ", "\0") for part in grouped)   # a line ends between parts only
-    return f"\n{' '*indent}".join(textwrap.wrap(joined, WIDTH - indent, break_long_words=False)).replace("\0", " ")
+    joined = f" {operator} ".join(
+        part.replace(" ", "\0") for part in grouped
+    )  # a line ends between parts only
+    return f"\n{' ' * indent}".join(
+        textwrap.wrap(joined, WIDTH - indent, break_long_words=False)
+    ).replace("\0", " ")

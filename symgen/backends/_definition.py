@@ -9,7 +9,14 @@ from typing import Any
 from symgen.backends import _blocks, _checks, _parts, _sincos
 from symgen.backends._c_text import C
 from symgen.backends._equations import stated
-from symgen.backends._ports import describe, meaning, operations_text, single_real, struct_of, symbolic
+from symgen.backends._ports import (
+    describe,
+    meaning,
+    operations_text,
+    single_real,
+    struct_of,
+    symbolic,
+)
 from symgen.backends._target import Target
 from symgen.backends._writer import CALLED, Turn, Writer, live_rows
 from symgen.errors import RequestError
@@ -23,7 +30,11 @@ from symgen.segmented import Segmented
 
 def calls(real: str, target: Target) -> dict[str, str]:
     """The C name of each function that a Program may call."""
-    own = {"sin": f"{target.name}_SIN", "cos": f"{target.name}_COS"} if target.text.trig == "macro" else {}
+    own = (
+        {"sin": f"{target.name}_SIN", "cos": f"{target.name}_COS"}
+        if target.text.trig == "macro"
+        else {}
+    )
     return {op: C.call(op, REALS[real]) for op in CALLED} | own
 
 
@@ -38,21 +49,28 @@ def parameters(program: Form | Outline, target: Target) -> dict[str, str]:
 
 def turns(program: Form, target: Target) -> bool:
     """Whether a function includes NAME_sincos.h."""
-    if isinstance(program, Segmented | Levelled):   # sines of all lanes at once, or each by itself
+    if isinstance(program, Segmented | Levelled):  # sines of all lanes at once, or each by itself
         return target.text.trig in ("auto", "inline") and program.operations["sin"] > 0
     if isinstance(program, Recursion):
         return any(turns(step, target) for step in steps_of(program)) or any(
-            _blocks.blocks(program, s, target) for s in range(len(program.sweeps)))
+            _blocks.blocks(program, s, target) for s in range(len(program.sweeps))
+        )
     assert isinstance(program, Program)
     if target.text.trig == "auto":
         return bool(together(program))
-    return target.text.trig == "inline" and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))
+    return target.text.trig == "inline" and any(
+        program.rows[i].op in ("sin", "cos") for i in live_rows(program)
+    )
 
 
 def _size(array: Array, port: Port, target: Target) -> str:
     """The size of a port as C reads it: NAME_NV*NAME_NV, and a plain number where the table does not know better."""
     shape = symbolic(array, port, target.sizes)
-    return str(port.size) if shape is None else "*".join(f"{target.name}_{s}" if isinstance(s, str) else str(s) for s in shape)
+    return (
+        str(port.size)
+        if shape is None
+        else "*".join(f"{target.name}_{s}" if isinstance(s, str) else str(s) for s in shape)
+    )
 
 
 def prototype(program: Form, target: Target) -> dict[str, Any]:
@@ -60,11 +78,16 @@ def prototype(program: Form, target: Target) -> dict[str, Any]:
     names = parameters(program, target)
     arguments, results = describe(program)
     declared = FUNCTIONS.get(program.function)
-    ports = [*zip(program.inputs, arguments, strict=True), *zip(program.outputs, results, strict=True)]
+    ports = [
+        *zip(program.inputs, arguments, strict=True),
+        *zip(program.outputs, results, strict=True),
+    ]
     single_real([program])
     return {
         "symbol": target.symbol(program.function),
-        "what": C.comment(stated(declared.what if declared else program.function, target, program.inputs)),
+        "what": C.comment(
+            stated(declared.what if declared else program.function, target, program.inputs)
+        ),
         "frames": [C.comment(frame) for frame in target.frames_of(declared)],
         "wrenches": [C.comment(link) for link in target.wrenches_of(arguments)],
         "contacts": [C.comment(point) for point in target.contacts_of(declared)],
@@ -89,7 +112,18 @@ def prototype(program: Form, target: Target) -> dict[str, Any]:
 def macros(target: Target) -> set[str]:
     """What the header may define, or a user: no local and no parameter is called so."""
     statuses = _checks.STATUSES if target.checked else ()
-    named = (*Sizes._fields, WORK.upper(), "SIN", "COS", "ANGLES", "UNVERIFIED", "API", "SHARED", "EXPORTS", *statuses)
+    named = (
+        *Sizes._fields,
+        WORK.upper(),
+        "SIN",
+        "COS",
+        "ANGLES",
+        "UNVERIFIED",
+        "API",
+        "SHARED",
+        "EXPORTS",
+        *statuses,
+    )
     return {f"{target.name}_{macro}" for macro in named}
 
 
@@ -99,8 +133,10 @@ def _refuse_nothing(program: Program) -> None:
         value = program.rows[port.rows[0]].value if port.shape == () else None
         if isinstance(value, Fraction) and value and not REALS[program.real].nearest(value):
             size = len(str(abs(value.numerator))) - len(str(value.denominator))
-            raise RequestError(f"{program.function} is a constant of about 1e{size}, which is zero in a {program.real}; use "
-                               "other units or --real double")
+            raise RequestError(
+                f"{program.function} is a constant of about 1e{size}, which is zero in a {program.real}; use "
+                "other units or --real double"
+            )
 
 
 def together(program: Program) -> list[list[int]]:
@@ -133,33 +169,58 @@ def turn_of(program: Program, target: Target) -> Turn | None:
     return Turn(f"{target.name}_turns", function, f"{target.name}_ANGLES", count)
 
 
-def function(program: Program, target: Target, floors: Mapping[int, Bound], part: int | None,
-              turn: Turn | None, arrays: bool = False) -> dict[str, Any]:
+def function(
+    program: Program,
+    target: Target,
+    floors: Mapping[int, Bound],
+    part: int | None,
+    turn: Turn | None,
+    arrays: bool = False,
+) -> dict[str, Any]:
     """Return the facts of a function that its template prints; with `arrays` every argument is an array, structs too."""
     names = parameters(program, target)
     _refuse_nothing(program)
     inputs = [names[port.name] for port in program.inputs]
-    structs = {names[port.name] for port in program.inputs if struct_of(port, target.name) and not arrays}
+    structs = {
+        names[port.name] for port in program.inputs if struct_of(port, target.name) and not arrays
+    }
     read_as = [f"{name}->value" if name in structs else name for name in inputs]
     live = live_rows(program)
     guards = _checks.guards(program, live, floors) if target.checked else []
-    angles = _checks.angles(program, live) if target.checked and target.text.trig == "inline" else []
+    angles = (
+        _checks.angles(program, live) if target.checked and target.text.trig == "inline" else []
+    )
     finite = _checks.finite_rows(program, live) if target.checked else []
-    taken = macros(target) | {target.symbol(program.function), *names.values(), *(turn or ()), *(["value"] if structs else [])}
+    taken = macros(target) | {
+        target.symbol(program.function),
+        *names.values(),
+        *(turn or ()),
+        *(["value"] if structs else []),
+    }
     # What goes from part to part is a local: a turn's sine and its cosine go by themselves, and are read off it in one block.
     sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
     first = _checks.ancestors(program, angles)
     met = {_angle(program, i) for i in first.intersection(sines)}
     first |= {i for i in sines if _angle(program, i) in met}
-    writer = Writer(program, C, read_as, calls(program.real, target), taken, turn,
-                    forced={*angles, *sines, *finite, *(guard.row for guard in guards)},
-                    indent=4*(target.checked and part is None))
+    writer = Writer(
+        program,
+        C,
+        read_as,
+        calls(program.real, target),
+        taken,
+        turn,
+        forced={*angles, *sines, *finite, *(guard.row for guard in guards)},
+        indent=4 * (target.checked and part is None),
+    )
     own = {name: writer.local(name) for name in ("status", "none")} if target.checked else {}
     read = {program.rows[i].value[0] for i in live if program.rows[i].op == "input"}
-    before = writer.statements(first)   # what is checked first of all
+    before = writer.statements(first)  # what is checked first of all
     if turn and turn.lanes:
         angled = together(program)
-        writer.turned([rows[0] for rows in angled], _checks.ancestors(program, [row for rows in angled for row in rows]))
+        writer.turned(
+            [rows[0] for rows in angled],
+            _checks.ancestors(program, [row for rows in angled for row in rows]),
+        )
     # In parts, what takes sines of arguments stands first, so that the angles are not read late.
     soon = [] if part is None else writer.statements(_checks.ancestors(program, sines))
     groups = writer.statements()
@@ -182,10 +243,21 @@ def function(program: Program, target: Target, floors: Mapping[int, Bound], part
     }
     text = writer.text
     if part is not None:
-        found, text = _cut(said, [before, soon, groups], part, writer, inputs, [*angles], [*finite, *(g.row for g in guards)],
-                           turn.kind if turn else "", target.checked)
+        found, text = _cut(
+            said,
+            [before, soon, groups],
+            part,
+            writer,
+            inputs,
+            [*angles],
+            [*finite, *(g.row for g in guards)],
+            turn.kind if turn else "",
+            target.checked,
+        )
         said |= found
-    checks = own and own | _checks.conditions(program, C, read_as, text, angles, guards, [text[row] for row in finite])
+    checks = own and own | _checks.conditions(
+        program, C, read_as, text, angles, guards, [text[row] for row in finite]
+    )
     return said | {"checks": checks}
 
 
@@ -195,8 +267,17 @@ def _angle(program: Program, i: int) -> Any:
     return program.rows[angle].value if program.rows[angle].op == "input" else angle
 
 
-def _cut(function: Mapping[str, Any], blocks: Sequence[_parts.Groups], length: int, writer: Writer, inputs: Sequence[str],
-         angles: Sequence[int], guarded: Sequence[int], pair: str, checked: bool) -> tuple[dict[str, Any], dict[int, str]]:
+def _cut(
+    function: Mapping[str, Any],
+    blocks: Sequence[_parts.Groups],
+    length: int,
+    writer: Writer,
+    inputs: Sequence[str],
+    angles: Sequence[int],
+    guarded: Sequence[int],
+    pair: str,
+    checked: bool,
+) -> tuple[dict[str, Any], dict[int, str]]:
     """What the template says of a function in parts, and how its rows are written in the function that calls them.
 
     A checked one stores by itself, behind its last check.
@@ -211,21 +292,38 @@ def _cut(function: Mapping[str, Any], blocks: Sequence[_parts.Groups], length: i
     parts = []
     for number, one in enumerate(made.parts, 1):
         results = dict.fromkeys(store.name for store in one.stores)
-        shared = [array | {"qualifier": "" if one.puts else "const "}] if one.takes or one.puts else []
-        taken = [given[name] for name in inputs if name in one.reads] + shared + [given[name] for name in results]
-        parts.append({
-            "symbol": f"{symbol}_part_{number}",
-            "parameters": taken,
-            "groups": one.groups,
-            "takes": [{"name": name, "place": C.at(work, place)} for name, place in one.takes],
-            "puts": [{"name": name, "place": C.at(work, place)} for place, name in one.puts],
-            "stores": one.stores,
-            "call": f"{symbol}_part_{number}({', '.join(p['name'] for p in taken)})",
-        })
+        shared = (
+            [array | {"qualifier": "" if one.puts else "const "}] if one.takes or one.puts else []
+        )
+        taken = (
+            [given[name] for name in inputs if name in one.reads]
+            + shared
+            + [given[name] for name in results]
+        )
+        parts.append(
+            {
+                "symbol": f"{symbol}_part_{number}",
+                "parameters": taken,
+                "groups": one.groups,
+                "takes": [{"name": name, "place": C.at(work, place)} for name, place in one.takes],
+                "puts": [{"name": name, "place": C.at(work, place)} for place, name in one.puts],
+                "stores": one.stores,
+                "call": f"{symbol}_part_{number}({', '.join(p['name'] for p in taken)})",
+            }
+        )
     there = {name: C.at(work, place) for name, place in made.places.items()}
     called = [part["call"] for part in parts]
-    stores = [store._replace(value=there.get(store.value, store.value)) for store in stores] if checked else []
+    stores = (
+        [store._replace(value=there.get(store.value, store.value)) for store in stores]
+        if checked
+        else []
+    )
     return {
-        "parts": parts, "work": array, "first_calls": called[:made.ends[1]], "calls": called[made.ends[1]:], "before": [],
-        "groups": [], "stores": stores,
+        "parts": parts,
+        "work": array,
+        "first_calls": called[: made.ends[1]],
+        "calls": called[made.ends[1] :],
+        "before": [],
+        "groups": [],
+        "stores": stores,
     }, {row: there.get(name, name) for row, name in text.items()}

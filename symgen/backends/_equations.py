@@ -22,9 +22,13 @@ def stated(text: str, target: Target, inputs: Iterable[Port]) -> str:
         text = f"{text}; c = C(q,v) v + g(q)" if _BIAS.search(text) else text
         text = _BODIES.sub(f"C(q,v) v + g(q){more}", text)
     if target.forces:
-        text = text.replace("C v = c - g", f"C v + g{target.forces} = c").replace("= Y pi,", "= Y pi of the bodies alone,")
+        text = text.replace("C v = c - g", f"C v + g{target.forces} = c").replace(
+            "= Y pi,", "= Y pi of the bodies alone,"
+        )
         text = text.replace("= Y_base pi_base,", "= Y_base pi_base of the bodies alone,")
     if target.armature:
-        text = text.replace("joint-space mass matrix", "joint-space mass matrix, armature on its diagonal")
+        text = text.replace(
+            "joint-space mass matrix", "joint-space mass matrix, armature on its diagonal"
+        )
         text = "M(q), with the armature on its diagonal" if text == "M(q)" else text
     return text

@@ -25,10 +25,15 @@ def times(factor: int, index: str) -> str:
 
 def plus(product: str, number: int) -> str:
     grouped = f"({product})" if "*" in product else product
-    return f"{grouped} + {number}" if number and product != "0" else str(number) if number else product
+    return (
+        f"{grouped} + {number}" if number and product != "0" else str(number) if number else product
+    )
 
 
 def listed(numbers: Iterable[str], indent: int) -> str:
     """Numbers with commas between them, over lines of that indent."""
-    return f"\n{' '*indent}".join(textwrap.wrap(", ".join(numbers), WIDTH - indent, break_long_words=False,
-                                                break_on_hyphens=False))
+    return f"\n{' ' * indent}".join(
+        textwrap.wrap(
+            ", ".join(numbers), WIDTH - indent, break_long_words=False, break_on_hyphens=False
+        )
+    )

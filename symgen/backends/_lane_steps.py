@@ -18,20 +18,40 @@ from symgen.reals import REALS
 from symgen.recursion import TABLE, Looped
 
 
-def lane_step(step: Program, target: Target, told: str, alike: Collection[str] = (), own: bool = True) -> dict[str, Any]:
+def lane_step(
+    step: Program, target: Target, told: str, alike: Collection[str] = (), own: bool = True
+) -> dict[str, Any]:
     """What the template says of it; `told` says of what kind it is. All lanes share the ports that are `alike`. By `--trig auto`
     its sines are the text's own, or those of <math.h> where it is not `own`.
     """
     names = parameters(step, target)
     alone = target.text.trig == "inline"
     turn = _definition.turn_of(step, target) if alone else None
-    taken = _definition.macros(target) | {target.symbol(step.function), *names.values(), *(turn or ())}
+    taken = _definition.macros(target) | {
+        target.symbol(step.function),
+        *names.values(),
+        *(turn or ()),
+    }
     early = [] if alone else _definition.early(step)
-    found = _lanes.function(step, target, names, calls(step.real, target), early, turn, taken, {}, None,
-                             [names[port] for port in alike if port in names])
+    found = _lanes.function(
+        step,
+        target,
+        names,
+        calls(step.real, target),
+        early,
+        turn,
+        taken,
+        {},
+        None,
+        [names[port] for port in alike if port in names],
+    )
     loop = own and target.text.trig == "auto" and len(early) > 0
-    found |= {"symbol": target.symbol(step.function), "own_loop": loop, "own_sines": turn is not None or loop,
-              "told": f"{told}: {operations_text(step)}"}
+    found |= {
+        "symbol": target.symbol(step.function),
+        "own_loop": loop,
+        "own_sines": turn is not None or loop,
+        "told": f"{told}: {operations_text(step)}",
+    }
     for array, port in zip(found["parameters"], (*step.inputs, *step.outputs), strict=True):
         array["qualifier"] = "const " if port.name == TABLE else ""
     return found
@@ -53,9 +73,13 @@ def angles(steps: Sequence[dict[str, Any]], lanes: int, real: str) -> int:
 def refuse(form: Looped, segments: int, lanes: int, target: Target) -> None:
     """RequestError where the segments are no groups of as many as there are lanes, or the function is to be checked."""
     if target.checked:
-        raise RequestError(f"{form.function} by {form.method} goes round loops that return nothing; leave out --checked")
+        raise RequestError(
+            f"{form.function} by {form.method} goes round loops that return nothing; leave out --checked"
+        )
     if segments % lanes:
-        raise RequestError(f"{form.function} in {segments} segments is no loop over {lanes} lanes; take a multiple of {lanes}")
+        raise RequestError(
+            f"{form.function} in {segments} segments is no loop over {lanes} lanes; take a multiple of {lanes}"
+        )
 
 
 def wrapped(rows: Sequence[str]) -> list[str]:

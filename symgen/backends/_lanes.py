@@ -38,7 +38,10 @@ class _Lanes(Language):
         return C.at(array, index) if array in self.alike else super().at(array, index)
 
 
-LANES = _Lanes(**{field.name: getattr(C, field.name) for field in fields(C)} | {"element": f"{{array}}[{{index}}][{LANE}]"})
+LANES = _Lanes(
+    **{field.name: getattr(C, field.name) for field in fields(C)}
+    | {"element": f"{{array}}[{{index}}][{LANE}]"}
+)
 
 
 def lanes(real: str) -> int:
@@ -46,9 +49,18 @@ def lanes(real: str) -> int:
     return REALS[real].lanes
 
 
-def function(program: Program, target: Target, names: Mapping[str, str], calls: Mapping[str, str],
-             together: Sequence[Sequence[int]], turn: Turn | None, taken: set[str], floors: Mapping[int, Bound],
-             part: int | None, alike: Collection[str] = ()) -> dict[str, Any]:
+def function(
+    program: Program,
+    target: Target,
+    names: Mapping[str, str],
+    calls: Mapping[str, str],
+    together: Sequence[Sequence[int]],
+    turn: Turn | None,
+    taken: set[str],
+    floors: Mapping[int, Bound],
+    part: int | None,
+    alike: Collection[str] = (),
+) -> dict[str, Any]:
     """What the template says of one function.
 
     `names` are its parameters by port, `calls` the functions that it may call, `together` the angles whose sines are taken
@@ -61,48 +73,105 @@ def function(program: Program, target: Target, names: Mapping[str, str], calls: 
     angles = _checks.angles(program, live) if target.checked and turn else []
     hiding = _checks.hiding_rows(program, live) if target.checked else []
     sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
-    forced = {*sines, *angles, *hiding, *(guard.row for guard in guards), *(row for rows in together for row in rows)}
+    forced = {
+        *sines,
+        *angles,
+        *hiding,
+        *(guard.row for guard in guards),
+        *(row for rows in together for row in rows),
+    }
     writer = Writer(program, language, inputs, calls, taken | {LANE}, turn, forced=forced, indent=4)
     own = {name: writer.local(name) for name in ("angle", "turn", "work", "status", "none")}
     count = lanes(program.real)
-    first = writer.statements(_checks.ancestors(program, [row for rows in together for row in rows])) if together else []
-    read = [{"place": _place(k*count), "value": writer.text[rows[0]]} for k, rows in enumerate(together)]
+    first = (
+        writer.statements(_checks.ancestors(program, [row for rows in together for row in rows]))
+        if together
+        else []
+    )
+    read = [
+        {"place": _place(k * count), "value": writer.text[rows[0]]}
+        for k, rows in enumerate(together)
+    ]
     for k, rows in enumerate(together):
-        writer.pairs[writer.angle(rows[0])] = {op: f"{own['turn']}.{kind}[{_place(k*count)}]"
-                                               for op, kind in (("sin", "sine"), ("cos", "cosine"))}
+        writer.pairs[writer.angle(rows[0])] = {
+            op: f"{own['turn']}.{kind}[{_place(k * count)}]"
+            for op, kind in (("sin", "sine"), ("cos", "cosine"))
+        }
     early = writer.statements(_checks.ancestors(program, sines)) if sines else []
     groups = writer.statements()
-    stores = [_parts.Store(names[port.name], k, writer.text[row]) for port in program.outputs for k, row in enumerate(port.rows)]
+    stores = [
+        _parts.Store(names[port.name], k, writer.text[row])
+        for port in program.outputs
+        for k, row in enumerate(port.rows)
+    ]
     checked = [*angles, *hiding, *(guard.row for guard in guards)]
     kept = {one["value"]: 1 for one in read} | {writer.text[row]: 3 for row in checked}
-    made = _parts.Cut((_parts.Part((), [], (), tuple(stores), frozenset()),), 0, {}, (0, 0, 0, 1))   # where nothing is computed
+    made = _parts.Cut(
+        (_parts.Part((), [], (), tuple(stores), frozenset()),), 0, {}, (0, 0, 0, 1)
+    )  # where nothing is computed
     if first or early or groups:
-        made = _parts.cut([first, early, groups], part or len(program.rows) + 1, inputs, stores, kept, turn.kind if turn else "")
+        made = _parts.cut(
+            [first, early, groups],
+            part or len(program.rows) + 1,
+            inputs,
+            stores,
+            kept,
+            turn.kind if turn else "",
+        )
     there = {name: LANES.at(own["work"], place) for name, place in made.places.items()}
     text = {row: there.get(writer.text[row], writer.text[row]) for row in checked}
-    stored = {row: LANES.at(names[port.name], k) for port in program.outputs for k, row in enumerate(port.rows)}
-    finite = [stored.get(row, text.get(row, "")) for row in (_checks.finite_rows(program, live) if target.checked else ())]
+    stored = {
+        row: LANES.at(names[port.name], k)
+        for port in program.outputs
+        for k, row in enumerate(port.rows)
+    }
+    finite = [
+        stored.get(row, text.get(row, ""))
+        for row in (_checks.finite_rows(program, live) if target.checked else ())
+    ]
     loops = [_loop(one, own["work"], inputs) for one in made.parts]
     arrays, driven = driver(program, names)
-    behind = loops[made.ends[2]:]
-    touched = {name for loop in loops for name in loop["reads"]} | ({*inputs} if target.checked else set())
+    behind = loops[made.ends[2] :]
+    touched = {name for loop in loops for name in loop["reads"]} | (
+        {*inputs} if target.checked else set()
+    )
     touched |= {name for name in inputs for one in read if one["value"].startswith(f"{name}[")}
     work = {"name": own["work"], "size": made.size, "count": made.size}
     return {
-        "own": own, "angles": count*len(read), "work": work, "driver": driven,
+        "own": own,
+        "angles": count * len(read),
+        "work": work,
+        "driver": driven,
         "read": [one | {"value": there.get(one["value"], one["value"])} for one in read],
-        "before": loops[:made.ends[1]], "between": loops[made.ends[1]:made.ends[2]], "loops": behind,
-        "parts": [] if part is None else _functions(target.symbol(program.function), behind, arrays, work),
-        "parameters": [array | {"unread": array["name"] not in touched, "lanes": array["name"] not in alike} for array in arrays],
-        "checks": _checks.conditions(program, LANES, inputs, text, angles, guards, finite) if target.checked else {},
-        "bytes": REALS[program.real].size*count*(made.size + 3*len(read) + sum(array["count"] for array in arrays)),
+        "before": loops[: made.ends[1]],
+        "between": loops[made.ends[1] : made.ends[2]],
+        "loops": behind,
+        "parts": []
+        if part is None
+        else _functions(target.symbol(program.function), behind, arrays, work),
+        "parameters": [
+            array | {"unread": array["name"] not in touched, "lanes": array["name"] not in alike}
+            for array in arrays
+        ],
+        "checks": _checks.conditions(program, LANES, inputs, text, angles, guards, finite)
+        if target.checked
+        else {},
+        "bytes": REALS[program.real].size
+        * count
+        * (made.size + 3 * len(read) + sum(array["count"] for array in arrays)),
     }
 
 
 def driver(program: Form, names: Mapping[str, str]) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """(the arrays with the names of their steps and blocks, the other names) in what goes from block to block."""
-    arrays = [{"name": names[port.name], "count": port.size, "qualifier": "const " if i < len(program.inputs) else ""}
-              for i, port in enumerate((*program.inputs, *program.outputs))]
+    arrays = [
+        {
+            "name": names[port.name],
+            "count": port.size,
+            "qualifier": "const " if i < len(program.inputs) else "",
+        }
+        for i, port in enumerate((*program.inputs, *program.outputs))
+    ]
     taken = set(names.values())
 
     def local(name: str) -> str:
@@ -112,18 +181,33 @@ def driver(program: Form, names: Mapping[str, str]) -> tuple[list[dict[str, Any]
 
     for array in arrays:
         array |= {kind: local(f"{array['name']}_{kind}") for kind in ("state", "element", "block")}
-    return arrays, {name: local(name) for name in ("count", "first", "lanes", "found", "refused", "status", "work", "size")}
+    return arrays, {
+        name: local(name)
+        for name in ("count", "first", "lanes", "found", "refused", "status", "work", "size")
+    }
 
 
-def _functions(symbol: str, loops: Sequence[dict[str, Any]], arrays: Sequence[dict[str, Any]],
-               work: dict[str, Any]) -> list[dict[str, Any]]:
+def _functions(
+    symbol: str,
+    loops: Sequence[dict[str, Any]],
+    arrays: Sequence[dict[str, Any]],
+    work: dict[str, Any],
+) -> list[dict[str, Any]]:
     """Loops as functions of their own, with what each of them reads and stores."""
     found = []
     for number, loop in enumerate(loops, 1):
-        given = [array for array in arrays if array["name"] in loop["reads"]] + ([work] if loop["shares"] else [])
+        given = [array for array in arrays if array["name"] in loop["reads"]] + (
+            [work] if loop["shares"] else []
+        )
         name = f"{symbol}_lanes_{number}"
-        found.append({"symbol": name, "loop": loop, "parameters": given,
-                      "call": f"{name}({', '.join(one['name'] for one in given)})"})
+        found.append(
+            {
+                "symbol": name,
+                "loop": loop,
+                "parameters": given,
+                "call": f"{name}({', '.join(one['name'] for one in given)})",
+            }
+        )
     return found
 
 
@@ -138,7 +222,10 @@ def _loop(one: _parts.Part, work: str, inputs: Sequence[str]) -> dict[str, Any]:
         "takes": [{"name": name, "place": LANES.at(work, place)} for name, place in one.takes],
         "groups": one.groups,
         "puts": [{"name": name, "place": LANES.at(work, place)} for place, name in one.puts],
-        "stores": [{"place": LANES.at(store.name, store.element), "value": store.value} for store in one.stores],
+        "stores": [
+            {"place": LANES.at(store.name, store.element), "value": store.value}
+            for store in one.stores
+        ],
         "reads": [*(name for name in inputs if name in one.reads), *results],
         "shares": bool(one.takes or one.puts),
     }

@@ -18,7 +18,9 @@ PAPERS = {
 }
 """In ASCII; docs/mathematics.md has them in full."""
 OWN = {
-    "B": "The bias force from composite bodies", "C": "The Coriolis matrix", "D": "Derivatives of the dynamics",
+    "B": "The bias force from composite bodies",
+    "C": "The Coriolis matrix",
+    "D": "Derivatives of the dynamics",
     "G": "Arms that hold one object",
 }
 """Letters of equations that symgen derived itself, and the section of docs/mathematics.md that has them."""
@@ -40,28 +42,46 @@ def legend(programs: Iterable[Form]) -> dict[str, Any]:
     headings = [step for one in rows for step in one.steps]
     cited = {paper for step in headings for paper in _CITED.findall(step)}
     own = {letter for step in headings for letter in _OWN_CITED.findall(step)}
-    ports = (port for program in programs if program not in other for port in (*program.inputs, *program.outputs))
+    ports = (
+        port
+        for program in programs
+        if program not in other
+        for port in (*program.inputs, *program.outputs)
+    )
     six = dict.fromkeys(port.name for port in ports if 6 in port.shape and port.name in SIX)
     papers = [f"{paper}: {PAPERS[paper]}" for paper in PAPERS if paper in cited]
-    papers += [f"({letter}1) ...: symgen's own derivation, docs/mathematics.md, {OWN[letter]}" for letter in OWN if letter in own]
-    return {"papers": papers, "six": [*six],
-            "sums": next((row.name for one in rows for row in one.rows if _SUM.fullmatch(row.name)), ""),
-            "at_the_centre": [f"`{name}`" for name in six if name in CENTROIDAL],
-            "otherwise": [port.name for program in other for port in program.outputs],
-            "stated": other and in_words(other[0].convention)}
+    papers += [
+        f"({letter}1) ...: symgen's own derivation, docs/mathematics.md, {OWN[letter]}"
+        for letter in OWN
+        if letter in own
+    ]
+    return {
+        "papers": papers,
+        "six": [*six],
+        "sums": next(
+            (row.name for one in rows for row in one.rows if _SUM.fullmatch(row.name)), ""
+        ),
+        "at_the_centre": [f"`{name}`" for name in six if name in CENTROIDAL],
+        "otherwise": [port.name for program in other for port in program.outputs],
+        "stated": other and in_words(other[0].convention),
+    }
 
 
 def in_words(convention: Convention) -> str:
     """How J and J̇ v are stated, with Pinocchio's word for it."""
-    return (f"the {convention.order} part first, {JACOBIAN_FRAMES[convention.frame]} "
-            f"(Pinocchio's {PINOCCHIO[convention.frame]})")
+    return (
+        f"the {convention.order} part first, {JACOBIAN_FRAMES[convention.frame]} "
+        f"(Pinocchio's {PINOCCHIO[convention.frame]})"
+    )
 
 
 PINOCCHIO = {"aligned": "LOCAL_WORLD_ALIGNED", "local": "LOCAL", "world": "WORLD"}
 """What Pinocchio calls these frames of a Jacobian; there the linear part is always first."""
 
 
-SIX = frozenset(("J", "Lambda_inv", "alpha", "alpha_tip", "F", "wrench", "Jdot_v", "h", "A_G", "hdot"))
+SIX = frozenset(
+    ("J", "Lambda_inv", "alpha", "alpha_tip", "F", "wrench", "Jdot_v", "h", "A_G", "hdot")
+)
 """What is a twist, a wrench or made of them; a vector of a robot with six joints is none."""
 CENTROIDAL = frozenset(("h", "A_G", "hdot"))
 """What of it is about the mass centre of the whole, not about the origin of a frame."""

@@ -56,14 +56,14 @@ class _Room(NamedTuple):
 
 
 def _room(one: Levelled) -> _Room:
-    row, levels = one.work + 2*len(one.outputs), 2*len(_rows(one.longest))
-    at, trees = one.longest*row, []
+    row, levels = one.work + 2 * len(one.outputs), 2 * len(_rows(one.longest))
+    at, trees = one.longest * row, []
     for tree in one.trees:
-        known = at + levels*tree.run
-        kept = known + levels*len(tree.start)
+        known = at + levels * tree.run
+        kept = known + levels * len(tree.start)
         trees.append(_OfTree(at, known, kept, 0))
-        at = kept + (one.longest - 1)*tree.kept
-    whole = one.segments*at
+        at = kept + (one.longest - 1) * tree.kept
+    whole = one.segments * at
     for t, tree in enumerate(one.trees):
         trees[t] = trees[t]._replace(over=whole)
         whole += _end(_over(tree, one.segments))
@@ -90,7 +90,7 @@ def _over(tree: Tree, segments: int) -> list[_Level]:
 
 
 def _end(levels: Sequence[_Level]) -> int:
-    return levels[-1].first + levels[-1].rows*levels[-1].stride
+    return levels[-1].first + levels[-1].rows * levels[-1].stride
 
 
 def work(one: Levelled, checked: bool = False) -> int:
@@ -119,70 +119,190 @@ def source(one: Levelled, target: Target) -> str:
     functions: list[str] = []
     places = [_of_places(one, s, target, room, steps) for s in range(len(one.steps_of_places))]
     trees = [_tree(one, t, target, room, steps, functions) for t in range(len(one.trees))]
-    table = ["{" + ", ".join(braced([C.literal(one.table(rows*segment + r)[c], real) for segment in range(first, first + lanes)])
-                             for c in range(one.kind.width)) + "}"
-             for first in range(0, one.segments, lanes) for r in range(rows)]
+    table = [
+        "{"
+        + ", ".join(
+            braced(
+                [
+                    C.literal(one.table(rows * segment + r)[c], real)
+                    for segment in range(first, first + lanes)
+                ]
+            )
+            for c in range(one.kind.width)
+        )
+        + "}"
+        for first in range(0, one.segments, lanes)
+        for r in range(rows)
+    ]
     known = calls(one.real, target)
     inputs, outputs = ([port.name for port in ports] for ports in (one.inputs, one.outputs))
     counts = _rows(rows)
-    last = {"group": len(one) // rows // lanes, "lane": len(one) // rows % lanes, "row": len(one) % rows}
-    return render("c99", "levelled.c.j2", **target.context, symbol=symbol, real=one.real, lanes=lanes,
-                  method=C.comment(one.method), arrays=[*inputs, *outputs], count=len(one), longest=rows, width=one.kind.width,
-                  doubles=room.whole, table=wrapped(table), steps=steps, functions=functions, segments=one.segments,
-                  groups=one.segments // lanes, rows=len(table), of_group=lanes*room.group, row=room.row, last_row=rows - 1,
-                  levels=[braced([str(count), str(sum(n // 2 for n in counts[:level]))]) for level, count in enumerate(counts)],
-                  top=len(counts) - 1, regions=[{"before": before, "places": own, "behind": behind} for before, own, behind in
-                           zip([None, *trees], places, [*trees, None], strict=True)],
-                  trees=trees, last=last, met=[_met(one, k, room, lanes) for k in range(len(outputs))],
-                  parameters=[*(f"const {one.real} {name}[{len(one)}]" for name in inputs),
-                              *(f"{one.real} {name}[{len(one)}]" for name in outputs), f"{one.real} numbers[{room.whole}]"],
-                  nothing=C.literal(Fraction(0), real),
-                  own_sines=any(step["own_sines"] for step in steps), own_loop=any(step["own_loop"] for step in steps),
-                  angles=angles(steps, lanes, one.real), sin=known["sin"], cos=known["cos"])
+    last = {
+        "group": len(one) // rows // lanes,
+        "lane": len(one) // rows % lanes,
+        "row": len(one) % rows,
+    }
+    return render(
+        "c99",
+        "levelled.c.j2",
+        **target.context,
+        symbol=symbol,
+        real=one.real,
+        lanes=lanes,
+        method=C.comment(one.method),
+        arrays=[*inputs, *outputs],
+        count=len(one),
+        longest=rows,
+        width=one.kind.width,
+        doubles=room.whole,
+        table=wrapped(table),
+        steps=steps,
+        functions=functions,
+        segments=one.segments,
+        groups=one.segments // lanes,
+        rows=len(table),
+        of_group=lanes * room.group,
+        row=room.row,
+        last_row=rows - 1,
+        levels=[
+            braced([str(count), str(sum(n // 2 for n in counts[:level]))])
+            for level, count in enumerate(counts)
+        ],
+        top=len(counts) - 1,
+        regions=[
+            {"before": before, "places": own, "behind": behind}
+            for before, own, behind in zip([None, *trees], places, [*trees, None], strict=True)
+        ],
+        trees=trees,
+        last=last,
+        met=[_met(one, k, room, lanes) for k in range(len(outputs))],
+        parameters=[
+            *(f"const {one.real} {name}[{len(one)}]" for name in inputs),
+            *(f"{one.real} {name}[{len(one)}]" for name in outputs),
+            f"{one.real} numbers[{room.whole}]",
+        ],
+        nothing=C.literal(Fraction(0), real),
+        own_sines=any(step["own_sines"] for step in steps),
+        own_loop=any(step["own_loop"] for step in steps),
+        angles=angles(steps, lanes, one.real),
+        sin=known["sin"],
+        cos=known["cos"],
+    )
 
 
-def _of_places(one: Levelled, s: int, target: Target, room: _Room, steps: list[dict[str, Any]]) -> dict[str, Any]:
+def _of_places(
+    one: Levelled, s: int, target: Target, room: _Room, steps: list[dict[str, Any]]
+) -> dict[str, Any]:
     """The loop of a step of places; the step joins the others."""
     step = as_function(one.steps_of_places[s], f"{one.function}_{s + 1}")
     steps.append(lane_step(step, target, "of a place"))
-    given = {TABLE: f"{target.symbol(one.function)}_table[first + row]", KEPT: f"&work[{row_of(room.row)}]",
-             LEFT[KEPT]: f"&work[{row_of(room.row, one.first[s])}]", KNOWN: "told", RUN: "run"}
+    given = {
+        TABLE: f"{target.symbol(one.function)}_table[first + row]",
+        KEPT: f"&work[{row_of(room.row)}]",
+        LEFT[KEPT]: f"&work[{row_of(room.row, one.first[s])}]",
+        KNOWN: "told",
+        RUN: "run",
+    }
     for k, port in enumerate(one.outputs):
-        given |= {name: f"&work[{row_of(room.row, one.work + 2*k + which)}]"
-                  for which, name in enumerate((port.name, port.name + BEFORE))}
-    loads = [{"name": port.name, "of": port.name.removesuffix(BEFORE), "before": port.name.endswith(BEFORE)}
-             for port in step.inputs if port.name not in given]
+        given |= {
+            name: f"&work[{row_of(room.row, one.work + 2 * k + which)}]"
+            for which, name in enumerate((port.name, port.name + BEFORE))
+        }
+    loads = [
+        {
+            "name": port.name,
+            "of": port.name.removesuffix(BEFORE),
+            "before": port.name.endswith(BEFORE),
+        }
+        for port in step.inputs
+        if port.name not in given
+    ]
     ports = [port.name for port in (*step.inputs, *step.outputs)]
     called = ", ".join(given.get(name, f"own_{name}") for name in ports)
-    return {"number": s + 1, "loads": loads, "loaded": [load["of"] for load in loads], "table": TABLE in ports,
-            "inward": s % 2 == 1, "call": f"{target.symbol(step.function)}({called});"}
+    return {
+        "number": s + 1,
+        "loads": loads,
+        "loaded": [load["of"] for load in loads],
+        "table": TABLE in ports,
+        "inward": s % 2 == 1,
+        "call": f"{target.symbol(step.function)}({called});",
+    }
 
 
-def _tree(one: Levelled, t: int, target: Target, room: _Room, steps: list[dict[str, Any]],
-          functions: list[str]) -> dict[str, Any]:
+def _tree(
+    one: Levelled,
+    t: int,
+    target: Target,
+    room: _Room,
+    steps: list[dict[str, Any]],
+    functions: list[str],
+) -> dict[str, Any]:
     """The ways of a tree; its steps join the others, once for lanes and once for one pair."""
     tree, at, over = one.trees[t], room.trees[t], _over(one.trees[t], one.segments)
     run, known, top = tree.run, len(tree.start), len(_rows(one.longest)) - 1
     found: dict[str, str] = {}
     for name, program in (("up", tree.up), ("down", tree.down)):
-        step, alone = (as_function(program, f"{one.function}_{name}_{t + 1}{ending}") for ending in ("", "_alone"))
+        step, alone = (
+            as_function(program, f"{one.function}_{name}_{t + 1}{ending}")
+            for ending in ("", "_alone")
+        )
         steps.append(lane_step(step, target, f"{name} a tree, of a pair"))
-        functions.append(render("c99", "definition.j2", **target.context, of_parts="static", of_all="static ",
-                                **_definition.function(alone, target, {}, None, None)))
-        given = {FRONT: "front", BEHIND: "behind", RUN: "both", KNOWN: "both", KEPT: "kept", LEFT[KEPT]: "kept"}
-        single = {RUN: "both", KNOWN: f"both + {run}", KEPT: f"both + {run + known}", LEFT[KEPT]: f"both + {run + known}"} | (
-            {FRONT: "front", BEHIND: "behind"} if name == "up" else {FRONT: f"front + {run}", BEHIND: f"behind + {run}"})
+        functions.append(
+            render(
+                "c99",
+                "definition.j2",
+                **target.context,
+                of_parts="static",
+                of_all="static ",
+                **_definition.function(alone, target, {}, None, None),
+            )
+        )
+        given = {
+            FRONT: "front",
+            BEHIND: "behind",
+            RUN: "both",
+            KNOWN: "both",
+            KEPT: "kept",
+            LEFT[KEPT]: "kept",
+        }
+        single = {
+            RUN: "both",
+            KNOWN: f"both + {run}",
+            KEPT: f"both + {run + known}",
+            LEFT[KEPT]: f"both + {run + known}",
+        } | (
+            {FRONT: "front", BEHIND: "behind"}
+            if name == "up"
+            else {FRONT: f"front + {run}", BEHIND: f"behind + {run}"}
+        )
         for which, own, places in (("", step, given), ("_alone", alone, single)):
-            found[name + which] = (f"{target.symbol(own.function)}"
-                                   f"({', '.join(places[port.name] for port in (*step.inputs, *step.outputs))});")
-    return found | at._asdict() | {
-        "number": t + 1, "run": run, "told": known, "size": tree.kept, "root": at.runs + 2*top*run,
-        "start_at": at.known + 2*top*known, "short": run + known, "cut": tree.cut, "told_cut": tree.told,
-        "shortened": tree.cut < run, "levels": [braced([str(x) for x in level]) for level in over], "count": len(over),
-        "top": len(over) - 1, "over_root": at.over + over[-1].first + run,
-        "start": [C.literal(x, REALS[one.real]) for x in tree.start]}
+            found[name + which] = (
+                f"{target.symbol(own.function)}"
+                f"({', '.join(places[port.name] for port in (*step.inputs, *step.outputs))});"
+            )
+    return (
+        found
+        | at._asdict()
+        | {
+            "number": t + 1,
+            "run": run,
+            "told": known,
+            "size": tree.kept,
+            "root": at.runs + 2 * top * run,
+            "start_at": at.known + 2 * top * known,
+            "short": run + known,
+            "cut": tree.cut,
+            "told_cut": tree.told,
+            "shortened": tree.cut < run,
+            "levels": [braced([str(x) for x in level]) for level in over],
+            "count": len(over),
+            "top": len(over) - 1,
+            "over_root": at.over + over[-1].first + run,
+            "start": [C.literal(x, REALS[one.real]) for x in tree.start],
+        }
+    )
 
 
 def _met(one: Levelled, k: int, room: _Room, lanes: int) -> dict[str, Any]:
     """Where the two parts of a result are."""
-    return {"name": one.outputs[k].name, "own": one.work + 2*k, "other": one.work + 2*k + 1}
+    return {"name": one.outputs[k].name, "own": one.work + 2 * k, "other": one.work + 2 * k + 1}

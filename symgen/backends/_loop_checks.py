@@ -25,8 +25,10 @@ from symgen.recursion import GUARD, Recursion, unseen
 def guarded(recursion: Recursion, target: Target) -> Recursion:
     """The same with what is looked at. RequestError where that is not seen in time."""
     if target.text.trig == "inline" and unseen(recursion):
-        raise RequestError(f"{recursion.function} as a loop over links takes sines of what it finds on its way, which --trig "
-                           "inline does not check there; take --trig libm, or the unrolled form")
+        raise RequestError(
+            f"{recursion.function} as a loop over links takes sines of what it finds on its way, which --trig "
+            "inline does not check there; take --trig libm, or the unrolled form"
+        )
     return forms.guarded(recursion, _compared, target.text.trig == "inline")
 
 
@@ -48,16 +50,36 @@ def _guards(step: Program) -> list[_checks.Guard]:
     return sorted(_checks.guards(step, live_rows(step), {}), key=lambda guard: guard.row)
 
 
-def looked_at(recursion: Recursion, names: Mapping[str, str], local: Mapping[str, str], held: Mapping[str, int],
-              link: str, needs: int) -> dict[str, Any]:
+def looked_at(
+    recursion: Recursion,
+    names: Mapping[str, str],
+    local: Mapping[str, str],
+    held: Mapping[str, int],
+    link: str,
+    needs: int,
+) -> dict[str, Any]:
     """What the template is told of what is looked at before the first sweep, and of results that are `held` at those places;
     `names` are those of ports, `local` those of locals, `link` of what counts; `needs` is how many numbers the array has.
     """
     return {
-        **local, "nothing": C.literal(Fraction(0), REALS[recursion.real]), "units": units(recursion, names), "needs": needs,
-        "ports": [{"last": port.size - 1, "at": f"{names[port.name]}[{link}]"} for port in recursion.inputs if port.size],
-        "held": [{"last": port.size - 1, "to": f"{names[port.name]}[{link}]",
-                  "from": f"{local['work']}[{held[port.name]} + {link}]"} for port in recursion.outputs]}
+        **local,
+        "nothing": C.literal(Fraction(0), REALS[recursion.real]),
+        "units": units(recursion, names),
+        "needs": needs,
+        "ports": [
+            {"last": port.size - 1, "at": f"{names[port.name]}[{link}]"}
+            for port in recursion.inputs
+            if port.size
+        ],
+        "held": [
+            {
+                "last": port.size - 1,
+                "to": f"{names[port.name]}[{link}]",
+                "from": f"{local['work']}[{held[port.name]} + {link}]",
+            }
+            for port in recursion.outputs
+        ],
+    }
 
 
 def units(recursion: Recursion, names: Mapping[str, str], language: Language = C) -> str:
@@ -67,13 +89,16 @@ def units(recursion: Recursion, names: Mapping[str, str], language: Language = C
         for first in recursion.quaternions if port.name in POSITIONS else ():
             entries = [language.at(names[port.name], k) for k in range(first, first + 4)]
             square = " + ".join(f"({entry}*{entry})" for entry in entries)
-            found.append(f"{C.call('fabs', real)}({square} - {C.literal(Fraction(1), real)}) <= "
-                         f"{C.literal(_checks.LENGTH[recursion.real], real)}")
+            found.append(
+                f"{C.call('fabs', real)}({square} - {C.literal(Fraction(1), real)}) <= "
+                f"{C.literal(_checks.LENGTH[recursion.real], real)}"
+            )
     return _checks.lines(found, "&&", 12)
 
 
-def condition(step: Program, of: Program, target: Target, status: str, guard: str,
-              language: Language = C) -> dict[str, Any] | None:
+def condition(
+    step: Program, of: Program, target: Target, status: str, guard: str, language: Language = C
+) -> dict[str, Any] | None:
     """What must hold of what a step gives to be looked at, the status where it does not, and the statement that says so; None
     where it gives nothing. `of` is the step that uses them.
     """
@@ -85,7 +110,7 @@ def condition(step: Program, of: Program, target: Target, status: str, guard: st
     for k, row in enumerate(rows):
         value, own = language.at(guard, k), known.get(row)
         magnitude = f"{C.call('fabs', real)}({value})"
-        if own is None:   # an angle
+        if own is None:  # an angle
             found = "OUT_OF_RANGE"
             parts.append(f"{magnitude} <= {C.literal(Fraction(_sincos.RANGE), real)}")
         else:
@@ -93,4 +118,9 @@ def condition(step: Program, of: Program, target: Target, status: str, guard: st
             compared = magnitude if own.magnitude else value
             parts += [f"{compared} >= {C.literal(own.bound, real)}", f"({zero}*{value}) >= {zero}"]
     said = f"{target.name}_{found}"
-    return {"size": len(rows), "holds": _checks.lines(parts, "&&", 16), "found": said, "statement": f"{status} = {said};"}
+    return {
+        "size": len(rows),
+        "holds": _checks.lines(parts, "&&", 16),
+        "found": said,
+        "statement": f"{status} = {said};",
+    }

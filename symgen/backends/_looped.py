@@ -83,15 +83,29 @@ class Text:
         self.plain = replace(target, text=replace(target.text, checked=False))
         self.held = held_at(recursion, work(recursion)) if target.checked else {}
         self.work = names[len(recursion.inputs) + len(recursion.outputs)]
-        self.names = dict(zip((p.name for p in (*recursion.inputs, *recursion.outputs)), names, strict=False))
+        self.names = dict(
+            zip((p.name for p in (*recursion.inputs, *recursion.outputs)), names, strict=False)
+        )
         self.taken = {*names, *_definition.macros(target)}
-        self.link, self.place, self.own, self.before, self.rows = map(self._local, ("i", "k", "own", "before", "rows"))
+        self.link, self.place, self.own, self.before, self.rows = map(
+            self._local, ("i", "k", "own", "before", "rows")
+        )
         self.column = self._local("column") if recursion.columns else ""
         self.count = len(recursion)
         self.status, self.guard = map(self._local, (STATUS, GUARD))
-        local = {"status": self.status, "none": self._local(NONE), "guard": self.guard, "size": names[-1], "work": self.work}
+        local = {
+            "status": self.status,
+            "none": self._local(NONE),
+            "guard": self.guard,
+            "size": names[-1],
+            "work": self.work,
+        }
         whole = work(recursion, True)
-        self._looked = looked_at(recursion, self.names, local, self.held, self.link, whole) if target.checked else {}
+        self._looked = (
+            looked_at(recursion, self.names, local, self.held, self.link, whole)
+            if target.checked
+            else {}
+        )
         self.uniform = len({(kind.nq, kind.nv) for kind in recursion.kinds}) == 1
         self.steps: dict[tuple[int, int], Program] = {}
         self.blocks = self._in_blocks()
@@ -103,37 +117,78 @@ class Text:
                     number = f"{s + 1}" if len(recursion.kinds) == 1 else f"{s + 1}_{c + 1}"
                     printed = self.blocks[s].angles[c].program if s in self.blocks else step
                     self.steps[s, c] = as_function(printed, f"{recursion.function}{of}_{number}")
-        self.last = recursion.last and as_function(recursion.last, f"{recursion.function}{of}_{LAST}")
-        self.looked = recursion.looked and as_function(recursion.looked, f"{recursion.function}{of}_{LAST}_{GUARD}")
+        self.last = recursion.last and as_function(
+            recursion.last, f"{recursion.function}{of}_{LAST}"
+        )
+        self.looked = recursion.looked and as_function(
+            recursion.looked, f"{recursion.function}{of}_{LAST}_{GUARD}"
+        )
         self.ended = self._local(ENDED) if self.last else ""
 
     def text(self) -> str:
         recursion = self.recursion
         lanes = self._lanes()
-        functions = [render("c99", "definition.j2", **self.plain.context, of_parts="static", of_all="static ",
-                            **_definition.function(step, self.plain, {}, None, self._turn(step, lanes)))
-                     for step in (*self.steps.values(), *(one for one in (self.looked, self.last) if one))]
+        functions = [
+            render(
+                "c99",
+                "definition.j2",
+                **self.plain.context,
+                of_parts="static",
+                of_all="static ",
+                **_definition.function(step, self.plain, {}, None, self._turn(step, lanes)),
+            )
+            for step in (*self.steps.values(), *(one for one in (self.looked, self.last) if one))
+        ]
         for c, _ in enumerate(recursion.kinds):
             self._constants(c)
         sweeps = [self._sweep(s, sweep) for s, sweep in enumerate(recursion.sweeps)]
         read = {port.name for step in self.steps.values() for port in step.inputs}
-        unread = [self.names[port.name] for port in recursion.inputs if port.name not in read and not self.target.checked]
-        uses = bool(self.blocks) or any(KEPT in (port.name, *(name for name, left in LEFT.items() if left == port.name))
-                   for step in self.steps.values() for port in (*step.inputs, *step.outputs))
+        unread = [
+            self.names[port.name]
+            for port in recursion.inputs
+            if port.name not in read and not self.target.checked
+        ]
+        uses = bool(self.blocks) or any(
+            KEPT in (port.name, *(name for name, left in LEFT.items() if left == port.name))
+            for step in self.steps.values()
+            for port in (*step.inputs, *step.outputs)
+        )
         handed = widest(recursion) > 0
-        return render("c99", "looped.c.j2", **self.target.context, **self.said | {
-            "real": recursion.real, "count": self.count, "turns": _definition.turns(recursion, self.target), "angles": lanes,
-            "told": self._told(), "numbers": self._numbers_told(), "ended": self._ended(),
-            "arrays": self.arrays.values(), "bytes": sum(a.bytes for a in self.arrays.values()),
-            "doubles": work(recursion, self.target.checked), "functions": functions, "sweeps": sweeps,
-            "unread": [*unread, *([] if uses or handed else [self.work])], "link": self.link, "place": self.place,
-            "places": handed, "blocks": self._of_blocks(), "looked": self._looked,
-            "going": f"({self.status} == {self.target.name}_OK)" if self.target.checked else "",
-            "rows": f"&{self.work}[{recursion.work*self.count}]" if handed else "", "handed": self.rows})
+        return render(
+            "c99",
+            "looped.c.j2",
+            **self.target.context,
+            **self.said
+            | {
+                "real": recursion.real,
+                "count": self.count,
+                "turns": _definition.turns(recursion, self.target),
+                "angles": lanes,
+                "told": self._told(),
+                "numbers": self._numbers_told(),
+                "ended": self._ended(),
+                "arrays": self.arrays.values(),
+                "bytes": sum(a.bytes for a in self.arrays.values()),
+                "doubles": work(recursion, self.target.checked),
+                "functions": functions,
+                "sweeps": sweeps,
+                "unread": [*unread, *([] if uses or handed else [self.work])],
+                "link": self.link,
+                "place": self.place,
+                "places": handed,
+                "blocks": self._of_blocks(),
+                "looked": self._looked,
+                "going": f"({self.status} == {self.target.name}_OK)" if self.target.checked else "",
+                "rows": f"&{self.work}[{recursion.work * self.count}]" if handed else "",
+                "handed": self.rows,
+            },
+        )
 
     def _in_blocks(self) -> dict[int, Blocks]:
         """The sweeps that take sines of many links at once."""
-        found = {s: blocks(self.recursion, s, self.target) for s in range(len(self.recursion.sweeps))}
+        found = {
+            s: blocks(self.recursion, s, self.target) for s in range(len(self.recursion.sweeps))
+        }
         return {s: own for s, own in found.items() if own}
 
     def _condition(self, step: Program, of: Program) -> dict[str, Any] | None:
@@ -149,20 +204,34 @@ class Text:
         found = []
         for (s, c), step in self.steps.items():
             way = "inward" if self.recursion.sweeps[s].inward else "outward"
-            kind = f", {C.comment(self.recursion.kinds[c].name)}" if len(self.recursion.kinds) > 1 else ""
+            kind = (
+                f", {C.comment(self.recursion.kinds[c].name)}"
+                if len(self.recursion.kinds) > 1
+                else ""
+            )
             own = self.recursion.sweeps[s].steps[c]
-            found.append(f"{self.target.symbol(step.function)}, {way}{kind}: {operations_text(own)}")
+            found.append(
+                f"{self.target.symbol(step.function)}, {way}{kind}: {operations_text(own)}"
+            )
         if self.last:
-            found.append(f"{self.target.symbol(self.last.function)}, once: {operations_text(self.last)}")
+            found.append(
+                f"{self.target.symbol(self.last.function)}, once: {operations_text(self.last)}"
+            )
         return found
 
     def _numbers_told(self) -> list[str]:
         """Lines of the head that say what the numbers of a link's row of the table are."""
         kinds = [kind for kind in self.recursion.kinds if kind.columns]
         several = len(self.recursion.kinds) > 1
-        rows = [f"A row of the table{f' of links that are {kind.name}' * several}: {', '.join(kind.columns)}." for kind in kinds]
-        return [line for row in [*rows, *[f"{FRAMES[0].upper()}{FRAMES[1:]}."] * bool(rows)]
-                for line in textwrap.wrap(C.comment(row), WIDTH - 3, break_long_words=False)]
+        rows = [
+            f"A row of the table{f' of links that are {kind.name}' * several}: {', '.join(kind.columns)}."
+            for kind in kinds
+        ]
+        return [
+            line
+            for row in [*rows, *[f"{FRAMES[0].upper()}{FRAMES[1:]}."] * bool(rows)]
+            for line in textwrap.wrap(C.comment(row), WIDTH - 3, break_long_words=False)
+        ]
 
     def _element(self, port: str, index: str) -> str:
         """An element of an argument or a result, or where that is held."""
@@ -183,7 +252,10 @@ class Text:
         found = {"name": self.ended, "size": self.last.inputs[0].size, "call": call, "check": None}
         if self.looked and self.recursion.looked and self.recursion.last:
             check = self._condition(self.recursion.looked, self.recursion.last)
-            found |= {"look": f"{self.target.symbol(self.looked.function)}({self.ended}, {self.guard});", "check": check}
+            found |= {
+                "look": f"{self.target.symbol(self.looked.function)}({self.ended}, {self.guard});",
+                "check": check,
+            }
         return found
 
     def _lanes(self) -> int:
@@ -202,14 +274,25 @@ class Text:
 
     def _constants(self, c: int) -> None:
         """The table of a class."""
-        rows = [row for row, own in zip(self.recursion.tables, self.recursion.of, strict=True) if own == c]
+        rows = [
+            row
+            for row, own in zip(self.recursion.tables, self.recursion.of, strict=True)
+            if own == c
+        ]
         width = self.recursion.kinds[c].width
-        read = {port.name for (_, own), step in self.steps.items() if own == c for port in step.inputs}
+        read = {
+            port.name for (_, own), step in self.steps.items() if own == c for port in step.inputs
+        }
         if rows and width and TABLE in read:
             lines = [f"{{{listed((C.literal(x, self.real) for x in row), 6)}}}" for row in rows]
             name = self._table(c)
-            self.arrays[name] = _Array(f"{self.real.name}", name, f"[{len(rows)}][{width}]", lines,
-                                       len(rows) * width * self.real.size)
+            self.arrays[name] = _Array(
+                f"{self.real.name}",
+                name,
+                f"[{len(rows)}][{width}]",
+                lines,
+                len(rows) * width * self.real.size,
+            )
 
     def _table(self, c: int) -> str:
         return f"{self.symbol}_{TABLE}" + (f"_{c + 1}" if len(self.recursion.kinds) > 1 else "")
@@ -218,12 +301,20 @@ class Text:
         """The name of a table of numbers of links, which is there from now on."""
         name = f"{self.symbol}_{what}"
         kind, size = ("short", 2) if max(map(abs, values)) < SMALL else ("int", 4)
-        self.arrays[name] = _Array(kind, name, f"[{len(values)}]", [listed(map(str, values), 4)], len(values) * size)
+        self.arrays[name] = _Array(
+            kind, name, f"[{len(values)}]", [listed(map(str, values), 4)], len(values) * size
+        )
         return name
 
     def _start(self, s: int, values: Sequence[str]) -> str:
         name = f"{self.symbol}_start_{s + 1}"
-        self.arrays[name] = _Array(self.real.name, name, f"[{len(values)}]", [listed(values, 4)], len(values) * self.real.size)
+        self.arrays[name] = _Array(
+            self.real.name,
+            name,
+            f"[{len(values)}]",
+            [listed(values, 4)],
+            len(values) * self.real.size,
+        )
         return name
 
     # -- loops -----------------------------------------------------------------------------------------------------------------
@@ -234,24 +325,46 @@ class Text:
         size = len(sweep.start)
         start = [C.literal(x, self.real) for x in sweep.start]
         own: dict[str, Any] = {
-            "inward": sweep.inward, "size": size, "last": len(recursion.visited(sweep)) - 1, "carried": "", "start": [],
-            "framed": sweep.tip >= 0, "zeros": self._zeros(s),
-            "branches": self._branches(s), "own": "", "middle": [],
+            "inward": sweep.inward,
+            "size": size,
+            "last": len(recursion.visited(sweep)) - 1,
+            "carried": "",
+            "start": [],
+            "framed": sweep.tip >= 0,
+            "zeros": self._zeros(s),
+            "branches": self._branches(s),
+            "own": "",
+            "middle": [],
             "several": len(recursion.kinds) > 1,
-            "links": self.blocks[s].links if s in self.blocks else 0}
+            "links": self.blocks[s].links if s in self.blocks else 0,
+        }
         ends = [end for end in recursion.ends if end.sweep == s]
         if recursion.straight(sweep) and size:
             carried = self._carried(s)
-            own |= {"carried": carried, "start": [f"{C.at(carried, k)} = {value};" for k, value in enumerate(start)]}
+            own |= {
+                "carried": carried,
+                "start": [f"{C.at(carried, k)} = {value};" for k, value in enumerate(start)],
+            }
             last = recursion.visited(sweep)[-1]
             links = [self._link(end, sweep) for end in ends]
-            own["middle"] = [{"link": link, "stores": self._stores(end, self._carried(s), 0)}
-                             for end, link in zip(ends, links, strict=True) if link != last]
-            own["stores"] = [store for end, link in zip(ends, links, strict=True) if link == last
-                             for store in self._stores(end, carried, 0)]
+            own["middle"] = [
+                {"link": link, "stores": self._stores(end, self._carried(s), 0)}
+                for end, link in zip(ends, links, strict=True)
+                if link != last
+            ]
+            own["stores"] = [
+                store
+                for end, link in zip(ends, links, strict=True)
+                if link == last
+                for store in self._stores(end, carried, 0)
+            ]
         else:
             own |= self._of_tree(s, sweep, start) if size else {}
-            own["stores"] = [store for end in ends for store in self._stores(end, self.rows, size*(self._link(end, sweep) + 1))]
+            own["stores"] = [
+                store
+                for end in ends
+                for store in self._stores(end, self.rows, size * (self._link(end, sweep) + 1))
+            ]
         return own
 
     def _of_tree(self, s: int, sweep: Sweep, start: Sequence[str]) -> dict[str, Any]:
@@ -259,20 +372,30 @@ class Text:
         recursion, size = self.recursion, len(sweep.start)
         parent = f"{self._numbers('parents', recursion.parents)}[{self.link}] + 1"
         joins: list[dict[str, Any]] = []
-        found: dict[str, Any] = {"from": self._start(s, start), "own": self.own, "before": self.before,
-                 "own_row": f"&{self.rows}[{times(size, f'({self.link} + 1)')}]",
-                 "before_row": f"&{self.rows}[{times(size, f'({parent})')}]", "joins": joins,
-                 "qualifier": "" if sweep.inward else "const "}
+        found: dict[str, Any] = {
+            "from": self._start(s, start),
+            "own": self.own,
+            "before": self.before,
+            "own_row": f"&{self.rows}[{times(size, f'({self.link} + 1)')}]",
+            "before_row": f"&{self.rows}[{times(size, f'({parent})')}]",
+            "joins": joins,
+            "qualifier": "" if sweep.inward else "const ",
+        }
         if sweep.inward:
             latest = [-1] * (self.count + 1)
             for i, one in enumerate(recursion.parents):
                 latest[one + 1] = i
             name = self._numbers("latest", latest)
-            found |= {"leaf": f"{name}[{self.link} + 1] < 0", "first": f"{name}[{parent}] == {self.link}"}
+            found |= {
+                "leaf": f"{name}[{self.link} + 1] < 0",
+                "first": f"{name}[{parent}] == {self.link}",
+            }
             at = 0
             for join, run in itertools.groupby(sweep.joins):
                 length = len([*run])
-                joins.append({"first": at, "end": at + length, "sign": " + " if join == "add" else "*"})
+                joins.append(
+                    {"first": at, "end": at + length, "sign": " + " if join == "add" else "*"}
+                )
                 at += length
         return found
 
@@ -285,12 +408,16 @@ class Text:
 
     def _stores(self, end: End, array: str, first: int) -> list[str]:
         if end.name != ENDED:
-            return [f"{self._element(end.name, str(k))}{self.lane} = {C.at(array, first + e)}{self.lane};"
-                    for k, e in enumerate(end.elements)]
-        before = self.recursion.ends[:self.recursion.ends.index(end)]
+            return [
+                f"{self._element(end.name, str(k))}{self.lane} = {C.at(array, first + e)}{self.lane};"
+                for k, e in enumerate(end.elements)
+            ]
+        before = self.recursion.ends[: self.recursion.ends.index(end)]
         place = sum(len(one.elements) for one in before if one.name == ENDED)
-        return [f"{C.at(self.ended, place + k)}{self.lane} = {C.at(array, first + e)}{self.lane};"
-                for k, e in enumerate(end.elements)]
+        return [
+            f"{C.at(self.ended, place + k)}{self.lane} = {C.at(array, first + e)}{self.lane};"
+            for k, e in enumerate(end.elements)
+        ]
 
     def _branches(self, s: int) -> list[dict[str, Any]]:
         """The call of each class's step, and what stands before it; the last of all classes needs no condition."""
@@ -298,10 +425,23 @@ class Text:
         found: list[dict[str, Any]] = []
         for c in classes:
             before, own = "} else " if found else "", self.recursion.sweeps[s].steps[c]
-            last = c == classes[-1] and len(classes) == len(self.recursion.classes(self.recursion.sweeps[s]))
-            test = "" if last else f"if ({self._numbers('kinds', self.recursion.of)}[{self._at(s)}] == {c}) "
-            found.append({"test": before + test, "call": self._call(s, c), "stores": self._kept(s, c),
-                          "check": self._condition(own, own), "columns": self._columns(s, c)})
+            last = c == classes[-1] and len(classes) == len(
+                self.recursion.classes(self.recursion.sweeps[s])
+            )
+            test = (
+                ""
+                if last
+                else f"if ({self._numbers('kinds', self.recursion.of)}[{self._at(s)}] == {c}) "
+            )
+            found.append(
+                {
+                    "test": before + test,
+                    "call": self._call(s, c),
+                    "stores": self._kept(s, c),
+                    "check": self._condition(own, own),
+                    "columns": self._columns(s, c),
+                }
+            )
         return found
 
     def _at(self, s: int) -> str:
@@ -317,39 +457,68 @@ class Text:
             for port in self.steps[s, c].outputs:
                 if port.name == name:
                     wide = port.size // rows
-                    across = self.recursion.outputs[[own.name for own in self.recursion.outputs].index(name)].size // rows
+                    across = (
+                        self.recursion.outputs[
+                            [own.name for own in self.recursion.outputs].index(name)
+                        ].size
+                        // rows
+                    )
                     first = self._first(s, c, name)
-                    return {"name": self.column, "size": port.size, "stores": [
-                        f"{self._element(name, plus(first, row*across + k))}{self.lane} = "
-                        f"{self.column}[{row*wide + k}]{self.lane};" for row in range(rows) for k in range(wide)]}
+                    return {
+                        "name": self.column,
+                        "size": port.size,
+                        "stores": [
+                            f"{self._element(name, plus(first, row * across + k))}{self.lane} = "
+                            f"{self.column}[{row * wide + k}]{self.lane};"
+                            for row in range(rows)
+                            for k in range(wide)
+                        ],
+                    }
         return None
 
     def _zeros(self, s: int) -> list[dict[str, Any]]:
         """The matrices of which a sweep is the first to give some columns: those that none gives are zero."""
+
         def given_by(sweep: Sweep) -> set[str]:
-            return {port.name for c in self.recursion.classes(sweep) for port in sweep.steps[c].outputs}
+            return {
+                port.name for c in self.recursion.classes(sweep) for port in sweep.steps[c].outputs
+            }
 
         sweeps = self.recursion.sweeps
         given = given_by(sweeps[s]) & {name for name, _ in self.recursion.columns}
         given -= {name for sweep in sweeps[:s] for name in given_by(sweep)}
         if len(self.recursion.visited(sweeps[s])) == self.count:
             return []
-        return [{"last": port.size - 1, "at": f"{self._element(port.name, self.link)}{self.lane}",
-                 "value": C.literal(Fraction(0), self.real)} for port in self.recursion.outputs if port.name in given]
+        return [
+            {
+                "last": port.size - 1,
+                "at": f"{self._element(port.name, self.link)}{self.lane}",
+                "value": C.literal(Fraction(0), self.real),
+            }
+            for port in self.recursion.outputs
+            if port.name in given
+        ]
 
     def _kept(self, s: int, c: int) -> list[str]:
         """Where the sine and the cosine of a link go, of a sweep in blocks."""
         if s not in self.blocks:
             return []
         row, first = times(self.recursion.work, self._at(s)), self.recursion.sweeps[s].first[c]
-        return [f"{self.work}[{plus(row, first + k)}] = {self.turn}.{'sine' if op == 'sin' else 'cosine'}[{self._lane}];"
-                for k, op in enumerate(self.blocks[s].angles[c].kept)]
+        return [
+            f"{self.work}[{plus(row, first + k)}] = {self.turn}.{'sine' if op == 'sin' else 'cosine'}[{self._lane}];"
+            for k, op in enumerate(self.blocks[s].angles[c].kept)
+        ]
 
     def _of_blocks(self) -> dict[str, str] | None:
         """What is said of all sweeps in blocks; None where there are none."""
         if not self.blocks:
             return None
-        return {"first": self.block, "angle": self.angle, "turn": self.turn, "nothing": C.literal(Fraction(0), self.real)}
+        return {
+            "first": self.block,
+            "angle": self.angle,
+            "turn": self.turn,
+            "nothing": C.literal(Fraction(0), self.real),
+        }
 
     @property
     def _lane(self) -> str:
@@ -359,10 +528,16 @@ class Text:
     def _call(self, s: int, c: int) -> str:
         step, sweep = self.steps[s, c], self.recursion.sweeps[s]
         given = [self._given(s, c, sweep, port.name) for port in (*step.inputs, *step.outputs)]
-        indent = self.indent + 4*(len(self.recursion.kinds) > 1 and not self.lane) + 4*(s in self.blocks)
+        indent = (
+            self.indent
+            + 4 * (len(self.recursion.kinds) > 1 and not self.lane)
+            + 4 * (s in self.blocks)
+        )
         text = f"{self.target.symbol(step.function)}({', '.join(one.replace(' ', chr(0)) for one in given)});"
-        lines = textwrap.wrap(text, WIDTH - indent, subsequent_indent=" "*4, break_long_words=False)
-        return f"\n{' '*indent}".join(lines).replace("\0", " ")
+        lines = textwrap.wrap(
+            text, WIDTH - indent, subsequent_indent=" " * 4, break_long_words=False
+        )
+        return f"\n{' ' * indent}".join(lines).replace("\0", " ")
 
     def _given(self, s: int, c: int, sweep: Sweep, port: str) -> str:
         """What a step is given for one of its ports."""

@@ -26,5 +26,7 @@ def cell(text: str) -> str:
 def prose(text: str) -> str:
     """`text` on one line as words between others: what Markdown or HTML would read is escaped, and no address becomes a link."""
     plain = re.sub(r"([`*\[\]<>&|~#!])", r"\\\1", one_line(text))
-    plain = re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", plain)   # between letters it means nothing
-    return re.sub(r"\b(www)(?=\.)|:(?=//)", lambda found: found[0] + "\\", plain, flags=re.IGNORECASE)
+    plain = re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", plain)  # between letters it means nothing
+    return re.sub(
+        r"\b(www)(?=\.)|:(?=//)", lambda found: found[0] + "\\", plain, flags=re.IGNORECASE
+    )

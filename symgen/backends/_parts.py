@@ -63,8 +63,14 @@ class Cut(NamedTuple):
     ends: tuple[int, ...]
 
 
-def cut(blocks: Sequence[Groups], length: int, arguments: Collection[str], stores: Iterable[Store], kept: Mapping[str, int],
-        pair: str = "") -> Cut:
+def cut(
+    blocks: Sequence[Groups],
+    length: int,
+    arguments: Collection[str],
+    stores: Iterable[Store],
+    kept: Mapping[str, int],
+    pair: str = "",
+) -> Cut:
     """Parts of about `length` statements. No part holds statements of two `blocks`.
 
     `arguments` are the names of the arguments. `kept` are locals that the caller reads, each after the parts of so many blocks.
@@ -73,18 +79,25 @@ def cut(blocks: Sequence[Groups], length: int, arguments: Collection[str], store
     pieces: list[list[tuple[str, Mapping[str, str]]]] = []
     ends = [0]
     for groups in blocks:
-        pieces += _pieces([(group["comment"], line) for group in groups for line in group["locals"]], length, pair)
+        pieces += _pieces(
+            [(group["comment"], line) for group in groups for line in group["locals"]], length, pair
+        )
         ends.append(len(pieces))
     words = [[set(_WORD.findall(line["value"])) for _, line in piece] for piece in pieces]
     home = {line["name"]: n for n, piece in enumerate(pieces) for _, line in piece}
-    reads = [frozenset(word for found in piece for word in found if word in arguments) for piece in words]
+    reads = [
+        frozenset(word for found in piece for word in found if word in arguments) for piece in words
+    ]
     first = max((n for n, names in enumerate(reads) if names), default=0)
     stored: list[list[Store]] = [[] for _ in pieces]
     for store in stores:
         stored[max(first, home.get(store.value, first))].append(store)
     last = dict(home)
     for n, piece in enumerate(words):
-        for name in (*(word for found in piece for word in found), *(store.value for store in stored[n])):
+        for name in (
+            *(word for found in piece for word in found),
+            *(store.value for store in stored[n]),
+        ):
             if name in last:
                 last[name] = max(last[name], n)
     for name, block in kept.items():
@@ -94,12 +107,20 @@ def cut(blocks: Sequence[Groups], length: int, arguments: Collection[str], store
     return Cut(tuple(parts), size, places, tuple(ends))
 
 
-def _placed(pieces: Sequence[Sequence[tuple[str, Mapping[str, str]]]], home: Mapping[str, int], last: Mapping[str, int],
-            stored: Sequence[Sequence[Store]], reads: Sequence[frozenset[str]]) -> tuple[list[Part], int, dict[str, int]]:
+def _placed(
+    pieces: Sequence[Sequence[tuple[str, Mapping[str, str]]]],
+    home: Mapping[str, int],
+    last: Mapping[str, int],
+    stored: Sequence[Sequence[Store]],
+    reads: Sequence[frozenset[str]],
+) -> tuple[list[Part], int, dict[str, int]]:
     """The parts, with places in the work array for what goes across: each the lowest that is free."""
     wanted: list[dict[str, None]] = [{} for _ in pieces]
     for n, piece in enumerate(pieces):
-        used = (*(word for _, line in piece for word in _WORD.findall(line["value"])), *(store.value for store in stored[n]))
+        used = (
+            *(word for _, line in piece for word in _WORD.findall(line["value"])),
+            *(store.value for store in stored[n]),
+        )
         wanted[n] = {name: None for name in used if home.get(name, n) < n}
     places: dict[str, int] = {}
     busy: list[tuple[int, int]] = []
@@ -133,7 +154,9 @@ def _grouped(piece: Iterable[tuple[str, Mapping[str, str]]]) -> list[dict[str, A
     return groups
 
 
-def _pieces(lines: list[tuple[str, Mapping[str, str]]], length: int, pair: str) -> list[list[tuple[str, Mapping[str, str]]]]:
+def _pieces(
+    lines: list[tuple[str, Mapping[str, str]]], length: int, pair: str
+) -> list[list[tuple[str, Mapping[str, str]]]]:
     """Lines in pieces of about equal length, cut where few values go across and no pair does."""
     if not lines:
         return []
@@ -144,13 +167,19 @@ def _pieces(lines: list[tuple[str, Mapping[str, str]]], length: int, pair: str) 
     cuts = [0]
     for k in range(1, count):
         middle = round(k * each)
-        around = [at for at in range(max(cuts[-1] + 1, middle - near), min(len(lines), middle + near + 1)) if not torn[at]]
+        around = [
+            at
+            for at in range(max(cuts[-1] + 1, middle - near), min(len(lines), middle + near + 1))
+            if not torn[at]
+        ]
         if around:
             cuts.append(min(around, key=lambda at: (across[at], abs(at - middle))))
     return [lines[begin:end] for begin, end in zip(cuts, [*cuts[1:], len(lines)], strict=True)]
 
 
-def _across(lines: Sequence[tuple[str, Mapping[str, str]]], pair: str) -> tuple[list[int], list[int]]:
+def _across(
+    lines: Sequence[tuple[str, Mapping[str, str]]], pair: str
+) -> tuple[list[int], list[int]]:
     """How many values, and how many pairs and arrays, go across the place before each line."""
     names = [line["name"].partition("[")[0] for _, line in lines]
     begins = {name: n for n, name in enumerate(names)}

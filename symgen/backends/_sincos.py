@@ -53,10 +53,22 @@ CONSTANTS = {
         turns="0.6366197723675814",
         whole="6755399441055744.0",
         parts=("1.5707963267923333", "2.5633441515905732e-12", "3.9455541665632055e-24"),
-        sine=("-0.1666666666666663", "0.00833333333332168", "-0.00019841269829195643", "2.755731347206708e-06",
-              "-2.5050722627378766e-08", "1.5894682018259656e-10"),
-        cosine=("0.041666666666666644", "-0.00138888888888816", "2.4801587294034563e-05", "-2.7557315626171496e-07",
-                "2.0875890271757554e-09", "-1.136796430280546e-11"),
+        sine=(
+            "-0.1666666666666663",
+            "0.00833333333332168",
+            "-0.00019841269829195643",
+            "2.755731347206708e-06",
+            "-2.5050722627378766e-08",
+            "1.5894682018259656e-10",
+        ),
+        cosine=(
+            "0.041666666666666644",
+            "-0.00138888888888816",
+            "2.4801587294034563e-05",
+            "-2.7557315626171496e-07",
+            "2.0875890271757554e-09",
+            "-1.136796430280546e-11",
+        ),
     ),
 }
 
@@ -64,15 +76,27 @@ CONSTANTS = {
 def context(real: str) -> dict[str, Any]:
     """What the template says about one real type."""
     known = CONSTANTS[real]
-    numbers = {name: literal(Fraction(value), REALS[real]) for name, value in
-               (("zero", "0"), ("one", "1"), ("four", "4"), ("half", "1/2"), ("quarter", "1/4"))}
-    return numbers | known._asdict() | {
-        "farthest": literal(Fraction(RANGE), REALS[real]),
-        **{name: REALS[real].libm(name) for name in ("fabs", "sin", "cos")},
-        "short": len(known.parts) > 3,
-        "sine": _horner("s", known.sine),
-        "cosine": _horner("c", known.cosine),
+    numbers = {
+        name: literal(Fraction(value), REALS[real])
+        for name, value in (
+            ("zero", "0"),
+            ("one", "1"),
+            ("four", "4"),
+            ("half", "1/2"),
+            ("quarter", "1/4"),
+        )
     }
+    return (
+        numbers
+        | known._asdict()
+        | {
+            "farthest": literal(Fraction(RANGE), REALS[real]),
+            **{name: REALS[real].libm(name) for name in ("fabs", "sin", "cos")},
+            "short": len(known.parts) > 3,
+            "sine": _horner("s", known.sine),
+            "cosine": _horner("c", known.cosine),
+        }
+    )
 
 
 def lanes(angles: int, real: str) -> int:
@@ -87,6 +111,8 @@ def _horner(letter: str, coefficients: tuple[str, ...]) -> list[dict[str, str]]:
     for i in reversed(range(len(coefficients) - 1)):
         sign = "-" if last.startswith("-") else "+"
         name = f"{letter}_{i}"
-        found.append({"name": name, "value": f"{coefficients[i]} {sign} (y*{last.removeprefix('-')})"})
+        found.append(
+            {"name": name, "value": f"{coefficients[i]} {sign} (y*{last.removeprefix('-')})"}
+        )
         last = name
     return found

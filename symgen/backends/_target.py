@@ -51,7 +51,13 @@ class Target:
 
     def frames_of(self, function: Function | None) -> tuple[str, ...]:
         """The frames that one of them speaks of."""
-        return () if function is None or not function.needs_frame else self.frames if function.needs_frames else self.frames[:1]
+        return (
+            ()
+            if function is None or not function.needs_frame
+            else self.frames
+            if function.needs_frames
+            else self.frames[:1]
+        )
 
     def wrenches_of(self, arguments: Iterable[Array]) -> tuple[str, ...]:
         """The links whose wrenches a function with these arguments feels, where they are several."""

@@ -48,10 +48,30 @@ class Writer:
     The rows in `forced` become locals although nothing else asks for it; lines are indented by `indent` more columns.
     """
 
-    def __init__(self, program: Program, language: Language, inputs: Sequence[str], calls: Mapping[str, str],
-                 taken: Collection[str] = (), turn: Turn | None = None, forced: Collection[int] = (), indent: int = 0) -> None:
-        self.program, self.rows, self.language, self.real = program, program.rows, language, REALS[program.real]
-        self.inputs, self.calls, self.turn, self.forced, self.indent = inputs, calls, turn, frozenset(forced), indent
+    def __init__(
+        self,
+        program: Program,
+        language: Language,
+        inputs: Sequence[str],
+        calls: Mapping[str, str],
+        taken: Collection[str] = (),
+        turn: Turn | None = None,
+        forced: Collection[int] = (),
+        indent: int = 0,
+    ) -> None:
+        self.program, self.rows, self.language, self.real = (
+            program,
+            program.rows,
+            language,
+            REALS[program.real],
+        )
+        self.inputs, self.calls, self.turn, self.forced, self.indent = (
+            inputs,
+            calls,
+            turn,
+            frozenset(forced),
+            indent,
+        )
         self.live = live_rows(program)
         self.uses = [0] * len(self.rows)
         for i in self.live:
@@ -83,15 +103,19 @@ class Writer:
         """Write `rows`, which hold the rows `angles` and all that these need, then the sines and cosines of all of them."""
         assert self.turn is not None
         self._rows(rows)
-        step = next((row.step for row in self.rows if row.op in _PARTS and row.args[0] in angles), -1)
+        step = next(
+            (row.step for row in self.rows if row.op in _PARTS and row.args[0] in angles), -1
+        )
         zero = self.language.literal(Fraction(0), self.real)
         given, found = self.local("angle"), self.local("turn")
         values = [self.text[row] for row in angles]
-        values += [zero]*(self.turn.lanes - len(values))
+        values += [zero] * (self.turn.lanes - len(values))
         self._statement(self.real.name, f"{given}[{self.turn.size}]", self._listed(values), step)
         self._statement(self.turn.kind, found, f"{self.turn.function}({given})", step)
         for place, row in enumerate(angles):
-            self.pairs[self.angle(row)] = {op: f"{found}.{part}[{place}]" for op, part in _PARTS.items()}
+            self.pairs[self.angle(row)] = {
+                op: f"{found}.{part}[{place}]" for op, part in _PARTS.items()
+            }
 
     def _rows(self, rows: Collection[int] | None) -> None:
         for i in self.live:
@@ -102,7 +126,7 @@ class Writer:
         """The elements of an array, on a line of their own each where they are long together."""
         if sum(len(value) + 2 for value in values) <= self.language.inline:
             return f"{{{', '.join(values)}}}"
-        margin = " "*(self.indent + 8)
+        margin = " " * (self.indent + 8)
         return "{\n" + ",\n".join(f"{margin}{value}" for value in values) + f"\n{margin[4:]}}}"
 
     def angle(self, row: int) -> str | int:
@@ -118,15 +142,26 @@ class Writer:
         for port in self.program.outputs:
             for k, row in enumerate(port.rows):
                 if row not in names and self.rows[row].op != "const":
-                    index = divmod(k, port.shape[1]) if len(port.shape) == 2 else (k,) if port.shape else ()
+                    index = (
+                        divmod(k, port.shape[1])
+                        if len(port.shape) == 2
+                        else (k,)
+                        if port.shape
+                        else ()
+                    )
                     names[row] = self.local("_".join(map(str, ("out", port.name, *index))))
         return names
 
     def _write(self, i: int) -> None:
         row = self.rows[i]
         named = i in self.names
-        room = self.language.width - self.indent - len(self.language.declared(self.real.name, self.names[i], "")) if named \
+        room = (
+            self.language.width
+            - self.indent
+            - len(self.language.declared(self.real.name, self.names[i], ""))
+            if named
             else self.language.inline
+        )
         text, rank = self._expression(i)
         while len(text) > room:
             inline = [a for a in row.args if self.rank[a] != ATOM or "(" in self.text[a]]
@@ -161,7 +196,9 @@ class Writer:
 
     def _statement(self, kind: str, name: str, value: str, step: int) -> None:
         if not self.steps or (step != self.step and step >= 0):
-            self.steps.append((self.language.comment(self.program.steps[step]) if step >= 0 else "", []))
+            self.steps.append(
+                (self.language.comment(self.program.steps[step]) if step >= 0 else "", [])
+            )
             self.step = step
         self.steps[-1][1].append({"kind": kind, "name": name, "value": value})
 
@@ -178,7 +215,11 @@ class Writer:
             return f"{self.calls[op]}({', '.join(self.text[a] for a in args)})", ATOM
         if op == "neg":
             return f"-{self._operand(args[0], ATOM)}", UNARY
-        if op == "div" and self.rows[args[1]].op == "const" and self.real.nearest(self.rows[args[1]].value) == 0:
+        if (
+            op == "div"
+            and self.rows[args[1]].op == "const"
+            and self.real.nearest(self.rows[args[1]].value) == 0
+        ):
             raise RequestError(
                 f"{self.program.function} divides by a constant that is zero as a {self.program.real}; "
                 "use other units or --real double"

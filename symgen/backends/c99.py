@@ -46,7 +46,12 @@ from symgen.segmented import Segmented
 NAME = "c99"
 
 
-def source(program: Form, target: Target, floors: Mapping[int, Bound] | None = None, part: int | None = None) -> str:
+def source(
+    program: Form,
+    target: Target,
+    floors: Mapping[int, Bound] | None = None,
+    part: int | None = None,
+) -> str:
     """The text of NAME_<function>.c; RequestError when a constant does not fit into the real type.
 
     `floors` are certified lower bounds of rows that are divisors, for a checked function. `part` is how many statements a part
@@ -59,11 +64,15 @@ def source(program: Form, target: Target, floors: Mapping[int, Bound] | None = N
     return render(NAME, "function.c.j2", **target.context, **function)
 
 
-def definition(program: Program, target: Target, floors: Mapping[int, Bound] | None = None) -> dict[str, Any]:
+def definition(
+    program: Program, target: Target, floors: Mapping[int, Bound] | None = None
+) -> dict[str, Any]:
     """What `c99/definition.j2` is told of one function by a language with C's statements that brings its own sines: those of an
     angle are a NAME_pair, which NAME_sincos gives, and every argument is an array; `floors` as `source` has them.
     """
-    turn = Turn(f"{target.name}_pair", f"{target.name}_sincos") if _definition.early(program) else None
+    turn = (
+        Turn(f"{target.name}_pair", f"{target.name}_sincos") if _definition.early(program) else None
+    )
     return _definition.function(program, target, floors or {}, _length(program), turn, arrays=True)
 
 
@@ -78,7 +87,11 @@ def parts(program: Form, target: Target) -> tuple[int, int]:
 
 def _length(program: Form) -> int | None:
     """Of a part, in statements; None for a function that is not cut."""
-    return _parts.LINES if isinstance(program, Program) and len(program.rows) > _parts.LONGEST else None
+    return (
+        _parts.LINES
+        if isinstance(program, Program) and len(program.rows) > _parts.LONGEST
+        else None
+    )
 
 
 def is_cut(program: Form) -> bool:
@@ -86,18 +99,31 @@ def is_cut(program: Form) -> bool:
     return isinstance(program, Program) and len(program.rows) > _parts.LONGEST_OF_MANY
 
 
-def batches(programs: Mapping[str, Form], target: Target,
-            floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]:
+def batches(
+    programs: Mapping[str, Form],
+    target: Target,
+    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+) -> dict[str, str]:
     """The functions for many states, every file by name, headers first; `floors` as `source` has them, by function. RequestError
     for one chain in lanes.
     """
     real = single_real(programs.values())
-    functions = {function: _batch(program, target, (floors or {}).get(function, {})) for function, program in programs.items()}
+    functions = {
+        function: _batch(program, target, (floors or {}).get(function, {}))
+        for function, program in programs.items()
+    }
     common = target.context | {"real": real, "lanes": _lanes.lanes(real)}
-    found = {target.batch: render(NAME, "batch.h.j2", **common, functions=functions.values(),
-                                  bytes=max(one["stack"] for one in functions.values()),
-                                  needs=max(one["needs"] for one in functions.values())),
-             target.lanes: render(NAME, "lanes.h.j2", **common)}
+    found = {
+        target.batch: render(
+            NAME,
+            "batch.h.j2",
+            **common,
+            functions=functions.values(),
+            bytes=max(one["stack"] for one in functions.values()),
+            needs=max(one["needs"] for one in functions.values()),
+        ),
+        target.lanes: render(NAME, "lanes.h.j2", **common),
+    }
     for function, one in functions.items():
         layout = "looped_batch.c.j2" if isinstance(programs[function], Recursion) else "batch.c.j2"
         found[target.file_of_many(function)] = render(NAME, layout, **common, **one)
@@ -110,8 +136,14 @@ def driver(program: Form, target: Target) -> dict[str, Any]:
     """
     names = parameters(program, target)
     arrays, driven = _lanes.driver(program, names)
-    return {"symbol": target.symbol(program.function), "name": target.name, "parameters": arrays, "driver": driven,
-            "checked": target.checked, "needs": _looped_lanes.work(program) if isinstance(program, Recursion) else 0}
+    return {
+        "symbol": target.symbol(program.function),
+        "name": target.name,
+        "parameters": arrays,
+        "driver": driven,
+        "checked": target.checked,
+        "needs": _looped_lanes.work(program) if isinstance(program, Recursion) else 0,
+    }
 
 
 def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
@@ -119,19 +151,42 @@ def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[s
     if isinstance(program, Recursion):
         return _looped_lanes.function(program, target)
     if isinstance(program, Looped):
-        raise RequestError(f"{program.function} by {program.method} has the links of one state in its lanes; leave out --batch, "
-                           "or take another method")
+        raise RequestError(
+            f"{program.function} by {program.method} has the links of one state in its lanes; leave out --batch, "
+            "or take another method"
+        )
     names = parameters(program, target)
-    alone = target.text.trig == "inline"   # a sine without a branch, which stands in the loop over the states
+    alone = (
+        target.text.trig == "inline"
+    )  # a sine without a branch, which stands in the loop over the states
     turn = _definition.turn_of(program, target) if alone else None
-    taken = _definition.macros(target) | {target.symbol(program.function), *names.values(), *(turn or ())}
+    taken = _definition.macros(target) | {
+        target.symbol(program.function),
+        *names.values(),
+        *(turn or ()),
+    }
     called = calls(program.real, target)
     found = _definition.prototype(program, target)
-    found |= _lanes.function(program, target, names, called, [] if alone else _definition.early(program), turn, taken, floors,
-                             _parts.LINES_OF_MANY if is_cut(program) else None)
+    found |= _lanes.function(
+        program,
+        target,
+        names,
+        called,
+        [] if alone else _definition.early(program),
+        turn,
+        taken,
+        floors,
+        _parts.LINES_OF_MANY if is_cut(program) else None,
+    )
     loop = target.text.trig == "auto" and bool(_definition.together(program))
-    found |= {"needs": 0, "stack": found["bytes"], "own_loop": loop, "own_sines": loop or turn is not None, "sin": called["sin"],
-              "cos": called["cos"]}
+    found |= {
+        "needs": 0,
+        "stack": found["bytes"],
+        "own_loop": loop,
+        "own_sines": loop or turn is not None,
+        "sin": called["sin"],
+        "cos": called["cos"],
+    }
     return found
 
 
@@ -139,16 +194,32 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
     """The text of NAME.h, which declares every one of `programs`."""
     real = single_real(programs.values())
     forms = programs.values()
-    declarations = [(_of(form) if isinstance(form, Looped) else _definition).prototype(form, target) for form in forms]
+    declarations = [
+        (_of(form) if isinstance(form, Looped) else _definition).prototype(form, target)
+        for form in forms
+    ]
     trig = calls(real, Target(target.name, target.sizes))
-    return render(NAME, "header.h.j2", **target.context, told=target.told, real=real, bytes=REALS[real].size, sin=trig["sin"],
-                  cos=trig["cos"],
-                  functions=declarations, apart=any(one["apart"] for one in declarations),
-                  bodies=counts_bodies(programs.values()), counted=counted(programs.values()),
-                  prepared=any(port.name == PREPARED.name for form in forms for port in (*form.inputs, *form.outputs)),
-                  **several(programs.values()), work=max(work(form, target.checked) for form in forms),
-                  statuses=_checks.statuses(programs.values(), target),
-                  **legend(programs.values()))
+    return render(
+        NAME,
+        "header.h.j2",
+        **target.context,
+        told=target.told,
+        real=real,
+        bytes=REALS[real].size,
+        sin=trig["sin"],
+        cos=trig["cos"],
+        functions=declarations,
+        apart=any(one["apart"] for one in declarations),
+        bodies=counts_bodies(programs.values()),
+        counted=counted(programs.values()),
+        prepared=any(
+            port.name == PREPARED.name for form in forms for port in (*form.inputs, *form.outputs)
+        ),
+        **several(programs.values()),
+        work=max(work(form, target.checked) for form in forms),
+        statuses=_checks.statuses(programs.values(), target),
+        **legend(programs.values()),
+    )
 
 
 def work(form: Form, checked: bool = False) -> int:
@@ -168,7 +239,13 @@ def apart(form: Form) -> bool:
 
 def _of(form: Looped) -> Any:
     """The file that prints such a form."""
-    return _segmented if isinstance(form, Segmented) else _levelled if isinstance(form, Levelled) else _looped
+    return (
+        _segmented
+        if isinstance(form, Segmented)
+        else _levelled
+        if isinstance(form, Levelled)
+        else _looped
+    )
 
 
 def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
@@ -181,14 +258,37 @@ def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
 
 def sincos(real: str, target: Target) -> str:
     """The text of NAME_sincos.h."""
-    return render(NAME, "sincos.h.j2", **target.context, real=real, loop=target.text.trig == "auto", **_sincos.context(real))
+    return render(
+        NAME,
+        "sincos.h.j2",
+        **target.context,
+        real=real,
+        loop=target.text.trig == "auto",
+        **_sincos.context(real),
+    )
 
 
 BACKEND = Printer(
-    name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
-    definition=definition, parts=parts, batches=batches, is_cut=is_cut, driver=driver, lanes=_lanes.lanes,
-    work=work, apart=apart, unscheduled=unscheduled,
-    adjustable=_adjustable.files, assembling=_assembling.files,
+    name=NAME,
+    language=C,
+    source=source,
+    headers=headers,
+    sincos=sincos,
+    parameters=parameters,
+    calls=calls,
+    definition=definition,
+    parts=parts,
+    batches=batches,
+    is_cut=is_cut,
+    driver=driver,
+    lanes=_lanes.lanes,
+    work=work,
+    apart=apart,
+    unscheduled=unscheduled,
+    adjustable=_adjustable.files,
+    assembling=_assembling.files,
     assembly=_assembling.facts,
-    ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
+    ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS},
+    farthest=_sincos.RANGE,
+    statuses=_checks.STATUSES,
 )

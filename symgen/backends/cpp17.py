@@ -14,7 +14,16 @@ from symgen.backends import _adjustable, _checks, printer, render
 from symgen.backends._backend import Wrapper
 from symgen.backends._c_text import C, comment
 from symgen.backends._equations import stated
-from symgen.backends._ports import counted, counts_bodies, describe, meaning, several, single_real, struct_of, symbolic
+from symgen.backends._ports import (
+    counted,
+    counts_bodies,
+    describe,
+    meaning,
+    several,
+    single_real,
+    struct_of,
+    symbolic,
+)
 from symgen.backends._target import Target
 from symgen.functions import FUNCTIONS, REGROUP, Array
 from symgen.ir import Bound, Port
@@ -30,15 +39,27 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
     real = single_real(programs.values())
     returned = _outcome if target.checked else _returned
     functions = [_function(program, target, returned) for program in programs.values()]
-    return render(NAME, "header.hpp.j2", **target.context, real=real, functions=functions,
-                  bodies=counts_bodies(programs.values()), counted=counted(programs.values()),
-                  loops=any(isinstance(program, Looped) for program in programs.values()), **several(programs.values()),
-                  statuses=_checks.statuses(programs.values(), target),
-                  adjustable=_adjustable.statuses(programs, target) if REGROUP in programs else [])
+    return render(
+        NAME,
+        "header.hpp.j2",
+        **target.context,
+        real=real,
+        functions=functions,
+        bodies=counts_bodies(programs.values()),
+        counted=counted(programs.values()),
+        loops=any(isinstance(program, Looped) for program in programs.values()),
+        **several(programs.values()),
+        statuses=_checks.statuses(programs.values(), target),
+        adjustable=_adjustable.statuses(programs, target) if REGROUP in programs else [],
+    )
 
 
-def _function(program: Form, target: Target, returned: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    names = {port: C.local(name, TYPES) for port, name in printer().parameters(program, target).items()}
+def _function(
+    program: Form, target: Target, returned: Callable[..., dict[str, Any]]
+) -> dict[str, Any]:
+    names = {
+        port: C.local(name, TYPES) for port, name in printer().parameters(program, target).items()
+    }
     arguments, results = describe(program)
     declared = FUNCTIONS.get(program.function)
 
@@ -46,17 +67,25 @@ def _function(program: Form, target: Target, returned: Callable[..., dict[str, A
         what = stated(meaning(array, target.sizes), target, program.inputs)
         return {"name": names[port.name], "size": _size(array, port, target), "what": comment(what)}
 
-    given = [described(port, array) | _taken(port, names[port.name], target)
-             for port, array in zip(program.inputs, arguments, strict=True)]
+    given = [
+        described(port, array) | _taken(port, names[port.name], target)
+        for port, array in zip(program.inputs, arguments, strict=True)
+    ]
     found = [described(port, array) for port, array in zip(program.outputs, results, strict=True)]
-    return {
-        "name": derivatives.symbol(program.function),
-        "symbol": target.symbol(program.function),
-        "what": comment(stated(declared.what if declared else program.function, target, program.inputs)),
-        "arguments": given,
-        "results": found,
-        "ports": [*given, *found],
-    } | _worked(program, target, {port["name"] for port in (*given, *found)}) | returned(program, found)
+    return (
+        {
+            "name": derivatives.symbol(program.function),
+            "symbol": target.symbol(program.function),
+            "what": comment(
+                stated(declared.what if declared else program.function, target, program.inputs)
+            ),
+            "arguments": given,
+            "results": found,
+            "ports": [*given, *found],
+        }
+        | _worked(program, target, {port["name"] for port in (*given, *found)})
+        | returned(program, found)
+    )
 
 
 def _taken(port: Port, name: str, target: Target) -> dict[str, str]:
@@ -70,14 +99,21 @@ def _worked(program: Form, target: Target, taken: set[str]) -> dict[str, str]:
     if not isinstance(program, Looped):
         return {"work": "", "size": "", "count": ""}
     work = C.local("work", taken)
-    return {"work": work, "size": ", static_cast<int>(WORK)" if target.checked else "", "count": C.local("size", taken | {work})}
+    return {
+        "work": work,
+        "size": ", static_cast<int>(WORK)" if target.checked else "",
+        "count": C.local("size", taken | {work}),
+    }
 
 
 def _returned(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
     """How the answer is held and given back: a number, one array, or a struct of arrays."""
     first, status = results[0], {"status": ""}
     if len(results) > 1:
-        kind, pointers = f"{derivatives.symbol(program.function)}_results", [f"results.{r['name']}.data()" for r in results]
+        kind, pointers = (
+            f"{derivatives.symbol(program.function)}_results",
+            [f"results.{r['name']}.data()" for r in results],
+        )
         held = status | {"fields": results, "held": f"{kind} results", "pointers": pointers}
         return held | {"returned": kind, "answer": "results"}
     kind, name = f"std::array<real, {first['size']}>", first["name"]
@@ -95,7 +131,12 @@ def _outcome(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
         pointers = [f"found.value.{r['name']}.data()" for r in results]
     else:
         pointers = ["found.value.data()" if program.outputs[0].shape else "&found.value"]
-    held = {"held": f"{kind} found{{}}", "pointers": pointers, "answer": "found", "status": "found.status = "}
+    held = {
+        "held": f"{kind} found{{}}",
+        "pointers": pointers,
+        "answer": "found",
+        "status": "found.status = ",
+    }
     return plain | held | {"returned": kind}
 
 
@@ -105,8 +146,11 @@ def _size(array: Array, port: Port, target: Target) -> str:
     return str(port.size) if shape is None else " * ".join(map(str, shape))
 
 
-def files(programs: Mapping[str, Form], target: Target,
-          floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]:
+def files(
+    programs: Mapping[str, Form],
+    target: Target,
+    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+) -> dict[str, str]:
     """NAME.hpp."""
     return {f"{target.name}.hpp": header(programs, target)}
 

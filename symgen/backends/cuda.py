@@ -29,24 +29,52 @@ from symgen.reals import REALS
 NAME = "cuda"
 THREADS = 128
 """Of a block, unless told: so few may have all 255 registers each that there are."""
-TAKEN = frozenset({"builtin_types", "channel_descriptor", "common_functions", "cuda", "cuda_runtime", "cuda_runtime_api",
-                   "device_functions", "device_launch_parameters", "device_types", "driver_functions", "driver_types",
-                   "library_types", "math_constants", "math_functions", "surface_types", "texture_types", "vector_functions",
-                   "vector_types"})
+TAKEN = frozenset(
+    {
+        "builtin_types",
+        "channel_descriptor",
+        "common_functions",
+        "cuda",
+        "cuda_runtime",
+        "cuda_runtime_api",
+        "device_functions",
+        "device_launch_parameters",
+        "device_types",
+        "driver_functions",
+        "driver_types",
+        "library_types",
+        "math_constants",
+        "math_functions",
+        "surface_types",
+        "texture_types",
+        "vector_functions",
+        "vector_types",
+    }
+)
 """Names whose NAME.h would hide a header of CUDA's."""
 
 
-def files(programs: Mapping[str, Program], target: Target,
-          floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]:
+def files(
+    programs: Mapping[str, Program],
+    target: Target,
+    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+) -> dict[str, str]:
     """NAME_cuda.h, NAME_sincos.cuh where a sine is taken, and two files a function. RequestError for a name of CUDA's own."""
     if target.name in TAKEN:
-        raise RequestError(f"{target.name}.h is a header of CUDA's, which that of the robot would hide; give it another --name")
+        raise RequestError(
+            f"{target.name}.h is a header of CUDA's, which that of the robot would hide; give it another --name"
+        )
     real = single_real(programs.values())
-    functions = {function: _function(program, target, (floors or {}).get(function, {})) for function, program in programs.items()}
+    functions = {
+        function: _function(program, target, (floors or {}).get(function, {}))
+        for function, program in programs.items()
+    }
     common = target.context | {"real": real, "threads": THREADS}
     found = {target.cuda: render(NAME, "header.h.j2", **common, functions=functions.values())}
     if any(one["turns"] for one in functions.values()):
-        found[target.turns_on_gpu] = render(NAME, "sincos.cuh.j2", **common | _sincos.context(real) | _sines(real, target))
+        found[target.turns_on_gpu] = render(
+            NAME, "sincos.cuh.j2", **common | _sincos.context(real) | _sines(real, target)
+        )
     for function, told in functions.items():
         found[target.device(function)] = render(NAME, "function.cuh.j2", **common | told)
         found[target.kernel(function)] = render(NAME, "kernel.cu.j2", **common | told)
@@ -56,7 +84,11 @@ def files(programs: Mapping[str, Program], target: Target,
 def _sines(real: str, target: Target) -> dict[str, Any]:
     """Which sines NAME_sincos.cuh has, and what computes those that are out of range."""
     trig = target.text.trig
-    return {"own": trig in ("auto", "inline"), "far": "far" if trig == "auto" else "", "sincos": REALS[real].libm("sincos")}
+    return {
+        "own": trig in ("auto", "inline"),
+        "far": "far" if trig == "auto" else "",
+        "sincos": REALS[real].libm("sincos"),
+    }
 
 
 def _function(program: Program, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:

@@ -20,8 +20,9 @@ from symgen.recursion import Form
 __all__ = ["checked_floors", "divisor_floors"]
 
 
-def checked_floors(mechanism: Mechanism, forms: Mapping[str, Form], options: ProgramOptions,
-                   text: TextOptions) -> dict[str, dict[int, Bound]]:
+def checked_floors(
+    mechanism: Mechanism, forms: Mapping[str, Form], options: ProgramOptions, text: TextOptions
+) -> dict[str, dict[int, Bound]]:
     """By function, what the divisors of checked functions are compared with, by row; nothing where `text` asks for no checks, and
     of a loop over links, which there is without them.
     """
@@ -30,4 +31,7 @@ def checked_floors(mechanism: Mechanism, forms: Mapping[str, Form], options: Pro
         return {function: {} for function in forms}
     if options.parameters:
         return run_time_floors(mechanism, programs, options)
-    return {function: {**divisor_floors(mechanism, program, options, text)} for function, program in programs.items()}
+    return {
+        function: {**divisor_floors(mechanism, program, options, text)}
+        for function, program in programs.items()
+    }

@@ -28,21 +28,31 @@ from symgen.programs.adjusting import adjusting
 SEED = 141421
 
 
-def run_time_floors(mechanism: Mechanism, programs: Mapping[str, Program],
-                    options: ProgramOptions) -> dict[str, dict[int, Bound]]:
+def run_time_floors(
+    mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions
+) -> dict[str, dict[int, Bound]]:
     """{function: {row: bound}} of the divisors whose bound is known, an element of the argument `prepared` where it changes.
 
     `programs` hold REGROUP, and what they are given holds the least of pivots (`ProgramOptions.floors`).
     """
     asked = adjustables(mechanism, options.parameters)
     random = Random(SEED)
-    drawn = {one.name: tuple(Fraction(random.randint(64, 1024), 1024) for _ in range(one.size)) for one in asked}
+    drawn = {
+        one.name: tuple(Fraction(random.randint(64, 1024), 1024) for _ in range(one.size))
+        for one in asked
+    }
     numbers = [x for one in asked for x in drawn[one.name]]
     prepared = evaluate(programs[REGROUP], {"parameters": numbers}, EXACT)["prepared"]
     anew, plain = adjusted(mechanism, drawn), replace(options, parameters=(), floors=False)
     places = [*adjusting(mechanism, options.parameters).prepared.least]
-    bodies = Bodies(mechanism, declared_ranges(mechanism, wrenches=len(options.wrenches) or 1), options.payload)
-    sound = {entry for entry in range(mechanism.nv) if all(bodies.weakness(b) is None for b in bodies.moved(entry))}
+    bodies = Bodies(
+        mechanism, declared_ranges(mechanism, wrenches=len(options.wrenches) or 1), options.payload
+    )
+    sound = {
+        entry
+        for entry in range(mechanism.nv)
+        if all(bodies.weakness(b) is None for b in bodies.moved(entry))
+    }
     constant = {entry: rounded_down(own / 2) for entry in sound if (own := _own(bodies, entry)) > 0}
     found: dict[str, dict[int, Bound]] = {}
     for function, program in programs.items():
@@ -65,8 +75,12 @@ def run_time_floors(mechanism: Mechanism, programs: Mapping[str, Program],
 
 def _told(program: Program, port: int, numbers: list[Fraction]) -> Program:
     """The Program for these numbers alone: the same rows, in the same places."""
-    rows = tuple(Row("const", (), Fraction(numbers[row.value[1]]), row.name, row.step)
-                 if row.op == "input" and row.value[0] == port else row for row in program.rows)
+    rows = tuple(
+        Row("const", (), Fraction(numbers[row.value[1]]), row.name, row.step)
+        if row.op == "input" and row.value[0] == port
+        else row
+        for row in program.rows
+    )
     return replace(program, rows=rows, inputs=program.inputs[:port])
 
 

@@ -71,19 +71,28 @@ class Backward:
     largest: Ball
 
 
-def backward(elimination: Elimination, bodies: Energies, rows: Mapping[int, Rounded], arithmetic: Arithmetic) -> Backward:
+def backward(
+    elimination: Elimination, bodies: Energies, rows: Mapping[int, Rounded], arithmetic: Arithmetic
+) -> Backward:
     """The backward error of an elimination whose leaves are known by `rows`."""
     with constants.precision():
         largest = _most(bodies.composite(k) for k in bodies.joints)
-        data = {pair: _data(one, rows, arithmetic, largest) for pair, one in elimination.sums.items()}
-        gamma = {pair: _gamma(one.depth + ROUNDINGS, arithmetic) for pair, one in elimination.sums.items()}
+        data = {
+            pair: _data(one, rows, arithmetic, largest) for pair, one in elimination.sums.items()
+        }
+        gamma = {
+            pair: _gamma(one.depth + ROUNDINGS, arithmetic)
+            for pair, one in elimination.sums.items()
+        }
     return Backward(elimination, bodies, data, gamma, largest)
 
 
 def constant_roots(error: Backward) -> dict[int, Ball]:
     """t of the joints whose pivots are constants: these are known to be positive from the start."""
     constant = error.elimination.joints - set(error.elimination.pivots)
-    return {joint: root for joint in sorted(constant) if (root := closed_root(error, joint)) is not None}
+    return {
+        joint: root for joint in sorted(constant) if (root := closed_root(error, joint)) is not None
+    }
 
 
 def closed_root(error: Backward, joint: int) -> Ball | None:
@@ -125,7 +134,10 @@ def open_root(error: Backward, joint: int, rates: Rates, roots: Roots) -> Ball |
         return None
     coupled = {b: (joint, b) for b in outer if (joint, b) in error.elimination.sums}
     data = _length(still, {b: error.data[pair] for b, pair in coupled.items()})
-    grown = _length(still, {b: error.gamma[pair] * roots[b] for b, pair in coupled.items()}) / (1 - eta).sqrt()
+    grown = (
+        _length(still, {b: error.gamma[pair] * roots[b] for b, pair in coupled.items()})
+        / (1 - eta).sqrt()
+    )
     if not grown < 1:
         return None
     root = (error.bodies.composite(joint).sqrt() + data) / (1 - eta).sqrt() / (1 - grown)

@@ -53,16 +53,26 @@ class Alone:
         """The most of a form of its twist per √(twice its energy)."""
         lever = _cross(form.at, form.linear)
         angular = [x + y for x, y in zip(form.angular, lever, strict=True)]
-        taken = [_dot(angular, _balls(one.angular)) + _dot(form.linear, _balls(one.linear)) for one in self.columns]
+        taken = [
+            _dot(angular, _balls(one.angular)) + _dot(form.linear, _balls(one.linear))
+            for one in self.columns
+        ]
         n = range(len(taken))
-        return _root(sum((taken[a] * self.inverse[a, b] * taken[b] for a in n for b in n), flint.arb(0)))
+        return _root(
+            sum((taken[a] * self.inverse[a, b] * taken[b] for a in n for b in n), flint.arb(0))
+        )
 
     @property
     def longest(self) -> tuple[Ball, Ball]:
         """As much as |ω| and |v| are per √(twice its energy), and more: the roots of the traces."""
         zero, units = [flint.arb(0)] * 3, [_balls(unit) for unit in constants.IDENTITY]
-        spins, shifts = ([self.most(form) for form in forms] for forms in (
-            [Form(unit, zero, zero) for unit in units], [Form(zero, unit, zero) for unit in units]))
+        spins, shifts = (
+            [self.most(form) for form in forms]
+            for forms in (
+                [Form(unit, zero, zero) for unit in units],
+                [Form(zero, unit, zero) for unit in units],
+            )
+        )
         return _length(spins), _length(shifts)
 
 
@@ -137,14 +147,24 @@ class Bodies:
     def alone(self, k: int) -> list[Driven]:
         """What k moves against something that stands still when all entries before k are locked: its own body, and what follows
         on other branches. Their energies add up."""
-        return [one for one in driven(self.mechanism)[k]
-                if all(entry(self.mechanism, body) < k for body in ancestors(self.mechanism, one.body))]
+        return [
+            one
+            for one in driven(self.mechanism)[k]
+            if all(entry(self.mechanism, body) < k for body in ancestors(self.mechanism, one.body))
+        ]
 
     def moved(self, k: int) -> list[int]:
         """The bodies that move when all that moves what k moves is locked, ascending."""
         if not self.mechanism.coupled:
             return self.carried(self.mechanism.dofs[k][0])
-        return sorted({b for j in self.outward(k) for one in driven(self.mechanism)[j] for b in self.carried(one.body)})
+        return sorted(
+            {
+                b
+                for j in self.outward(k)
+                for one in driven(self.mechanism)[j]
+                for b in self.carried(one.body)
+            }
+        )
 
     def branching(self, k: int) -> str | None:
         """Why what k moves is not all further out than k, where joints follow others; None where it is."""
@@ -154,14 +174,24 @@ class Bodies:
         if any(entry(self.mechanism, one) >= k for one in ancestors(self.mechanism, body)):
             return f"what carries joint '{self.mechanism.velocity_names[k]}' follows it, or a joint behind it"
         beyond = [j for j in self.outward(k) if self.mechanism.dofs[j][0] not in self.carried(body)]
-        return f"'{self.mechanism.velocity_names[beyond[0]]}' is coupled with it from another branch" if beyond else None
+        return (
+            f"'{self.mechanism.velocity_names[beyond[0]]}' is coupled with it from another branch"
+            if beyond
+            else None
+        )
 
     @cached_property
     def blocks(self) -> list[list[list[Ball]]]:
         """HᵀMH of every body alone, with the armature of its joint."""
         with constants.precision():
-            return [block(H, link.inertia, [constants.rational(link.drive.at(n).armature) for n in range(len(H))])
-                    for H, link in zip(self.columns, self.links, strict=True)]
+            return [
+                block(
+                    H,
+                    link.inertia,
+                    [constants.rational(link.drive.at(n).armature) for n in range(len(H))],
+                )
+                for H, link in zip(self.columns, self.links, strict=True)
+            ]
 
     @cached_property
     def _owns(self) -> list[list[Ball | None]]:
@@ -198,7 +228,7 @@ class Bodies:
             for n, j in enumerate(self.entries(i)[of:]):
                 shares[j] = {i: _root(moved.inverse[n, n])}
             for b in self.carried(i)[1:]:
-                if not self.entries(b):   # it follows another joint
+                if not self.entries(b):  # it follows another joint
                     continue
                 found = self._rates(b, i, moved)
                 if isinstance(found, str):
@@ -206,14 +236,18 @@ class Bodies:
                 shares |= dict(zip(self.entries(b), found, strict=True))
             return shares
 
-    def locked(self, k: int, rates: Mapping[int, Mapping[int, Ball]]) -> Mapping[int, Mapping[int, Ball]] | None:
+    def locked(
+        self, k: int, rates: Mapping[int, Mapping[int, Ball]]
+    ) -> Mapping[int, Mapping[int, Ball]] | None:
         """The same of what is outward of k, which is locked itself: its body stands still, or has the later velocities of its
         joint left. None where there is none."""
         body, _ = self.mechanism.dofs[k]
         if k + 1 in self.entries(body):
             later = self.rates(k + 1)
             return None if isinstance(later, str) else later
-        return {b: {c: x for c, x in one.items() if c != body} for b, one in rates.items() if b != k}
+        return {
+            b: {c: x for c, x in one.items() if c != body} for b, one in rates.items() if b != k
+        }
 
     def _alone(self, i: int, of: int) -> Alone | str:
         """Body i as its joint's velocities from `of` on can move it."""
@@ -238,30 +272,50 @@ class Bodies:
             if len(H) == 1:
                 inner, form = self._alone_inner(b)
             else:
-                inner = self._on_body(b, Form(_balls(column.angular), _balls(column.linear), [flint.arb(0)] * 3))
+                inner = self._on_body(
+                    b, Form(_balls(column.angular), _balls(column.linear), [flint.arb(0)] * 3)
+                )
                 form = self._inwards(b, column)
-            outer = self._any(p, i, moved, column, self.reach[b]) if not directed else \
-                moved.most(form) if p == i else self._on_body(p, form)
+            outer = (
+                self._any(p, i, moved, column, self.reach[b])
+                if not directed
+                else moved.most(form)
+                if p == i
+                else self._on_body(p, form)
+            )
             found.append({b: inner, p: outer})
         return found
 
     def _alone_inner(self, b: int) -> tuple[Ball, Form]:
         """For a joint of one degree of freedom: what its velocity takes of body b, and the form of the parent's twist that it is
         counted from."""
-        link, z, zero = self.links[b], [flint.arb(0), flint.arb(0), flint.arb(1)], [flint.arb(0)] * 3
-        axis = [flint.arb(row[2]) for row in link.rotation]     # z of the joint, in the parent's frame
+        link, z, zero = (
+            self.links[b],
+            [flint.arb(0), flint.arb(0), flint.arb(1)],
+            [flint.arb(0)] * 3,
+        )
+        axis = [flint.arb(row[2]) for row in link.rotation]  # z of the joint, in the parent's frame
         if link.turns:
             return self._form(b, z), Form(axis, zero, zero)
         # z·(velocity of b's centre) − z·(velocity, on the parent, of where that centre is); d × z has no q in it
-        place = [flint.arb(s) + sum(flint.arb(r) * c for r, c in zip(row, self.centre(b), strict=True))
-                 for s, row in zip(link.shift, link.rotation, strict=True)]
+        place = [
+            flint.arb(s) + sum(flint.arb(r) * c for r, c in zip(row, self.centre(b), strict=True))
+            for s, row in zip(link.shift, link.rotation, strict=True)
+        ]
         return 1 / flint.arb(link.inertia.m).sqrt(), Form(zero, axis, place)
 
     def _inwards(self, b: int, column: Column) -> Form:
         """A form of b's twist along its axis, as one of the parent's. What the joint slides along its axis is no lever."""
         link = self.links[b]
-        angular, linear = ([sum((flint.arb(r) * x for r, x in zip(row, _balls(part), strict=True)), flint.arb(0))
-                            for row in link.rotation] for part in (column.angular, column.linear))
+        angular, linear = (
+            [
+                sum(
+                    (flint.arb(r) * x for r, x in zip(row, _balls(part), strict=True)), flint.arb(0)
+                )
+                for row in link.rotation
+            ]
+            for part in (column.angular, column.linear)
+        )
         return Form(angular, linear, _balls(link.shift))
 
     def _any(self, p: int, i: int, moved: Alone, column: Column, reach: Ball) -> Ball:
@@ -274,7 +328,9 @@ class Bodies:
         assert inverse is not None
         spin = _root(inverse[0, 0] + inverse[1, 1] + inverse[2, 2])
         far = reach + _length(self.centre(p))
-        return angular * spin + linear * _root(1 / flint.arb(self.links[p].inertia.m) + spin**2 * far**2)
+        return angular * spin + linear * _root(
+            1 / flint.arb(self.links[p].inertia.m) + spin**2 * far**2
+        )
 
     def _on_body(self, body: int, form: Form) -> Ball:
         """The most of a form of a body's twist per √(twice its energy), the body moving as it likes."""
@@ -282,7 +338,10 @@ class Bodies:
             return self._form(body, form.angular)
         arm = [x - c for x, c in zip(form.at, self.centre(body), strict=True)]
         lever = [x + y for x, y in zip(form.angular, _cross(arm, form.linear), strict=True)]
-        return _root(_dot(form.linear, form.linear) / flint.arb(self.links[body].inertia.m) + self._form(body, lever) ** 2)
+        return _root(
+            _dot(form.linear, form.linear) / flint.arb(self.links[body].inertia.m)
+            + self._form(body, lever) ** 2
+        )
 
     def _form(self, body: int, n: Sequence[Ball]) -> Ball:
         """√(nᵀ I⁻¹ n): the most that n·ω of a body can be per √(twice its energy)."""
@@ -304,7 +363,9 @@ class Bodies:
         with constants.precision():
             for i, (link, joint) in enumerate(zip(self.links, self.mechanism.joints, strict=True)):
                 fixed = _length([flint.arb(x) for x in link.shift])
-                found.append(fixed + travel(joint, own_ranges(self.mechanism, self.ranges.of["q"], i)))
+                found.append(
+                    fixed + travel(joint, own_ranges(self.mechanism, self.ranges.of["q"], i))
+                )
         return found
 
     def composite(self, k: int) -> Ball:
@@ -313,20 +374,28 @@ class Bodies:
         if not more:
             return self._composite(first.body, self.column(k))
         with constants.precision():
-            roots = [abs(constants.rational(one.rate)) * self._composite(one.body, self.columns[one.body][one.of]).sqrt()
-                     for one in (first, *more)]
+            roots = [
+                abs(constants.rational(one.rate))
+                * self._composite(one.body, self.columns[one.body][one.of]).sqrt()
+                for one in (first, *more)
+            ]
             return sum(roots, flint.arb(0)) ** 2
 
     def _composite(self, i: int, column: Column) -> Ball:
         with constants.precision():
             turning, sliding = flint.arb(column.turning), flint.arb(column.sliding)
-            total, away = flint.arb(constants.rational(self.links[i].drive.armature)), {i: flint.arb(0)}
+            total, away = (
+                flint.arb(constants.rational(self.links[i].drive.armature)),
+                {i: flint.arb(0)},
+            )
             for b in self.carried(i):
                 link = self.links[b]
                 if b != i:
                     away[b] = away[link.parent] + self.reach[b]
                 S = link.inertia.S
-                spread = flint.arb(constants.settle(S[0] + S[3] + S[5]))            # ∫ρ r² about the body's origin
+                spread = flint.arb(
+                    constants.settle(S[0] + S[3] + S[5])
+                )  # ∫ρ r² about the body's origin
                 m, h = flint.arb(link.inertia.m), _length([flint.arb(x) for x in link.inertia.h])
                 total += turning * (spread + 2 * away[b] * h + m * away[b] ** 2) + sliding * m
             if self.loaded is not None and self.loaded.body in away:
@@ -338,8 +407,13 @@ class Bodies:
         assert self.loaded is not None
         mass, *rest = self.ranges.of["payload"]
         m = flint.arb(constants.rational(mass[1]))
-        centre = _length([flint.arb(constants.rational(max(abs(low), abs(high)))) for low, high in rest[:3]])
-        spread = sum((flint.arb(constants.rational(rest[3 + xx][1])) for xx in (0, 3, 5)), flint.arb(0)) / 2    # ∫ρ r² = ½ tr I
+        centre = _length(
+            [flint.arb(constants.rational(max(abs(low), abs(high)))) for low, high in rest[:3]]
+        )
+        spread = (
+            sum((flint.arb(constants.rational(rest[3 + xx][1])) for xx in (0, 3, 5)), flint.arb(0))
+            / 2
+        )  # ∫ρ r² = ½ tr I
         far = away + _length([flint.arb(x) for x in constants.displacement(self.loaded.pose)[1]])
         return sliding * m + turning * (spread + 2 * far * m * centre + m * far**2)
 
@@ -350,17 +424,36 @@ def _inverse_moments(link: Link) -> flint.arb_mat | None:
     if not inertia.m > 0:
         return None
     h, S = inertia.h, full(inertia.S)
-    central = [[constants.settle(S[r][c] - h[r] * h[c] / inertia.m) for c in range(3)] for r in range(3)]
+    central = [
+        [constants.settle(S[r][c] - h[r] * h[c] / inertia.m) for c in range(3)] for r in range(3)
+    ]
     trace = central[0][0] + central[1][1] + central[2][2]
-    J = [[constants.settle((trace if r == c else constants.ZERO) - central[r][c]) for c in range(3)] for r in range(3)]
+    J = [
+        [constants.settle((trace if r == c else constants.ZERO) - central[r][c]) for c in range(3)]
+        for r in range(3)
+    ]
     kept = [r for r in range(3) if not all(constants.is_zero(x) for x in J[r])]
     part = flint.arb_mat(len(kept), len(kept), [flint.arb(J[r][c]) for r in kept for c in kept])
-    minors = [flint.arb_mat(n, n, [part[r, c] for r in range(n) for c in range(n)]).det() for n in range(1, len(kept) + 1)]
-    if not kept or not all(minor > 0 for minor in minors):      # Sylvester
+    minors = [
+        flint.arb_mat(n, n, [part[r, c] for r in range(n) for c in range(n)]).det()
+        for n in range(1, len(kept) + 1)
+    ]
+    if not kept or not all(minor > 0 for minor in minors):  # Sylvester
         return None
     inverse, place = part.inv(), {r: n for n, r in enumerate(kept)}
-    return flint.arb_mat(3, 3, [inverse[place[r], place[c]] if r in place and c in place else
-                                flint.arb("inf") if r == c else flint.arb(0) for r in range(3) for c in range(3)])
+    return flint.arb_mat(
+        3,
+        3,
+        [
+            inverse[place[r], place[c]]
+            if r in place and c in place
+            else flint.arb("inf")
+            if r == c
+            else flint.arb(0)
+            for r in range(3)
+            for c in range(3)
+        ],
+    )
 
 
 def _balls(vector: Sequence[Any]) -> list[Ball]:

@@ -27,18 +27,38 @@ LOADS = 64
 def boxes(program: Program, ranges: Ranges, pieces: int = PIECES) -> dict[str, list[Interval]]:
     """By argument, one Interval an element: end points per box for the positions that are read, one for all otherwise."""
     of = ranges.for_program(program)
-    read = sorted({row.value[1] for row in program.rows if row.op == "input" and program.inputs[row.value[0]].name == "q"})
+    read = sorted(
+        {
+            row.value[1]
+            for row in program.rows
+            if row.op == "input" and program.inputs[row.value[0]].name == "q"
+        }
+    )
     pieces = min(pieces, VALUES // len(program.rows))
     each = max(1, int(pieces ** (1 / max(1, len(read))) + 1e-9))
-    place = dict(zip(read, np.indices((each,) * len(read)).reshape(len(read), -1), strict=True)) if read and each > 1 else {}
-    return {name: [_cut(one, each, place.get(i)) if name == "q" else _whole(one) for i, one in enumerate(elements)]
-            for name, elements in of.items()}
+    place = (
+        dict(zip(read, np.indices((each,) * len(read)).reshape(len(read), -1), strict=True))
+        if read and each > 1
+        else {}
+    )
+    return {
+        name: [
+            _cut(one, each, place.get(i)) if name == "q" else _whole(one)
+            for i, one in enumerate(elements)
+        ]
+        for name, elements in of.items()
+    }
 
 
 def points(states: Mapping[str, Array]) -> dict[str, list[Interval]]:
     """By argument, (count, …) floats each, as Intervals of no width."""
-    return {name: [Interval(column, column) for column in np.asarray(values, dtype=float).reshape(len(values), -1).T]
-            for name, values in states.items()}
+    return {
+        name: [
+            Interval(column, column)
+            for column in np.asarray(values, dtype=float).reshape(len(values), -1).T
+        ]
+        for name, values in states.items()
+    }
 
 
 def _whole(one: Range) -> Interval:
@@ -54,7 +74,9 @@ def _cut(one: Range, each: int, place: Array | None) -> Interval:
     return Interval(ends[place], ends[place + 1])
 
 
-def drawn(mechanism: Mechanism, ranges: Ranges, options: ProgramOptions, count: int, seed: int = 0) -> dict[str, Array]:
+def drawn(
+    mechanism: Mechanism, ranges: Ranges, options: ProgramOptions, count: int, seed: int = 0
+) -> dict[str, Array]:
     """`count` states in the box by argument name, numbers of the type `options.real` as float64; one in eight is a corner.
 
     A run-time load is one that a body can be (`symgen.reference.states`), not any ten numbers of its box. Quaternions are
@@ -69,13 +91,17 @@ def drawn(mechanism: Mechanism, ranges: Ranges, options: ProgramOptions, count: 
         share[::8] = np.round(share[::8])
         inside = (low + share * (high - low)).astype(real)
         inside = np.where(inside < low, np.nextafter(inside, real(np.inf)), inside)
-        found[name] = np.where(inside > high, np.nextafter(inside, real(-np.inf)), inside).astype(float)
+        found[name] = np.where(inside > high, np.nextafter(inside, real(-np.inf)), inside).astype(
+            float
+        )
     for first in mechanism.quaternions:
         own = slice(first, first + 4)
         for name in POSITIONS:
             found[name][:, own] = _normalised(found[name][:, own]).astype(real).astype(float)
     if options.payload is not None:
-        loads = draw_states(mechanism, min(count, LOADS), seed, options.payload)["payload"].astype(float)
+        loads = draw_states(mechanism, min(count, LOADS), seed, options.payload)["payload"].astype(
+            float
+        )
         found["payload"] = loads[np.arange(count) % len(loads)]
     return found
 
@@ -83,4 +109,6 @@ def drawn(mechanism: Mechanism, ranges: Ranges, options: ProgramOptions, count: 
 def _normalised(entries: Array) -> Array:
     """(count, 4) scaled to unit length; where they have none, the identity."""
     length = np.sqrt((entries * entries).sum(axis=1, keepdims=True))
-    return np.where(length > 0, entries / np.where(length > 0, length, 1.0), np.array([0.0, 0.0, 0.0, 1.0]))
+    return np.where(
+        length > 0, entries / np.where(length > 0, length, 1.0), np.array([0.0, 0.0, 0.0, 1.0])
+    )

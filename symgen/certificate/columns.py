@@ -43,21 +43,29 @@ def columns(joint: Joint) -> list[Column]:
     kind = joint.type
     if kind.along is not None:
         units = [k.IDENTITY[along] for along in kind.along]
-        return [Column(unit, k.ORIGIN) if velocity.unit == "rad" else Column(k.ORIGIN, unit)
-                for unit, velocity in zip(units, kind.velocities, strict=True)]
+        return [
+            Column(unit, k.ORIGIN) if velocity.unit == "rad" else Column(k.ORIGIN, unit)
+            for unit, velocity in zip(units, kind.velocities, strict=True)
+        ]
     z = k.IDENTITY[2]
     found = []
     for of in range(kind.nv):
         own = [step for step in joint.about_axis if step.of == of]
-        turn, slide = (sum((k.rational(step.rate) for step in own if isinstance(step, sort)), k.ZERO)
-                       for sort in (Turning, Sliding))
+        turn, slide = (
+            sum((k.rational(step.rate) for step in own if isinstance(step, sort)), k.ZERO)
+            for sort in (Turning, Sliding)
+        )
         found.append(Column(k.scale(turn, z), k.scale(slide, z)))
     return found
 
 
 def orthonormal(H: Sequence[Column]) -> bool:
     """Whether HᵀH = 1: then Hᵀ reads the velocities off a twist."""
-    return all(k.settle(k.dot(a.angular, b.angular) + k.dot(a.linear, b.linear)) == int(a is b) for a in H for b in H)
+    return all(
+        k.settle(k.dot(a.angular, b.angular) + k.dot(a.linear, b.linear)) == int(a is b)
+        for a in H
+        for b in H
+    )
 
 
 def travel(joint: Joint, ranges: Sequence[Range]) -> flint.arb:
@@ -68,15 +76,22 @@ def travel(joint: Joint, ranges: Sequence[Range]) -> flint.arb:
         if isinstance(step, Sliding):
             total += flint.arb(abs(k.rational(step.rate))) * size[step.of]
         elif isinstance(step, Placing):
-            square = sum((x * x for x in size[step.of:step.of + step.axes]), flint.arb(0))
+            square = sum((x * x for x in size[step.of : step.of + step.axes]), flint.arb(0))
             total += square.sqrt()
     return total
 
 
-def block(H: Sequence[Column], inertia: Inertia, armatures: Sequence[Constant]) -> list[list[Constant]]:
+def block(
+    H: Sequence[Column], inertia: Inertia, armatures: Sequence[Constant]
+) -> list[list[Constant]]:
     """HᵀMH of a body with this inertia about the frame's origin, and the armatures of its joint on the diagonal."""
-    return [[k.settle(_energy(a, b, inertia) + (armatures[r] if r == c else k.ZERO)) for c, b in enumerate(H)]
-            for r, a in enumerate(H)]
+    return [
+        [
+            k.settle(_energy(a, b, inertia) + (armatures[r] if r == c else k.ZERO))
+            for c, b in enumerate(H)
+        ]
+        for r, a in enumerate(H)
+    ]
 
 
 def _energy(a: Column, b: Column, inertia: Inertia) -> Any:
@@ -84,7 +99,9 @@ def _energy(a: Column, b: Column, inertia: Inertia) -> Any:
     xx, xy, xz, yy, yz, zz = inertia.S
     moments = ((yy + zz, -xy, -xz), (-xy, xx + zz, -yz), (-xz, -yz, xx + yy))
     turning = k.dot(a.angular, k.apply(moments, b.angular))
-    both = k.dot(b.linear, k.cross(a.angular, inertia.h)) + k.dot(a.linear, k.cross(b.angular, inertia.h))
+    both = k.dot(b.linear, k.cross(a.angular, inertia.h)) + k.dot(
+        a.linear, k.cross(b.angular, inertia.h)
+    )
     return turning + both + inertia.m * k.dot(a.linear, b.linear)
 
 

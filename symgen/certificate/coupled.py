@@ -26,7 +26,9 @@ def driven(mechanism: Mechanism) -> tuple[tuple[Driven, ...], ...]:
     found = [[Driven(body, of, Fraction(1))] for body, of in mechanism.dofs]
     for body, follows in enumerate(mechanism.follows):
         if follows is not None:
-            found[mechanism.v_slices[follows.leader].start].append(Driven(body, 0, follows.multiplier))
+            found[mechanism.v_slices[follows.leader].start].append(
+                Driven(body, 0, follows.multiplier)
+            )
     return tuple(map(tuple, found))
 
 
@@ -50,8 +52,14 @@ def pattern(mechanism: Mechanism) -> tuple[tuple[int, ...], ...]:
     """Of each entry of v, those up to it that M does not vanish with: one moves what the other one moves. Ascending."""
     ways = [{body, *ancestors(mechanism, body)} for body in range(len(mechanism.bodies))]
     moved = [[one.body for one in bodies] for bodies in driven(mechanism)]
-    return tuple(tuple(i for i in range(j + 1) if any(f in ways[g] or g in ways[f] for f in moved[i] for g in moved[j]))
-                 for j in range(mechanism.nv))
+    return tuple(
+        tuple(
+            i
+            for i in range(j + 1)
+            if any(f in ways[g] or g in ways[f] for f in moved[i] for g in moved[j])
+        )
+        for j in range(mechanism.nv)
+    )
 
 
 def filled(mechanism: Mechanism) -> list[list[int]]:
@@ -70,16 +78,23 @@ def together(mechanism: Mechanism, k: int) -> list[int]:
     found, waiting = {k}, [k]
     while waiting:
         i = waiting.pop()
-        near = {j for j in range(k, len(rows)) if (i in rows[j] if i <= j else j in rows[i])} - found
+        near = {
+            j for j in range(k, len(rows)) if (i in rows[j] if i <= j else j in rows[i])
+        } - found
         found |= near
         waiting += near
     return sorted(found)
 
 
-def own_ranges(mechanism: Mechanism, q: Sequence[tuple[Number, Number]], joint: int) -> list[tuple[Fraction, Fraction]]:
+def own_ranges(
+    mechanism: Mechanism, q: Sequence[tuple[Number, Number]], joint: int
+) -> list[tuple[Fraction, Fraction]]:
     """The ranges of a joint's own coordinates, from those of q."""
     follows = mechanism.follows[joint]
     if follows is None:
         return [(Fraction(low), Fraction(high)) for low, high in q[mechanism.q_slices[joint]]]
-    low, high = (follows.multiplier * Fraction(end) + follows.offset for end in q[mechanism.q_slices[follows.leader].start])
+    low, high = (
+        follows.multiplier * Fraction(end) + follows.offset
+        for end in q[mechanism.q_slices[follows.leader].start]
+    )
     return [(min(low, high), max(low, high))]

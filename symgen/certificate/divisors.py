@@ -21,7 +21,14 @@ import numpy as np
 
 from symgen.backends import printer
 from symgen.certificate import held
-from symgen.certificate.backward import Backward, Roots, backward, closed_root, constant_roots, share
+from symgen.certificate.backward import (
+    Backward,
+    Roots,
+    backward,
+    closed_root,
+    constant_roots,
+    share,
+)
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
 from symgen.certificate.elimination import NoElimination, read_elimination
@@ -79,7 +86,12 @@ def arithmetic_of(real: str, text: TextOptions = PLAIN) -> Arithmetic:
 
 def with_quaternions(arithmetic: Arithmetic, mechanism: Mechanism) -> Arithmetic:
     """The same for the arguments of `mechanism`, some of whose q are unit quaternions."""
-    return replace(arithmetic, unit_entries=frozenset(i for first in mechanism.quaternions for i in range(first, first + 4)))
+    return replace(
+        arithmetic,
+        unit_entries=frozenset(
+            i for first in mechanism.quaternions for i in range(first, first + 4)
+        ),
+    )
 
 
 def own_inertias(mechanism: Mechanism, bodies: Bodies | None = None) -> list[Own]:
@@ -89,9 +101,16 @@ def own_inertias(mechanism: Mechanism, bodies: Bodies | None = None) -> list[Own
     """
     bodies = bodies or Bodies(mechanism, declared_ranges(mechanism))
     found = []
-    for entry, (name, (i, _)) in enumerate(zip(mechanism.velocity_names, mechanism.dofs, strict=True)):
-        links = " + ".join(mechanism.bodies[one.body].name for one in bodies.alone(entry)) or mechanism.bodies[i].name
-        weak = next((why for b in bodies.moved(entry) if (why := bodies.weakness(b)) is not None), None)
+    for entry, (name, (i, _)) in enumerate(
+        zip(mechanism.velocity_names, mechanism.dofs, strict=True)
+    ):
+        links = (
+            " + ".join(mechanism.bodies[one.body].name for one in bodies.alone(entry))
+            or mechanism.bodies[i].name
+        )
+        weak = next(
+            (why for b in bodies.moved(entry) if (why := bodies.weakness(b)) is not None), None
+        )
         own = bodies.own(entry)
         value = None if own is None else lower_bound(own)
         if weak is not None:
@@ -110,7 +129,9 @@ def _lacking(bodies: Bodies, entry: int) -> str:
     body = bodies.mechanism.dofs[entry][0]
     link = f"link '{bodies.mechanism.bodies[body].name}'"
     if len(bodies.entries(body)) > 1:
-        return f"{link} alone can move along '{bodies.mechanism.velocity_names[entry]}' without energy"
+        return (
+            f"{link} alone can move along '{bodies.mechanism.velocity_names[entry]}' without energy"
+        )
     what = "moment of inertia about its joint's axis" if bodies.turns(entry) else "mass"
     return f"{link} has no {what} of its own"
 
@@ -130,77 +151,132 @@ def upper_bound(value: Any) -> Fraction:
         return -lower_bound(-flint.arb(value))
 
 
-def divisor_floors(mechanism: Mechanism, program: Program, options: ProgramOptions,
-                   text: TextOptions = PLAIN) -> dict[int, Fraction]:
+def divisor_floors(
+    mechanism: Mechanism, program: Program, options: ProgramOptions, text: TextOptions = PLAIN
+) -> dict[int, Fraction]:
     """{row: bound} of every certified divisor of `program`: over the box of `declared_ranges`, the number that C computes for
     that row in `program.real` is no less than the bound (kg m² or kg, of what is no pivot the row's own unit), which is positive.
 
     Proved but for what stands in `samples` (rows are told by value at random states) and `Arithmetic` (the assumptions about the
     machine). Divisors without a certificate, and those that are constants, are absent.
     """
-    return {floor.row: floor.floor for floor in floors(mechanism, program, options, text) if floor.floor is not None}
+    return {
+        floor.row: floor.floor
+        for floor in floors(mechanism, program, options, text)
+        if floor.floor is not None
+    }
 
 
-def floors(mechanism: Mechanism, program: Program, options: ProgramOptions, text: TextOptions = PLAIN, *,
-           ranges: Ranges | None = None, arithmetic: Arithmetic | None = None) -> list[Floor]:
+def floors(
+    mechanism: Mechanism,
+    program: Program,
+    options: ProgramOptions,
+    text: TextOptions = PLAIN,
+    *,
+    ranges: Ranges | None = None,
+    arithmetic: Arithmetic | None = None,
+) -> list[Floor]:
     """The certificate of every divisor that is no constant, by row; see `divisor_floors`."""
     if all(row.op not in POSITIVE for row in program.rows):
         return []
-    ranges = ranges or declared_ranges(mechanism, wrenches=len(options.wrenches) or 1, contacts=len(options.contacts))
+    ranges = ranges or declared_ranges(
+        mechanism, wrenches=len(options.wrenches) or 1, contacts=len(options.contacts)
+    )
     arithmetic = with_quaternions(arithmetic or arithmetic_of(program.real, text), mechanism)
     recognised = Recognition(mechanism, program, options)
     divisors = recognised.divisors
     pivots = {row: joint for row, joint in divisors.items() if joint is not None}
     others = [row for row, joint in divisors.items() if joint is None]
     formed = {row: rounded_down(bound) for row, bound in least(program, others).items()}
-    found = [Floor(row, None, formed[row], Fraction(0), formed[row]) if row in formed else
-             Floor(row, None, reason="it is no pivot of the mass matrix") for row in others]
+    found = [
+        Floor(row, None, formed[row], Fraction(0), formed[row])
+        if row in formed
+        else Floor(row, None, reason="it is no pivot of the mass matrix")
+        for row in others
+    ]
     felt = held.felt(recognised, options) if len(formed) < len(others) else None
     if not pivots and felt is None:
         return sorted(found, key=lambda floor: floor.row)
     bodies = Bodies(mechanism, ranges, options.payload)
     owns = own_inertias(mechanism, bodies)
-    known = {row: _between(exact, bodies.composite(joint)) for row, joint in pivots.items()
-             if (exact := owns[joint].value) is not None}
-    forward = propagate(program, boxes(program, ranges), arithmetic, known, needs(program, divisors))
+    known = {
+        row: _between(exact, bodies.composite(joint))
+        for row, joint in pivots.items()
+        if (exact := owns[joint].value) is not None
+    }
+    forward = propagate(
+        program, boxes(program, ranges), arithmetic, known, needs(program, divisors)
+    )
     found += _outside_in(pivots, owns, forward, _backward(recognised, bodies, forward, arithmetic))
-    of_forces = {} if felt is None else {one.row: one for one in _of_forces(felt, bodies, ranges, options, forward, arithmetic)}
-    found = [floor if floor.joint is not None else of_forces.get(floor.row, floor) for floor in found]
+    of_forces = (
+        {}
+        if felt is None
+        else {
+            one.row: one for one in _of_forces(felt, bodies, ranges, options, forward, arithmetic)
+        }
+    )
+    found = [
+        floor if floor.joint is not None else of_forces.get(floor.row, floor) for floor in found
+    ]
     return sorted(found, key=lambda floor: floor.row)
 
 
-def _outside_in(pivots: Mapping[int, int], owns: Sequence[Own], forward: Mapping[int, Rounded],
-                error: Backward | str) -> list[Floor]:
+def _outside_in(
+    pivots: Mapping[int, int],
+    owns: Sequence[Own],
+    forward: Mapping[int, Rounded],
+    error: Backward | str,
+) -> list[Floor]:
     """The certificates of pivots by row, from the last joint to the first: each that has one bounds the round-off of the next."""
     found, roots = [], {} if isinstance(error, str) else constant_roots(error)
     for row, joint in sorted(pivots.items(), key=lambda item: item[1], reverse=True):
         floor = _floor(row, joint, owns[joint], forward[row], error, roots)
-        if floor.certified and not isinstance(error, str) and error.elimination.pivots[joint] == row:
+        if (
+            floor.certified
+            and not isinstance(error, str)
+            and error.elimination.pivots[joint] == row
+        ):
             root = closed_root(error, joint)
             roots = roots if root is None else {**roots, joint: root}
         found.append(floor)
     return found
 
 
-def _of_forces(felt: held.Felt, bodies: Bodies, ranges: Ranges, options: ProgramOptions, forward: Mapping[int, Rounded],
-               arithmetic: Arithmetic) -> list[Floor]:
+def _of_forces(
+    felt: held.Felt,
+    bodies: Bodies,
+    ranges: Ranges,
+    options: ProgramOptions,
+    forward: Mapping[int, Rounded],
+    arithmetic: Arithmetic,
+) -> list[Floor]:
     """Those of the pivots of what forces of constraints feel: all have one bound, where that is damped."""
     pivots = {row: k for row, k in felt.recognition.divisors.items() if k is not None}
-    mu = held.least_damping(felt.recognition, bodies, ranges, options) if felt.damped else Fraction(0)
+    mu = (
+        held.least_damping(felt.recognition, bodies, ranges, options)
+        if felt.damped
+        else Fraction(0)
+    )
     if not mu > 0:
         why = held.LOST if felt.damped else held.SINGULAR
         return [Floor(row, None, reason=why, what=felt.what(k)) for row, k in pivots.items()]
     owns = [Own("", "", mu)] * len(felt.recognition.samples.joints)
-    found = _outside_in(pivots, owns, forward, held.error_of(felt.recognition, mu, forward, arithmetic))
+    found = _outside_in(
+        pivots, owns, forward, held.error_of(felt.recognition, mu, forward, arithmetic)
+    )
     return [replace(one, joint=None, what=felt.what(pivots[one.row])) for one in found]
 
 
 def _between(least: Fraction, most: Any) -> tuple[float, float]:
     """Floats outside of both."""
-    return float(np.nextafter(float(least), 0)), float(np.nextafter(float(upper_bound(most)), np.inf))
+    return float(np.nextafter(float(least), 0)), float(
+        np.nextafter(float(upper_bound(most)), np.inf)
+    )
 
 
-def _backward(recognised: Recognition, bodies: Bodies, forward: Mapping[int, Rounded], arithmetic: Arithmetic) -> Backward | str:
+def _backward(
+    recognised: Recognition, bodies: Bodies, forward: Mapping[int, Rounded], arithmetic: Arithmetic
+) -> Backward | str:
     """The backward error of the elimination, or why there is none."""
     try:
         return backward(read_elimination(recognised), bodies, forward, arithmetic)
@@ -208,7 +284,9 @@ def _backward(recognised: Recognition, bodies: Bodies, forward: Mapping[int, Rou
         return str(why)
 
 
-def _floor(row: int, joint: int, own: Own, forward: Rounded, error: Backward | str, roots: Roots) -> Floor:
+def _floor(
+    row: int, joint: int, own: Own, forward: Rounded, error: Backward | str, roots: Roots
+) -> Floor:
     """By the better of the two analyses; `roots` are those of the joints further out that are certified."""
     exact = own.value
     if exact is None:
@@ -225,9 +303,14 @@ def _floor(row: int, joint: int, own: Own, forward: Rounded, error: Backward | s
     lost = min(bounds, default=None)
     if lost is not None and lost < exact:
         return Floor(row, joint, exact, lost, rounded_down(exact - lost))
-    reason = "no bound of its round-off is known" if lost is None else \
-        f"its round-off is only known to be below {float(lost):.2g}"
-    return Floor(row, joint, exact, lost, None, f"{reason}; {eta}" if isinstance(eta, str) else reason)
+    reason = (
+        "no bound of its round-off is known"
+        if lost is None
+        else f"its round-off is only known to be below {float(lost):.2g}"
+    )
+    return Floor(
+        row, joint, exact, lost, None, f"{reason}; {eta}" if isinstance(eta, str) else reason
+    )
 
 
 def rounded_down(value: Fraction) -> Fraction:

@@ -93,7 +93,9 @@ def read_elimination(recognised: Recognition) -> Elimination:
     for pair in exact & set(place):
         if reader.rows[place[pair]].op != "const":
             raise NoElimination(f"entry {_text(pair)} of the elimination is computed twice")
-    found = Elimination(reader.pivots, {**sums, **dict.fromkeys(exact, Sum())}, place, exact, merged)
+    found = Elimination(
+        reader.pivots, {**sums, **dict.fromkeys(exact, Sum())}, place, exact, merged
+    )
     _check_merged(reader, found)
     _check_absent(reader, found)
     return found
@@ -104,8 +106,13 @@ class _Reader:
 
     def __init__(self, recognised: Recognition) -> None:
         self.rows, self.samples = recognised.rows, recognised.samples
-        self.reduced, self.factors = self.samples.elimination.reduced, self.samples.elimination.factors
-        self.pivots = {joint: row for row, joint in recognised.divisors.items() if joint is not None}
+        self.reduced, self.factors = (
+            self.samples.elimination.reduced,
+            self.samples.elimination.factors,
+        )
+        self.pivots = {
+            joint: row for row, joint in recognised.divisors.items() if joint is not None
+        }
 
     # -- what rows are ---------------------------------------------------------------------------------------------------
 
@@ -137,7 +144,11 @@ class _Reader:
 
     def left_out(self, pair: Pair, one: Sum) -> Iterator[int]:
         """The joints whose products do not vanish and do not stand in the sum."""
-        return (k for k in self.further_out(pair) if k not in one.over and self.product_values(pair, k) is not None)
+        return (
+            k
+            for k in self.further_out(pair)
+            if k not in one.over and self.product_values(pair, k) is not None
+        )
 
     # -- taking a row apart ----------------------------------------------------------------------------------------------
 
@@ -151,8 +162,10 @@ class _Reader:
             return self.sum_at(pair, here.args[0], -sign, depth)
         if here.op in ("add", "sub"):
             first, second = here.args
-            parts = (self.sum_at(pair, first, sign, depth + 1),
-                     self.sum_at(pair, second, sign if here.op == "add" else -sign, depth + 1))
+            parts = (
+                self.sum_at(pair, first, sign, depth + 1),
+                self.sum_at(pair, second, sign if here.op == "add" else -sign, depth + 1),
+            )
             if any(part.products for part in parts):
                 return _together(parts)
         product = self.product_at(pair, row, sign) if here.op == "mul" else None
@@ -180,12 +193,17 @@ class _Reader:
                 factor, entry = self.bare(left), self.bare(right)
                 if self.sign(factor, self.factors[a, k]) and self.sign(entry, self.reduced[b, k]):
                     numerator = self._numerator(factor, (a, k))
-                    if numerator is not None or (self.rows[factor].op == "const" and self.is_constant((a, k))):
+                    if numerator is not None or (
+                        self.rows[factor].op == "const" and self.is_constant((a, k))
+                    ):
                         yield Product(k, (a, k), numerator, (b, k), entry)
 
     def _numerator(self, factor: int, pair: Pair) -> int | None:
         """The row of R_ik that α_ik is made of, or that is made of α_ik by a constant D_k; None where it is made otherwise."""
-        of = chain(self._scaled(factor, pair[1]), self._multiples.get(factor, ()) if pair[1] not in self.pivots else ())
+        of = chain(
+            self._scaled(factor, pair[1]),
+            self._multiples.get(factor, ()) if pair[1] not in self.pivots else (),
+        )
         return next((self.bare(one) for one in of if self.sign(one, self.reduced[pair])), None)
 
     @cached_property
@@ -205,7 +223,9 @@ class _Reader:
         if row.op == "div" and row.args[1] == pivot:
             yield row.args[0]
         if row.op == "mul":
-            yield from (one for one, other in (row.args, row.args[::-1]) if self._scales(other, pivot))
+            yield from (
+                one for one, other in (row.args, row.args[::-1]) if self._scales(other, pivot)
+            )
         if pivot is None:
             yield factor
 
@@ -223,9 +243,12 @@ class _Reader:
 def _together(parts: Iterable[Sum]) -> Sum:
     """The sum of sums, with one operation more."""
     parts = list(parts)
-    return Sum(tuple(chain.from_iterable(part.leaves for part in parts)),
-               tuple(chain.from_iterable(part.products for part in parts)),
-               max(part.depth for part in parts), 1 + sum(part.operations for part in parts))
+    return Sum(
+        tuple(chain.from_iterable(part.leaves for part in parts)),
+        tuple(chain.from_iterable(part.products for part in parts)),
+        max(part.depth for part in parts),
+        1 + sum(part.operations for part in parts),
+    )
 
 
 def _all_sums(reader: _Reader) -> tuple[dict[Pair, int], dict[Pair, Sum]]:
@@ -243,11 +266,17 @@ def _all_sums(reader: _Reader) -> tuple[dict[Pair, int], dict[Pair, Sum]]:
             if len(one.over) < len(one.products):
                 raise NoElimination(f"entry {_text(pair)} has a product twice")
             wanted += [(product.entry, product.entry_row) for product in one.products]
-            wanted += [(product.factor, product.factor_row) for product in one.products if product.factor_row is not None]
+            wanted += [
+                (product.factor, product.factor_row)
+                for product in one.products
+                if product.factor_row is not None
+            ]
     return place, sums
 
 
-def _constants(reader: _Reader, sums: Mapping[Pair, Sum], kept: frozenset[int]) -> tuple[frozenset[Pair], frozenset[int]]:
+def _constants(
+    reader: _Reader, sums: Mapping[Pair, Sum], kept: frozenset[int]
+) -> tuple[frozenset[Pair], frozenset[int]]:
     """(exact entries, merged joints).
 
     Products say which entries they take for constants. Of a joint that is kept in some sums and left out of another, both
@@ -255,7 +284,9 @@ def _constants(reader: _Reader, sums: Mapping[Pair, Sum], kept: frozenset[int]) 
     """
     products = [product for one in sums.values() for product in one.products]
     exact = {product.factor for product in products if product.factor_row is None}
-    exact |= {(product.over, product.over) for product in products if product.over not in reader.pivots}
+    exact |= {
+        (product.over, product.over) for product in products if product.over not in reader.pivots
+    }
     partly: set[Pair] = set()
     merged: set[int] = set()
     for pair, one in {**sums, **dict.fromkeys(exact, Sum())}.items():
@@ -267,7 +298,9 @@ def _constants(reader: _Reader, sums: Mapping[Pair, Sum], kept: frozenset[int]) 
             elif all(reader.is_constant((i, k)) for i in pair):
                 partly |= {(i, k) for i in pair}
             else:
-                raise NoElimination(f"products of the elimination are merged with entry {_text(pair)} only in part")
+                raise NoElimination(
+                    f"products of the elimination are merged with entry {_text(pair)} only in part"
+                )
     return frozenset(exact | partly), frozenset(merged)
 
 

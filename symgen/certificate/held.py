@@ -49,10 +49,17 @@ from symgen.reference.precision import Array
 
 IDLE = Fraction(3, 2)
 """Least of 3 (1 − s) + s² t over 0 ≤ s ≤ 1, where t ≥ 3/2; where it is less, t is."""
-FORCES = ("constrained_forward_dynamics", "constraint_impulse", "contact_forward_dynamics", "contact_impulse")
+FORCES = (
+    "constrained_forward_dynamics",
+    "constraint_impulse",
+    "contact_forward_dynamics",
+    "contact_impulse",
+)
 """Functions whose divisors are pivots of M and of S."""
-SINGULAR = ("it is zero where the rows of A depend on each other; no floor is known, and --checked compares it with the smallest "
-            "normal number")
+SINGULAR = (
+    "it is zero where the rows of A depend on each other; no floor is known, and --checked compares it with the smallest "
+    "normal number"
+)
 """Why what is not damped has no bound."""
 LOST = "no column of A is known to be longer than zero"
 """Why what is damped may have none."""
@@ -103,12 +110,18 @@ def felt(recognition: Recognition, options: ProgramOptions) -> Felt | None:
     if function not in FORCES:
         return None
     loops, touched = closing.known(mechanism, function), FUNCTIONS[function].counts("NT")
-    damped = (touching.solves(mechanism, options.contacts) if touched else closing.solves(mechanism)) > 1
+    damped = (
+        touching.solves(mechanism, options.contacts) if touched else closing.solves(mechanism)
+    ) > 1
     with samples.scalars.working():
         first = [_of_loops(samples, mechanism, options)] if loops else []
         for others in _of_contacts(recognition, options) if touched else [()]:
-            A, switch = (np.concatenate(parts, axis=1) for parts in zip(*first, *others, strict=True))
-            found = Recognition(mechanism, samples.program, options, _eliminating(samples, A, switch, damped))
+            A, switch = (
+                np.concatenate(parts, axis=1) for parts in zip(*first, *others, strict=True)
+            )
+            found = Recognition(
+                mechanism, samples.program, options, _eliminating(samples, A, switch, damped)
+            )
             if any(joint is not None for joint in found.divisors.values()):
                 return Felt(found, damped)
     return None
@@ -122,13 +135,19 @@ def _eliminating(samples: Samples, A: Array, switch: Array, damped: bool) -> Sam
     m = S.shape[-1]
     unit = samples.scalars.array(np.eye(m, dtype=int))
     S = S + (1 - switch)[..., None] * unit
-    mu = np.trace(S, axis1=-2, axis2=-1) * samples.scalars.constant(DAMPING / m if damped else Fraction(0))
+    mu = np.trace(S, axis1=-2, axis2=-1) * samples.scalars.constant(
+        DAMPING / m if damped else Fraction(0)
+    )
     T = (S + mu[..., None, None] * unit)[:, ::-1, ::-1]
     size = max(abs(x).abs_upper() for x in np.diagonal(T, axis1=-2, axis2=-1).ravel())
-    return replace(samples, elimination=eliminated(T, [[*range(j + 1)] for j in range(m)]), size=size)
+    return replace(
+        samples, elimination=eliminated(T, [[*range(j + 1)] for j in range(m)]), size=size
+    )
 
 
-def _of_loops(samples: Samples, mechanism: Mechanism, options: ProgramOptions) -> tuple[Array, Array]:
+def _of_loops(
+    samples: Samples, mechanism: Mechanism, options: ProgramOptions
+) -> tuple[Array, Array]:
     """A at the states, by the formulas that the function has; they need not be closed, since any A will do."""
     jacobian = _jacobian(samples, mechanism, options)
     (port,) = jacobian.outputs
@@ -143,11 +162,15 @@ def _jacobian(samples: Samples, mechanism: Mechanism, options: ProgramOptions) -
     return making.made(mechanism, "constraint_jacobian", None, ProgramOptions(anywhere=anywhere))
 
 
-def _of_contacts(recognition: Recognition, options: ProgramOptions) -> Iterator[list[tuple[Array, Array]]]:
+def _of_contacts(
+    recognition: Recognition, options: ProgramOptions
+) -> Iterator[list[tuple[Array, Array]]]:
     """A and the switches of each contact, in the axes of the links that the rows may stand in: a link next to the root, in one of
     the frames that derivations choose."""
     samples = recognition.samples
-    reference = Reference(recognition.mechanism, samples.scalars, payload=options.payload, contact=options.contact)
+    reference = Reference(
+        recognition.mechanism, samples.scalars, payload=options.payload, contact=options.contact
+    )
     A = contacts.jacobian(reference, samples.states["q"])
     switch = np.repeat(samples.states["active"], contacts.AXES, axis=-1)
     for model in recognition.models:
@@ -161,30 +184,49 @@ def _of_contacts(recognition: Recognition, options: ProgramOptions) -> Iterator[
         yield turned
 
 
-def least_damping(recognition: Recognition, bodies: Bodies, ranges: Ranges, options: ProgramOptions) -> Fraction:
+def least_damping(
+    recognition: Recognition, bodies: Bodies, ranges: Ranges, options: ProgramOptions
+) -> Fraction:
     """A lower bound of μ over the box; 0 where none is known."""
     function, mechanism, m = recognition.function, bodies.mechanism, len(recognition.samples.joints)
-    most = [float(np.nextafter(float(bodies.composite(k).upper()), np.inf)) for k in range(mechanism.nv)]
+    most = [
+        float(np.nextafter(float(bodies.composite(k).upper()), np.inf)) for k in range(mechanism.nv)
+    ]
     loops, touched = closing.known(mechanism, function), FUNCTIONS[function].counts("NT")
-    trace = _least_of_loops(_jacobian(recognition.samples, mechanism, options), most, ranges) if loops else Fraction(0)
-    return DAMPING / m * (trace + (_least_of_contacts(mechanism, bodies, most, options) if touched else 0))
+    trace = (
+        _least_of_loops(_jacobian(recognition.samples, mechanism, options), most, ranges)
+        if loops
+        else Fraction(0)
+    )
+    return (
+        DAMPING
+        / m
+        * (trace + (_least_of_contacts(mechanism, bodies, most, options) if touched else 0))
+    )
 
 
 def _least_of_loops(jacobian: Program, most: list[float], ranges: Ranges) -> Fraction:
     """Of tr S: over each cell the best column."""
     (port,) = jacobian.outputs
-    rows = propagate(jacobian, boxes(jacobian, ranges), Arithmetic(jacobian.real), wanted=needs(jacobian, port.rows))
+    rows = propagate(
+        jacobian,
+        boxes(jacobian, ranges),
+        Arithmetic(jacobian.real),
+        wanted=needs(jacobian, port.rows),
+    )
     best: Any = np.zeros(1)
     for k in range(len(most)):
         square: Any = np.zeros(1)
-        for row in port.rows[k::len(most)]:
+        for row in port.rows[k :: len(most)]:
             least = rows[row].exact.least
             square = np.maximum(down(square + np.maximum(down(least * least), 0)), 0)
         best = np.maximum(best, down(square / most[k]))
     return Fraction(max(float(np.min(best)), 0.0))
 
 
-def _least_of_contacts(mechanism: Mechanism, bodies: Bodies, most: list[float], options: ProgramOptions) -> Fraction:
+def _least_of_contacts(
+    mechanism: Mechanism, bodies: Bodies, most: list[float], options: ProgramOptions
+) -> Fraction:
     """Likewise: each contact has what one column gives it, or what its idle rows have."""
     if mechanism.coupled:
         return Fraction(0)
@@ -204,7 +246,9 @@ def _least_of_contacts(mechanism: Mechanism, bodies: Bodies, most: list[float], 
     return total
 
 
-def error_of(recognition: Recognition, mu: Fraction, forward: Mapping[int, Rounded], arithmetic: Arithmetic) -> Backward | str:
+def error_of(
+    recognition: Recognition, mu: Fraction, forward: Mapping[int, Rounded], arithmetic: Arithmetic
+) -> Backward | str:
     """The backward error of the elimination of T, or why there is none."""
     try:
         elimination = read_elimination(recognition)
@@ -213,5 +257,7 @@ def error_of(recognition: Recognition, mu: Fraction, forward: Mapping[int, Round
     most = {}
     for k in recognition.samples.joints:
         leaves = elimination.sums[k, k].leaves if (k, k) in elimination.sums else ()
-        most[k] = flint.arb(float(summed(0.0, *(forward[leaf].exact.size.max() for leaf in leaves))))
+        most[k] = flint.arb(
+            float(summed(0.0, *(forward[leaf].exact.size.max() for leaf in leaves)))
+        )
     return backward(elimination, Damped(mu, most), forward, arithmetic)

@@ -68,7 +68,9 @@ class Interval:
     @property
     def least(self) -> Array:
         """The smallest magnitude in it."""
-        return np.where((self.lo <= 0) & (self.hi >= 0), 0.0, np.minimum(np.abs(self.lo), np.abs(self.hi)))
+        return np.where(
+            (self.lo <= 0) & (self.hi >= 0), 0.0, np.minimum(np.abs(self.lo), np.abs(self.hi))
+        )
 
     def __neg__(self) -> Interval:
         return Interval(-self.hi, -self.lo)
@@ -83,8 +85,10 @@ class Interval:
         if other is self:
             return self.squared()
         ends = [self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi]
-        return Interval(down(np.minimum(np.minimum(ends[0], ends[1]), np.minimum(ends[2], ends[3]))),
-                        up(np.maximum(np.maximum(ends[0], ends[1]), np.maximum(ends[2], ends[3]))))
+        return Interval(
+            down(np.minimum(np.minimum(ends[0], ends[1]), np.minimum(ends[2], ends[3]))),
+            up(np.maximum(np.maximum(ends[0], ends[1]), np.maximum(ends[2], ends[3]))),
+        )
 
     def squared(self) -> Interval:
         return Interval(np.maximum(0.0, down(self.least * self.least)), up(self.size * self.size))
@@ -107,7 +111,10 @@ class Interval:
         return Interval(np.clip(self.lo, low, high), np.clip(self.hi, low, high))
 
     def sqrt(self) -> Interval:
-        return Interval(np.maximum(0.0, down(np.sqrt(np.maximum(self.lo, 0.0)))), up(np.sqrt(np.maximum(self.hi, 0.0))))
+        return Interval(
+            np.maximum(0.0, down(np.sqrt(np.maximum(self.lo, 0.0)))),
+            up(np.sqrt(np.maximum(self.hi, 0.0))),
+        )
 
     def sine(self) -> Interval:
         return _circular(self, "sin", 0.5)
@@ -123,9 +130,15 @@ class Interval:
     def angle(self, x: Interval) -> Interval:
         """atan2(self, x): any angle where `cuts`; else the extremes lie in the corners, since it is monotone along each edge."""
         corners = [_angles(a, b) for a in (self.lo, self.hi) for b in (x.lo, x.hi)]
-        low, high = (np.maximum.reduce([one[end] for one in corners]) if end else np.minimum.reduce([one[end] for one in corners])
-                     for end in (0, 1))
-        return Interval(np.where(self.cuts(x), -HALF_TURN, low), np.where(self.cuts(x), HALF_TURN, high))
+        low, high = (
+            np.maximum.reduce([one[end] for one in corners])
+            if end
+            else np.minimum.reduce([one[end] for one in corners])
+            for end in (0, 1)
+        )
+        return Interval(
+            np.where(self.cuts(x), -HALF_TURN, low), np.where(self.cuts(x), HALF_TURN, high)
+        )
 
     def cuts(self, x: Interval) -> Array:
         """Whether the boxes of y (self) and x meet the half line where y is 0 and x is not positive."""
@@ -152,7 +165,10 @@ def _angles(y: Array, x: Array) -> tuple[Array, Array]:
     y, x = np.broadcast_arrays(y, x)
     known, where = np.unique(np.stack([y.ravel(), x.ravel()]), axis=1, return_inverse=True)
     values = [flint.arb.atan2(flint.arb(float(a)), flint.arb(float(b))) for a, b in known.T]
-    low, high = (np.array([float(one) for one in ends]) for ends in zip(*((v.lower(), v.upper()) for v in values), strict=True))
+    low, high = (
+        np.array([float(one) for one in ends])
+        for ends in zip(*((v.lower(), v.upper()) for v in values), strict=True)
+    )
     return down(low)[where].reshape(y.shape), up(high)[where].reshape(y.shape)
 
 

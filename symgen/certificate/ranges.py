@@ -26,11 +26,15 @@ STROKE = Fraction(1)
 RATE, FORCE = Fraction(5), Fraction(100)
 ACCELERATION = Fraction(10)
 _PAYLOAD: tuple[Range, ...] = (
-    (Fraction(0), Fraction(5)), *[(Fraction(-1, 5), Fraction(1, 5))] * 3,
+    (Fraction(0), Fraction(5)),
+    *[(Fraction(-1, 5), Fraction(1, 5))] * 3,
     *[(Fraction(-1, 5) if k in (1, 2, 4) else Fraction(0), Fraction(1, 5)) for k in range(6)],
 )
 """Mass (kg), centre (m), moments xx xy xz yy yz zz (kg·m²) of a run-time load."""
-_WRENCH: tuple[Range, ...] = (*[(Fraction(-10), Fraction(10))] * 3, *[(Fraction(-100), Fraction(100))] * 3)
+_WRENCH: tuple[Range, ...] = (
+    *[(Fraction(-10), Fraction(10))] * 3,
+    *[(Fraction(-100), Fraction(100))] * 3,
+)
 _STEP: tuple[Range, ...] = ((Fraction(-1), Fraction(1)),)
 """Of a time step (s)."""
 _GAINS: tuple[Range, ...] = ((Fraction(0), Fraction(10_000)), (Fraction(0), Fraction(200)))
@@ -52,8 +56,11 @@ _ALONE = "limits are those of joints of one coordinate"
 _ASSUMED = {
     "m": ((-STROKE, STROKE), f"{_ALONE}, ±{float(STROKE):g} m assumed"),
     "rad": ((-TURN, TURN), f"{_ALONE}, ±pi rad assumed"),
-    "1": ((Fraction(-1), Fraction(1)), "the entries of a unit quaternion, within ±1; intervals do not know that its length is 1, "
-                                       "so that bounds over the ranges are wider"),
+    "1": (
+        (Fraction(-1), Fraction(1)),
+        "the entries of a unit quaternion, within ±1; intervals do not know that its length is 1, "
+        "so that bounds over the ranges are wider",
+    ),
 }
 """By unit, of the coordinates of a joint that has several."""
 
@@ -70,22 +77,34 @@ class Ranges:
         is linear in that.
         """
         if derivatives.told(program.function) is not None:
-            return {port.name: self.of.get(port.name, ((Fraction(-1), Fraction(1)),) * port.size) for port in program.inputs}
+            return {
+                port.name: self.of.get(port.name, ((Fraction(-1), Fraction(1)),) * port.size)
+                for port in program.inputs
+            }
         for port in program.inputs:
             if port.name not in self.of:
-                raise RequestError(f"{program.function} takes '{port.name}', for which no range is known; leave it out with -f")
+                raise RequestError(
+                    f"{program.function} takes '{port.name}', for which no range is known; leave it out with -f"
+                )
         return {port.name: self.of[port.name] for port in program.inputs}
 
 
-def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION, *, wrenches: int = 1,
-                    contacts: int = 0) -> Ranges:
+def declared_ranges(
+    mechanism: Mechanism,
+    acceleration: Fraction = ACCELERATION,
+    *,
+    wrenches: int = 1,
+    contacts: int = 0,
+) -> Ranges:
     """The box of `mechanism`; `acceleration` (rad/s², m/s²) bounds what no description does. `wrenches` are felt, each of
     six, and `contacts` may hold.
 
     RequestError for limits that are not in order, or an acceleration that is not positive.
     """
     if acceleration <= 0:
-        raise ArgumentError("the range of accelerations must be positive; give --acceleration in rad/s² and m/s², as 10")
+        raise ArgumentError(
+            "the range of accelerations must be positive; give --acceleration in rad/s² and m/s², as 10"
+        )
     positions: list[Range] = []
     velocities: list[Range] = []
     efforts: list[Range] = []
@@ -94,27 +113,50 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION,
         if mechanism.follows[index] is not None:
             continue
         alone = joint.type.nq == joint.type.nv == 1
-        for name, coordinate in _names(mechanism.coordinate_names, mechanism.q_slices[index], joint.type.positions):
-            place, sentence = _position(mechanism, joint, limits) if alone else _one_of_several(coordinate)
+        for name, coordinate in _names(
+            mechanism.coordinate_names, mechanism.q_slices[index], joint.type.positions
+        ):
+            place, sentence = (
+                _position(mechanism, joint, limits) if alone else _one_of_several(coordinate)
+            )
             positions.append(place)
             if sentence:
                 said.setdefault(sentence, []).append(name)
-        for name, of_rate in _names(mechanism.velocity_names, mechanism.v_slices[index], joint.type.velocities):
-            for declared, default, found, what in ((limits.velocity, RATE, velocities, of_rate.rate_unit),
-                                                   (limits.effort, FORCE, efforts, of_rate.force_unit)):
+        for name, of_rate in _names(
+            mechanism.velocity_names, mechanism.v_slices[index], joint.type.velocities
+        ):
+            for declared, default, found, what in (
+                (limits.velocity, RATE, velocities, of_rate.rate_unit),
+                (limits.effort, FORCE, efforts, of_rate.force_unit),
+            ):
                 size = default if declared is None or declared <= 0 or not alone else declared
                 found.append((-size, size))
                 if size is not declared:
                     limit = "velocity" if found is velocities else "effort"
                     reason = f"no {limit} limit declared" if alone else f"{limit} {_ALONE}"
-                    said.setdefault(f"{reason}, ±{float(default):g} {what} assumed", []).append(name)
+                    said.setdefault(f"{reason}, ±{float(default):g} {what} assumed", []).append(
+                        name
+                    )
     everywhere = f"all joints: accelerations within ±{float(acceleration):g} rad/s² or m/s² (no description limits them)"
     n = mechanism.nv
-    return Ranges({"q": tuple(positions), "v": tuple(velocities), "a": ((-acceleration, acceleration),) * n,
-                   "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH * wrenches,
-                   "gains": _GAINS, "pi": (_PARAMETER,) * mechanism.sizes.NP, "dt": _STEP, "q_next": tuple(positions),
-                   "restitution": ((Fraction(0), Fraction(1)),), **({"active": (_SWITCH,) * contacts} if contacts else {})},
-                  (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere))
+    return Ranges(
+        {
+            "q": tuple(positions),
+            "v": tuple(velocities),
+            "a": ((-acceleration, acceleration),) * n,
+            "tau": tuple(efforts),
+            "b": ((-FORCE, FORCE),) * n,
+            "payload": _PAYLOAD,
+            "wrench": _WRENCH * wrenches,
+            "gains": _GAINS,
+            "pi": (_PARAMETER,) * mechanism.sizes.NP,
+            "dt": _STEP,
+            "q_next": tuple(positions),
+            "restitution": ((Fraction(0), Fraction(1)),),
+            **({"active": (_SWITCH,) * contacts} if contacts else {}),
+        },
+        (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere),
+    )
 
 
 def stated(names: Sequence[str]) -> list[str]:
@@ -122,7 +164,9 @@ def stated(names: Sequence[str]) -> list[str]:
     return [_STATED[name] for name in names if name in _STATED]
 
 
-def _names(names: Sequence[str], own: slice, coordinates: Sequence[Coordinate]) -> list[tuple[str, Coordinate]]:
+def _names(
+    names: Sequence[str], own: slice, coordinates: Sequence[Coordinate]
+) -> list[tuple[str, Coordinate]]:
     """The coordinates or velocities of one joint, each with its name in the mechanism."""
     return list(zip(names[own], coordinates, strict=True))
 
@@ -137,8 +181,10 @@ def _position(mechanism: Mechanism, joint: Joint, limits: Limits) -> tuple[Range
     low, high = limits.lower, limits.upper
     if (joint.type.limited or limits is not joint.limits) and low is not None and high is not None:
         if low > high:
-            raise ArgumentError(f"{mechanism.name}: joint '{joint.name}' has limits that are not in order "
-                               f"({float(low):g} to {float(high):g}); correct them in the description")
+            raise ArgumentError(
+                f"{mechanism.name}: joint '{joint.name}' has limits that are not in order "
+                f"({float(low):g} to {float(high):g}); correct them in the description"
+            )
         return (low, high), ""
     (coordinate,) = joint.type.positions
     if coordinate.unit == "m":

@@ -57,9 +57,19 @@ Meaning = TypeVar("Meaning", Pivot, Multiplier | Gain)
 class Recognition:
     """What the rows of `program` are. The sign is left open: a row may hold the negative of a multiplier or a gain."""
 
-    def __init__(self, mechanism: Mechanism, program: Program, options: ProgramOptions, samples: Samples | None = None) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        program: Program,
+        options: ProgramOptions,
+        samples: Samples | None = None,
+    ) -> None:
         """`samples` where another matrix than M is eliminated."""
-        self.mechanism, self.function, self.rows = mechanism, derivatives.of(program.function), program.rows
+        self.mechanism, self.function, self.rows = (
+            mechanism,
+            derivatives.of(program.function),
+            program.rows,
+        )
         self.samples = samples or Samples.drawn(mechanism, program, options)
 
     @cached_property
@@ -76,7 +86,11 @@ class Recognition:
     @cached_property
     def multipliers(self) -> dict[int, Multiplier | Gain]:
         """The rows that are what their names say, a multiplier or an element of a gain."""
-        proposed = {index: what for index, row in enumerate(self.rows) if (what := proposal(row.name)) is not None}
+        proposed = {
+            index: what
+            for index, row in enumerate(self.rows)
+            if (what := proposal(row.name)) is not None
+        }
         return {index: what for index, what in proposed.items() if self._decided(index, [what])}
 
     def _decided(self, row: int, proposed: Iterable[Meaning]) -> Meaning | None:
@@ -85,7 +99,9 @@ class Recognition:
 
     def _holds(self, row: int, what: Pivot | Multiplier | Gain) -> bool:
         if isinstance(what, Gain):
-            return any(self.samples.same(self.samples.rows[row], values) for values in self._elements(what))
+            return any(
+                self.samples.same(self.samples.rows[row], values) for values in self._elements(what)
+            )
         values = self._values(what)
         sign = 0 if values is None else self.samples.same(self.samples.rows[row], values)
         return sign == 1 if isinstance(what, Pivot) else sign != 0
@@ -105,7 +121,10 @@ class Recognition:
     @cached_property
     def models(self) -> tuple[Model, ...]:
         """The frames that derivations choose."""
-        return tuple(deriving.laid(self.mechanism, where) for where in choices(self.mechanism.uncoupled, self.function))
+        return tuple(
+            deriving.laid(self.mechanism, where)
+            for where in choices(self.mechanism.uncoupled, self.function)
+        )
 
     @cached_property
     def _gains(self) -> dict[int, list[list[Values]]]:
@@ -113,14 +132,25 @@ class Recognition:
         found = {}
         for k, (body, _) in enumerate(self.mechanism.dofs):
             *others, plain = (model.links[body] for model in self.models)
-            links = [plain, *(one for one in others if one.placement is not plain.placement or not one.slack.is_still)]
+            links = [
+                plain,
+                *(
+                    one
+                    for one in others
+                    if one.placement is not plain.placement or not one.slack.is_still
+                ),
+            ]
             found[k] = [self.samples.gain(k, one.placement, one.slack) for one in links]
         return found
 
 
 def divided(rows: Sequence[Row]) -> list[int]:
     """What something is divided by, or its logarithm or root taken, constants left out; ascending."""
-    return [row for row in sorted({one.args[-1] for one in rows if one.op in POSITIVE}) if rows[row].op != "const"]
+    return [
+        row
+        for row in sorted({one.args[-1] for one in rows if one.op in POSITIVE})
+        if rows[row].op != "const"
+    ]
 
 
 def proposal(name: str) -> Multiplier | Gain | None:

@@ -60,7 +60,9 @@ class Arithmetic:
     @property
     def assumptions(self) -> list[str]:
         """What the bounds stand on, in sentences."""
-        lengths = [f"a quaternion is of unit length within {LENGTH} u; the exact answer is that for the unit quaternion along it"]
+        lengths = [
+            f"a quaternion is of unit length within {LENGTH} u; the exact answer is that for the unit quaternion along it"
+        ]
         return [
             f"{self.real}: every operation rounded to nearest in this type, u = 2^{round(np.log2(self.unit))}, none contracted "
             "to a fused one; no overflow; underflow gradual or to zero",
@@ -72,8 +74,10 @@ class Arithmetic:
     @property
     def of_angles(self) -> str:
         """What is assumed besides where an atan2 is taken."""
-        return (f"atan2 within {self.angle:g} ulp of the exact value of the arguments; at half a turn, where it jumps, a bound "
-                "is that of a whole turn")
+        return (
+            f"atan2 within {self.angle:g} ulp of the exact value of the arguments; at half a turn, where it jumps, a bound "
+            "is that of a whole turn"
+        )
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,13 @@ class Rounded:
         return summed(self.exact.size, self.error)
 
 
-def propagate(program: Program, boxes: Mapping[str, Sequence[Interval]], arithmetic: Arithmetic,
-              known: Mapping[int, tuple[float, float]] | None = None, wanted: Iterable[int] | None = None) -> dict[int, Rounded]:
+def propagate(
+    program: Program,
+    boxes: Mapping[str, Sequence[Interval]],
+    arithmetic: Arithmetic,
+    known: Mapping[int, tuple[float, float]] | None = None,
+    wanted: Iterable[int] | None = None,
+) -> dict[int, Rounded]:
     """Every row over `boxes` (by argument, one Interval a flat element), or those that the rows `wanted` need.
 
     `known[r]`: the exact value of row r is known to lie between the two. Where a divisor may be 0 the bounds are infinite.
@@ -103,15 +112,22 @@ def propagate(program: Program, boxes: Mapping[str, Sequence[Interval]], arithme
     with np.errstate(all="ignore"):
         for index in needed:
             row = program.rows[index]
-            found = _argument(program, row, supplied, arithmetic) if row.op == "input" else \
-                _row(program.rows, row, rows, arithmetic)
+            found = (
+                _argument(program, row, supplied, arithmetic)
+                if row.op == "input"
+                else _row(program.rows, row, rows, arithmetic)
+            )
             if index in turning:
                 rate = turning[index]
                 square, other = ((rows[i].exact, rows[i].error) for i in (rate.square, rate.other))
-                size, error = bounded(rate, square, other, arithmetic.unit, arithmetic.angle, arithmetic.underflow)
+                size, error = bounded(
+                    rate, square, other, arithmetic.unit, arithmetic.angle, arithmetic.underflow
+                )
                 found = Rounded(found.exact.within(size), np.fmin(found.error, error))
-            if index in shared:   # what is at most 1, and computed as at most that bound
-                found = Rounded(found.exact.within(1.0), np.fmin(found.error, float(shared[index] + 1)))
+            if index in shared:  # what is at most 1, and computed as at most that bound
+                found = Rounded(
+                    found.exact.within(1.0), np.fmin(found.error, float(shared[index] + 1))
+                )
             if known and index in known:
                 found = Rounded(found.exact.clipped(*known[index]), found.error)
             rows[index] = found
@@ -127,7 +143,9 @@ def needs(program: Program, wanted: Iterable[int]) -> list[int]:
     return sorted(found)
 
 
-def _argument(program: Program, row: Row, supplied: Sequence[Sequence[Interval]], arithmetic: Arithmetic) -> Rounded:
+def _argument(
+    program: Program, row: Row, supplied: Sequence[Sequence[Interval]], arithmetic: Arithmetic
+) -> Rounded:
     """An argument, which may be flushed; of a quaternion the exact one is near it."""
     port, entry = row.value
     given, flushed = supplied[port][entry], np.array([arithmetic.underflow])
@@ -137,10 +155,14 @@ def _argument(program: Program, row: Row, supplied: Sequence[Sequence[Interval]]
     if program.inputs[port].name not in POSITIONS or entry not in arithmetic.unit_entries:
         return Rounded(given, flushed)
     near = LENGTH * arithmetic.unit
-    return Rounded(Interval(down(given.lo - near), up(given.hi + near)).within(1.0), summed(near, flushed))
+    return Rounded(
+        Interval(down(given.lo - near), up(given.hi + near)).within(1.0), summed(near, flushed)
+    )
 
 
-def _row(program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], arithmetic: Arithmetic) -> Rounded:
+def _row(
+    program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], arithmetic: Arithmetic
+) -> Rounded:
     if row.op == "const":
         return _constant(row.value, arithmetic)
     a = rows[row.args[0]]
@@ -153,12 +175,19 @@ def _row(program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], arithmet
         exact = a.exact.sqrt()
         # |√x̂ − √x| = |x̂ − x| / (√x̂ + √x), where x̂ is not negative either
         least = down(exact.lo + Interval(down(a.exact.lo - a.error), a.exact.hi).sqrt().lo)
-        return _closed(exact, np.where((least > 0) & (a.exact.lo >= a.error), up(a.error / least), np.inf), arithmetic)
+        return _closed(
+            exact,
+            np.where((least > 0) & (a.exact.lo >= a.error), up(a.error / least), np.inf),
+            arithmetic,
+        )
     if row.op == "log":
         lost = down(a.exact.lo - a.error)
         moved = np.where(lost > 0, up(a.error / lost), np.inf)
         exact = a.exact.logarithm()
-        return Rounded(exact, summed(moved, times(2 * arithmetic.log * arithmetic.unit, summed(exact.size, moved))))
+        return Rounded(
+            exact,
+            summed(moved, times(2 * arithmetic.log * arithmetic.unit, summed(exact.size, moved))),
+        )
     b = rows[row.args[1]]
     if row.op == "atan2":
         return _angle(a, b, arithmetic)
@@ -178,7 +207,9 @@ def _row(program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], arithmet
     exact = a.exact / b.exact
     # â/b̂ − a/b = ((â − a) − (a/b)(b̂ − b)) / b̂
     machine = down(b.exact.least - b.error)
-    carried = np.where(machine > 0, up(summed(a.error, times(exact.size, b.error)) / machine), np.inf)
+    carried = np.where(
+        machine > 0, up(summed(a.error, times(exact.size, b.error)) / machine), np.inf
+    )
     return _closed(exact, carried, arithmetic)
 
 
@@ -194,7 +225,11 @@ def _angle(y: Rounded, x: Rounded, arithmetic: Arithmetic) -> Rounded:
     """
     exact = y.exact.angle(x.exact)
     off = hypotenuse(y.error, x.error)
-    away = np.asarray(down(np.sqrt(down(down(y.exact.least * y.exact.least) + down(x.exact.least * x.exact.least)))))
+    away = np.asarray(
+        down(
+            np.sqrt(down(down(y.exact.least * y.exact.least) + down(x.exact.least * x.exact.least)))
+        )
+    )
     left = down(away - off)
     jumps = y.exact.widened(y.error).cuts(x.exact.widened(x.error)) | ~(left > 0)
     moved = np.where(jumps, 2 * HALF_TURN, up(off / np.where(jumps, 1.0, left)))
@@ -214,10 +249,15 @@ def _constant(value: Fraction, arithmetic: Arithmetic) -> Rounded:
 def _power_of_two(program: Sequence[Row], args: Sequence[int]) -> bool:
     """Whether one operand is a constant ±2^k: such a product is exact."""
     values = [abs(program[a].value) for a in args if program[a].op == "const"]
-    return any(v and v.numerator & (v.numerator - 1) == 0 and v.denominator & (v.denominator - 1) == 0 for v in values)
+    return any(
+        v and v.numerator & (v.numerator - 1) == 0 and v.denominator & (v.denominator - 1) == 0
+        for v in values
+    )
 
 
-def _turned(program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], arithmetic: Arithmetic) -> tuple[Array, Array] | None:
+def _turned(
+    program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], arithmetic: Arithmetic
+) -> tuple[Array, Array] | None:
     """(size, error without the last rounding) of cos·x ± sin·y, which is no longer than (x, y); None for anything else.
 
     Intervals alone forget cos² + sin² = 1 and let such a sum grow by √2 at every joint.
@@ -227,16 +267,24 @@ def _turned(program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], arith
         return None
     for one, x in (first.args, first.args[::-1]):
         for other, y in (second.args, second.args[::-1]):
-            if {program[one].op, program[other].op} == {"sin", "cos"} and program[one].args == program[other].args:
+            if {program[one].op, program[other].op} == {"sin", "cos"} and program[
+                one
+            ].args == program[other].args:
                 c, s = rows[one], rows[other]
                 vx, vy = rows[x], rows[y]
                 size = hypotenuse(vx.exact.size, vy.exact.size)
-                moved = np.minimum(hypotenuse(vx.error, vy.error),
-                                   summed(times(c.exact.size, vx.error), times(s.exact.size, vy.error)))
+                moved = np.minimum(
+                    hypotenuse(vx.error, vy.error),
+                    summed(times(c.exact.size, vx.error), times(s.exact.size, vy.error)),
+                )
                 # ĉx̂ − cx = c(x̂ − x) + (ĉ − c)x̂, and each product is rounded
                 slipped = summed(times(c.error, vx.size), times(s.error, vy.size))
-                products = np.minimum(hypotenuse(vx.size, vy.size),
-                                      summed(times(c.exact.size, vx.size), times(s.exact.size, vy.size)))
-                own = summed(times(arithmetic.unit, summed(products, slipped)), 2 * arithmetic.underflow)
+                products = np.minimum(
+                    hypotenuse(vx.size, vy.size),
+                    summed(times(c.exact.size, vx.size), times(s.exact.size, vy.size)),
+                )
+                own = summed(
+                    times(arithmetic.unit, summed(products, slipped)), 2 * arithmetic.underflow
+                )
                 return size, summed(moved, slipped, own)
     return None

@@ -57,12 +57,24 @@ class Samples:
 
     @classmethod
     def drawn(cls, mechanism: Mechanism, program: Program, options: ProgramOptions) -> Samples:
-        scalars = arb(DIGITS + 5 * mechanism.longest // 4)   # an elimination over balls loses about a digit a joint
-        states = {name: scalars.array(x)
-                  for name, x in draw_states(mechanism, STATES, SEED, options.payload, options.wrench,
-                                             {port.name: port.shape for port in program.inputs}).items()}
-        if "active" in states:   # no switches, which make rows equal that are not
-            states["active"] = scalars.array(draw_besides({"switches": states["active"].shape[1:]}, STATES, SEED)["switches"])
+        scalars = arb(
+            DIGITS + 5 * mechanism.longest // 4
+        )  # an elimination over balls loses about a digit a joint
+        states = {
+            name: scalars.array(x)
+            for name, x in draw_states(
+                mechanism,
+                STATES,
+                SEED,
+                options.payload,
+                options.wrench,
+                {port.name: port.shape for port in program.inputs},
+            ).items()
+        }
+        if "active" in states:  # no switches, which make rows equal that are not
+            states["active"] = scalars.array(
+                draw_besides({"switches": states["active"].shape[1:]}, STATES, SEED)["switches"]
+            )
         reference = Reference(mechanism, scalars, payload=options.payload)
         with scalars.working():
             mass = reference.mass_matrix(states["q"], states.get("payload"))
@@ -127,12 +139,24 @@ class Samples:
                     angular, linear = self.reference.columns(part.body, centre, placed)
                     x = np.stack([rates.get(j, 0 * rates[k]) for j in support], axis=-1)
                     push = part.mass[..., None] * times(linear, x)
-                    spin = times(at.turn[0], times(part.inertia, times(transposed(at.turn[0]), times(angular, x))))
+                    spin = times(
+                        at.turn[0],
+                        times(part.inertia, times(transposed(at.turn[0]), times(angular, x))),
+                    )
                     moment, force = moment + spin + cross(centre - about, push), force + push
-            back, pivot = transposed(axes), np.array(self.elimination.reduced[k, k], dtype=object)[:, None]
-            return [tuple(column) for vector in (moment, force) for column in (times(back, vector) / pivot).T]
+            back, pivot = (
+                transposed(axes),
+                np.array(self.elimination.reduced[k, k], dtype=object)[:, None],
+            )
+            return [
+                tuple(column)
+                for vector in (moment, force)
+                for column in (times(back, vector) / pivot).T
+            ]
 
-    def seen_from(self, link: int, placement: tuple[Mat3, Vec3], slack: Spin = STILL) -> tuple[Array, Array]:
+    def seen_from(
+        self, link: int, placement: tuple[Mat3, Vec3], slack: Spin = STILL
+    ) -> tuple[Array, Array]:
         """The axes (STATES, 3, 3) and the origin (STATES, 3) of a frame on a link at `placement`, its axes turned back by `slack`
         about their z axis."""
         axes, origin = (self.scalars.array(np.array(x, dtype=object)) for x in placement)
@@ -149,7 +173,10 @@ class Samples:
             assert own is not None
             angle = angle + sign * self.states["q"][:, mechanism.q_slices[i]][:, own]
         c, s, zero, one = np.cos(angle), np.sin(angle), 0 * angle, 0 * angle + 1
-        return np.stack([np.stack(row, axis=-1) for row in ((c, -s, zero), (s, c, zero), (zero, zero, one))], axis=-2)
+        return np.stack(
+            [np.stack(row, axis=-1) for row in ((c, -s, zero), (s, c, zero), (zero, zero, one))],
+            axis=-2,
+        )
 
     def _free_rates(self, k: int) -> dict[int, Array]:
         """By entry of v, the rates of what k carries: 1 for k itself, and x_j = −Σ α_ij x_i, which leaves no momentum along j."""
@@ -159,7 +186,10 @@ class Samples:
         for j in self.joints:
             between = [i for i in carriers[j] if i != j and i in rates]
             if between:
-                rates[j] = -added(np.array(self.elimination.factors[i, j], dtype=object) * rates[i] for i in between)
+                rates[j] = -added(
+                    np.array(self.elimination.factors[i, j], dtype=object) * rates[i]
+                    for i in between
+                )
         return rates
 
 
@@ -168,7 +198,10 @@ def _carriers(mechanism: Mechanism, reference: Reference) -> list[list[int]]:
     elimination couples it with."""
     if mechanism.coupled:
         return filled(mechanism)
-    return [[k for k in reference.supports[body] if k <= j] for j, (body, _) in enumerate(mechanism.dofs)]
+    return [
+        [k for k in reference.supports[body] if k <= j]
+        for j, (body, _) in enumerate(mechanism.dofs)
+    ]
 
 
 def _near(a: Any, b: Any) -> bool:
@@ -181,7 +214,9 @@ def _values(program: Program, states: dict[str, Array], scalars: Scalars) -> tup
     count = len(program.rows)
     everything = replace(program, outputs=(Port("rows", (count,), tuple(range(count))),))
     elements = {port.name: list(states[port.name].reshape(STATES, -1).T) for port in program.inputs}
-    found = evaluate(everything, elements, Numbers(scalars.constant, np.sin, np.cos, np.sqrt, np.log, atan2))["rows"]
+    found = evaluate(
+        everything, elements, Numbers(scalars.constant, np.sin, np.cos, np.sqrt, np.log, atan2)
+    )["rows"]
     return tuple(tuple(np.broadcast_to(np.asarray(x, dtype=object), (STATES,))) for x in found)
 
 
@@ -198,4 +233,6 @@ def eliminated(M: Array, supports: list[list[int]]) -> Elimination:
             for k in above:
                 if i <= k:
                     rows[i, k] = rows[i, k] - factors[i, j] * rows[k, j]
-    return Elimination(*({pair: tuple(values) for pair, values in found.items()} for found in (rows, factors)))
+    return Elimination(
+        *({pair: tuple(values) for pair, values in found.items()} for found in (rows, factors))
+    )

@@ -36,7 +36,11 @@ def shares(program: Program) -> dict[int, Fraction]:
     for index, (op, args, _, _, _) in enumerate(rows):
         for x, other in (args, args[::-1]) if op == "mul" else ():
             turned = rows[other]
-            if turned.op == "div" and rows[turned.args[0]].value == 1 and rows[turned.args[1]].op == "sqrt":
+            if (
+                turned.op == "div"
+                and rows[turned.args[0]].value == 1
+                and rows[turned.args[1]].op == "sqrt"
+            ):
                 (square,) = rows[turned.args[1]].args
                 if bounds.get(square, 0) >= flushed and x in _squared(program, square):
                     found[index] = Fraction(2)
@@ -64,7 +68,7 @@ def _bounds(program: Program) -> dict[int, Fraction]:
         if op == "const" and value >= real.least:
             bounds[index] = Fraction(real.rounded(value))
         elif op == "mul" and (args[0] == args[1] or all(a in bounds for a in args)):
-            bounds[index] = Fraction(0)   # a product of small numbers may be flushed
+            bounds[index] = Fraction(0)  # a product of small numbers may be flushed
         elif op == "add" and all(a in bounds for a in args):
             bounds[index] = max(bounds[a] for a in args)
         elif op == "sqrt" and args[0] in bounds:

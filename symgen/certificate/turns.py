@@ -74,15 +74,21 @@ def _reciprocal(rows: Sequence[Row], row: Row) -> tuple[Row | None, int]:
     return None, 0
 
 
-def bounded(rate: Rate, square: tuple[Interval, Array], other: tuple[Interval, Array], unit: float, angle: float,
-            underflow: float) -> tuple[Array, Array]:
+def bounded(
+    rate: Rate,
+    square: tuple[Interval, Array],
+    other: tuple[Interval, Array],
+    unit: float,
+    angle: float,
+    underflow: float,
+) -> tuple[Array, Array]:
     """(size of A/r, its error), both infinite where w may change its sign; `square` and `other` are each an enclosure and an
     error, `angle` that of atan2 in units in the last place."""
     (s, s_off), (w, w_off) = square, other
     low, away = np.maximum(down(s.lo - s_off), 0.0), down(w.least - w_off)
     known = (away > 0) & (down(away * rate.least) > 4 * underflow)
     away = np.where(known, away, 1.0)
-    reach = down(low + down(away * away))                                             # ρ²
+    reach = down(low + down(away * away))  # ρ²
     far = down(np.sqrt(reach))
     size = up(HALF_TURN / far)
     moved = summed(up(times(2.0, w_off) / reach), up(times(_SLOPE, s_off) / down(reach * far)))

@@ -9,20 +9,36 @@ from importlib import import_module
 from symgen.closures._closure import EVERY, Across, Along, Apart, ClosureType, Row, Unspun
 from symgen.errors import MechanismError
 
-__all__ = ["EVERY", "Across", "Along", "Apart", "ClosureType", "Row", "Unspun", "closure", "closures"]
+__all__ = [
+    "EVERY",
+    "Across",
+    "Along",
+    "Apart",
+    "ClosureType",
+    "Row",
+    "Unspun",
+    "closure",
+    "closures",
+]
 
 
 @cache
 def closures() -> tuple[str, ...]:
     """All of them by name, sorted."""
-    return tuple(sorted(entry.name for entry in pkgutil.iter_modules(__path__) if not entry.name.startswith("_")))
+    return tuple(
+        sorted(
+            entry.name for entry in pkgutil.iter_modules(__path__) if not entry.name.startswith("_")
+        )
+    )
 
 
 @cache
 def closure(kind: str) -> ClosureType:
     """One by name; MechanismError lists what there is."""
     if kind not in closures():
-        raise MechanismError(f"there is no joint '{kind}' that closes a loop; there are {', '.join(closures())}")
+        raise MechanismError(
+            f"there is no joint '{kind}' that closes a loop; there are {', '.join(closures())}"
+        )
     found = vars(import_module(f"symgen.closures.{kind}")).get("CLOSURE")
     assert isinstance(found, ClosureType), f"symgen/closures/{kind}.py ends without a CLOSURE"
     return found

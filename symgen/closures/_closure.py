@@ -66,8 +66,7 @@ class ClosureType:
 
     @property
     def aligned(self) -> tuple[int, ...]:
-        """The axes that both frames have alike. Rows are zero as well where one is turned half round, and it is not closed there.
-        """
+        """The axes that both frames have alike. Rows are zero as well where one is turned half round, and it is not closed there."""
         return tuple(k for k in EVERY if self.turned in ((), (k,)))
 
     @property

@@ -2,5 +2,10 @@
 
 from symgen.closures._closure import SAME_AXIS, Along, ClosureType
 
-CLOSURE = ClosureType("a hinge about z that slides along it", (Along(0), Along(1), *SAME_AXIS), turned=(2,), off=(2,),
-                      spinning=(2,))
+CLOSURE = ClosureType(
+    "a hinge about z that slides along it",
+    (Along(0), Along(1), *SAME_AXIS),
+    turned=(2,),
+    off=(2,),
+    spinning=(2,),
+)

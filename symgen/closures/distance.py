@@ -3,5 +3,11 @@
 from symgen.closures._closure import EVERY, Apart, ClosureType
 from symgen.joints import Parameter
 
-CLOSURE = ClosureType("a massless rod", (Apart(),), turned=EVERY, off=EVERY, spinning=EVERY,
-                      parameters=(Parameter("distance", "how far apart the points are, in m"),))
+CLOSURE = ClosureType(
+    "a massless rod",
+    (Apart(),),
+    turned=EVERY,
+    off=EVERY,
+    spinning=EVERY,
+    parameters=(Parameter("distance", "how far apart the points are, in m"),),
+)

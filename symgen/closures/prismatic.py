@@ -2,4 +2,6 @@
 
 from symgen.closures._closure import TURNED_ALIKE, Along, ClosureType
 
-CLOSURE = ClosureType("a slider along z", (Along(0), Along(1), *TURNED_ALIKE), turned=(), off=(2,), spinning=())
+CLOSURE = ClosureType(
+    "a slider along z", (Along(0), Along(1), *TURNED_ALIKE), turned=(), off=(2,), spinning=()
+)

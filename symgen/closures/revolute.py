@@ -2,4 +2,6 @@
 
 from symgen.closures._closure import AT_ONE_POINT, SAME_AXIS, ClosureType
 
-CLOSURE = ClosureType("a hinge about z", (*AT_ONE_POINT, *SAME_AXIS), turned=(2,), off=(), spinning=(2,))
+CLOSURE = ClosureType(
+    "a hinge about z", (*AT_ONE_POINT, *SAME_AXIS), turned=(2,), off=(), spinning=(2,)
+)

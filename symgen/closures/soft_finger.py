@@ -2,4 +2,10 @@
 
 from symgen.closures._closure import AT_ONE_POINT, EVERY, ClosureType, Unspun
 
-CLOSURE = ClosureType("a soft finger with its normal along z", (*AT_ONE_POINT, Unspun(2)), turned=EVERY, off=(), spinning=(0, 1))
+CLOSURE = ClosureType(
+    "a soft finger with its normal along z",
+    (*AT_ONE_POINT, Unspun(2)),
+    turned=EVERY,
+    off=(),
+    spinning=(0, 1),
+)

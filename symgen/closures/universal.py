@@ -2,5 +2,10 @@
 
 from symgen.closures._closure import AT_ONE_POINT, EVERY, Across, ClosureType
 
-CLOSURE = ClosureType("a cross of the first x axis and the second y axis", (*AT_ONE_POINT, Across(0, 1, -1)), turned=EVERY,
-                      off=(), spinning=EVERY)
+CLOSURE = ClosureType(
+    "a cross of the first x axis and the second y axis",
+    (*AT_ONE_POINT, Across(0, 1, -1)),
+    turned=EVERY,
+    off=(),
+    spinning=EVERY,
+)

@@ -21,7 +21,20 @@ from typing import Any, NoReturn
 from symgen.errors import RequestError
 from symgen.names import nearest
 
-NAMES = ("robots", "show", "generate", "verify", "prove", "inspect", "convert", "compare", "bench", "cost", "report", "reproduce")
+NAMES = (
+    "robots",
+    "show",
+    "generate",
+    "verify",
+    "prove",
+    "inspect",
+    "convert",
+    "compare",
+    "bench",
+    "cost",
+    "report",
+    "reproduce",
+)
 """In the order in which a newcomer meets them."""
 
 _NUMBER = re.compile(r"-[0-9.]")
@@ -35,9 +48,18 @@ def find(name: str) -> Any:
 def how_much(parser: Parser) -> None:
     """-q and -v, which every command has."""
     said = parser.add_argument_group("how much is said").add_mutually_exclusive_group()
-    said.add_argument("-q", "--quiet", action="store_true",
-                      help="errors only: no notes, no warnings, no progress, no account of what was written")
-    said.add_argument("-v", "--verbose", action="store_true", help="also the time of every step, the methods and why, the caches")
+    said.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="errors only: no notes, no warnings, no progress, no account of what was written",
+    )
+    said.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="also the time of every step, the methods and why, the caches",
+    )
 
 
 class Parser(argparse.ArgumentParser):
@@ -45,11 +67,17 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         if sys.version_info >= (3, 14):
-            settings["color"] = False   # from there on argparse colours its help; nothing here is coloured, NO_COLOR or not
-        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+            settings["color"] = (
+                False  # from there on argparse colours its help; nothing here is coloured, NO_COLOR or not
+            )
+        super().__init__(
+            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **settings
+        )
 
     def error(self, message: str) -> NoReturn:
-        raise RequestError(f"{self.prog.removeprefix('symgen ')}: {message}; see '{self.prog} --help'")
+        raise RequestError(
+            f"{self.prog.removeprefix('symgen ')}: {message}; see '{self.prog} --help'"
+        )
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """The parsed options; RequestError for what the command does not know, SystemExit(0) after --help."""
@@ -66,14 +94,23 @@ class Parser(argparse.ArgumentParser):
             if word == "--":
                 return
             if name.startswith("--") and name not in known:
-                nearest(name, [option for option in known if option.startswith("--")], f"option of '{self.prog}'")
+                nearest(
+                    name,
+                    [option for option in known if option.startswith("--")],
+                    f"option of '{self.prog}'",
+                )
 
     def _joined(self, words: Sequence[str]) -> list[str]:
         """`--gravity -9.81,0,0` as `--gravity=-9.81,0,0`: argparse takes a value that starts with a minus for an option."""
         joined: list[str] = []
         for word in words:
             action = self._option_string_actions.get(joined[-1]) if joined else None
-            if action is not None and action.nargs is None and joined[-1].startswith("--") and _NUMBER.match(word):
+            if (
+                action is not None
+                and action.nargs is None
+                and joined[-1].startswith("--")
+                and _NUMBER.match(word)
+            ):
                 joined[-1] += f"={word}"
             else:
                 joined.append(word)

@@ -32,7 +32,7 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self._log = log().info if log().isEnabledFor(20) else None   # 20: logging.INFO
+        self._log = log().info if log().isEnabledFor(20) else None  # 20: logging.INFO
         self._shown = self._log is None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._dirty = False
         self._step = self._what = ""
@@ -44,7 +44,12 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._over.set()
         self._close("")
         self.wipe()
@@ -76,7 +81,12 @@ class Progress:
 
     def _draw(self) -> None:
         now = time.monotonic()
-        print(f"\r\033[K{self._step}{elapsed(now - self._begun, now - self._started)}", end="", file=sys.stderr, flush=True)
+        print(
+            f"\r\033[K{self._step}{elapsed(now - self._begun, now - self._started)}",
+            end="",
+            file=sys.stderr,
+            flush=True,
+        )
         self._dirty = True
 
     def wipe(self) -> None:

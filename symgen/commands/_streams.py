@@ -27,7 +27,9 @@ class Answer:
 
     def write(self, text: str) -> int:
         if self._stream is None:
-            self._error = RequestError("standard output is closed; let it lead to a file, a pipe or /dev/null")
+            self._error = RequestError(
+                "standard output is closed; let it lead to a file, a pipe or /dev/null"
+            )
             return len(text)
         with self._named():
             return self._stream.write(text)
@@ -50,7 +52,9 @@ class Answer:
         try:
             yield
         except OSError as error:
-            self._error = OSError(error.errno, error.strerror, OUTPUT)   # a BrokenPipeError stays one by its number
+            self._error = OSError(
+                error.errno, error.strerror, OUTPUT
+            )  # a BrokenPipeError stays one by its number
             raise self._error from None
 
 
@@ -90,10 +94,13 @@ def standard_streams() -> Iterator[TextIO | None]:
     """Put an Answer and a Notes in the place of standard output and standard error; yields the stream behind the Answer."""
     _occupy_closed_descriptors()
     output, error = cast("TextIO | None", sys.stdout), cast("TextIO | None", sys.stderr)
-    for stream in (output, error):   # print a substitute where a terminal lacks a character
+    for stream in (output, error):  # print a substitute where a terminal lacks a character
         with contextlib.suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    with contextlib.redirect_stdout(cast(TextIO, Answer(output))), contextlib.redirect_stderr(cast(TextIO, Notes(error))):
+    with (
+        contextlib.redirect_stdout(cast(TextIO, Answer(output))),
+        contextlib.redirect_stderr(cast(TextIO, Notes(error))),
+    ):
         yield output
 
 
@@ -109,4 +116,6 @@ def _occupy_closed_descriptors() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)   # the lowest number that is free, which is this one
+            os.set_inheritable(
+                os.open(os.devnull, os.O_RDWR), True
+            )  # the lowest number that is free, which is this one

@@ -28,7 +28,9 @@ def arguments(parser: Parser) -> None:
     contact_argument(parser)
     baumgarte_argument(parser)
     form_argument(parser)
-    parser.add_argument("--native", action="store_true", help="compile for this processor (-march=native)")
+    parser.add_argument(
+        "--native", action="store_true", help="compile for this processor (-march=native)"
+    )
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
 
@@ -38,8 +40,15 @@ def run(options: Namespace) -> int:
 
     mechanism = read(options)
     with Progress() as progress:
-        measured = bench(mechanism, functions(options.functions), native=options.native, progress=progress,
-                         contact=options.contact, baumgarte=options.baumgarte, form=options.form)
+        measured = bench(
+            mechanism,
+            functions(options.functions),
+            native=options.native,
+            progress=progress,
+            contact=options.contact,
+            baumgarte=options.baumgarte,
+            form=options.form,
+        )
     name_frame(mechanism, options.functions)
     print(as_json(measured.facts()) if options.json else str(measured))
     return 0

@@ -15,9 +15,18 @@ SUMMARY = "the robot as TOML, URDF or MJCF, and what that format cannot say"
 def arguments(parser: Parser) -> None:
     """The robot, the file, and its format."""
     robot_arguments(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", required=True,
-                        help="the file to write: .toml, .urdf, or .xml or .mjcf for MuJoCo; '-' prints it")
-    parser.add_argument("--to", metavar="toml|urdf|mjcf", help="the format, where the name of the file does not tell it")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="the file to write: .toml, .urdf, or .xml or .mjcf for MuJoCo; '-' prints it",
+    )
+    parser.add_argument(
+        "--to",
+        metavar="toml|urdf|mjcf",
+        help="the format, where the name of the file does not tell it",
+    )
 
 
 def run(options: Namespace) -> int:

@@ -37,28 +37,59 @@ SUMMARY = "the folder of C: one file a function, self-test, CMakeLists.txt, READ
 def arguments(parser: Parser) -> None:
     """The robot, the folder, and what changes the C."""
     robot_arguments(parser)
-    parser.add_argument("-o", "--output", metavar="DIR",
-                        help="the folder to write; symgen's own files in it are replaced, all others stay (default: ./NAME)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="the folder to write; symgen's own files in it are replaced, all others stay (default: ./NAME)",
+    )
     program_arguments(parser, on_a_target=True)
     form_argument(parser)
-    parser.add_argument("--name", metavar="NAME",
-                        help="prefix of every C name and file: letters, digits and single underscores of ASCII, no word of C's "
-                             "or C++'s (default: the robot's name, as far as C takes it)")
-    parser.add_argument("--trig", metavar="libm|macro|inline|auto",
-                        help="call sin and cos (default with --target), or NAME_SIN and NAME_COS; inline: bring an own sine "
-                             "and cosine without a branch; auto (default): own ones of all angles in a loop, libm's beyond")
-    parser.add_argument("--checked", action="store_true",
-                        help="functions return a status, and leave their results alone when an argument or a divisor is bad")
-    parser.add_argument("--batch", action="store_true",
-                        help="also NAME_<function>_batch.c: the functions for many states, in blocks that compilers vectorise")
-    parser.add_argument("--wrap", action="append", default=[], metavar="cpp17|casadi|cuda",
-                        help="also NAME.hpp, the C in C++17's std::array; NAME_casadi.c, what CasADi and acados load; or "
-                             "NAME_<function>_cuda.cu, kernels for many states on a GPU")
-    parser.add_argument("--target", metavar="TARGET",
-                        help=f"add the cost sheet and firmware/, which runs the self-test, for {', '.join(targets.names())}")
-    parser.add_argument("--no-evidence", action="store_true", help="with --target: neither measure nor prove, which saves time")
-    parser.add_argument("--functions-only", action="store_true",
-                        help="the functions and their headers, nothing else: .c and .h files to drop into a project")
+    parser.add_argument(
+        "--name",
+        metavar="NAME",
+        help="prefix of every C name and file: letters, digits and single underscores of ASCII, no word of C's "
+        "or C++'s (default: the robot's name, as far as C takes it)",
+    )
+    parser.add_argument(
+        "--trig",
+        metavar="libm|macro|inline|auto",
+        help="call sin and cos (default with --target), or NAME_SIN and NAME_COS; inline: bring an own sine "
+        "and cosine without a branch; auto (default): own ones of all angles in a loop, libm's beyond",
+    )
+    parser.add_argument(
+        "--checked",
+        action="store_true",
+        help="functions return a status, and leave their results alone when an argument or a divisor is bad",
+    )
+    parser.add_argument(
+        "--batch",
+        action="store_true",
+        help="also NAME_<function>_batch.c: the functions for many states, in blocks that compilers vectorise",
+    )
+    parser.add_argument(
+        "--wrap",
+        action="append",
+        default=[],
+        metavar="cpp17|casadi|cuda",
+        help="also NAME.hpp, the C in C++17's std::array; NAME_casadi.c, what CasADi and acados load; or "
+        "NAME_<function>_cuda.cu, kernels for many states on a GPU",
+    )
+    parser.add_argument(
+        "--target",
+        metavar="TARGET",
+        help=f"add the cost sheet and firmware/, which runs the self-test, for {', '.join(targets.names())}",
+    )
+    parser.add_argument(
+        "--no-evidence",
+        action="store_true",
+        help="with --target: neither measure nor prove, which saves time",
+    )
+    parser.add_argument(
+        "--functions-only",
+        action="store_true",
+        help="the functions and their headers, nothing else: .c and .h files to drop into a project",
+    )
 
 
 def run(options: Namespace) -> int:
@@ -71,22 +102,39 @@ def run(options: Namespace) -> int:
         raise RequestError("--output is empty; name a folder, or leave the option out")
     wrap = tuple(wrappers(options.wrap))
     chosen = program_options(options, targets.real(options.target))
-    text = TextOptions(options.trig or targets.trig(options.target), checked=options.checked, wrap=wrap, target=options.target,
-                       batch=options.batch)
+    text = TextOptions(
+        options.trig or targets.trig(options.target),
+        checked=options.checked,
+        wrap=wrap,
+        target=options.target,
+        batch=options.batch,
+    )
     slow = None if options.target is None else targets.slow(options.target, chosen.real)
     why = targets.why(options.target, options.real)
     mechanism = read(options)
     wanted = functions(options.functions)
     with Progress() as progress:
         out = Path(options.output or _folder(options.name or mechanism.name))
-        manifest = deliver(mechanism, out, wanted, chosen, text, name=options.name, evidence=not options.no_evidence,
-                           functions_only=options.functions_only, progress=progress, strict=options.strict)
+        manifest = deliver(
+            mechanism,
+            out,
+            wanted,
+            chosen,
+            text,
+            name=options.name,
+            evidence=not options.no_evidence,
+            functions_only=options.functions_only,
+            progress=progress,
+            strict=options.strict,
+        )
     say_notes(mechanism, options.robot, drives=options.drives)
     if options.name is None and (called := renamed(mechanism)):
         print(f"symgen: note: {called}; --name NAME takes another", file=sys.stderr)
     for line in (*assembled.sentences(mechanism), assembled.AS_IF_OPEN) if mechanism.loops else ():
         print(f"symgen: note: {line}", file=sys.stderr)
-    made, refused = making.programs_and_refusals(mechanism, wanted, chosen, strict=options.strict)   # only looked up
+    made, refused = making.programs_and_refusals(
+        mechanism, wanted, chosen, strict=options.strict
+    )  # only looked up
     for line in _remarks(mechanism, made.values(), chosen):
         print(f"symgen: note: {line}", file=sys.stderr)
     if slow is not None:
@@ -94,20 +142,32 @@ def run(options: Namespace) -> int:
     if why is not None:
         print(f"symgen: note: {why}", file=sys.stderr)
     if options.functions_only and options.target is not None:
-        print("symgen: note: --functions-only leaves out firmware/ and the cost sheet of --target; 'symgen cost' prints it",
-              file=sys.stderr)
+        print(
+            "symgen: note: --functions-only leaves out firmware/ and the cost sheet of --target; 'symgen cost' prints it",
+            file=sys.stderr,
+        )
     if "missing" in manifest.get("cost", {}):
-        print(f"symgen: note: README.md has no cost sheet: {manifest['cost']['missing']}", file=sys.stderr)
+        print(
+            f"symgen: note: README.md has no cost sheet: {manifest['cost']['missing']}",
+            file=sys.stderr,
+        )
     if "eva_missing" in manifest.get("proof", {}):
-        print(f"symgen: note: README.md has no proof of memory and finite numbers: {manifest['proof']['eva_missing']}",
-              file=sys.stderr)
+        print(
+            f"symgen: note: README.md has no proof of memory and finite numbers: {manifest['proof']['eva_missing']}",
+            file=sys.stderr,
+        )
     if wanted is None:
         for omitted in (one for one in manifest["not_modelled"] if one["kind"] == "functions"):
             print(f"symgen: note: left out: {omitted['text']}", file=sys.stderr)
     missing = {} if wanted is None else refused
     for name, reason in missing.items():
         print(f"symgen: warning: {name} is missing: {reason}", file=sys.stderr)
-    name_frame(mechanism, manifest["functions"], options.frame, (options.jacobian_frame, options.jacobian_order))
+    name_frame(
+        mechanism,
+        manifest["functions"],
+        options.frame,
+        (options.jacobian_frame, options.jacobian_order),
+    )
     account(options, f"{costs(manifest['functions'])}\n{_next_steps(out, manifest)}")
     return 1 if missing else 0
 
@@ -120,15 +180,26 @@ def _remarks(mechanism: Mechanism, made: Iterable[Form], chosen: ProgramOptions)
     from symgen.programs.noticing import lost_digits
 
     lines = []
-    several = [program.function for program in made if instead_of_rows(program)] if chosen.form == AUTO else []
+    several = (
+        [program.function for program in made if instead_of_rows(program)]
+        if chosen.form == AUTO
+        else []
+    )
     if several:
-        lines.append(f"{', '.join(several)} {'loops' if len(several) == 1 else 'loop'} over tables of links, since rows for each "
-                     "would be too many (docs/long.md)")
+        lines.append(
+            f"{', '.join(several)} {'loops' if len(several) == 1 else 'loop'} over tables of links, since rows for each "
+            "would be too many (docs/long.md)"
+        )
     for program in made:
         if program.rounds is not None:
-            lines.append(f"the search for fewer operations of {program.function} was interrupted after round {program.rounds}; "
-                         f"what it had found is used, {program.cost} operations, and the manifest says so")
-        lines += [f"{program.function} is chosen without {other}: {why}" for other, why in program.passed_over]
+            lines.append(
+                f"the search for fewer operations of {program.function} was interrupted after round {program.rounds}; "
+                f"what it had found is used, {program.cost} operations, and the manifest says so"
+            )
+        lines += [
+            f"{program.function} is chosen without {other}: {why}"
+            for other, why in program.passed_over
+        ]
         if loses_digits(mechanism, program, chosen):
             lines.append(lost_digits(program))
     return lines
@@ -148,10 +219,16 @@ def _next_steps(out: Path, manifest: dict[str, Any]) -> str:
     wrote = f"\nwrote {manifest['robot']}, {count} in C ({manifest['real']}), to {place}"
     if "manifest.json" not in manifest["files"]:
         return f"{wrote}: functions and headers alone, which 'symgen verify' cannot judge"
-    device = [f"  run it there: make -C {shlex.quote(f'{place}/firmware')} run"] if manifest["options"].get("target") else []
-    return "\n".join((
-        wrote,
-        f"  verify it:  symgen verify {folder}",
-        f"  build it:   cmake -S {folder} -B {build} && cmake --build {build} && ctest --test-dir {build}",
-        *device,
-    ))
+    device = (
+        [f"  run it there: make -C {shlex.quote(f'{place}/firmware')} run"]
+        if manifest["options"].get("target")
+        else []
+    )
+    return "\n".join(
+        (
+            wrote,
+            f"  verify it:  symgen verify {folder}",
+            f"  build it:   cmake -S {folder} -B {build} && cmake --build {build} && ctest --test-dir {build}",
+            *device,
+        )
+    )

@@ -7,13 +7,21 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from symgen.commands import Parser
-from symgen.commands._sharing import frame_argument, name_frame, read, robot_arguments, task_rows_argument
+from symgen.commands._sharing import (
+    frame_argument,
+    name_frame,
+    read,
+    robot_arguments,
+    task_rows_argument,
+)
 from symgen.errors import RequestError
 
 if TYPE_CHECKING:
     from symgen.mechanism import Mechanism
 
-SUMMARY = "read a quantity: M[1,2], tau[0], P[2], psi[0,2], U, H_theta_L; without one, the list of all"
+SUMMARY = (
+    "read a quantity: M[1,2], tau[0], P[2], psi[0,2], U, H_theta_L; without one, the list of all"
+)
 EPILOG = """\
 Indices count from 0; a joint's name does as well: 'M[panda_joint2,panda_joint3]', or that of one of its several velocities:
 'M[base.vx,base.wz]'. No index is the whole matrix; behind a block a further [row,column] is one entry: 'P[2][0,5]'. Named
@@ -25,26 +33,61 @@ FORMATS, FORMS = ("text", "latex", "python", "c"), ("recursive", "closed", "mult
 def arguments(parser: Parser) -> None:
     """The robot, what to show, by which method and how it is written."""
     robot_arguments(parser)
-    parser.add_argument("what", metavar="WHAT", nargs="?", help="such as M[1,2]; left out: everything that there is")
+    parser.add_argument(
+        "what", metavar="WHAT", nargs="?", help="such as M[1,2]; left out: everything that there is"
+    )
     parser.add_argument("--method", metavar="METHOD", help="the method whose formula it is")
-    parser.add_argument("--format", default="text", metavar="|".join(FORMATS), help="how it is written (default text)")
-    parser.add_argument("--form", metavar="|".join(FORMS),
-                        help="named equations down to the inputs, one formula, the sum over cosines and sines of multiple "
-                             "angles that is unique for an entry of M, c, g or tau, or of a whole result the equations of one "
-                             "link, as of loops over links (default by size, and says so)")
-    parser.add_argument("--full", action="store_true", help="every term of a multi-angle form, not the twenty largest and "
-                        "+ … the others; python and c are refused without it")
-    parser.add_argument("--symbols", default="none", metavar="all|none|m,c,I,l",
-                        help="keep masses, mass centres, moments or lengths as symbols (default none)")
-    parser.add_argument("--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or name")
-    frame_argument(parser, "the frame of J and Lambda_inv; repeatable, and the first index of J is then the frame's (default: as "
-                           "of the C)")
+    parser.add_argument(
+        "--format",
+        default="text",
+        metavar="|".join(FORMATS),
+        help="how it is written (default text)",
+    )
+    parser.add_argument(
+        "--form",
+        metavar="|".join(FORMS),
+        help="named equations down to the inputs, one formula, the sum over cosines and sines of multiple "
+        "angles that is unique for an entry of M, c, g or tau, or of a whole result the equations of one "
+        "link, as of loops over links (default by size, and says so)",
+    )
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="every term of a multi-angle form, not the twenty largest and "
+        "+ … the others; python and c are refused without it",
+    )
+    parser.add_argument(
+        "--symbols",
+        default="none",
+        metavar="all|none|m,c,I,l",
+        help="keep masses, mass centres, moments or lengths as symbols (default none)",
+    )
+    parser.add_argument(
+        "--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or name"
+    )
+    frame_argument(
+        parser,
+        "the frame of J and Lambda_inv; repeatable, and the first index of J is then the frame's (default: as "
+        "of the C)",
+    )
     task_rows_argument(parser, "Lambda and Jbar")
-    parser.add_argument("--structure", action="store_true", help="of M, c, g or tau: the joints and parameters that every entry "
-                        "depends on, and the base parameters")
-    parser.add_argument("--where", action="store_true", help="the file and the lines of the generated C that compute it")
-    parser.add_argument("--plot", metavar="FILE", help="draw how large the entries of the matrix are at a pose, and which are "
-                        "zero at every pose, to a .svg or .png file")
+    parser.add_argument(
+        "--structure",
+        action="store_true",
+        help="of M, c, g or tau: the joints and parameters that every entry "
+        "depends on, and the base parameters",
+    )
+    parser.add_argument(
+        "--where",
+        action="store_true",
+        help="the file and the lines of the generated C that compute it",
+    )
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw how large the entries of the matrix are at a pose, and which are "
+        "zero at every pose, to a .svg or .png file",
+    )
 
 
 def run(options: Namespace) -> int:
@@ -63,7 +106,9 @@ def run(options: Namespace) -> int:
         return 0
     if options.structure:
         if options.task_rows is not None:
-            raise RequestError("--structure is about no task, so --task-rows does not apply; leave it out")
+            raise RequestError(
+                "--structure is about no task, so --task-rows does not apply; leave it out"
+            )
         from symgen.inspection.structure import structure
 
         print(structure(mechanism, options.what))
@@ -72,7 +117,9 @@ def run(options: Namespace) -> int:
         from symgen.inspection.where import where
 
         _name_frame(mechanism, options)
-        return _say(*where(mechanism, options.what, options.method, options.frame, options.task_rows))
+        return _say(
+            *where(mechanism, options.what, options.method, options.frame, options.task_rows)
+        )
     if options.plot is not None:
         _name_frame(mechanism, options)
         return _plot(mechanism, options)
@@ -82,8 +129,20 @@ def run(options: Namespace) -> int:
 
     _name_frame(mechanism, options)
     at = values(mechanism, options.at) if options.at is not None else None
-    return _say(*render(mechanism, options.what, options.method, options.format, options.form, at, options.frame,
-                        kinds(options.symbols), options.full, options.task_rows))
+    return _say(
+        *render(
+            mechanism,
+            options.what,
+            options.method,
+            options.format,
+            options.form,
+            at,
+            options.frame,
+            kinds(options.symbols),
+            options.full,
+            options.task_rows,
+        )
+    )
 
 
 def _name_frame(mechanism: Mechanism, options: Namespace) -> None:

@@ -35,13 +35,35 @@ def arguments(parser: Parser) -> None:
     """The robot or folder, and over what to prove it."""
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     program_arguments(parser)
-    parser.add_argument("--trig", default=HOST, metavar="libm|macro|inline|auto",
-                        help="what computes sines and cosines (default auto)")
-    parser.add_argument("--ulps", metavar="N",
-                        help="error of sines and cosines in units in the last place (default 2; libm and macro 1)")
-    parser.add_argument("--acceleration", default="10", metavar="A", help="range of accelerations, rad/s² and m/s² (default 10)")
-    parser.add_argument("--eva", action="store_true", help="run Frama-C too: nothing beyond an array, every number finite")
-    parser.add_argument("--states", type=int, default=10_000, metavar="N", help="how many random states (default 10000)")
+    parser.add_argument(
+        "--trig",
+        default=HOST,
+        metavar="libm|macro|inline|auto",
+        help="what computes sines and cosines (default auto)",
+    )
+    parser.add_argument(
+        "--ulps",
+        metavar="N",
+        help="error of sines and cosines in units in the last place (default 2; libm and macro 1)",
+    )
+    parser.add_argument(
+        "--acceleration",
+        default="10",
+        metavar="A",
+        help="range of accelerations, rad/s² and m/s² (default 10)",
+    )
+    parser.add_argument(
+        "--eva",
+        action="store_true",
+        help="run Frama-C too: nothing beyond an array, every number finite",
+    )
+    parser.add_argument(
+        "--states",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="how many random states (default 10000)",
+    )
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
 
@@ -51,7 +73,10 @@ def run(options: Namespace) -> int:
     from symgen.options import PLAIN, TextOptions
     from symgen.proof import prove
 
-    acceleration, ulps = _positive(options.acceleration, "acceleration"), _positive(options.ulps, "ulps")
+    acceleration, ulps = (
+        _positive(options.acceleration, "acceleration"),
+        _positive(options.ulps, "ulps"),
+    )
     robot: Mechanism | Path | None = generated_folder(options, "proved")
     chosen, text = None, PLAIN
     if robot is None:
@@ -59,10 +84,20 @@ def run(options: Namespace) -> int:
         say_notes(robot, options.robot)
         chosen, text = program_options(options), TextOptions(options.trig)
     with Progress() as progress:
-        proof = prove(robot, options.functions and functions(options.functions), chosen, text, states=options.states,
-                      acceleration=acceleration or Fraction(10), trig_ulps=None if ulps is None else float(ulps),
-                      with_eva=options.eva, progress=progress)
-    name_frame(robot, options.functions, options.frame, (options.jacobian_frame, options.jacobian_order))
+        proof = prove(
+            robot,
+            options.functions and functions(options.functions),
+            chosen,
+            text,
+            states=options.states,
+            acceleration=acceleration or Fraction(10),
+            trig_ulps=None if ulps is None else float(ulps),
+            with_eva=options.eva,
+            progress=progress,
+        )
+    name_frame(
+        robot, options.functions, options.frame, (options.jacobian_frame, options.jacobian_order)
+    )
     print(as_json(proof.facts()) if options.json else str(proof))
     return 0 if proof.holds else 1
 

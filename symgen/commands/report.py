@@ -13,8 +13,12 @@ SUMMARY = "one robot's facts on one self-contained HTML page"
 def arguments(parser: Parser) -> None:
     """The robot, and the file."""
     robot_arguments(parser)
-    parser.add_argument("-o", "--output", metavar="FILE.html", required=True, help="the page to write")
-    parser.add_argument("--states", type=int, default=16, metavar="N", help="verify at N random states (default 16)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE.html", required=True, help="the page to write"
+    )
+    parser.add_argument(
+        "--states", type=int, default=16, metavar="N", help="verify at N random states (default 16)"
+    )
 
 
 def run(options: Namespace) -> int:

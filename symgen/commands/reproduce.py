@@ -12,9 +12,16 @@ SUMMARY = "a paper's result again: picture, CSV, and a page beside what the pape
 
 def arguments(parser: Parser) -> None:
     """Which result, and where to."""
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the result; without it they are listed")
-    parser.add_argument("-o", "--output", metavar="DIR", default="reproduce", help="the folder for NAME.svg, .png, .csv and .md "
-                        "(default: reproduce)")
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="the result; without it they are listed"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        default="reproduce",
+        help="the folder for NAME.svg, .png, .csv and .md (default: reproduce)",
+    )
 
 
 def run(options: Namespace) -> int:

@@ -22,7 +22,11 @@ def run(options: Namespace) -> int:
     """Print the mechanism."""
     from symgen.report.show import facts, show
 
-    with collected():   # the answer has the warnings
+    with collected():  # the answer has the warnings
         mechanism = read(options)
-    print(as_json(facts(mechanism)) if options.json else show(mechanism, whole=not sys.stdout.isatty()).rstrip("\n"))
+    print(
+        as_json(facts(mechanism))
+        if options.json
+        else show(mechanism, whole=not sys.stdout.isatty()).rstrip("\n")
+    )
     return 0

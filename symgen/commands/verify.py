@@ -19,7 +19,9 @@ from symgen.commands._sharing import (
     say_notes,
 )
 
-SUMMARY = "check the C of a robot or of a generated folder: algebra, text, floating point, identities"
+SUMMARY = (
+    "check the C of a robot or of a generated folder: algebra, text, floating point, identities"
+)
 EPILOG = "Exit code 0 when nothing failed, 1 when a check failed or a function loses its digits, so that it is not judged."
 
 
@@ -28,7 +30,9 @@ def arguments(parser: Parser) -> None:
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     program_arguments(parser)
     form_argument(parser)
-    parser.add_argument("--states", type=int, default=16, metavar="N", help="how many random states (default 16)")
+    parser.add_argument(
+        "--states", type=int, default=16, metavar="N", help="how many random states (default 16)"
+    )
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
 
@@ -41,13 +45,30 @@ def run(options: Namespace) -> int:
     robot: Mechanism | Path | None = generated_folder(options, "verified")
     if robot is None:
         robot = read(options)
-    say_notes(robot if isinstance(robot, Mechanism) else load(robot), options.robot, drives=options.drives)
+    say_notes(
+        robot if isinstance(robot, Mechanism) else load(robot), options.robot, drives=options.drives
+    )
     with Progress() as progress:
-        report = verify(robot, functions(options.functions), options.states, real=options.real, frame=options.frame,
-                        payload=options.payload, wrench=options.wrench, jacobian_frame=options.jacobian_frame,
-                        jacobian_order=options.jacobian_order, task_rows=options.task_rows, contact=options.contact,
-                        effort=options.effort, parameters=options.parameter, baumgarte=options.baumgarte, form=options.form,
-                        progress=progress)
-    name_frame(robot, options.functions, options.frame, (options.jacobian_frame, options.jacobian_order))
+        report = verify(
+            robot,
+            functions(options.functions),
+            options.states,
+            real=options.real,
+            frame=options.frame,
+            payload=options.payload,
+            wrench=options.wrench,
+            jacobian_frame=options.jacobian_frame,
+            jacobian_order=options.jacobian_order,
+            task_rows=options.task_rows,
+            contact=options.contact,
+            effort=options.effort,
+            parameters=options.parameter,
+            baumgarte=options.baumgarte,
+            form=options.form,
+            progress=progress,
+        )
+    name_frame(
+        robot, options.functions, options.frame, (options.jacobian_frame, options.jacobian_order)
+    )
     print(as_json(report.facts()) if options.json else str(report))
     return 0 if report.passed else 1

@@ -10,7 +10,9 @@ from symgen.delivery.omissions import missing_words
 from symgen.functions import PREPARING
 
 
-def command(name: str, manifest: Mapping[str, Any], evidence: bool, prefix: str | None = None) -> list[str]:
+def command(
+    name: str, manifest: Mapping[str, Any], evidence: bool, prefix: str | None = None
+) -> list[str]:
     """The canonical command, word by word, to be given inside the folder: it writes the same bytes to ../NAME-again.
 
     `name` is the C name, `prefix` the --name that was given, `manifest` has the functions, the options and what is not
@@ -26,8 +28,21 @@ def command(name: str, manifest: Mapping[str, Any], evidence: bool, prefix: str 
     for word in missing_words(manifest["not_modelled"]):
         words += ["-f", word]
     words += ["--real", manifest["real"]]
-    for option in ("name", "frame", "payload", "wrench", "jacobian_frame", "jacobian_order", "task_rows", "contact", "effort",
-                   "form", "parameter", "trig", "target"):
+    for option in (
+        "name",
+        "frame",
+        "payload",
+        "wrench",
+        "jacobian_frame",
+        "jacobian_order",
+        "task_rows",
+        "contact",
+        "effort",
+        "form",
+        "parameter",
+        "trig",
+        "target",
+    ):
         chosen = prefix if option == "name" else options.get(option)
         for value in chosen if isinstance(chosen, list) else () if chosen is None else (chosen,):
             flag = f"--{option.replace('_', '-')}"
@@ -42,7 +57,12 @@ def lines(words: list[str], width: int = 110) -> list[str]:
     """The command as a shell reads it, wrapped behind backslashes, never between an option and its value."""
     parts: list[str] = []
     for word in words:
-        if parts and parts[-1].startswith("-") and " " not in parts[-1] and not word.startswith("-"):
+        if (
+            parts
+            and parts[-1].startswith("-")
+            and " " not in parts[-1]
+            and not word.startswith("-")
+        ):
             parts[-1] += f" {shlex.quote(word)}"
         else:
             parts.append(shlex.quote(word))

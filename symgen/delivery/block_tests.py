@@ -30,18 +30,31 @@ SPACED = 3
 
 def of_all(forms: Iterable[Form], tests: Sequence[Mapping[str, Any]], real: Real) -> dict[str, Any]:
     """The words that the blocks of all functions share; `tests` are those of the functions that are tested."""
+
     def number(value: Fraction) -> str:
         return printer().literal(value, real.name)
 
     count = _states(real.lanes)
-    return {"states": count, "room": count + real.lanes, "refused": real.lanes // 2,
-            "counts": [count, 2*real.lanes, 2*real.lanes - 1],
-            "size": max((test["laid"] for test in tests), default=1), "shrink": number(SHRINK), "slack": number(SLACK),
-            "quaternions": next((form.quaternions for form in forms if form.quaternions), ())}
+    return {
+        "states": count,
+        "room": count + real.lanes,
+        "refused": real.lanes // 2,
+        "counts": [count, 2 * real.lanes, 2 * real.lanes - 1],
+        "size": max((test["laid"] for test in tests), default=1),
+        "shrink": number(SHRINK),
+        "slack": number(SLACK),
+        "quaternions": next((form.quaternions for form in forms if form.quaternions), ()),
+    }
 
 
-def of_function(form: Form, target: Target, real: Real, arguments: Sequence[Mapping[str, Any]],
-                results: Sequence[Mapping[str, Any]], last: Sequence[str]) -> dict[str, Any]:
+def of_function(
+    form: Form,
+    target: Target,
+    real: Real,
+    arguments: Sequence[Mapping[str, Any]],
+    results: Sequence[Mapping[str, Any]],
+    last: Sequence[str],
+) -> dict[str, Any]:
     """Words for one function: `blocks` says of each array where its states are laid, `laid` and `room` how many numbers all
     arrays and those of the results take, `alone` and `exactly` what the functions of one state and of many are given. `last`
     are the arguments of a loop over links that provide its work array.
@@ -51,17 +64,34 @@ def of_function(form: Form, target: Target, real: Real, arguments: Sequence[Mapp
     ports, at = (*form.inputs, *form.outputs), 0
     for k, (port, array) in enumerate(zip(ports, (*arguments, *results), strict=True)):
         argument = k < len(arguments)
-        found.append({"number": k, "argument": argument, "size": port.size, "at": at, "laid": f"{array['table']}_laid",
-                      "table": array["table"], "one": f"{array['table']}_one" if argument else array["name"],
-                      "positions": int(port.name in POSITIONS)})
-        at += room*(SPACED*port.size + 1 + k)
+        found.append(
+            {
+                "number": k,
+                "argument": argument,
+                "size": port.size,
+                "at": at,
+                "laid": f"{array['table']}_laid",
+                "table": array["table"],
+                "one": f"{array['table']}_one" if argument else array["name"],
+                "positions": int(port.name in POSITIONS),
+            }
+        )
+        at += room * (SPACED * port.size + 1 + k)
     needs = printer().driver(form, target)["needs"] if target.text.batch else 0
     work = ["work_of_many", *([str(needs)] if target.checked else [])] if needs else []
-    alone = [handed(port, array["one"], target.name) if array["argument"] else array["one"]
-             for port, array in zip(ports, found, strict=True)]
-    return {"blocks": found, "laid": at, "room": at - int(found[len(arguments)]["at"]), "exactly": work, "needs": needs,
-            "alone": ", ".join([*alone, *last])}
+    alone = [
+        handed(port, array["one"], target.name) if array["argument"] else array["one"]
+        for port, array in zip(ports, found, strict=True)
+    ]
+    return {
+        "blocks": found,
+        "laid": at,
+        "room": at - int(found[len(arguments)]["at"]),
+        "exactly": work,
+        "needs": needs,
+        "alone": ", ".join([*alone, *last]),
+    }
 
 
 def _states(lanes: int) -> int:
-    return 2*lanes + BEYOND
+    return 2 * lanes + BEYOND

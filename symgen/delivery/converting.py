@@ -22,7 +22,9 @@ _HEAD = 400
 
 
 @validated
-def convert(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], to: str | None = None) -> tuple[str, ...]:
+def convert(
+    robot: Mechanism | str | PathLike[str], out: str | PathLike[str], to: str | None = None
+) -> tuple[str, ...]:
     """Write a robot to the file `out`: as TOML, URDF or MJCF by its suffix, or as `to` ('toml', 'urdf', 'mjcf') says.
 
     Returns what the format has no words for, or says otherwise, a sentence each; of TOML nothing. The same robot gives the same
@@ -44,8 +46,10 @@ def chosen(out: str | PathLike[str], to: str | None = None) -> Any:
     if suffix not in suffixes():
         what = f"a file of suffix '{suffix}'" if suffix else "a name without suffix"
         known = ", ".join(sorted(suffixes()))
-        raise RequestError(f"{os.fspath(out)}: no format goes with {what}; give a name that ends in {known}, or say --to "
-                           f"{'|'.join(writers())}")
+        raise RequestError(
+            f"{os.fspath(out)}: no format goes with {what}; give a name that ends in {known}, or say --to "
+            f"{'|'.join(writers())}"
+        )
     return suffixes()[suffix]
 
 
@@ -55,13 +59,17 @@ def target(out: str | PathLike[str], robot: str | PathLike[str] | None = None) -
     try:
         if not place.parent.is_dir():
             raise RequestError(f"{place}: the folder {place.parent} does not exist; make it first")
-        read_too = robot is not None and not is_text(robot) and os.path.exists(robot) and place.exists()
+        read_too = (
+            robot is not None and not is_text(robot) and os.path.exists(robot) and place.exists()
+        )
         if robot is not None and read_too and os.path.samefile(place, robot):
             raise RequestError(f"{place} is what is to be converted; name another file")
         if place.is_dir():
             raise RequestError(f"{place} is a folder; name a file in it")
         if place.is_file() and not _converted(place):
-            raise RequestError(f"{place} exists, and symgen did not convert it; remove it, or name another file")
+            raise RequestError(
+                f"{place} exists, and symgen did not convert it; remove it, or name another file"
+            )
     except (OSError, ValueError) as error:
         raise _refused(place, error) from None
     return place

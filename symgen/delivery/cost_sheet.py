@@ -24,8 +24,14 @@ from symgen.verification.folder import Folder, read_folder
 from symgen.verification.folder import programs as programs_of
 
 
-def cost_sheet(mechanism: Mechanism, programs: Mapping[str, Form], target: str, options: ProgramOptions,
-               text: TextOptions = PLAIN, floors: Floors | None = None) -> dict[str, Any]:
+def cost_sheet(
+    mechanism: Mechanism,
+    programs: Mapping[str, Form],
+    target: str,
+    options: ProgramOptions,
+    text: TextOptions = PLAIN,
+    floors: Floors | None = None,
+) -> dict[str, Any]:
     """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is missing or fails.
 
     Functions by name, with the fields of `symgen.machine.cost.Cost`. "flash" is the sum of theirs in bytes. "flash_with_libm" and
@@ -47,23 +53,44 @@ def cost_sheet(mechanism: Mechanism, programs: Mapping[str, Form], target: str, 
     found = [cost.facts(None) for cost in costs.costs]
     timing = TIMINGS.get(machine.core)
     return sheet | {
-        "compiler": compiler, "emulator": emulator, "optimize": OPTIMIZE, "states": STATES,
+        "compiler": compiler,
+        "emulator": emulator,
+        "optimize": OPTIMIZE,
+        "states": STATES,
         "flags": [*BASE_FLAGS[1:], *machine.flags],
-        "flash": costs.flash, "flash_with_libm": costs.flash_with_libm, "ram_with_libm": costs.ram_with_libm,
+        "flash": costs.flash,
+        "flash_with_libm": costs.flash_with_libm,
+        "ram_with_libm": costs.ram_with_libm,
         "newlib": None if costs.newlib is None else list(costs.newlib),
-        "timing": None if timing is None else timing.words, "untold": list(costs.untold),
+        "timing": None if timing is None else timing.words,
+        "untold": list(costs.untold),
         "functions": {cost.pop("function"): cost for cost in found},
     }
 
 
-def measured(mechanism: Mechanism, programs: Mapping[str, Form], target: str, options: ProgramOptions, text: TextOptions,
-             floors: Floors | None = None) -> Measured:
+def measured(
+    mechanism: Mechanism,
+    programs: Mapping[str, Form],
+    target: str,
+    options: ProgramOptions,
+    text: TextOptions,
+    floors: Floors | None = None,
+) -> Measured:
     """`measure` the programs, by function, with numbers at run time that a robot can have."""
-    return measure(mechanism, programs.values(), target, options=options, text=text, floors=floors,
-                   given=given(mechanism, programs, options, SEED).arguments)
+    return measure(
+        mechanism,
+        programs.values(),
+        target,
+        options=options,
+        text=text,
+        floors=floors,
+        given=given(mechanism, programs, options, SEED).arguments,
+    )
 
 
-def measured_folder(place: Path, functions: Iterable[str] | None, target: str | None) -> tuple[Measured, Folder]:
+def measured_folder(
+    place: Path, functions: Iterable[str] | None, target: str | None
+) -> tuple[Measured, Folder]:
     """Measure the C that lies in a generated folder, on `target` (None: the one that it was generated for).
 
     Raises RequestError where there is no target, and whatever `read_folder` and `measure` raise.
@@ -71,11 +98,21 @@ def measured_folder(place: Path, functions: Iterable[str] | None, target: str | 
     folder = read_folder(place, functions)
     machine = target or folder.text.target
     if machine is None:
-        raise RequestError(f"the folder {place} was generated for no target; name one with --target, one of "
-                           f"{', '.join(targets.names())}")
+        raise RequestError(
+            f"the folder {place} was generated for no target; name one with --target, one of "
+            f"{', '.join(targets.names())}"
+        )
     made = programs_of(folder)
-    headers = {f"{folder.name}.h": folder.header} | ({f"{folder.name}_sincos.h": folder.sincos} if folder.sincos else {})
+    headers = {f"{folder.name}.h": folder.header} | (
+        {f"{folder.name}_sincos.h": folder.sincos} if folder.sincos else {}
+    )
     forms = [form for name, form in made.items() if name in folder.methods]
-    return measure(folder.mechanism, forms, machine, options=folder.options, text=folder.text,
-                   given=given(folder.mechanism, made, folder.options, SEED).arguments,
-                   written=Written(folder.name, headers, folder.sources)), folder
+    return measure(
+        folder.mechanism,
+        forms,
+        machine,
+        options=folder.options,
+        text=folder.text,
+        given=given(folder.mechanism, made, folder.options, SEED).arguments,
+        written=Written(folder.name, headers, folder.sources),
+    ), folder

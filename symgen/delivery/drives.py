@@ -10,7 +10,11 @@ from symgen.description.adjustable import adjustables
 from symgen.drives import Drive
 from symgen.mechanism import Joint, Mechanism
 
-_TERMS = {"damping": "damping v", "friction": "friction v/sqrt(v^2 + e^2)", "stiffness": "stiffness (q - rest)"}
+_TERMS = {
+    "damping": "damping v",
+    "friction": "friction v/sqrt(v^2 + e^2)",
+    "stiffness": "stiffness (q - rest)",
+}
 """Forces of a drive, as the C computes them."""
 
 
@@ -47,7 +51,11 @@ def borne(mechanism: Mechanism) -> dict[str, Any]:
 
 def friction_speed(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str, float]:
     """For programs: ε where a joint has friction."""
-    return {"friction_speed": float(mechanism.friction_speed)} if "friction" in applied(mechanism, parameters) else {}
+    return (
+        {"friction_speed": float(mechanism.friction_speed)}
+        if "friction" in applied(mechanism, parameters)
+        else {}
+    )
 
 
 def of_header(mechanism: Mechanism, parameters: Iterable[str] = ()) -> tuple[str, ...]:
@@ -58,8 +66,10 @@ def of_header(mechanism: Mechanism, parameters: Iterable[str] = ()) -> tuple[str
 def _of_weight(mechanism: Mechanism) -> tuple[str, ...]:
     if not mechanism.borne:
         return ()
-    return ("Part of the weight of links is borne (gravcomp), which tau and c need not give. g, U, Y and forces",
-            "between bodies are of all of the weight.")
+    return (
+        "Part of the weight of links is borne (gravcomp), which tau and c need not give. g, U, Y and forces",
+        "between bodies are of all of the weight.",
+    )
 
 
 def _of_joints(mechanism: Mechanism, kinds: frozenset[str]) -> tuple[str, ...]:
@@ -69,8 +79,11 @@ def _of_joints(mechanism: Mechanism, kinds: frozenset[str]) -> tuple[str, ...]:
     said = ["M has their armature on its diagonal"] if "armature" in kinds else []
     terms = " + ".join(term for kind, term in _TERMS.items() if kind in kinds)
     said += ["tau and c include"] if terms else []
-    return (f"Drives are part of it: {', and '.join(said)}{'' if terms else '.'}", *([f"  {terms}{speed}"] if terms else []),
-            f"{'of each joint. ' if terms else ''}g, C, U, Y, forces between bodies and momenta are those of the bodies alone.")
+    return (
+        f"Drives are part of it: {', and '.join(said)}{'' if terms else '.'}",
+        *([f"  {terms}{speed}"] if terms else []),
+        f"{'of each joint. ' if terms else ''}g, C, U, Y, forces between bodies and momenta are those of the bodies alone.",
+    )
 
 
 def of_readme(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str, Any]:
@@ -78,9 +91,24 @@ def of_readme(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str,
     nothing; `borne`, a row for each inertia of which some weight is borne.
     """
     adjusted = {one.joint for one in adjustables(mechanism, parameters)}
-    rows = [{"index": i, **{name: ", ".join(f"{float(value):.12g}" for value in joint.drive.numbers(name)) for name in
-                            ("armature", "damping", "friction", "stiffness", "rest")}}
-            for i, joint in enumerate(mechanism.joints) if joint.drive or joint.name in adjusted]
-    borne = [{"link": cell(part.link), "gravcomp": f"{float(part.gravcomp):.12g}"} for part in mechanism.borne]
-    speed = f"{float(mechanism.friction_speed):.12g}" if "friction" in applied(mechanism, parameters) else ""
+    rows = [
+        {
+            "index": i,
+            **{
+                name: ", ".join(f"{float(value):.12g}" for value in joint.drive.numbers(name))
+                for name in ("armature", "damping", "friction", "stiffness", "rest")
+            },
+        }
+        for i, joint in enumerate(mechanism.joints)
+        if joint.drive or joint.name in adjusted
+    ]
+    borne = [
+        {"link": cell(part.link), "gravcomp": f"{float(part.gravcomp):.12g}"}
+        for part in mechanism.borne
+    ]
+    speed = (
+        f"{float(mechanism.friction_speed):.12g}"
+        if "friction" in applied(mechanism, parameters)
+        else ""
+    )
     return {"drives": rows, "friction_speed": speed, "borne": borne}

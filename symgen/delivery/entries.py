@@ -19,53 +19,83 @@ def followed(mechanism: Mechanism, index: int) -> dict[str, object]:
     """For programs: whose coordinate a joint goes by; nothing of one that has its own."""
     if (follows := mechanism.follows[index]) is None:
         return {}
-    return {"mimic": {"joint": mechanism.joints[follows.leader].name, "multiplier": float(follows.multiplier),
-                      "offset": float(follows.offset)}}
+    return {
+        "mimic": {
+            "joint": mechanism.joints[follows.leader].name,
+            "multiplier": float(follows.multiplier),
+            "offset": float(follows.offset),
+        }
+    }
 
 
 def entry_names(joint: Joint) -> dict[str, list[str]]:
     """For programs: the names of a joint's entries, in order; nothing where it has one."""
     kind = joint.type
-    return {f"{key}_names": [one.name for one in own] for key, own in (("q", kind.positions), ("v", kind.velocities))
-            } if _several(joint) else {}
+    return (
+        {
+            f"{key}_names": [one.name for one in own]
+            for key, own in (("q", kind.positions), ("v", kind.velocities))
+        }
+        if _several(joint)
+        else {}
+    )
 
 
 def entries(mechanism: Mechanism) -> list[dict[str, str]]:
     """Of each joint: the `unit` of its first coordinate, and which entries of `q` and `v` it has and what they are."""
-    return [{"unit": joint.type.positions[0].unit} | _own(mechanism, index) for index, joint in enumerate(mechanism.joints)]
+    return [
+        {"unit": joint.type.positions[0].unit} | _own(mechanism, index)
+        for index, joint in enumerate(mechanism.joints)
+    ]
 
 
 def _own(mechanism: Mechanism, index: int) -> dict[str, str]:
     """The entries of a joint, or what one without entries goes by."""
     if (follows := mechanism.follows[index]) is None:
         joint = mechanism.joints[index]
-        return {"q": _of_q(joint, mechanism.q_slices[index].start), "v": _of_v(joint, mechanism.v_slices[index].start)}
-    at, rate = (f"{letter}[{slices[follows.leader].start}]" for letter, slices in (
-        ("q", mechanism.q_slices), ("v", mechanism.v_slices)))
+        return {
+            "q": _of_q(joint, mechanism.q_slices[index].start),
+            "v": _of_v(joint, mechanism.v_slices[index].start),
+        }
+    at, rate = (
+        f"{letter}[{slices[follows.leader].start}]"
+        for letter, slices in (("q", mechanism.q_slices), ("v", mechanism.v_slices))
+    )
     unit = mechanism.joints[index].type.positions[0].unit
-    return {"q": f"none: {follows.of(at)} ({unit})", "v": f"none: {follows._replace(offset=Fraction(0)).of(rate)}"}
+    return {
+        "q": f"none: {follows.of(at)} ({unit})",
+        "v": f"none: {follows._replace(offset=Fraction(0)).of(rate)}",
+    }
 
 
 def quaternions(mechanism: Mechanism) -> str:
     """The entries of q that are unit quaternions, as "q[3..6], q[7..10]"; empty where there are none."""
-    return ", ".join(_span("q", own.start + joint.type.quaternion, 4)
-                     for own, joint in zip(mechanism.q_slices, mechanism.joints, strict=True)
-                     if joint.type.quaternion is not None)
+    return ", ".join(
+        _span("q", own.start + joint.type.quaternion, 4)
+        for own, joint in zip(mechanism.q_slices, mechanism.joints, strict=True)
+        if joint.type.quaternion is not None
+    )
 
 
 def at_rest(mechanism: Mechanism, argument: str) -> dict[str, str]:
     """What a sample of C and of C++ writes for an argument: zeros, and for positions what turns nothing, which are no zeros."""
-    neutral = [x for joint in mechanism.leading for x in joint.type.neutral] if argument in POSITIONS else []
-    shown = neutral[:max((k + 1 for k, x in enumerate(neutral) if x), default=0)]
+    neutral = (
+        [x for joint in mechanism.leading for x in joint.type.neutral]
+        if argument in POSITIONS
+        else []
+    )
+    shown = neutral[: max((k + 1 for k, x in enumerate(neutral) if x), default=0)]
     listed = ", ".join(map(str, shown))
     return {"c": f"{{{listed or '0'}}}", "cpp": f"{{{listed}}}"}
 
 
 def linear_first(mechanism: Mechanism) -> str:
     """The entries of v where a joint's linear velocity stands before its angular one, unlike a vector of six."""
-    return ", ".join(_span("v", own.start, own.stop - own.start)
-                     for own, joint in zip(mechanism.v_slices, mechanism.joints, strict=True)
-                     if not joint.type.directed and len({one.unit for one in joint.type.velocities}) > 1)
+    return ", ".join(
+        _span("v", own.start, own.stop - own.start)
+        for own, joint in zip(mechanism.v_slices, mechanism.joints, strict=True)
+        if not joint.type.directed and len({one.unit for one in joint.type.velocities}) > 1
+    )
 
 
 def rates(mechanism: Mechanism) -> bool:
@@ -77,7 +107,9 @@ def of_header(mechanism: Mechanism) -> tuple[str, ...]:
     """The same as lines of the C header, in ASCII and without names that people chose; none where every joint has one entry."""
     if not several(mechanism):
         return ()
-    lines = ["A joint of one coordinate has one entry of q and one of v, in the order of the joints, from joint 0. Of others:"]
+    lines = [
+        "A joint of one coordinate has one entry of q and one of v, in the order of the joints, from joint 0. Of others:"
+    ]
     if mechanism.coupled:
         lines = ["Joints that follow others have no entries of q and v. By joint, from 0:"]
     for index, (joint, said) in enumerate(zip(mechanism.joints, entries(mechanism), strict=True)):
@@ -87,11 +119,17 @@ def of_header(mechanism: Mechanism) -> tuple[str, ...]:
             lines.append(f"  joint {index}, {joint.kind}: {said['q']}")
     lines.append("a and tau have the entries of v.")
     if mechanism.coupled:
-        lines.append("tau of a joint that others follow is what moves all of them: theirs, times the factor of each, are in it.")
+        lines.append(
+            "tau of a joint that others follow is what moves all of them: theirs, times the factor of each, are in it."
+        )
     if found := linear_first(mechanism):
-        lines.append(f"The linear part is first in {found}; in a vector of six it is the angular one.")
+        lines.append(
+            f"The linear part is first in {found}; in a vector of six it is the angular one."
+        )
     if found := quaternions(mechanism):
-        lines.append(f"The functions are for unit quaternions: keep the length of {found} at 1; 0, 0, 0, 1 is no turn.")
+        lines.append(
+            f"The functions are for unit quaternions: keep the length of {found} at 1; 0, 0, 0, 1 is no turn."
+        )
     return tuple(lines)
 
 
@@ -105,12 +143,18 @@ def _of_q(joint: Joint, first: int) -> str:
         return f"{_span('q', first, 1)} ({kind.positions[0].unit})"
     whole = kind.nq if kind.quaternion is None else kind.quaternion
     said, at = [], 0
-    for (placed, unit), run in groupby(kind.positions[:whole], lambda one: (not kind.directed and one.unit == "m", one.unit)):
+    for (placed, unit), run in groupby(
+        kind.positions[:whole], lambda one: (not kind.directed and one.unit == "m", one.unit)
+    ):
         names = [one.name for one in run]
         if placed:
-            said.append(f"{_span('q', first + at, len(names))} place {' '.join(name[-1] for name in names)} ({unit})")
+            said.append(
+                f"{_span('q', first + at, len(names))} place {' '.join(name[-1] for name in names)} ({unit})"
+            )
         else:
-            said += [f"{_span('q', first + at + k, 1)} {name} ({unit})" for k, name in enumerate(names)]
+            said += [
+                f"{_span('q', first + at + k, 1)} {name} ({unit})" for k, name in enumerate(names)
+            ]
         at += len(names)
     if kind.quaternion is not None:
         said.append(f"{_span('q', first + at, 4)} unit quaternion x y z w")
@@ -122,10 +166,14 @@ def _of_v(joint: Joint, first: int) -> str:
     if kind.along is None:
         return f"{_span('v', first, kind.nv)} {'the rates' if kind.nv > 1 else 'its rate'}"
     said, at = [], 0
-    for unit, run in groupby(zip(kind.velocities, kind.along, strict=True), lambda one: one[0].rate_unit):
+    for unit, run in groupby(
+        zip(kind.velocities, kind.along, strict=True), lambda one: one[0].rate_unit
+    ):
         axes = ["xyz"[axis] for _, axis in run]
         what = "linear" if unit == "m/s" else "angular"
-        said.append(f"{_span('v', first + at, len(axes))} {what} velocity {' '.join(axes)} ({unit})")
+        said.append(
+            f"{_span('v', first + at, len(axes))} {what} velocity {' '.join(axes)} ({unit})"
+        )
         at += len(axes)
     return ", ".join([*said, "in the body's axes"])
 
@@ -136,7 +184,12 @@ def _span(letter: str, first: int, count: int) -> str:
 
 def mentioned(mechanism: Mechanism, results: Sequence[str]) -> dict[str, object]:
     """What the README says of q and v beside the table; `results` are the names of what the functions give."""
-    return {"several": several(mechanism), "coupled": mechanism.coupled, "quaternions": quaternions(mechanism),
-            "linear_first": linear_first(mechanism),
-            "turns_back": "delta" in results and not rates(mechanism),
-            "along_v": "grad" in results and not rates(mechanism), "rates": rates(mechanism)}
+    return {
+        "several": several(mechanism),
+        "coupled": mechanism.coupled,
+        "quaternions": quaternions(mechanism),
+        "linear_first": linear_first(mechanism),
+        "turns_back": "delta" in results and not rates(mechanism),
+        "along_v": "grad" in results and not rates(mechanism),
+        "rates": rates(mechanism),
+    }

@@ -26,14 +26,42 @@ def _cost(sheet: Facts) -> dict[str, Any]:
     timed = any(cost["cycles"] is not None for cost in functions.values())
     return {
         "timed": timed,
-        "cost": {key: sheet[key] for key in ("title", "compiler", "emulator", "states", "flash", "flash_with_libm",
-                                             "ram_with_libm", "newlib", "timing", "untold") if key in sheet},
+        "cost": {
+            key: sheet[key]
+            for key in (
+                "title",
+                "compiler",
+                "emulator",
+                "states",
+                "flash",
+                "flash_with_libm",
+                "ram_with_libm",
+                "newlib",
+                "timing",
+                "untold",
+            )
+            if key in sheet
+        },
         "unmeasured": sheet.get("missing", ""),
         "compiled_with": " ".join((sheet.get("optimize", ""), *sheet.get("flags", ()))),
         "costs": [
-            [f"`{name}`", *(span(cost[key]) for key in ("instructions", "alone", *(("cycles", "cycles_alone") if timed else ()))),
-             cost["flash"], cost["flash_with_libm"], cost["stack"], _known(cost["stack_with_libm"]), cost["ram"],
-             " ".join(cost["undefined"]) or "nothing"]
+            [
+                f"`{name}`",
+                *(
+                    span(cost[key])
+                    for key in (
+                        "instructions",
+                        "alone",
+                        *(("cycles", "cycles_alone") if timed else ()),
+                    )
+                ),
+                cost["flash"],
+                cost["flash_with_libm"],
+                cost["stack"],
+                _known(cost["stack_with_libm"]),
+                cost["ram"],
+                " ".join(cost["undefined"]) or "nothing",
+            ]
             for name, cost in functions.items()
         ],
         "most_stack": max((cost["stack"] for cost in functions.values()), default=0),
@@ -51,15 +79,34 @@ def _proof(sheet: Facts) -> dict[str, Any]:
     eva: Mapping[str, Facts] = sheet.get("eva", {})
     return {
         "proof_states": sheet.get("states", 0),
-        "ranges": [[cell(joint["joint"]), *(_span(sheet["ranges"][name][i]) for name, _ in _ARGUMENTS)]
-                   for i, joint in enumerate(joints)],
-        "inertias": [[cell(joint["joint"]), cell(joint["link"]), _certificate(joint)] for joint in joints],
-        "floors": [[f"`{name}`", *_floors(function["divisors"])] for name, function in functions.items() if function["divisors"]],
-        "round_offs": [[f"`{name}`", result, _over(function, sheet), _bound(found["bound"])]
-                       for name, function in functions.items() for result, found in function["round_off"]["results"].items()],
+        "ranges": [
+            [cell(joint["joint"]), *(_span(sheet["ranges"][name][i]) for name, _ in _ARGUMENTS)]
+            for i, joint in enumerate(joints)
+        ],
+        "inertias": [
+            [cell(joint["joint"]), cell(joint["link"]), _certificate(joint)] for joint in joints
+        ],
+        "floors": [
+            [f"`{name}`", *_floors(function["divisors"])]
+            for name, function in functions.items()
+            if function["divisors"]
+        ],
+        "round_offs": [
+            [f"`{name}`", result, _over(function, sheet), _bound(found["bound"])]
+            for name, function in functions.items()
+            for result, found in function["round_off"]["results"].items()
+        ],
         "eva_missing": sheet.get("eva_missing", ""),
-        "finite": [[f"`{name}`", "yes" if one["proved"] else f"no: {len(one['alarms'])} operations are not excluded to fail",
-                    "; ".join(f"`{line}`" for line in one["admitted"]) or "nothing"] for name, one in eva.items()],
+        "finite": [
+            [
+                f"`{name}`",
+                "yes"
+                if one["proved"]
+                else f"no: {len(one['alarms'])} operations are not excluded to fail",
+                "; ".join(f"`{line}`" for line in one["admitted"]) or "nothing",
+            ]
+            for name, one in eva.items()
+        ],
         "assumptions": [prose(sentence) for sentence in sheet.get("assumptions", [])],
     }
 
@@ -70,14 +117,21 @@ def _span(ends: Iterable[float]) -> str:
 
 def _certificate(joint: Facts) -> str:
     own = joint["own_inertia"]
-    return f"no certificate: {prose(joint['reason'])}" if own is None else f"{_rounded(own, 6, ROUND_FLOOR)} {joint['unit']}"
+    return (
+        f"no certificate: {prose(joint['reason'])}"
+        if own is None
+        else f"{_rounded(own, 6, ROUND_FLOOR)} {joint['unit']}"
+    )
 
 
 def _floors(divisors: Iterable[Facts]) -> tuple[str, str]:
     """The certified ones with their floors, and the others."""
     found = list(divisors)
-    held = [f"{_divisor(one, 'a sum of squares')} ≥ {_rounded(one['certified'], 6, ROUND_FLOOR)}"
-            for one in found if one["certified"] is not None]
+    held = [
+        f"{_divisor(one, 'a sum of squares')} ≥ {_rounded(one['certified'], 6, ROUND_FLOOR)}"
+        for one in found
+        if one["certified"] is not None
+    ]
     open_ = [_divisor(one, "one that is no pivot") for one in found if one["certified"] is None]
     return ", ".join(held) or "none", ", ".join(open_) or "none"
 
@@ -89,13 +143,19 @@ def _divisor(one: Facts, other: str) -> str:
 
 def _bound(value: float | None) -> str:
     """A bound, rounded up."""
-    return "none known" if value is None or not isfinite(value) else _rounded(value, 2, ROUND_CEILING)
+    return (
+        "none known" if value is None or not isfinite(value) else _rounded(value, 2, ROUND_CEILING)
+    )
 
 
 def _rounded(value: float, digits: int, how: str) -> str:
     with localcontext(prec=digits, rounding=how):
-        return f"{float(+Decimal(repr(value))):.{digits}g}"   # a decimal of so many digits stays what it is
+        return f"{float(+Decimal(repr(value))):.{digits}g}"  # a decimal of so many digits stays what it is
 
 
 def _over(function: Facts, sheet: Facts) -> str:
-    return "all of the ranges" if function["round_off"]["proved_for"] == "ranges" else f"{sheet['states']} random states of them"
+    return (
+        "all of the ranges"
+        if function["round_off"]["proved_for"] == "ranges"
+        else f"{sheet['states']} random states of them"
+    )

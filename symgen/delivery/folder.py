@@ -66,13 +66,40 @@ def write(
     wrote it; files in it that symgen did not write are kept. With `functions_only` it holds the functions and their headers,
     nothing else, not even the manifest. Raises RequestError when something else is at that place, or when the disk refuses.
     """
-    files = texts(mechanism, programs, name=name, options=options, text=text, cases=cases, evidence=evidence, floors=floors,
-                  left_out=left_out, missing=missing)
+    files = texts(
+        mechanism,
+        programs,
+        name=name,
+        options=options,
+        text=text,
+        cases=cases,
+        evidence=evidence,
+        floors=floors,
+        left_out=left_out,
+        missing=missing,
+    )
     manifest: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
-        functions = {entry[kind] for entry in manifest["functions"].values() for kind in ("file", "batch") if kind in entry}
-        around = (".h", ".hpp", ".cuh", ".cu", "_set_parameters.c", "_assemble.c", *(f"_{wrap}.c" for wrap in text.wrap))
-        files = {name: content for name, content in files.items() if name in functions or name.endswith(around)}
+        functions = {
+            entry[kind]
+            for entry in manifest["functions"].values()
+            for kind in ("file", "batch")
+            if kind in entry
+        }
+        around = (
+            ".h",
+            ".hpp",
+            ".cuh",
+            ".cu",
+            "_set_parameters.c",
+            "_assemble.c",
+            *(f"_{wrap}.c" for wrap in text.wrap),
+        )
+        files = {
+            name: content
+            for name, content in files.items()
+            if name in functions or name.endswith(around)
+        }
         manifest["files"] = sorted(files)
     replace_folder(Path(folder), files, manifest["robot"])
     return manifest
@@ -95,59 +122,122 @@ def texts(
     from symgen.description.canonical import to_toml
 
     options = options or ProgramOptions()
-    told = (*of_header(mechanism), *drives.of_header(mechanism, options.parameters), *loops.of_header(mechanism))
-    target = Target(name or mechanism.name, mechanism.sizes, text, mechanism.source_sha256, options.frames,
-                    tuple(_with_unfelt(mechanism, options.wrenches, str)), told,
-                    all(joint.type.directed for joint in mechanism.joints), options.contacts,
-                    drives.forces(mechanism, options.parameters), "armature" in drives.applied(mechanism, options.parameters))
+    told = (
+        *of_header(mechanism),
+        *drives.of_header(mechanism, options.parameters),
+        *loops.of_header(mechanism),
+    )
+    target = Target(
+        name or mechanism.name,
+        mechanism.sizes,
+        text,
+        mechanism.source_sha256,
+        options.frames,
+        tuple(_with_unfelt(mechanism, options.wrenches, str)),
+        told,
+        all(joint.type.directed for joint in mechanism.joints),
+        options.contacts,
+        drives.forces(mechanism, options.parameters),
+        "armature" in drives.applied(mechanism, options.parameters),
+    )
     described = _manifest(mechanism, programs, target, options)
     not_modelled = [*omissions(mechanism, left_out, missing), *_of_checks(options, text)]
-    words = again.command(target.name, described | {"not_modelled": not_modelled}, bool(evidence), name)
+    words = again.command(
+        target.name, described | {"not_modelled": not_modelled}, bool(evidence), name
+    )
     described |= {"command": shlex.join(words), "not_modelled": not_modelled}
-    common = target.context | {"real": described["real"], "cpp": "cpp17" in text.wrap, "casadi": "casadi" in text.wrap,
-                               "cuda": GPU in text.wrap, "at_rates": target.rates,
-                               "statuses": statuses(programs.values(), target)}
+    common = target.context | {
+        "real": described["real"],
+        "cpp": "cpp17" in text.wrap,
+        "casadi": "casadi" in text.wrap,
+        "cuda": GPU in text.wrap,
+        "at_rates": target.rates,
+        "statuses": statuses(programs.values(), target),
+    }
     backend = printer()
     files = backend.texts(programs, target, floors=floors)
     asked = _parameters(mechanism, options)
     adjustable = backend.adjustable(asked, unrolled(programs), target) if asked else {}
     files |= adjustable
     headers, shared, kernels = [target.header, *([target.batch] if text.batch else [])], [], []
-    driver = backend.assembling(programs, target)   # among the backend's texts
+    driver = backend.assembling(programs, target)  # among the backend's texts
     headers += [file for file in (*adjustable, *driver) if file.endswith(".h")]
     for wrap in text.wrap:
         beside = wrapper(wrap)
         around = beside.files(programs if beside.loops else unrolled(programs), target, floors)
         headers += [file for file in around if not file.endswith((".c", ".cu"))]
         kernels += [file for file in around if file.endswith(".cu")]
-        shared += [{"name": f"{target.name}_{wrap}", "file": file} for file in around if file.endswith(".c")]
+        shared += [
+            {"name": f"{target.name}_{wrap}", "file": file}
+            for file in around
+            if file.endswith(".c")
+        ]
         files |= around
     files[f"{target.name}.toml"] = to_toml(mechanism)
     tests = filled(programs, target, list(cases))
-    files[f"{target.name}_selftest.c"] = render(backend.name, "selftest.c.j2", **common, **tests, adjustable=first(asked))
+    files[f"{target.name}_selftest.c"] = render(
+        backend.name, "selftest.c.j2", **common, **tests, adjustable=first(asked)
+    )
     release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only
-    sources = [target.file(function) for function in programs] + [file for file in (*adjustable, *driver) if file.endswith(".c")]
+    sources = [target.file(function) for function in programs] + [
+        file for file in (*adjustable, *driver) if file.endswith(".c")
+    ]
     blocks = [target.file_of_many(function) for function in programs] if text.batch else []
-    long = [target.file_of_many(function) for function, program in programs.items() if text.batch and backend.is_cut(program)]
+    long = [
+        target.file_of_many(function)
+        for function, program in programs.items()
+        if text.batch and backend.is_cut(program)
+    ]
     measured = firmware.measured_flags(text.target)
-    built = {"release": release, "files": sources + blocks, "blocks": blocks, "long": long, "headers": headers, "shared": shared,
-             "kernels": kernels,
-             "unscheduled": [target.file(function) for function, program in programs.items() if backend.unscheduled(program)],
-             "threaded": any(_at_once(one) > backend.lanes(described["real"]) for one in programs.values())}
-    files["CMakeLists.txt"] = render(backend.name, "CMakeLists.txt.j2", **common, **built, **measured)
+    built = {
+        "release": release,
+        "files": sources + blocks,
+        "blocks": blocks,
+        "long": long,
+        "headers": headers,
+        "shared": shared,
+        "kernels": kernels,
+        "unscheduled": [
+            target.file(function)
+            for function, program in programs.items()
+            if backend.unscheduled(program)
+        ],
+        "threaded": any(
+            _at_once(one) > backend.lanes(described["real"]) for one in programs.values()
+        ),
+    }
+    files["CMakeLists.txt"] = render(
+        backend.name, "CMakeLists.txt.j2", **common, **built, **measured
+    )
     known = {key: facts for key, facts in (evidence or {}).items() if facts}
     described |= known
-    said = measured | _readme(mechanism, programs, described) | {"machine": text.target, "command": again.lines(words)}
-    cuts = {target.symbol(function): backend.parts(program, target) for function, program in programs.items()}
-    said["parted"] = [{"symbol": symbol, "parts": count, "bytes": shared * REALS[described["real"]].size}
-                      for symbol, (count, shared) in cuts.items() if count]
+    said = (
+        measured
+        | _readme(mechanism, programs, described)
+        | {"machine": text.target, "command": again.lines(words)}
+    )
+    cuts = {
+        target.symbol(function): backend.parts(program, target)
+        for function, program in programs.items()
+    }
+    said["parted"] = [
+        {"symbol": symbol, "parts": count, "bytes": shared * REALS[described["real"]].size}
+        for symbol, (count, shared) in cuts.items()
+        if count
+    ]
     said |= legend(programs.values()) | context(known) | {"own_sines": target.sincos in files}
-    said |= {"threaded": built["threaded"], "adjustable": bool(asked), "adjusted": [code(name) for name in options.parameters]}
+    said |= {
+        "threaded": built["threaded"],
+        "adjustable": bool(asked),
+        "adjusted": [code(name) for name in options.parameters],
+    }
     files["README.md"] = render(backend.name, "README.md.j2", **common, **said)
     if text.target is not None:
         files |= firmware.texts(target, text.target, programs)
     described["files"] = sorted([*files, "manifest.json"])
-    files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    files["manifest.json"] = (
+        json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    )
     return files
 
 
@@ -155,8 +245,13 @@ def _of_checks(options: ProgramOptions, text: TextOptions) -> list[dict[str, Any
     """That of numbers which may change at run time round-off is not bounded."""
     if not (text.checked and options.parameters):
         return []
-    return [{"kind": "checks", "text": "pivots of M are compared with half of what the joint's own link and rotor have, by the "
-                                       "numbers at run time; that round-off cannot take the other half is not proved"}]
+    return [
+        {
+            "kind": "checks",
+            "text": "pivots of M are compared with half of what the joint's own link and rotor have, by the "
+            "numbers at run time; that round-off cannot take the other half is not proved",
+        }
+    ]
 
 
 def _parameters(mechanism: Mechanism, options: ProgramOptions) -> list[Parameter]:
@@ -165,8 +260,12 @@ def _parameters(mechanism: Mechanism, options: ProgramOptions) -> list[Parameter
         return []
     known = adjusting(mechanism, options.parameters)
     defaults = iter(known.defaults)
-    return [Parameter(one.words, f"{one.name}: {one.unit}", tuple(next(defaults) for _ in range(one.size)))
-            for one in known.asked]
+    return [
+        Parameter(
+            one.words, f"{one.name}: {one.unit}", tuple(next(defaults) for _ in range(one.size))
+        )
+        for one in known.asked
+    ]
 
 
 def _manifest(
@@ -178,17 +277,24 @@ def _manifest(
     functions = {}
     for function, program in programs.items():
         results = ports(program.outputs)
-        functions[function] = {
-            "method": program.method,
-            "symbol": target.symbol(function),
-            "file": target.file(function),
-            **({"batch": target.file_of_many(function)} if target.text.batch else {}),
-            "arguments": ports(program.inputs),
-            "result": results[0] if len(results) == 1 else results,
-            "operations": program.operations,
-            "depth": program.depth,
-        } | ({} if program.rounds is None else {"rounds": program.rounds}) | _looped(program, target.checked)
-    parents = [mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name for j in mechanism.joints]
+        functions[function] = (
+            {
+                "method": program.method,
+                "symbol": target.symbol(function),
+                "file": target.file(function),
+                **({"batch": target.file_of_many(function)} if target.text.batch else {}),
+                "arguments": ports(program.inputs),
+                "result": results[0] if len(results) == 1 else results,
+                "operations": program.operations,
+                "depth": program.depth,
+            }
+            | ({} if program.rounds is None else {"rounds": program.rounds})
+            | _looped(program, target.checked)
+        )
+    parents = [
+        mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name
+        for j in mechanism.joints
+    ]
     return {
         "symgen": __version__,
         "robot": target.name,
@@ -200,12 +306,26 @@ def _manifest(
         **drives.friction_speed(mechanism, options.parameters),
         **drives.borne(mechanism),
         "joints": [
-            {"name": joint.name, "type": joint.kind, "parent": parent, "child": body.name,
-             "q": first_and_count(mechanism.q_slices[i]), "v": first_and_count(mechanism.v_slices[i]), **entry_names(joint),
-             **followed(mechanism, i), **drives.of_joint(joint)}
-            for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, parents, strict=True))
+            {
+                "name": joint.name,
+                "type": joint.kind,
+                "parent": parent,
+                "child": body.name,
+                "q": first_and_count(mechanism.q_slices[i]),
+                "v": first_and_count(mechanism.v_slices[i]),
+                **entry_names(joint),
+                **followed(mechanism, i),
+                **drives.of_joint(joint),
+            }
+            for i, (joint, body, parent) in enumerate(
+                zip(mechanism.joints, mechanism.bodies, parents, strict=True)
+            )
         ],
-        **({"loops": [loop.facts(mechanism.carriers) for loop in mechanism.loops]} if mechanism.loops else {}),
+        **(
+            {"loops": [loop.facts(mechanism.carriers) for loop in mechanism.loops]}
+            if mechanism.loops
+            else {}
+        ),
         **loops.of_manifest(mechanism, programs, target),
         "functions": functions,
         "options": {"name": mechanism.name} | _recorded(options, target.text),
@@ -216,7 +336,12 @@ def _looped(form: Form, checked: bool) -> dict[str, Any]:
     """What the manifest says besides of a loop over links: how many these are, bytes of tables, numbers of work."""
     if not isinstance(form, Looped):
         return {}
-    return {"form": LOOPED, "links": len(form), "constants": form.constants, "work": printer().work(form, checked)}
+    return {
+        "form": LOOPED,
+        "links": len(form),
+        "constants": form.constants,
+        "work": printer().work(form, checked),
+    }
 
 
 def _at_once(form: Form) -> int:
@@ -227,13 +352,26 @@ def _at_once(form: Form) -> int:
 def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     """What was chosen, as the manifest holds it: what is not asked for is absent, but for a frame and a load."""
     stated = {"jacobian_frame": options.jacobian_frame, "jacobian_order": options.jacobian_order}
-    links = {"frame": options.frame, "payload": options.payload} | ({"wrench": options.wrench} if options.wrench else {})
-    named = {key: list(value) if isinstance(value, tuple) else value for key, value in links.items()}
+    links = {"frame": options.frame, "payload": options.payload} | (
+        {"wrench": options.wrench} if options.wrench else {}
+    )
+    named = {
+        key: list(value) if isinstance(value, tuple) else value for key, value in links.items()
+    }
     chosen: dict[str, Any] = {"trig": text.trig} | named
-    asked = {"checked": text.checked, "target": text.target, "wrap": list(text.wrap), "batch": text.batch}
+    asked = {
+        "checked": text.checked,
+        "target": text.target,
+        "wrap": list(text.wrap),
+        "batch": text.batch,
+    }
     chosen |= {key: value for key, value in asked.items() if value}
     chosen |= stated if options.convention != USUAL else {}
-    chosen |= {"task_rows": ",".join(TASK_ROWS[row] for row in options.rows)} if options.rows != ALL_ROWS else {}
+    chosen |= (
+        {"task_rows": ",".join(TASK_ROWS[row] for row in options.rows)}
+        if options.rows != ALL_ROWS
+        else {}
+    )
     chosen |= {"contact": list(options.contacts)} if options.contacts else {}
     chosen |= {"effort": options.effort} if options.effort != NORMAL else {}
     chosen |= {"parameter": list(options.parameters)} if options.parameters else {}
@@ -247,20 +385,31 @@ def _of_frames(frame: str | list[str] | None, programs: Mapping[str, Form]) -> d
     names = [frame] if isinstance(frame, str) else frame or []
     framed = [name for name in programs if name in FUNCTIONS and FUNCTIONS[name].needs_frame]
     first = [name for name in framed if len(names) > 1 and not FUNCTIONS[name].needs_frames]
-    still = [name for name in framed if name != "forward_kinematics" and not FUNCTIONS[name].follows]
-    return {"frames": [code(name) for name in names] if framed else [],
-            "framed": [f"`{name}`" for name in framed if name not in first],
-            "of_the_first": [f"`{name}`" for name in first], "not_following": [f"`{name}`" for name in still]}
+    still = [
+        name for name in framed if name != "forward_kinematics" and not FUNCTIONS[name].follows
+    ]
+    return {
+        "frames": [code(name) for name in names] if framed else [],
+        "framed": [f"`{name}`" for name in framed if name not in first],
+        "of_the_first": [f"`{name}`" for name in first],
+        "not_following": [f"`{name}`" for name in still],
+    }
 
 
-def _of_contacts(mechanism: Mechanism, programs: Mapping[str, Form], contacts: list[str] | None) -> dict[str, Any]:
+def _of_contacts(
+    mechanism: Mechanism, programs: Mapping[str, Form], contacts: list[str] | None
+) -> dict[str, Any]:
     """The points that may touch something, where a function speaks of them; and in a word by how many solves the least forces are
     given, where some can do nothing.
     """
     spoken = [name for name in programs if FUNCTIONS[name].counts("NT")]
     taken = solves(mechanism, tuple(contacts or ())) if spoken else 1
-    return {"contacts": [code(point) for point in contacts or ()] if spoken else [],
-            "redundant": "" if taken == 1 else ("three", "four", "five", "six", "seven", "eight")[taken - 3]}
+    return {
+        "contacts": [code(point) for point in contacts or ()] if spoken else [],
+        "redundant": ""
+        if taken == 1
+        else ("three", "four", "five", "six", "seven", "eight")[taken - 3],
+    }
 
 
 def _of_wrenches(mechanism: Mechanism, wrench: str | list[str] | None) -> list[str]:
@@ -268,14 +417,24 @@ def _of_wrenches(mechanism: Mechanism, wrench: str | list[str] | None) -> list[s
     return _with_unfelt(mechanism, [wrench] if isinstance(wrench, str) else wrench or [], code)
 
 
-def _with_unfelt(mechanism: Mechanism, links: Sequence[str], spelt: Callable[[str], str]) -> list[str]:
+def _with_unfelt(
+    mechanism: Mechanism, links: Sequence[str], spelt: Callable[[str], str]
+) -> list[str]:
     """Links that feel wrenches, by name; with those that none of the joints carries, what becomes of their numbers."""
-    return [spelt(link) + (" (on the base: felt by nothing)" if mechanism.frame(link).body == BASE else "") for link in links]
+    return [
+        spelt(link)
+        + (" (on the base: felt by nothing)" if mechanism.frame(link).body == BASE else "")
+        for link in links
+    ]
 
 
-def _readme(mechanism: Mechanism, programs: Mapping[str, Form], described: dict[str, Any]) -> dict[str, Any]:
+def _readme(
+    mechanism: Mechanism, programs: Mapping[str, Form], described: dict[str, Any]
+) -> dict[str, Any]:
     joints = [
-        {key: cell(joint[key]) for key in ("name", "parent", "child")} | {"type": joint["type"], "index": i} | said
+        {key: cell(joint[key]) for key in ("name", "parent", "child")}
+        | {"type": joint["type"], "index": i}
+        | said
         for i, (joint, said) in enumerate(zip(described["joints"], entries(mechanism), strict=True))
     ]
     functions, meanings = [], {}
@@ -293,19 +452,29 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Form], described: dict[
             }
         )
     first = next(iter(programs.values()))
-    said = {key: ", ".join(value) if isinstance(value, list) else str(value)
-            for key, value in described["options"].items() if value is not None and key != "name"}
+    said = {
+        key: ", ".join(value) if isinstance(value, list) else str(value)
+        for key, value in described["options"].items()
+        if value is not None and key != "name"
+    }
     options = {key: code(value) for key, value in said.items()}
     return {
         "robot": code(mechanism.name),
         "base": code(mechanism.base),
         **_of_frames(described["options"].get("frame"), programs),
-        "not_modelled": [{"kind": prose(o["kind"]), "text": prose(o["text"])} for o in described["not_modelled"]],
+        "not_modelled": [
+            {"kind": prose(o["kind"]), "text": prose(o["text"])} for o in described["not_modelled"]
+        ],
         "gravity": ", ".join(f"{g:g}" for g in described["gravity"]),
         "apart": [code(name) for name, one in programs.items() if printer().apart(one)],
-        "parted_links": [{"name": code(name), "count": _at_once(one)} for name, one in programs.items() if _at_once(one) > 1],
+        "parted_links": [
+            {"name": code(name), "count": _at_once(one)}
+            for name, one in programs.items()
+            if _at_once(one) > 1
+        ],
         "looped": [code(name) for name, one in programs.items() if isinstance(one, Looped)],
-        "loop_bytes": REALS[first.real].size * sum(one.constants for one in programs.values() if isinstance(one, Looped)),
+        "loop_bytes": REALS[first.real].size
+        * sum(one.constants for one in programs.values() if isinstance(one, Looped)),
         "joints": joints[:SHOWN],
         "more_joints": len(joints[SHOWN:]),
         **mentioned(mechanism, list(meanings)),
@@ -315,15 +484,22 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Form], described: dict[
         "meanings": [{"name": meant, "what": what} for meant, what in meanings.items()],
         "options": [{"name": key, "value": value} for key, value in options.items()],
         **_of_contacts(mechanism, programs, described["options"].get("contact")),
-        "wrenches": _of_wrenches(mechanism, described["options"].get("wrench")) if "wrench" in meanings else [],
+        "wrenches": _of_wrenches(mechanism, described["options"].get("wrench"))
+        if "wrench" in meanings
+        else [],
         "example": {
             "symbol": described["functions"][first.function]["symbol"],
             "lanes": printer().lanes(first.real),
-            "stem": described["functions"][first.function]["symbol"].removeprefix(f"{described['robot']}_"),
+            "stem": described["functions"][first.function]["symbol"].removeprefix(
+                f"{described['robot']}_"
+            ),
             "function": first.function,
             "answer": first.outputs[0].name if len(first.outputs) == 1 else "results",
-            "arguments": [{"name": p.name, "size": p.size, "prepared": p.name == PREPARED.name}
-                          | at_rest(mechanism, p.name) for p in first.inputs],
+            "arguments": [
+                {"name": p.name, "size": p.size, "prepared": p.name == PREPARED.name}
+                | at_rest(mechanism, p.name)
+                for p in first.inputs
+            ],
             "works": isinstance(first, Looped),
             "prepared": any(p.name == PREPARED.name for p in first.inputs),
             "results": [{"name": p.name, "size": p.size} for p in first.outputs],

@@ -25,11 +25,17 @@ def of_header(mechanism: Mechanism) -> list[str]:
     known = assembled.facts(mechanism)
     said += "" if "refused" in known else f" {_sentence(assembled.rows(mechanism))}"
     said += f" {_sentence(assembled.LEAST)}" if known.get("redundant") else ""
-    said += f" {_sentence(assembled.SHARED)}" if "refused" not in known and assembled.shared(mechanism) else ""
+    said += (
+        f" {_sentence(assembled.SHARED)}"
+        if "refused" not in known and assembled.shared(mechanism)
+        else ""
+    )
     return textwrap.wrap(said, COLUMNS)
 
 
-def of_manifest(mechanism: Mechanism, programs: Mapping[str, Form], target: Target) -> dict[str, Any]:
+def of_manifest(
+    mechanism: Mechanism, programs: Mapping[str, Form], target: Target
+) -> dict[str, Any]:
     """Under `closing` what closing them showed, and the driver that closes them."""
     if not mechanism.loops:
         return {}
@@ -37,18 +43,35 @@ def of_manifest(mechanism: Mechanism, programs: Mapping[str, Form], target: Targ
     driver = printer().assembling(programs, target)
     if driver:
         header, file = driver
-        found["assemble"] = {"symbol": target.symbol(ASSEMBLE), "file": file, "header": header, "calls": list(ASSEMBLING),
-                             "arguments": [{"name": "q", "shape": [mechanism.nq]}],
-                             "result": {"name": "q_out", "shape": [mechanism.nq]},
-                             **printer().assembly(programs)}
+        found["assemble"] = {
+            "symbol": target.symbol(ASSEMBLE),
+            "file": file,
+            "header": header,
+            "calls": list(ASSEMBLING),
+            "arguments": [{"name": "q", "shape": [mechanism.nq]}],
+            "result": {"name": "q_out", "shape": [mechanism.nq]},
+            **printer().assembly(programs),
+        }
     return {"closing": found}
 
 
 def of_readme(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, Any]:
     """`loops`, sentences; and `assembly`, what is said of the driver, where there is one."""
-    known = [] if not mechanism.loops or "refused" in assembled.facts(mechanism) else [assembled.rows(mechanism)]
-    known += [assembled.PULLED] if any(port.name == GAINS.name for one in programs.values() for port in one.inputs) else []
-    said = [prose(_sentence(one)) for one in (*assembled.sentences(mechanism), *known, assembled.AS_IF_OPEN) if mechanism.loops]
+    known = (
+        []
+        if not mechanism.loops or "refused" in assembled.facts(mechanism)
+        else [assembled.rows(mechanism)]
+    )
+    known += (
+        [assembled.PULLED]
+        if any(port.name == GAINS.name for one in programs.values() for port in one.inputs)
+        else []
+    )
+    said = [
+        prose(_sentence(one))
+        for one in (*assembled.sentences(mechanism), *known, assembled.AS_IF_OPEN)
+        if mechanism.loops
+    ]
     return {"loops": said, "assembly": printer().assembly(programs)}
 
 

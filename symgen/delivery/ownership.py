@@ -33,14 +33,25 @@ def standing(folder: Path, files: Collection[str], robot: str) -> Standing:
     if not disk.there(folder):
         return Standing()
     if not folder.is_dir():
-        raise RequestError(f"{folder} is a file, not a folder; choose a folder that does not exist yet")
+        raise RequestError(
+            f"{folder} is a file, not a folder; choose a folder that does not exist yet"
+        )
     if not os.listdir(folder):
         return Standing()
     own = frozenset(_written(folder, robot, alone="manifest.json" not in files))
     foreign = tuple(name for name, mine in entries(folder, own) if not mine)
-    clash = next((name for name in foreign if name in files or any(file.startswith(f"{name}/") for file in files)), None)
+    clash = next(
+        (
+            name
+            for name in foreign
+            if name in files or any(file.startswith(f"{name}/") for file in files)
+        ),
+        None,
+    )
     if clash is not None:
-        raise RequestError(f"{folder / clash} was not written by symgen and would be replaced; move it away")
+        raise RequestError(
+            f"{folder / clash} was not written by symgen and would be replaced; move it away"
+        )
     return Standing(own, foreign)
 
 
@@ -52,7 +63,9 @@ def entries(folder: Path, own: Collection[str]) -> Iterator[tuple[str, bool]]:
     shared = shares(own)
     for name in sorted(os.listdir(folder)):
         inside = name in shared and _is_folder(folder / name)
-        for entry in sorted(f"{name}/{child}" for child in os.listdir(folder / name)) if inside else [name]:
+        for entry in (
+            sorted(f"{name}/{child}" for child in os.listdir(folder / name)) if inside else [name]
+        ):
             yield entry, entry in own and not _is_folder(folder / entry)
 
 
@@ -73,7 +86,9 @@ def _written(folder: Path, robot: str, alone: bool) -> set[str]:
 
     Functions of other robots stay. Where functions `alone` are to be written, they may be there too.
     """
-    strange = RequestError(f"{folder} holds files that symgen did not write; choose another folder, or an empty one")
+    strange = RequestError(
+        f"{folder} holds files that symgen did not write; choose another folder, or an empty one"
+    )
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         return {str(name) for name in manifest["files"]} if manifest["symgen"] else set()
@@ -84,5 +99,7 @@ def _written(folder: Path, robot: str, alone: bool) -> set[str]:
     if not found:
         raise strange
     if robot not in found and not alone:
-        raise RequestError(f"{folder} holds the functions of '{min(found)}' alone; choose another folder, or an empty one")
+        raise RequestError(
+            f"{folder} holds the functions of '{min(found)}' alone; choose another folder, or an empty one"
+        )
     return found.get(robot, set())

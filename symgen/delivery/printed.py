@@ -38,7 +38,9 @@ SHOWN = 60
 """Characters of a name from outside."""
 
 
-def check_printed(at: Path, folder: Folder, programs: Mapping[str, Form], floors: Floors) -> tuple[list[Check], list[str]]:
+def check_printed(
+    at: Path, folder: Folder, programs: Mapping[str, Form], floors: Floors
+) -> tuple[list[Check], list[str]]:
     """The checks of a folder's files, and a note about those that are not symgen's.
 
     `programs` are those of the folder's functions, `floors` the certified bounds of their divisors.
@@ -48,26 +50,47 @@ def check_printed(at: Path, folder: Folder, programs: Mapping[str, Form], floors
     version = manifest.get("symgen")
     if version != __version__ and isinstance(version, str) and _VERSION.fullmatch(version):
         why = f"symgen {printable(version, SHOWN)} wrote them and this is {__version__}, so they are not compared"
-        return [Check("files", subject, 0.0, 0.0, FILES, unjudged=why)], _strangers(at, _names(manifest.get("files")))
+        return [Check("files", subject, 0.0, 0.0, FILES, unjudged=why)], _strangers(
+            at, _names(manifest.get("files"))
+        )
     printed = _printed(folder, manifest, programs, floors)
-    wrong = [f"{name} {why}" for name, text in printed.items() if (why := _unlike(at / name, text.encode()))]
-    shown = "; ".join(wrong[:NAMED]) + (f"; and {len(wrong) - NAMED} more" if len(wrong) > NAMED else "")
+    wrong = [
+        f"{name} {why}"
+        for name, text in printed.items()
+        if (why := _unlike(at / name, text.encode()))
+    ]
+    shown = "; ".join(wrong[:NAMED]) + (
+        f"; and {len(wrong) - NAMED} more" if len(wrong) > NAMED else ""
+    )
     found = [Check("files", subject, float(len(wrong)), 0.0, FILES, shown, judged=len(printed))]
     recorded = [key for key in MEASURED if key in manifest]
     if recorded:
-        commands = " and ".join(f"'symgen {'prove' if key == 'proof' else key}'" for key in recorded)
+        commands = " and ".join(
+            f"'symgen {'prove' if key == 'proof' else key}'" for key in recorded
+        )
         why = f"what manifest.json records of {' and '.join(recorded)} is taken as it stands; run {commands} for it again"
         found.append(Check("files", f"{folder.name}: evidence", 0.0, 0.0, FILES, unjudged=why))
     return found, _strangers(at, printed)
 
 
-def _printed(folder: Folder, manifest: Mapping[str, Any], programs: Mapping[str, Form], floors: Floors) -> dict[str, str]:
+def _printed(
+    folder: Folder, manifest: Mapping[str, Any], programs: Mapping[str, Form], floors: Floors
+) -> dict[str, str]:
     """Every file by name, as it is printed now."""
     mechanism, options, text = folder.mechanism, folder.options, folder.text
     evidence = {key: manifest[key] for key in MEASURED if key in manifest}
-    return texts(mechanism, programs, name=_given_name(str(manifest.get("command", ""))), options=options, text=text,
-                 cases=selftest.cases(mechanism, programs, options, text), evidence=evidence, floors=floors,
-                 left_out=_left_out(folder, programs, manifest), missing=_missing(folder, manifest))
+    return texts(
+        mechanism,
+        programs,
+        name=_given_name(str(manifest.get("command", ""))),
+        options=options,
+        text=text,
+        cases=selftest.cases(mechanism, programs, options, text),
+        evidence=evidence,
+        floors=floors,
+        left_out=_left_out(folder, programs, manifest),
+        missing=_missing(folder, manifest),
+    )
 
 
 def _given_name(command: str) -> str | None:
@@ -76,12 +99,17 @@ def _given_name(command: str) -> str | None:
         words = shlex.split(command)
     except ValueError:
         return None
-    given = [words[i + 1] if word == "--name" else word.removeprefix("--name=") for i, word in enumerate(words[:-1])
-             if word == "--name" or word.startswith("--name=")]
+    given = [
+        words[i + 1] if word == "--name" else word.removeprefix("--name=")
+        for i, word in enumerate(words[:-1])
+        if word == "--name" or word.startswith("--name=")
+    ]
     return given[0] if given else None
 
 
-def _left_out(folder: Folder, programs: Iterable[str], manifest: Mapping[str, Any]) -> dict[str, str]:
+def _left_out(
+    folder: Folder, programs: Iterable[str], manifest: Mapping[str, Any]
+) -> dict[str, str]:
     """Why the other functions are not there. A reason that is not recorded so may lie in the methods, which are then asked."""
     there = {word.partition("=")[0] for word in missing_words(manifest.get("not_modelled"))}
     why = left_out(folder.mechanism, {*programs, *there}, folder.options.payload)
@@ -111,8 +139,12 @@ def _missing(folder: Folder, manifest: Mapping[str, Any]) -> dict[str, str]:
 def _recorded(manifest: Mapping[str, Any], function: str) -> str:
     """What the manifest says of why a function is not there."""
     entries = manifest.get("not_modelled")
-    own = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return " ".join(str(entry.get("text")) for entry in own if function in _names(entry.get("functions")))
+    own = (
+        [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    )
+    return " ".join(
+        str(entry.get("text")) for entry in own if function in _names(entry.get("functions"))
+    )
 
 
 def _unlike(path: Path, wanted: bytes) -> str:

@@ -13,19 +13,30 @@ from symgen.options import ProgramOptions, TextOptions
 from symgen.proof import prove_programs
 
 
-def proof_sheet(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions, text: TextOptions,
-                name: str = "") -> dict[str, Any]:
+def proof_sheet(
+    mechanism: Mechanism,
+    programs: Mapping[str, Program],
+    options: ProgramOptions,
+    text: TextOptions,
+    name: str = "",
+) -> dict[str, Any]:
     """`Proof.facts` with Frama-C's verdict under "eva", or with "eva_missing", a sentence, where Frama-C is not installed or
     fails.
 
     It holds no observations, since these depend on the machine's library. `name` is the NAME in the C. Of derivatives nothing is
     proved, nor where numbers may change at run time; then, and where there are no other functions, nothing is said.
     """
-    programs = {function: program for function, program in programs.items() if derivatives.told(function) is None}
+    programs = {
+        function: program
+        for function, program in programs.items()
+        if derivatives.told(function) is None
+    }
     if not programs or options.parameters:
         return {}
     try:
-        return prove_programs(mechanism, programs, options, text, compiled=False, with_eva=True, name=name).facts()
+        return prove_programs(
+            mechanism, programs, options, text, compiled=False, with_eva=True, name=name
+        ).facts()
     except BuildError as missing:
         without = prove_programs(mechanism, programs, options, text, compiled=False, name=name)
         return without.facts() | {"eva_missing": str(missing)}

@@ -38,8 +38,10 @@ _ROUNDS = 20
 """How often an old folder is looked through for what came in meanwhile."""
 
 _REMEDIES = {
-    errno.ENOSPC: "make room or choose another folder", errno.EDQUOT: "make room or choose another folder",
-    errno.EACCES: "choose a folder that you may write to", errno.EPERM: "choose a folder that you may write to",
+    errno.ENOSPC: "make room or choose another folder",
+    errno.EDQUOT: "make room or choose another folder",
+    errno.EACCES: "choose a folder that you may write to",
+    errno.EPERM: "choose a folder that you may write to",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
 """Remedy of each error of the system; another folder may help against any other."""
@@ -70,14 +72,14 @@ def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
         os.makedirs(folder.parent, exist_ok=True)
         with disk.turn(work.with_name(f"{work.name}.lock")):
             _recover(work, folder)
-            standing(folder, files, name)   # it refuses before anything is written
+            standing(folder, files, name)  # it refuses before anything is written
             _replace(work, folder, files, name)
     except OSError as error:
         rest = f"nothing was changed, {_REMEDIES.get(error.errno or 0, 'choose another folder')}"
         if work != folder and os.path.lexists(work):
             rest = f"what was begun stands in {work}, and the next run clears it up"
         for parent in made:
-            with suppress(OSError):   # others may have put something there
+            with suppress(OSError):  # others may have put something there
                 os.rmdir(parent)
         raise RequestError(f"{folder} cannot be written: {_reason(error)}; {rest}") from None
 
@@ -89,15 +91,25 @@ def _place(folder: Path) -> Path:
     """
     for place in (folder, *folder.parents):
         if place.is_symlink() and _leads_to_itself(place):
-            raise RequestError(f"{place} is a symbolic link that leads back to itself; remove it, or choose another folder")
+            raise RequestError(
+                f"{place} is a symbolic link that leads back to itself; remove it, or choose another folder"
+            )
     folder = Path(os.path.realpath(folder))
     if folder == folder.parent:
-        raise RequestError(f"{folder} is the root of the file system and cannot be replaced; name a folder, such as ./c")
+        raise RequestError(
+            f"{folder} is the root of the file system and cannot be replaced; name a folder, such as ./c"
+        )
     if (stands := _working_directory_in(folder)) != "":
-        raise RequestError(f"{folder} {stands} and cannot be replaced; name a folder inside the working directory, such as ./c")
-    obstacle = next((place for place in folder.parents if place.exists() and not place.is_dir()), None)
+        raise RequestError(
+            f"{folder} {stands} and cannot be replaced; name a folder inside the working directory, such as ./c"
+        )
+    obstacle = next(
+        (place for place in folder.parents if place.exists() and not place.is_dir()), None
+    )
     if obstacle is not None:
-        raise RequestError(f"{obstacle} is not a folder, so that no folder {folder} can be made; choose another one")
+        raise RequestError(
+            f"{obstacle} is not a folder, so that no folder {folder} can be made; choose another one"
+        )
     return folder
 
 
@@ -109,17 +121,22 @@ def _replace(work: Path, folder: Path, files: Mapping[str, str], robot: str) -> 
         _swap(work, folder)
         landed = True
         with suppress(FileNotFoundError):
-            os.rename(work / "new", work / "old")   # from here the name says which it is
+            os.rename(work / "new", work / "old")  # from here the name says which it is
         disk.sync(work)
         disk.sync(folder.parent)
         _recover(work, folder)
     except BaseException as error:
-        with suppress(OSError):   # the next run tries again
+        with suppress(OSError):  # the next run tries again
             _recover(work, folder)
         if landed and isinstance(error, OSError):
-            rest = f"what was there before stands in {work}, and the next run clears it up" if os.path.lexists(work) else \
-                "it may not be on disk yet, so write it again"
-            raise RequestError(f"{folder} is written, but the disk refused afterwards: {_reason(error)}; {rest}") from None
+            rest = (
+                f"what was there before stands in {work}, and the next run clears it up"
+                if os.path.lexists(work)
+                else "it may not be on disk yet, so write it again"
+            )
+            raise RequestError(
+                f"{folder} is written, but the disk refused afterwards: {_reason(error)}; {rest}"
+            ) from None
         raise
 
 
@@ -142,7 +159,7 @@ def _write_file(path: Path, text: str) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         while rest:
-            rest = rest[os.write(handle, rest):]
+            rest = rest[os.write(handle, rest) :]
     finally:
         os.close(handle)
 
@@ -151,12 +168,14 @@ def _take_along(work: Path, folder: Path, found: Standing, files: Collection[str
     """Bring what is the user's into the new folder, once the journal is on disk."""
     linked = {}
     for name in found.foreign:
-        with suppress(FileNotFoundError):   # the user removed it meanwhile
+        with suppress(FileNotFoundError):  # the user removed it meanwhile
             known = os.lstat(folder / name)
             if not stat.S_ISDIR(known.st_mode):
                 linked[name] = known.st_ino
     part = work / "journal.part"
-    _write_file(part, json.dumps({"own": sorted(found.own), "new": sorted(files), "linked": linked}))
+    _write_file(
+        part, json.dumps({"own": sorted(found.own), "new": sorted(files), "linked": linked})
+    )
     disk.sync(part)
     os.rename(part, work / "journal")
     disk.sync(work)
@@ -164,7 +183,9 @@ def _take_along(work: Path, folder: Path, found: Standing, files: Collection[str
     for name in found.foreign:
         (new / name).parent.mkdir(exist_ok=True)
         if name in linked:
-            with suppress(OSError, NotImplementedError):   # another user's file, or a disk without links
+            with suppress(
+                OSError, NotImplementedError
+            ):  # another user's file, or a disk without links
                 os.link(folder / name, new / name, follow_symlinks=False)
                 continue
         with suppress(FileNotFoundError):
@@ -192,7 +213,7 @@ def _recover(work: Path, folder: Path) -> None:
         return
     journal = _journal(work)
     if journal is None:
-        with suppress(FileNotFoundError):   # nothing but text of symgen's yet
+        with suppress(FileNotFoundError):  # nothing but text of symgen's yet
             shutil.rmtree(work / "new")
     else:
         if disk.there(work / "old"):
@@ -201,7 +222,7 @@ def _recover(work: Path, folder: Path) -> None:
             else:
                 os.rename(work / "old", folder)
         if disk.there(work / "new"):
-            own = journal.own | journal.new   # the old folder or the new one
+            own = journal.own | journal.new  # the old folder or the new one
             if not disk.there(folder) and not all(mine for _, mine in entries(work / "new", own)):
                 os.rename(work / "new", folder)
             else:
@@ -246,8 +267,12 @@ def _bring(path: Path, place: Path, inode: int | None) -> None:
     if os.path.samestat(here, there):
         os.unlink(path)
     elif there.st_ino == inode and not stat.S_ISDIR(here.st_mode):
-        os.replace(path, place)   # saved anew in the old folder, after the older text was linked
-    elif stat.S_ISREG(here.st_mode) and stat.S_ISREG(there.st_mode) and filecmp.cmp(path, place, shallow=False):
+        os.replace(path, place)  # saved anew in the old folder, after the older text was linked
+    elif (
+        stat.S_ISREG(here.st_mode)
+        and stat.S_ISREG(there.st_mode)
+        and filecmp.cmp(path, place, shallow=False)
+    ):
         os.unlink(path)
     else:
         os.rename(path, _free(place))
@@ -283,9 +308,15 @@ def _working_directory_in(folder: Path) -> str:
     """Return in words that `folder` is or holds the working directory; "" for any other folder."""
     try:
         here = Path.cwd()
-    except FileNotFoundError:   # it was removed
+    except FileNotFoundError:  # it was removed
         return ""
-    return "is the working directory" if folder == here else "holds the working directory" if here.is_relative_to(folder) else ""
+    return (
+        "is the working directory"
+        if folder == here
+        else "holds the working directory"
+        if here.is_relative_to(folder)
+        else ""
+    )
 
 
 def _reason(error: OSError) -> str:

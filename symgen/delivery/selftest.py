@@ -32,16 +32,24 @@ from symgen.verification.truth import Truth
 
 STATES = 3
 SEED = 7
-FEWER = 1   # of a long robot, whose numbers are many
+FEWER = 1  # of a long robot, whose numbers are many
 ZERO = 1e-30
 """Of what it may be off, an answer is zero but for the last digits of constants."""
-ROUNDING = 1   # unit more: the answer itself is printed in the real type
+ROUNDING = 1  # unit more: the answer itself is printed in the real type
 
 
-def cases(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions,
-          text: TextOptions = PLAIN) -> list[SelfTestCase]:
+def cases(
+    mechanism: Mechanism,
+    programs: Mapping[str, Form],
+    options: ProgramOptions,
+    text: TextOptions = PLAIN,
+) -> list[SelfTestCase]:
     """Three states for every program, fewer where its type has no digits for them, or of a long robot; deterministic."""
-    loops = [form for form in programs.values() if isinstance(form, Looped) and len(mechanism.joints) > LONG]
+    loops = [
+        form
+        for form in programs.values()
+        if isinstance(form, Looped) and len(mechanism.joints) > LONG
+    ]
     frame = options.frame or (tip(mechanism) if mechanism.frames else None)
     truth = LongTruth(mechanism, FEWER, SEED, frame) if loops else None
     found = [case for form in loops if truth is not None for case in _of_loops(form, truth, text)]
@@ -49,14 +57,31 @@ def cases(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOp
     return found + (_near(mechanism, programs, options, text) if programs else [])
 
 
-def _near(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions, text: TextOptions) -> list[SelfTestCase]:
+def _near(
+    mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions, text: TextOptions
+) -> list[SelfTestCase]:
     """Of programs that the reference has time for."""
     anew = given(mechanism, programs, options, SEED)
-    truth = Truth(anew.mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench,
-                  task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments,
-                  described=mechanism, baumgarte=options.baumgarte)
-    truth.know({f: over(truth.scalars, program) for f, program in programs.items() if f in PREPARING})
-    return [case for program in programs.values() for case in _cases(program, truth, text)] + _starts(mechanism, programs)
+    truth = Truth(
+        anew.mechanism,
+        STATES,
+        SEED,
+        frame=options.frame,
+        payload=options.payload,
+        wrench=options.wrench,
+        task_rows=options.rows,
+        contact=options.contact,
+        convention=options.convention,
+        given=anew.arguments,
+        described=mechanism,
+        baumgarte=options.baumgarte,
+    )
+    truth.know(
+        {f: over(truth.scalars, program) for f, program in programs.items() if f in PREPARING}
+    )
+    return [
+        case for program in programs.values() for case in _cases(program, truth, text)
+    ] + _starts(mechanism, programs)
 
 
 def _of_loops(form: Looped, truth: LongTruth, text: TextOptions) -> Iterable[SelfTestCase]:
@@ -67,10 +92,18 @@ def _of_loops(form: Looped, truth: LongTruth, text: TextOptions) -> Iterable[Sel
         judged = [*zip(bounds[state], results, strict=True)]
         if any(not bound < float(np.abs(values.astype(float)).max()) for bound, values in judged):
             continue
-        arguments = tuple(tuple(Fraction(x) for x in flat(truth.floats[port.name][state])) for port in form.inputs)
+        arguments = tuple(
+            tuple(Fraction(x) for x in flat(truth.floats[port.name][state])) for port in form.inputs
+        )
         yield SelfTestCase(
-            form.function, arguments, tuple(tuple(Fraction(x.ball.str(40, radius=False)) for x in values) for values in results),
-            tuple((bound,) * len(values) for bound, values in judged), (None,) * len(results))
+            form.function,
+            arguments,
+            tuple(
+                tuple(Fraction(x.ball.str(40, radius=False)) for x in values) for values in results
+            ),
+            tuple((bound,) * len(values) for bound, values in judged),
+            (None,) * len(results),
+        )
 
 
 def _starts(mechanism: Mechanism, programs: Mapping[str, Form]) -> list[SelfTestCase]:
@@ -82,10 +115,15 @@ def _starts(mechanism: Mechanism, programs: Mapping[str, Form]) -> list[SelfTest
 
 
 def _cases(program: Form, truth: Truth, text: TextOptions) -> Iterable[SelfTestCase]:
-    exact, arguments = truth.results(program.function), truth.arguments(program.function, truth.states)
+    exact, arguments = (
+        truth.results(program.function),
+        truth.arguments(program.function, truth.states),
+    )
     eps = REALS[program.real].eps
     unit, whole = eps * (allowance(program, truth, text) + ROUNDING), differs(program, truth)
-    summed = eps * (truth.mechanism.nv + 3) / 2   # M and b are printed, and M x − b summed, in the real type
+    summed = (
+        eps * (truth.mechanism.nv + 3) / 2
+    )  # M and b are printed, and M x − b summed, in the real type
     names, own = [port.name for port in program.outputs], running_error.bounds(program, truth, text)
     bounds, equations = {}, {}
     for name in names:
@@ -100,10 +138,14 @@ def _cases(program: Form, truth: Truth, text: TextOptions) -> Iterable[SelfTestC
         else:
             bounds[name] = unit * (size if name == "Minv" else _reached(size, truth))
     for state in range(truth.count):
-        if any(_says_nothing(exact[name][state], bounds[name][state]) for name in names if name not in equations):
+        if any(
+            _says_nothing(exact[name][state], bounds[name][state])
+            for name in names
+            if name not in equations
+        ):
             continue
         if "log" in program.operations and any(np.max(bounds[name][state]) >= 1 for name in names):
-            continue   # what the logarithm is taken of may be off by all that it is, and need not even be positive
+            continue  # what the logarithm is taken of may be off by all that it is, and need not even be positive
         yield SelfTestCase(
             program.function,
             tuple(tuple(np.ravel(arguments[port.name][state])) for port in program.inputs),
@@ -116,7 +158,7 @@ def _cases(program: Form, truth: Truth, text: TextOptions) -> Iterable[SelfTestC
 def _says_nothing(exact: Array, bounds: Array) -> bool:
     """True if no entry of a result is larger than its bound, or if nothing bounds one; False for a result that is zero."""
     allowed = np.ravel(np.asarray(bounds, dtype=float))
-    if not np.isfinite(allowed).all():   # of a derivative: something may be divided by nothing
+    if not np.isfinite(allowed).all():  # of a derivative: something may be divided by nothing
         return True
     sizes = np.array([abs(float(x)) for x in _fractions(exact)])
     return bool(ZERO * allowed.min() < sizes.max() and not (sizes > allowed).any())
@@ -124,6 +166,7 @@ def _says_nothing(exact: Array, bounds: Array) -> bool:
 
 def _fractions(balls: Array) -> tuple[Fraction, ...]:
     """The midpoints, at 40 digits: many more than are printed."""
+
     def middle(ball: Any) -> Fraction:
         return Fraction(ball.str(40, radius=False))
 
@@ -133,8 +176,10 @@ def _fractions(balls: Array) -> tuple[Fraction, ...]:
 def _equations(name: str, truth: Truth, tolerances: Array) -> list[Equation]:
     """M x = b at every state, M by its lower triangle."""
     lower = np.tril_indices(truth.mechanism.nv)
-    return [Equation(_fractions(mass[lower]), _fractions(b), tuple(np.ravel(allowed).tolist()))
-            for mass, b, allowed in zip(truth.mass_matrix, right(truth, name), tolerances, strict=True)]
+    return [
+        Equation(_fractions(mass[lower]), _fractions(b), tuple(np.ravel(allowed).tolist()))
+        for mass, b, allowed in zip(truth.mass_matrix, right(truth, name), tolerances, strict=True)
+    ]
 
 
 def _reached(size: Array, truth: Truth) -> Array:

@@ -64,35 +64,84 @@ def verify(
     """
     place = None if isinstance(robot, Mechanism) else folder_to_judge(robot)
     options: dict[str, Any] = {
-        "real": real, "frame": frame, "payload": payload, "wrench": wrench, "jacobian_frame": jacobian_frame,
-        "jacobian_order": jacobian_order, "task_rows": task_rows, "contact": contact, "effort": effort, "trig": trig,
-        "checked": checked, "parameters": names_of(parameters), "baumgarte": baumgarte, "form": form,
+        "real": real,
+        "frame": frame,
+        "payload": payload,
+        "wrench": wrench,
+        "jacobian_frame": jacobian_frame,
+        "jacobian_order": jacobian_order,
+        "task_rows": task_rows,
+        "contact": contact,
+        "effort": effort,
+        "trig": trig,
+        "checked": checked,
+        "parameters": names_of(parameters),
+        "baumgarte": baumgarte,
+        "form": form,
     }
     if place is None:
-        report = verify_functions(robot, functions, states, **options, seed=seed, compiled=compiled, progress=progress)
+        report = verify_functions(
+            robot, functions, states, **options, seed=seed, compiled=compiled, progress=progress
+        )
         twin = None if isinstance(robot, Mechanism) else namesake(robot)
-        beside = () if twin is None else (f"the built-in robot was judged; the folder ./{twin.folder} was not",)
+        beside = (
+            ()
+            if twin is None
+            else (f"the built-in robot was judged; the folder ./{twin.folder} was not",)
+        )
         return replace(report, notes=(*report.notes, *beside))
     usual = signature(verify).parameters
-    changed = next((f"{name}={value!r}" for name, value in options.items() if value != usual[name].default), None)
+    changed = next(
+        (f"{name}={value!r}" for name, value in options.items() if value != usual[name].default),
+        None,
+    )
     if changed is not None:
-        raise ArgumentError(f"the folder {place} is verified as it was generated, so {changed} does not apply; generate it again "
-                            "with it, or give symgen.load of the description")
-    functions = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
+        raise ArgumentError(
+            f"the folder {place} is verified as it was generated, so {changed} does not apply; generate it again "
+            "with it, or give symgen.load of the description"
+        )
+    functions = (
+        None
+        if functions is None
+        else [functions]
+        if isinstance(functions, str)
+        else list(functions)
+    )
     report = _verify_folder(place, functions, states, seed, compiled, progress)
     return replace(report, folder=str(place))
 
 
-def _verify_folder(place: Path, functions: list[str] | None, states: int, seed: int, compiled: bool,
-                   progress: Progress | None) -> Report:
+def _verify_folder(
+    place: Path,
+    functions: list[str] | None,
+    states: int,
+    seed: int,
+    compiled: bool,
+    progress: Progress | None,
+) -> Report:
     """Check the C in a folder; with `functions` None also every other file of the folder."""
     folder = read_folder(place, functions)
     programs = programs_of(folder)
     sought = {f: one for f, one in programs.items() if f in folder.methods}
     helpers = {f: one for f, one in programs.items() if f not in folder.methods}
     floors = checked_floors(folder.mechanism, programs, folder.options, folder.text)
-    report = verify_folder(folder, sought, floors, states, seed=seed, compiled=compiled, progress=progress, helpers=helpers)
+    report = verify_folder(
+        folder,
+        sought,
+        floors,
+        states,
+        seed=seed,
+        compiled=compiled,
+        progress=progress,
+        helpers=helpers,
+    )
     if functions is not None:
-        return replace(report, notes=(*report.notes, "functions were named, so the other files of the folder are not judged"))
+        return replace(
+            report,
+            notes=(
+                *report.notes,
+                "functions were named, so the other files of the folder are not judged",
+            ),
+        )
     checks, notes = check_printed(place, folder, programs, floors)
     return replace(report, checks=(*report.checks, *checks), notes=(*report.notes, *notes))

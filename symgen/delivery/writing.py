@@ -26,7 +26,13 @@ from symgen.names import nearest
 from symgen.options import AUTO, NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
 from symgen.programs import noticing
 from symgen.programs.adjusting import named
-from symgen.programs.making import INVERSE_ON_REQUEST_ABOVE, Progress, programs_and_refusals, refusal, requested
+from symgen.programs.making import (
+    INVERSE_ON_REQUEST_ABOVE,
+    Progress,
+    programs_and_refusals,
+    refusal,
+    requested,
+)
 
 
 def wrappers(asked: Iterable[str]) -> list[str]:
@@ -34,8 +40,12 @@ def wrappers(asked: Iterable[str]) -> list[str]:
     return [name for name in sorted(set(asked)) if backends.wrapper(name)]
 
 
-def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = None,
-             refused: Mapping[str, str] | None = None) -> dict[str, str]:
+def left_out(
+    mechanism: Mechanism,
+    made: Iterable[str],
+    payload: str | None = None,
+    refused: Mapping[str, str] | None = None,
+) -> dict[str, str]:
     """The functions that are not among those `made`, and why, in one sentence each. The reason lies in the robot, not in the
     request.
 
@@ -47,19 +57,46 @@ def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = No
     why = {name: refusal(mechanism, name, payload) for name in there if name not in set(made)}
     long = {"inverse_mass_matrix"} if mechanism.nv > INVERSE_ON_REQUEST_ABOVE else set()
     found = refused or {}
-    return {name: text or found.get(name) or (f"{mechanism.nv} joints make it long; ask for it with -f {name}" if name in long
-                           else "not asked for; -f makes it") for name, text in why.items()}
+    return {
+        name: text
+        or found.get(name)
+        or (
+            f"{mechanism.nv} joints make it long; ask for it with -f {name}"
+            if name in long
+            else "not asked for; -f makes it"
+        )
+        for name, text in why.items()
+    }
 
 
 @validated
-def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
-             real: str | None = None, name: str | None = None, frame: Links = None, payload: str | None = None,
-             trig: str | None = None, wrench: Links = None, wrap: Iterable[str] = (),
-             target: str | None = None, checked: bool = False, evidence: bool = True,
-             functions_only: bool = False, progress: Progress | None = None, jacobian_frame: str = USUAL.frame,
-             jacobian_order: str = USUAL.order, task_rows: Rows = None, contact: Links = None, effort: str = NORMAL,
-             batch: bool = False, parameters: Names = (), baumgarte: bool = False, form: str = AUTO,
-             strict: bool = False) -> dict[str, Any]:
+def generate(
+    robot: Mechanism | str | PathLike[str],
+    out: str | PathLike[str],
+    functions: Iterable[str] | None = None,
+    real: str | None = None,
+    name: str | None = None,
+    frame: Links = None,
+    payload: str | None = None,
+    trig: str | None = None,
+    wrench: Links = None,
+    wrap: Iterable[str] = (),
+    target: str | None = None,
+    checked: bool = False,
+    evidence: bool = True,
+    functions_only: bool = False,
+    progress: Progress | None = None,
+    jacobian_frame: str = USUAL.frame,
+    jacobian_order: str = USUAL.order,
+    task_rows: Rows = None,
+    contact: Links = None,
+    effort: str = NORMAL,
+    batch: bool = False,
+    parameters: Names = (),
+    baumgarte: bool = False,
+    form: str = AUTO,
+    strict: bool = False,
+) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
     `functions` as in `symgen.programs.making.requested`. `real` None is float where the target's FPU has single precision only,
@@ -79,34 +116,74 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     TooLong instead, as is done where nothing is left. Raises a SymgenError subclass, one sentence, for whatever cannot be
     carried out.
     """
-    mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
+    mechanism = robot if isinstance(robot, Mechanism) else load(robot)  # description → mechanism
     wraps = tuple(wrappers(wrap))
     machine = None if target is None else nearest(target, targets.names(), "target")
-    options = ProgramOptions(real or targets.real(machine), frame=frame, payload=payload, wrench=wrench,
-                             jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
-                             contact=contact, effort=effort, parameters=names_of(parameters), baumgarte=baumgarte,
-                             form=form)
-    text = TextOptions(trig or targets.trig(machine), checked=checked, wrap=wraps, target=machine, batch=batch)
+    options = ProgramOptions(
+        real or targets.real(machine),
+        frame=frame,
+        payload=payload,
+        wrench=wrench,
+        jacobian_frame=jacobian_frame,
+        jacobian_order=jacobian_order,
+        task_rows=task_rows,
+        contact=contact,
+        effort=effort,
+        parameters=names_of(parameters),
+        baumgarte=baumgarte,
+        form=form,
+    )
+    text = TextOptions(
+        trig or targets.trig(machine), checked=checked, wrap=wraps, target=machine, batch=batch
+    )
     if (slow := None if machine is None else targets.slow(machine, options.real)) is not None:
         warn(slow)
-    return deliver(mechanism, out, functions, options, text, name=name, evidence=evidence, functions_only=functions_only,
-                   progress=progress, strict=strict)
+    return deliver(
+        mechanism,
+        out,
+        functions,
+        options,
+        text,
+        name=name,
+        evidence=evidence,
+        functions_only=functions_only,
+        progress=progress,
+        strict=strict,
+    )
 
 
-def deliver(mechanism: Mechanism, out: str | PathLike[str], functions: Iterable[str] | None, options: ProgramOptions,
-            text: TextOptions, *, name: str | None = None, evidence: bool = True, functions_only: bool = False,
-            progress: Progress | None = None, strict: bool = False) -> dict[str, Any]:
+def deliver(
+    mechanism: Mechanism,
+    out: str | PathLike[str],
+    functions: Iterable[str] | None,
+    options: ProgramOptions,
+    text: TextOptions,
+    *,
+    name: str | None = None,
+    evidence: bool = True,
+    functions_only: bool = False,
+    progress: Progress | None = None,
+    strict: bool = False,
+) -> dict[str, Any]:
     """`generate` of a mechanism, with what is chosen in two pieces."""
     _refuse_name(name)
     tell, asked = progress or (lambda what, done, total: None), options
-    options = replace(options, frame=options.frame or tip(mechanism), parameters=named(mechanism, options.parameters))
+    options = replace(
+        options,
+        frame=options.frame or tip(mechanism),
+        parameters=named(mechanism, options.parameters),
+    )
     options = options.guarded(text.checked)
     text = replace(text, target=None) if functions_only else text
     functions = None if functions is None else list(functions)
-    found, refused = programs_and_refusals(mechanism, functions, options, tell, strict)   # → model → derivation → Programs
+    found, refused = programs_and_refusals(
+        mechanism, functions, options, tell, strict
+    )  # → model → derivation → Programs
     warn_each(noticing.notices(mechanism, found, asked, functions is not None, refused))
     tell("answers for the self-test", 1, 3)
-    cases = [] if functions_only else selftest.cases(mechanism, found, options, text)   # the reference's answers
+    cases = (
+        [] if functions_only else selftest.cases(mechanism, found, options, text)
+    )  # the reference's answers
     if text.checked:
         tell("certifying divisors", 2, 3)
     bounds = checked_floors(mechanism, found, options, text)
@@ -115,17 +192,37 @@ def deliver(mechanism: Mechanism, out: str | PathLike[str], functions: Iterable[
         tell(f"measuring on {text.target}", 0, 2)
         known["cost"] = cost_sheet(mechanism, found, text.target, options, text, bounds)
         tell("proving", 1, 2)
-        rows = {function: one for function, one in found.items() if isinstance(one, Program)}   # of loops nothing is proved
-        known |= {"proof": proof_sheet(mechanism, rows, options, text, name or mechanism.name)} if rows else {}
+        rows = {
+            function: one for function, one in found.items() if isinstance(one, Program)
+        }  # of loops nothing is proved
+        known |= (
+            {"proof": proof_sheet(mechanism, rows, options, text, name or mechanism.name)}
+            if rows
+            else {}
+        )
     tell("writing the folder", 3, 3)
     words = _words(mechanism, functions, options)
     missing = {words[name]: why for name, why in refused.items() if name in words}
     absent = left_out(mechanism, {*found, *words}, options.payload, refused)
-    return folder.write(out, mechanism, found, name=name, options=options, text=text, cases=cases, evidence=known, floors=bounds,
-                        functions_only=functions_only, left_out=absent, missing=missing)            # → C
+    return folder.write(
+        out,
+        mechanism,
+        found,
+        name=name,
+        options=options,
+        text=text,
+        cases=cases,
+        evidence=known,
+        floors=bounds,
+        functions_only=functions_only,
+        left_out=absent,
+        missing=missing,
+    )  # → C
 
 
-def _words(mechanism: Mechanism, functions: Iterable[str] | None, options: ProgramOptions) -> dict[str, str]:
+def _words(
+    mechanism: Mechanism, functions: Iterable[str] | None, options: ProgramOptions
+) -> dict[str, str]:
     """{function: NAME or NAME=METHOD as it was asked for}; empty where no function is named."""
     wanted = {} if functions is None else requested(mechanism, functions, options.payload)
     return {name: f"{name}={method}" if method else name for name, method in wanted.items()}
@@ -135,7 +232,11 @@ def renamed(mechanism: Mechanism) -> str:
     """Return in a sentence why a robot has another name in C; "" where C takes its own."""
     fault = name_fault(mechanism.name)
     called = identifier(mechanism.name)
-    return f"the robot '{mechanism.name}' is called {called} in C, since its name {fault}" if fault else ""
+    return (
+        f"the robot '{mechanism.name}' is called {called} in C, since its name {fault}"
+        if fault
+        else ""
+    )
 
 
 def _refuse_name(name: str | None) -> None:
@@ -145,4 +246,6 @@ def _refuse_name(name: str | None) -> None:
     if not isinstance(name, str):
         raise ArgumentError(f"name is {name!r}; give a text such as 'arm'")
     if (fault := name_fault(name)) != "":
-        raise ArgumentError(f"{shown(name)} cannot be the name in C (--name), since it {fault}; take '{identifier(name)}'")
+        raise ArgumentError(
+            f"{shown(name)} cannot be the name in C (--name), since it {fault}; take '{identifier(name)}'"
+        )

@@ -46,7 +46,13 @@ class Entry:
     sign: int = 1
 
     def scalar(self, home: Derivation, array: Sequence[Scalar]) -> Scalar:
-        return home.constant(self.constant) if self.place < 0 else array[self.place] if self.sign > 0 else -array[self.place]
+        return (
+            home.constant(self.constant)
+            if self.place < 0
+            else array[self.place]
+            if self.sign > 0
+            else -array[self.place]
+        )
 
 
 Ten = tuple[Entry, ...]
@@ -82,8 +88,13 @@ class AtRunTime:
     """Of a link's joint by what of its drive it is."""
 
 
-def gather(home: Derivation, model: Model, fixed: Sequence[Inertia], loose: Sequence[Matter],
-           given: Sequence[Scalar]) -> list[RigidInertia]:
+def gather(
+    home: Derivation,
+    model: Model,
+    fixed: Sequence[Inertia],
+    loose: Sequence[Matter],
+    given: Sequence[Scalar],
+) -> list[RigidInertia]:
     """The inertia of every link about the origin of its frame: what is `fixed`, and what is `given` at run time."""
     found = [_constant(home, one) for one in fixed]
     for one in loose:
@@ -107,11 +118,18 @@ def regrouped(home: Derivation, model: Model, own: Sequence[RigidInertia]) -> li
 
 def forgotten(model: Model, felt: Sequence[RigidInertia]) -> list[RigidInertia]:
     """The same where links on the base have lost what no joint feels."""
-    return [_kept(feels(link.kind), one) if link.parent < 0 else one for link, one in zip(model.links, felt, strict=True)]
+    return [
+        _kept(feels(link.kind), one) if link.parent < 0 else one
+        for link, one in zip(model.links, felt, strict=True)
+    ]
 
 
 def _constant(home: Derivation, one: Inertia) -> RigidInertia:
-    m, h, S = home.constant(one.m), Vector(home.constant(x) for x in one.h), Symmetric(*(home.constant(x) for x in one.S))
+    m, h, S = (
+        home.constant(one.m),
+        Vector(home.constant(x) for x in one.h),
+        Symmetric(*(home.constant(x) for x in one.S)),
+    )
     return RigidInertia.of(m, h, S)
 
 
@@ -123,9 +141,13 @@ def _matter(home: Derivation, one: Matter, given: Sequence[Scalar]) -> RigidIner
     moments, h = [scalar(x) for x in one.inertia], center * m
     S = second_moments(home, moments)
     if one.central:
-        S = S + Symmetric(*(h[i] * center[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
+        S = S + Symmetric(
+            *(h[i] * center[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
+        )
     turn = Rotation([] if one.rotation == k.IDENTITY else [_rows(home, one.rotation)])
-    about_z = moments[5] if not one.central else S.xx + S.yy   # else the difference of what was added
+    about_z = (
+        moments[5] if not one.central else S.xx + S.yy
+    )  # else the difference of what was added
     return RigidInertia(m, h, S, about_z).outward(turn, Vector(home.constant(x) for x in one.shift))
 
 
@@ -141,13 +163,20 @@ def _kept(motion: str, own: RigidInertia) -> RigidInertia:
         return RigidInertia(zero, own.h, own.S, own.about_z)
     if motion == "turn":
         S = own.S
-        return RigidInertia(zero, Vector((own.h[0], own.h[1], zero)), Symmetric(S.xx, S.xy, S.xz, S.yy, S.yz, zero), own.about_z)
+        return RigidInertia(
+            zero,
+            Vector((own.h[0], own.h[1], zero)),
+            Symmetric(S.xx, S.xy, S.xz, S.yy, S.yz, zero),
+            own.about_z,
+        )
     if motion == "slide":
         return RigidInertia(own.m, own.h, Symmetric(*(zero,) * 6), zero)
     return own
 
 
-def _split(home: Derivation, model: Model, i: int, own: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
+def _split(
+    home: Derivation, model: Model, i: int, own: RigidInertia
+) -> tuple[RigidInertia, RigidInertia]:
     """(what joint i feels of its link, the rest as its parent has it)."""
     link, motion, zero = model.links[i], feels(model.links[i].kind), own.m * 0
     nothing = Vector((zero, zero, zero))
@@ -161,7 +190,12 @@ def _split(home: Derivation, model: Model, i: int, own: RigidInertia) -> tuple[R
     else:
         axis = Vector(home.constant(x) for x in k.transpose(link.rotation)[2])
         h, second = at * own.m + axis * own.h[2], at * own.h[2] + axis * own.S.zz
-    S = Symmetric(*(h[r] * at[c] + second[r] * axis[c] for r, c in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
+    S = Symmetric(
+        *(
+            h[r] * at[c] + second[r] * axis[c]
+            for r, c in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+        )
+    )
     return _kept(motion, own), RigidInertia.of(own.m, h, S)
 
 

@@ -24,7 +24,9 @@ SHORT = 10**9
 """Largest denominator of a fraction of few digits: no other number is as near to one."""
 DIGITS = 55
 
-BALLS = Numbers(lambda value: arb(fmpq(value.numerator, value.denominator)), arb.sin, arb.cos, arb.sqrt, arb.log)
+BALLS = Numbers(
+    lambda value: arb(fmpq(value.numerator, value.denominator)), arb.sin, arb.cos, arb.sqrt, arb.log
+)
 """What rows are evaluated over."""
 
 
@@ -69,7 +71,11 @@ class Independence:
         columns = sorted(self.rows)
         terms = []
         for c in columns:
-            small = {i: _fraction(x) for i, x in sorted(self.rows[c].items()) if i == c or abs(x).upper() > ZERO}
+            small = {
+                i: _fraction(x)
+                for i, x in sorted(self.rows[c].items())
+                if i == c or abs(x).upper() > ZERO
+            }
             terms.append({i: x for i, x in small.items() if x})
         return BaseParameters(tuple(columns), tuple(terms))
 
@@ -93,4 +99,6 @@ def _subtract(row: dict[int, Constant], factor: Constant, other: Mapping[int, Co
 def _fraction(value: Constant) -> Fraction:
     exact = Fraction(value.str(DIGITS, radius=False))
     short = exact.limit_denominator(SHORT)
-    return short if abs(exact - short) <= Fraction(1, 10**40) * max(abs(exact), Fraction(1)) else exact
+    return (
+        short if abs(exact - short) <= Fraction(1, 10**40) * max(abs(exact), Fraction(1)) else exact
+    )

@@ -40,13 +40,17 @@ def bears(model: Model) -> bool:
     return not all(k.is_zero(x) for link in model.links for x in (link.borne.m, *link.borne.h))
 
 
-def held(links: Sequence[LinkGeometry], own: Sequence[tuple[Scalar, Vector]], upward: Sequence[Vector]) -> list[Held]:
+def held(
+    links: Sequence[LinkGeometry], own: Sequence[tuple[Scalar, Vector]], upward: Sequence[Vector]
+) -> list[Held]:
     """Of every link, from the (mass, first moment) of its `own` and from a, −gravity in its axes."""
     masses, moments = [m for m, _ in own], [h for _, h in own]
     for i in reversed(range(len(links))):
         link = links[i]
         if link.parent >= 0:
-            masses[i].home.step(f"link {i + 1} ({link.label}): mass that is held up, and its first moment")
+            masses[i].home.step(
+                f"link {i + 1} ({link.label}): mass that is held up, and its first moment"
+            )
             masses[link.parent] = masses[link.parent] + masses[i]
             moments[link.parent] = moments[link.parent] + _outward(link, masses[i], moments[i])
     return [Held(*one) for one in zip(masses, moments, upward, strict=True)]
@@ -70,7 +74,9 @@ def slopes(links: Sequence[LinkGeometry], every: Sequence[Held]) -> list[list[Sc
     found = [[every[0].m.home.zero for _ in dofs] for _ in dofs]
     for i, (link, one) in enumerate(zip(links, every, strict=True)):
         one.m.home.step(f"link {i + 1} ({link.label}): weight that is borne, where it is displaced")
-        couples = [(dof.H_angular.cross(one.h) + dof.H_linear * one.m).cross(one.a) for dof in link.dofs]
+        couples = [
+            (dof.H_angular.cross(one.h) + dof.H_linear * one.m).cross(one.a) for dof in link.dofs
+        ]
         for dof, couple in zip(link.dofs, couples, strict=True):
             for other in link.dofs:
                 found[dof.index][other.index] = other.H_angular.dot(couple)
@@ -78,7 +84,9 @@ def slopes(links: Sequence[LinkGeometry], every: Sequence[Held]) -> list[list[Sc
             while inner.parent >= 0:
                 couple, inner = inner.rotation.outward(couple), links[inner.parent]
                 for outer in inner.dofs:
-                    found[outer.index][dof.index] = found[dof.index][outer.index] = outer.H_angular.dot(couple)
+                    found[outer.index][dof.index] = found[dof.index][outer.index] = (
+                        outer.H_angular.dot(couple)
+                    )
     return found
 
 

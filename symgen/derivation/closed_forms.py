@@ -34,7 +34,9 @@ class JointForm:
     @cached_property
     def single(self) -> frozenset[Any]:
         """The steps that q alone makes, each linear in it. A pose in steps is a constant and terms with one of these in each."""
-        return frozenset(symbol for symbol, expression in self.steps if expression.free_symbols <= {*self.q})
+        return frozenset(
+            symbol for symbol, expression in self.steps if expression.free_symbols <= {*self.q}
+        )
 
     @cached_property
     def angle(self) -> int | None:
@@ -58,11 +60,16 @@ def motion_subspace(rotation: Any, shift: Any, q: Any, at: Any = None) -> Any:
 def _columns(kind: str, q: Sequence[Any], parameters: Mapping[str, Any]) -> Any:
     """H (6 x nv) of a joint type: column k is what q ⊕ ε e_k does at ε = 0."""
     joint, e = joint_type(kind), sp.Symbol("epsilon", real=True)
-    along = [joint.moved(q, [e if i == k else sp.S.Zero for i in range(joint.nv)]) for k in range(joint.nv)]
-    H = sp.Matrix.hstack(*(motion_subspace(*_pose(joint, place, parameters), e, at=0) for place in along))
+    along = [
+        joint.moved(q, [e if i == k else sp.S.Zero for i in range(joint.nv)])
+        for k in range(joint.nv)
+    ]
+    H = sp.Matrix.hstack(
+        *(motion_subspace(*_pose(joint, place, parameters), e, at=0) for place in along)
+    )
     if joint.quaternion is None:
         return H
-    own = q[joint.quaternion:joint.quaternion + 4]
+    own = q[joint.quaternion : joint.quaternion + 4]
     return H.applyfunc(lambda entry: sp.reduced(entry, [sum(x * x for x in own) - 1], *own)[1])
 
 
@@ -95,8 +102,17 @@ def joint_form(kind: str) -> JointForm:
     """The closed form of a joint type, from `symgen/joints/<kind>.py`."""
     joint = joint_type(kind)
     q = sp.symbols(f"q_:{joint.nq}" if joint.nq > 1 else "q,", real=True)
-    parameters = {parameter.name: sp.Symbol(parameter.name, real=True, nonzero=True) for parameter in joint.parameters}
-    return JointForm(q, parameters, tuple(joint.steps(q)), *joint.pose(q, parameters), _columns(kind, q, parameters))
+    parameters = {
+        parameter.name: sp.Symbol(parameter.name, real=True, nonzero=True)
+        for parameter in joint.parameters
+    }
+    return JointForm(
+        q,
+        parameters,
+        tuple(joint.steps(q)),
+        *joint.pose(q, parameters),
+        _columns(kind, q, parameters),
+    )
 
 
 @dataclass(frozen=True)
@@ -114,7 +130,10 @@ class StepForm:
 def step_form(kind: str, series: bool = False) -> StepForm:
     """q ⊕ v dt of a joint type; with `series` in functions of a turn that can be differentiated without cancellation."""
     joint = joint_type(kind)
-    q, v = (tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(n)) for name, n in (("q", joint.nq), ("v", joint.nv)))
+    q, v = (
+        tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(n))
+        for name, n in (("q", joint.nq), ("v", joint.nv))
+    )
     dt = sp.Symbol("dt", real=True)
     equations, coordinates = (joint.advanced_by_series if series else joint.advanced)(q, v, dt)
     return StepForm(q, v, dt, tuple(equations), tuple(coordinates))
@@ -134,7 +153,10 @@ class WayForm:
 def way_form(kind: str, series: bool = False) -> WayForm:
     """goal ⊖ q of a joint type; `series` as in `step_form`."""
     joint = joint_type(kind)
-    q, goal = (tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(joint.nq)) for name in ("q", "goal"))
+    q, goal = (
+        tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(joint.nq))
+        for name in ("q", "goal")
+    )
     equations, step = (joint.parted_by_series if series else joint.parted)(q, goal)
     return WayForm(q, goal, tuple(equations), tuple(step))
 
@@ -165,7 +187,7 @@ def twist_transport() -> tuple[Any, Any]:
     t = sp.Symbol("t", real=True)
     w = sp.symbols("w_x w_y w_z", real=True)
     x = sp.symbols("v_x v_y v_z", real=True)
-    rotation = sp.eye(3) + cross_matrix(w) * t   # a turn at rate w, to first order in t
+    rotation = sp.eye(3) + cross_matrix(w) * t  # a turn at rate w, to first order in t
     place = sp.Matrix(x) * t + rotation * (-sp.Matrix(c))
     twist = sp.Matrix([*w, *place.diff(t)])
     return twist.jacobian(sp.Matrix([*w, *x])), c
@@ -226,7 +248,9 @@ def mobility_form(kind: str, column: int = 0, rotor: bool = False) -> MobilityFo
     A, d, g = sp.Symbol("A", real=True), sp.Symbol("d", real=True), sp.symbols("g:6", real=True)
     whole = 1 - A * d if rotor else sp.S.One
     pinned = next(i for i in range(6) if H[i] != 0)
-    G = sp.Matrix(g).subs(g[pinned], (whole - sum(H[i] * g[i] for i in range(6) if i != pinned)) / H[pinned])
+    G = sp.Matrix(g).subs(
+        g[pinned], (whole - sum(H[i] * g[i] for i in range(6) if i != pinned)) / H[pinned]
+    )
     through = sp.eye(6) - G * H
     W = through.T * X
     known = w.subs({w[i, j]: X[i, j] for i in range(6) for j in range(6) if W[i, j] == X[i, j]})
@@ -245,15 +269,26 @@ class TraceForm:
 def wrench_rate(H: Any) -> Any:
     """φ⁻¹ dφ/dq = [[ω×, v×], [0, ω×]] for a motion subspace H = (ω, v): how a wrench (n, f) on the moved link changes."""
     angular, linear = cross_matrix(H[:3, 0]), cross_matrix(H[3:, 0])
-    return sp.Matrix.vstack(sp.Matrix.hstack(angular, linear), sp.Matrix.hstack(sp.zeros(3, 3), angular))
+    return sp.Matrix.vstack(
+        sp.Matrix.hstack(angular, linear), sp.Matrix.hstack(sp.zeros(3, 3), angular)
+    )
 
 
 @cache
 def trace_form(kind: str, column: int = 0) -> TraceForm:
     """The trace of one degree of freedom of a joint type, term by term: H from `joint_form`, X and P symbolic."""
-    X, P = (sp.Matrix(6, 6, lambda i, j, s=s: sp.Symbol(f"{s}_{min(i, j)}{max(i, j)}", real=True)) for s in "XP")
+    X, P = (
+        sp.Matrix(6, 6, lambda i, j, s=s: sp.Symbol(f"{s}_{min(i, j)}{max(i, j)}", real=True))
+        for s in "XP"
+    )
     rate = wrench_rate(joint_form(kind).motion_subspace[:, column])
-    terms = [X[c, a] * rate[a, b] * P[b, c] for a in range(6) for b in range(6) if rate[a, b] != 0 for c in range(6)]
+    terms = [
+        X[c, a] * rate[a, b] * P[b, c]
+        for a in range(6)
+        for b in range(6)
+        if rate[a, b] != 0
+        for c in range(6)
+    ]
     return TraceForm(X, P, sp.Add(*terms))
 
 

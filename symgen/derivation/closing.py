@@ -31,12 +31,26 @@ class Closing:
         return [self.type.rows[k] for k in self.kept]
 
 
-def closings(model: Model, mechanism: Mechanism, kept: Sequence[tuple[int, ...]],
-             moves: Sequence[tuple[int, int]]) -> tuple[Closing, ...]:
+def closings(
+    model: Model,
+    mechanism: Mechanism,
+    kept: Sequence[tuple[int, ...]],
+    moves: Sequence[tuple[int, int]],
+) -> tuple[Closing, ...]:
     """All loops of a mechanism, in their order; of each its rows that are kept, and along how many either end moves."""
+
     def placed(loop: Loop, which: str, end: End) -> Frame:
         return model.placed(f"{loop.name}, {which}", end.body, end.pose)
 
-    return tuple(Closing(loop.name, loop.type, placed(loop, "first", loop.first), placed(loop, "second", loop.second),
-                         dict(loop.parameters), own, either)
-                 for loop, own, either in zip(mechanism.loops, kept, moves, strict=True))
+    return tuple(
+        Closing(
+            loop.name,
+            loop.type,
+            placed(loop, "first", loop.first),
+            placed(loop, "second", loop.second),
+            dict(loop.parameters),
+            own,
+            either,
+        )
+        for loop, own, either in zip(mechanism.loops, kept, moves, strict=True)
+    )

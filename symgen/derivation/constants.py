@@ -24,8 +24,14 @@ from symgen.poses import Angle, Pose, Quaternion, Rotate, Shift, Slide, Turn, Ve
 
 Constant = Any
 """fmpq or arb; both carry + - * / among themselves."""
-BALLS = Numbers(lambda x: arb(fmpq(x.numerator, x.denominator)), arb.sin, arb.cos, arb.sqrt, arb.log,
-                lambda y, x: arb.atan2(y, x))
+BALLS = Numbers(
+    lambda x: arb(fmpq(x.numerator, x.denominator)),
+    arb.sin,
+    arb.cos,
+    arb.sqrt,
+    arb.log,
+    lambda y, x: arb.atan2(y, x),
+)
 """To evaluate a Program over, as many digits as the block has that it happens in."""
 
 
@@ -42,7 +48,9 @@ _UNITS = ((ZERO, arb(0)), (ONE, arb(1)), (-ONE, arb(-1)))
 WORKING_DIGITS = 120
 DOUBLINGS = 4
 KEPT_DIGITS = 64
-_LONGEST_RATIONAL = 4000   # bits; beyond, a rational is carried on as a ball (a general rpy grows 98 digits a link)
+_LONGEST_RATIONAL = (
+    4000  # bits; beyond, a rational is carried on as a ball (a general rpy grows 98 digits a link)
+)
 
 Vec3 = tuple[Constant, Constant, Constant]
 Mat3 = tuple[Vec3, Vec3, Vec3]
@@ -101,7 +109,7 @@ def settle(value: Constant) -> Constant:
     """The same constant, as an exact 0, 1 or -1 when its ball says so; raises when a ball has lost its digits."""
     if type(value) is fmpq:
         return arb(value) if value.q.bit_length() > _LONGEST_RATIONAL else value
-    if not value.contains_integer():   # of nearly all balls one question tells what three would
+    if not value.contains_integer():  # of nearly all balls one question tells what three would
         return value
     for exact, ball in _UNITS:
         if value.contains(ball):
@@ -155,8 +163,10 @@ def as_float(value: Constant) -> float:
     try:
         return float(to_fraction(value))
     except OverflowError:
-        raise MechanismError("lengths or masses of the description add up to more than any double holds; look for a misplaced "
-                             "exponent or unit") from None
+        raise MechanismError(
+            "lengths or masses of the description add up to more than any double holds; look for a misplaced "
+            "exponent or unit"
+        ) from None
 
 
 def square_root(value: Constant) -> Constant:
@@ -172,8 +182,10 @@ def square_root(value: Constant) -> Constant:
 def logarithm(value: Constant) -> Constant:
     """ln value; raises where value is not positive."""
     if not value > 0:
-        raise MechanismError(f"there is no logarithm of {as_float(value):.6g}: a pivot of the mass matrix is not positive; look "
-                             "for a negative mass or moment of inertia")
+        raise MechanismError(
+            f"there is no logarithm of {as_float(value):.6g}: a pivot of the mass matrix is not positive; look "
+            "for a negative mass or moment of inertia"
+        )
     return settle(arb(value).log())
 
 
@@ -183,7 +195,9 @@ def cosine_sine(angle: Angle) -> tuple[Constant, Constant]:
     if quarter is not None:
         return ((ONE, ZERO), (ZERO, ONE), (-ONE, ZERO), (ZERO, -ONE))[quarter % 4]
     whole = len(str(int(abs(angle.radians)))) + len(str(int(abs(angle.pi))))
-    with flint.ctx.workdps(digits() + whole):   # the turns in front of the point take digits of their own
+    with flint.ctx.workdps(
+        digits() + whole
+    ):  # the turns in front of the point take digits of their own
         value = arb(rational(angle.radians)) + rational(angle.pi) * arb.pi()
         cosine, sine = value.cos(), value.sin()
     return settle(cosine), settle(sine)
@@ -206,7 +220,11 @@ def dot(a: Vec3, b: Vec3) -> Constant:
 
 
 def cross(a: Vec3, b: Vec3) -> Vec3:
-    return (settle(a[1] * b[2] - a[2] * b[1]), settle(a[2] * b[0] - a[0] * b[2]), settle(a[0] * b[1] - a[1] * b[0]))
+    return (
+        settle(a[1] * b[2] - a[2] * b[1]),
+        settle(a[2] * b[0] - a[0] * b[2]),
+        settle(a[0] * b[1] - a[1] * b[0]),
+    )
 
 
 def unit(a: Vec3) -> Vec3:
@@ -225,9 +243,11 @@ def apply(m: Mat3, v: Vec3) -> Vec3:
 
 def product(a: Mat3, b: Mat3) -> Mat3:
     t = transpose(b)
-    return ((dot(a[0], t[0]), dot(a[0], t[1]), dot(a[0], t[2])),
-            (dot(a[1], t[0]), dot(a[1], t[1]), dot(a[1], t[2])),
-            (dot(a[2], t[0]), dot(a[2], t[1]), dot(a[2], t[2])))
+    return (
+        (dot(a[0], t[0]), dot(a[0], t[1]), dot(a[0], t[2])),
+        (dot(a[1], t[0]), dot(a[1], t[1]), dot(a[1], t[2])),
+        (dot(a[2], t[0]), dot(a[2], t[1]), dot(a[2], t[2])),
+    )
 
 
 def columns(x: Vec3, y: Vec3, z: Vec3) -> Mat3:
@@ -242,18 +262,22 @@ def turn(axis: Vec3, cosine: Constant, sine: Constant) -> Mat3:
     """Rodrigues' rotation about the unit vector `axis`."""
     x, y, z = axis
     k = settle(1 - cosine)
-    return ((settle(cosine + k * x * x), settle(k * x * y - sine * z), settle(k * x * z + sine * y)),
-            (settle(k * x * y + sine * z), settle(cosine + k * y * y), settle(k * y * z - sine * x)),
-            (settle(k * x * z - sine * y), settle(k * y * z + sine * x), settle(cosine + k * z * z)))
+    return (
+        (settle(cosine + k * x * x), settle(k * x * y - sine * z), settle(k * x * z + sine * y)),
+        (settle(k * x * y + sine * z), settle(cosine + k * y * y), settle(k * y * z - sine * x)),
+        (settle(k * x * z - sine * y), settle(k * y * z + sine * x), settle(cosine + k * z * z)),
+    )
 
 
 def by_quaternion(quaternion: Quaternion) -> Mat3:
     """1 + 2 (w u× + u× u×) / (w² + u·u), u = (x, y, z): no root is taken of a quaternion of any length."""
     w, x, y, z = quaternion
-    two = 2 / (w*w + x*x + y*y + z*z)
-    return (vector((1 - two*(y*y + z*z), two*(x*y - w*z), two*(x*z + w*y))),
-            vector((two*(x*y + w*z), 1 - two*(x*x + z*z), two*(y*z - w*x))),
-            vector((two*(x*z - w*y), two*(y*z + w*x), 1 - two*(x*x + y*y))))
+    two = 2 / (w * w + x * x + y * y + z * z)
+    return (
+        vector((1 - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y))),
+        vector((two * (x * y + w * z), 1 - two * (x * x + z * z), two * (y * z - w * x))),
+        vector((two * (x * z - w * y), two * (y * z + w * x), 1 - two * (x * x + y * y))),
+    )
 
 
 def displacement(pose: Pose) -> tuple[Mat3, Vec3]:
@@ -269,7 +293,9 @@ def _displaced(pose: Pose, digits: int, bits: int) -> tuple[Mat3, Vec3]:
         if isinstance(step, Shift):
             shift = add(shift, _turned(rotation, vector(step.xyz)))
         elif isinstance(step, Slide):
-            shift = add(shift, _turned(rotation, scale(rational(step.distance), unit(vector(step.axis)))))
+            shift = add(
+                shift, _turned(rotation, scale(rational(step.distance), unit(vector(step.axis))))
+            )
         elif isinstance(step, Turn):
             turned = turn(unit(vector(step.axis)), *cosine_sine(step.angle))
             rotation = turned if rotation is IDENTITY else product(rotation, turned)

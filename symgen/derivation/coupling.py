@@ -80,7 +80,10 @@ class Followers(Coupling):
         whole = mechanism.uncoupled
         self.q, self.v = _rows(mechanism, mechanism.q_slices), _rows(mechanism, mechanism.v_slices)
         """Of every entry of the q and v of all joints."""
-        self.own_q, self.own_v = _own(whole.q_slices, mechanism.q_slices), _own(whole.v_slices, mechanism.v_slices)
+        self.own_q, self.own_v = (
+            _own(whole.q_slices, mechanism.q_slices),
+            _own(whole.v_slices, mechanism.v_slices),
+        )
         """Of every entry of q_r and v_r, which it is among those of all joints."""
 
     def spread(self, home: Derivation) -> Mapping[str, list[Scalar]]:
@@ -88,10 +91,16 @@ class Followers(Coupling):
         home.step("joints that follow others")
         found = dict(home.inputs)
         for name in (one for one in PLACES if one in found):
-            places = [at + home.constant(row.offset) for at, row in zip(_spread(found[name], self.q), self.q, strict=True)]
+            places = [
+                at + home.constant(row.offset)
+                for at, row in zip(_spread(found[name], self.q), self.q, strict=True)
+            ]
             found[name] = [home.name(f"{name}_{i + 1}", place) for i, place in enumerate(places)]
         for name in (one for one in RATES if one in found):
-            found[name] = [home.name(f"{name}_{i + 1}", rate) for i, rate in enumerate(_spread(found[name], self.v))]
+            found[name] = [
+                home.name(f"{name}_{i + 1}", rate)
+                for i, rate in enumerate(_spread(found[name], self.v))
+            ]
         return found
 
     def places(self, entries: Sequence[Scalar]) -> list[Scalar]:
@@ -121,11 +130,17 @@ class Followers(Coupling):
         found: Triangle = []
         for a, first in enumerate(members):
             found.append({})
-            for b, second in enumerate(members[:a + 1]):
+            for b, second in enumerate(members[: a + 1]):
                 terms = []
                 for i in first:
-                    inner = [_times(rows[max(i, j)][min(i, j)], self.v[j].multiplier * (2 if a == b and i != j else 1))
-                             for j in second if min(i, j) in rows[max(i, j)] and (a != b or j <= i)]
+                    inner = [
+                        _times(
+                            rows[max(i, j)][min(i, j)],
+                            self.v[j].multiplier * (2 if a == b and i != j else 1),
+                        )
+                        for j in second
+                        if min(i, j) in rows[max(i, j)] and (a != b or j <= i)
+                    ]
                     terms += [_times(_sum(inner), self.v[i].multiplier)] if inner else []
                 if terms:
                     found[a][b] = _sum(terms)
@@ -159,4 +174,8 @@ def _rows(mechanism: Mechanism, slices: Sequence[slice]) -> list[Term]:
 
 
 def _own(every: Sequence[slice], slices: Sequence[slice]) -> list[int]:
-    return [one.start + k for one, own in zip(every, slices, strict=True) for k in range(own.stop - own.start)]
+    return [
+        one.start + k
+        for one, own in zip(every, slices, strict=True)
+        for k in range(own.stop - own.start)
+    ]

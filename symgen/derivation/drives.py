@@ -61,13 +61,21 @@ class Driven:
 def driven(model: Model, home: Derivation, given: Mapping[tuple[int, str], Scalar]) -> list[Driven]:
     """Of every entry of v. What is `given`, by link and name, comes at run time."""
     speed = home.constant(k.rational(model.friction_speed))
-    numbers = [{name: given.get((i, name)) or home.constant(k.rational(getattr(link.drive.at(velocity), name)))
-                for name in NUMBERS}
-               for i, link in enumerate(model.links) for velocity in range(link.v.stop - link.v.start)]
+    numbers = [
+        {
+            name: given.get((i, name))
+            or home.constant(k.rational(getattr(link.drive.at(velocity), name)))
+            for name in NUMBERS
+        }
+        for i, link in enumerate(model.links)
+        for velocity in range(link.v.stop - link.v.start)
+    ]
     return [Driven(**own, speed=speed) for own in numbers]
 
 
-def forces(model: Model, drives: Sequence[Driven], home: Derivation, inputs: Mapping[str, Sequence[Scalar]]) -> list[Scalar]:
+def forces(
+    model: Model, drives: Sequence[Driven], home: Derivation, inputs: Mapping[str, Sequence[Scalar]]
+) -> list[Scalar]:
     """What the drives take of the forces of all joints at (q, v), an entry for each of v, in N·m and N; v is 0 where it is no
     input.
     """

@@ -63,9 +63,14 @@ class Gathering:
         """
         yield from places
 
-    def joined(self, join: Callable[[Scalar, Scalar], Scalar], of_links: Mapping[int, Scalar]) -> Scalar:
+    def joined(
+        self, join: Callable[[Scalar, Scalar], Scalar], of_links: Mapping[int, Scalar]
+    ) -> Scalar:
         """What links have, in one, as a balanced tree."""
         left = list(of_links.values())
         while len(left) > 1:
-            left = [join(left[n], left[n + 1]) if n + 1 < len(left) else left[n] for n in range(0, len(left), 2)]
+            left = [
+                join(left[n], left[n + 1]) if n + 1 < len(left) else left[n]
+                for n in range(0, len(left), 2)
+            ]
         return left[0]

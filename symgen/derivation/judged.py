@@ -31,6 +31,7 @@ def judged(home: Derivation, matter: Sequence[Matter], given: Sequence[Scalar]) 
 
 def _minors(home: Derivation, one: Matter, given: Sequence[Scalar]) -> list[Scalar]:
     """The principal minors of Σ about the mass centre, with the slack on its diagonal."""
+
     def scalar(x: object) -> Scalar:
         return given[x] if isinstance(x, int) else home.constant(x)
 

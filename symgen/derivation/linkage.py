@@ -55,23 +55,43 @@ class Linkage(Gathering):
     these as can be are not, how often the forces of the loops are solved for, and whether they need not be closed."""
     series = False
     """True if functions of a turn are recorded as such, to be differentiated."""
-    contacts: tuple[Frame, ...] = ()   # points that may touch something
+    contacts: tuple[Frame, ...] = ()  # points that may touch something
     base: BaseParameters | None = None
 
-    def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
-                 wrenches: Sequence[Frame] = (), at_run_time: adjusted.AtRunTime | None = None,
-                 coupling: Coupling = APART) -> None:
+    def __init__(
+        self,
+        model: Model,
+        home: Derivation,
+        frame: Frame | None = None,
+        payload: Frame | None = None,
+        wrenches: Sequence[Frame] = (),
+        at_run_time: adjusted.AtRunTime | None = None,
+        coupling: Coupling = APART,
+    ) -> None:
         self.model, self.home, self.frame, self.payload = model, home, frame, payload
-        self.at_run_time, self.coupling, self.inputs = at_run_time, coupling, dict(coupling.spread(home))
-        given = {at: home.inputs["prepared"][place] for at, place in (at_run_time.drives if at_run_time else {}).items()}
+        self.at_run_time, self.coupling, self.inputs = (
+            at_run_time,
+            coupling,
+            dict(coupling.spread(home)),
+        )
+        given = {
+            at: home.inputs["prepared"][place]
+            for at, place in (at_run_time.drives if at_run_time else {}).items()
+        }
         self.drives = driven(model, home, given)
         self.zero, self.one = home.zero, home.one
         self._sums: dict[tuple[tuple[int, int], ...], Scalar] = {}
         if "tau" in home.inputs and any(one.resists for one in self.drives):
             taken = coupling.felt(forces(model, self.drives, home, self.inputs))
-            self.inputs["tau"] = [tau - own for tau, own in zip(home.inputs["tau"], taken, strict=True)]
-        turned = any(not link.slack.is_still for link in model.links)   # links whose vectors are not in their own axes
-        home.step(f"joint angles: sines and cosines{', and lengths and inertias turned by them' if turned else ''}")
+            self.inputs["tau"] = [
+                tau - own for tau, own in zip(home.inputs["tau"], taken, strict=True)
+            ]
+        turned = any(
+            not link.slack.is_still for link in model.links
+        )  # links whose vectors are not in their own axes
+        home.step(
+            f"joint angles: sines and cosines{', and lengths and inertias turned by them' if turned else ''}"
+        )
         self.links = [self._geometry(i) for i in range(len(model.links))]
         self.dofs = [dof for link in self.links for dof in link.dofs]
         self.own = coupling.leading(self.dofs)
@@ -79,14 +99,16 @@ class Linkage(Gathering):
         self.base_gravity, self.gravity = self._gravity()
         if "tau" in home.inputs and bears(model):
             added = coupling.felt(spared(self.links, self.held))
-            self.inputs["tau"] = [tau + own for tau, own in zip(self.inputs["tau"], added, strict=True)]
+            self.inputs["tau"] = [
+                tau + own for tau, own in zip(self.inputs["tau"], added, strict=True)
+            ]
         if payload is not None and payload.link >= 0:
             own = carried(home, payload, self.mounted(payload), home.inputs["payload"])
             self.inertia[payload.link] = self.inertia[payload.link] + own
         self.loads = [(self.zeros, self.zeros) for _ in model.links]
         for place, on in enumerate(wrenches):
             if on.link >= 0:
-                n, f = self._exerted(on, home.inputs["wrench"][6 * place:6 * place + 6])
+                n, f = self._exerted(on, home.inputs["wrench"][6 * place : 6 * place + 6])
                 self.loads[on.link] = self.loads[on.link][0] + n, self.loads[on.link][1] + f
         for i in dict.fromkeys(on.link for on in wrenches if on.link >= 0):
             self.name("wrench", i, Vector([entry for part in self.loads[i] for entry in part]))
@@ -103,8 +125,12 @@ class Linkage(Gathering):
     def carriers(self, k: int) -> list[int]:
         """The degrees of freedom that move the one of index k with them, from the nearest to the root's."""
         link = self.dofs[k].link
-        inner = [dof.index for j in (link, *self.model.ancestors(link)) for dof in reversed(self.links[j].dofs)]
-        return inner[inner.index(k) + 1:]
+        inner = [
+            dof.index
+            for j in (link, *self.model.ancestors(link))
+            for dof in reversed(self.links[j].dofs)
+        ]
+        return inner[inner.index(k) + 1 :]
 
     @property
     def zeros(self) -> Vector:
@@ -139,17 +165,25 @@ class Linkage(Gathering):
             value = lower(expression, bindings, self.home)
             bindings[symbol] = value * g if symbol in form.single else value
         row = [entry.as_coeff_Add() for entry in form.rotation[along[0], :]]
-        return Vector(g * int(constant) + lower(rest, bindings, self.home) for constant, rest in row)
+        return Vector(
+            g * int(constant) + lower(rest, bindings, self.home) for constant, rest in row
+        )
 
     @cached_property
     def held(self) -> list[Held]:
         """Of every link with all that it carries, the mass that is held up against gravity (`symgen.derivation.borne`)."""
-        own = [(self.scalar(link.borne.m), self._slack(i).outward(self.vector(link.borne.h)))
-               for i, link in enumerate(self.model.links)]
+        own = [
+            (self.scalar(link.borne.m), self._slack(i).outward(self.vector(link.borne.h)))
+            for i, link in enumerate(self.model.links)
+        ]
         upward: list[Vector] = []
         for i, link in enumerate(self.links):
             self.step(i, "gravity in its axes")
-            upward.append(self.against_gravity(i) if link.parent < 0 else link.rotation.inward(upward[link.parent]))
+            upward.append(
+                self.against_gravity(i)
+                if link.parent < 0
+                else link.rotation.inward(upward[link.parent])
+            )
         return held(self.links, own, upward)
 
     def center(self, i: int) -> Vector:
@@ -179,19 +213,31 @@ class Linkage(Gathering):
     def _inertia(self, i: int) -> RigidInertia:
         if self.at_run_time is not None and self.at_run_time.inertia:
             ten = self.at_run_time.inertia[i]
-            return adjusted.inertia(self.home, ten, self.inputs["prepared"]).outward(self._slack(i), self.zeros)
+            return adjusted.inertia(self.home, ten, self.inputs["prepared"]).outward(
+                self._slack(i), self.zeros
+            )
         inertia = self.model.links[i].inertia
-        own = RigidInertia.of(self.scalar(inertia.m), self.vector(inertia.h), Symmetric(*(self.scalar(x) for x in inertia.S)))
+        own = RigidInertia.of(
+            self.scalar(inertia.m),
+            self.vector(inertia.h),
+            Symmetric(*(self.scalar(x) for x in inertia.S)),
+        )
         return own.outward(self._slack(i), self.zeros)
 
     def _gravity(self) -> tuple[Vector, list[Vector]]:
         """In the axes of the base, and of root i in its base frame."""
         if self.at_run_time is None or self.at_run_time.gravity < 0:
-            return self.vector(self.model.gravity), [self.vector(link.gravity) for link in self.model.links]
+            return self.vector(self.model.gravity), [
+                self.vector(link.gravity) for link in self.model.links
+            ]
         place = self.at_run_time.gravity
-        gravity = Vector(self.inputs["prepared"][place:place + 3])
-        return gravity, [self.constant_rotation(link.base_rotation).inward(gravity) if link.parent < 0 else self.zeros
-                         for link in self.model.links]
+        gravity = Vector(self.inputs["prepared"][place : place + 3])
+        return gravity, [
+            self.constant_rotation(link.base_rotation).inward(gravity)
+            if link.parent < 0
+            else self.zeros
+            for link in self.model.links
+        ]
 
     def _slack(self, i: int) -> Rotation:
         """From the axes of link i, in which it is constant, to those that its vectors are written in; of the base none."""
@@ -207,7 +253,9 @@ class Linkage(Gathering):
         """Where the declared frame of link i sits on it, likewise."""
         axes, origin = self.model.links[i].placement
         back = k.transpose(axes)
-        return self.mounted(Frame(self.model.links[i].name, i, back, k.scale(-k.ONE, k.apply(back, origin))))
+        return self.mounted(
+            Frame(self.model.links[i].name, i, back, k.scale(-k.ONE, k.apply(back, origin)))
+        )
 
     # -- naming ---------------------------------------------------------------------------------------------------
 
@@ -224,7 +272,9 @@ class Linkage(Gathering):
             for c, entry in enumerate(quantity, 1):
                 self.home.name(f"{stem}_{c}", entry)
         elif isinstance(quantity, Symmetric):
-            for place, entry in zip(("11", "12", "13", "22", "23", "33"), quantity.entries, strict=True):
+            for place, entry in zip(
+                ("11", "12", "13", "22", "23", "33"), quantity.entries, strict=True
+            ):
                 self.home.name(f"{stem}_{place}", entry)
         else:
             for r, row in enumerate(quantity, 1):
@@ -256,9 +306,13 @@ class Linkage(Gathering):
         shift = self._shift(link, whole, slide) if turning.factors else whole
         limb = link.parent >= 0 and not self.model.links[link.parent].directed
         arm = Vector(shift) if limb else shift
-        return LinkGeometry(link.parent, self.model.children(i), turning, shift, arm, tuple(dofs), link.name)
+        return LinkGeometry(
+            link.parent, self.model.children(i), turning, shift, arm, tuple(dofs), link.name
+        )
 
-    def _turns(self, i: int, form: JointForm, bindings: dict[object, Scalar]) -> tuple[Rotation, Rotation]:
+    def _turns(
+        self, i: int, form: JointForm, bindings: dict[object, Scalar]
+    ) -> tuple[Rotation, Rotation]:
         """(without the joint's own turn, whole): from link i's axes to its parent's, Rz(γ) Rx(α) Rz(β + q).
 
         γ and β take up how far the axes of either link are turned against it. The symbols of the joint's closed form are bound.
@@ -270,7 +324,7 @@ class Linkage(Gathering):
         beta = beta - link.slack
         if form.angle is not None and link.directed:
             beta = beta + Spin(((i, 1),))
-        if not gamma.is_constant and k.is_zero(alpha.constant[1]):   # parallel axes add up
+        if not gamma.is_constant and k.is_zero(alpha.constant[1]):  # parallel axes add up
             gamma, beta = STILL, beta + gamma if alpha.is_still else beta - gamma
         outer = [self._spun(gamma), self.matrix(_about(0, alpha.constant))]
         if not link.directed:
@@ -301,7 +355,7 @@ class Linkage(Gathering):
         along each axis, are cheaper than two components on the same side. Not behind a joint without an axis, which does not
         leave z where it is.
         """
-        if not link.directed:   # the joint may turn its own z axis
+        if not link.directed:  # the joint may turn its own z axis
             return whole
         axis = k.transpose(link.rotation)[2]
         along = k.settle(k.dot(axis, link.shift))
@@ -310,7 +364,11 @@ class Linkage(Gathering):
         inner = slide + self.vector((k.ZERO, k.ZERO, along))
         beside = not (slide[0].is_zero and slide[1].is_zero)
         parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), whole))
-        return whole if beside or not link.directed or inner.is_zero or parts > components else SplitShift(whole, inner, outer)
+        return (
+            whole
+            if beside or not link.directed or inner.is_zero or parts > components
+            else SplitShift(whole, inner, outer)
+        )
 
     def _angle(self, spin: Spin) -> tuple[Scalar, int]:
         """(atom, quarter turns) of a turn: a multiple of π/2 is left to `_sine_cosine`, any other constant is added."""
@@ -339,15 +397,25 @@ class Linkage(Gathering):
     def _sine_cosine(self, q: object, spin: Spin) -> dict[object, Scalar]:
         import sympy as sp
 
-        if spin.terms[0][1] < 0:   # the same sine and cosine serve both ways
+        if spin.terms[0][1] < 0:  # the same sine and cosine serve both ways
             there = self._sine_cosine(q, -spin)
             return there | {sp.sin(q): -there[sp.sin(q)]}
-        if (total := self._sum_of_angles(spin.terms)).is_constant:   # joints that follow others may turn back what these turn
-            left = Spin((), k.cosine_sine(Angle(k.to_fraction(total.value)))) + Spin((), spin.constant)
-            return {sp.cos(q): self.scalar(left.constant[0]), sp.sin(q): self.scalar(left.constant[1])}
+        if (
+            total := self._sum_of_angles(spin.terms)
+        ).is_constant:  # joints that follow others may turn back what these turn
+            left = Spin((), k.cosine_sine(Angle(k.to_fraction(total.value)))) + Spin(
+                (), spin.constant
+            )
+            return {
+                sp.cos(q): self.scalar(left.constant[0]),
+                sp.sin(q): self.scalar(left.constant[1]),
+            }
         atom, quarter = self._angle(spin)
         c, s = self.home.cos(atom), self.home.sin(atom)
-        name = "".join(f"{'' if k == 0 else 'p' if sign > 0 else 'm'}{i + 1}" for k, (i, sign) in enumerate(spin.terms))
+        name = "".join(
+            f"{'' if k == 0 else 'p' if sign > 0 else 'm'}{i + 1}"
+            for k, (i, sign) in enumerate(spin.terms)
+        )
         self.home.name(f"c_{name}", c)
         self.home.name(f"s_{name}", s)
         c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarter]
@@ -377,7 +445,9 @@ class Linkage(Gathering):
         if all(k.is_zero(x) or abs(x) == 1 for row in rotation for x in row):
             return Rotation([self.matrix(rotation)])
         gamma, alpha, beta = k.zxz(rotation)
-        return Rotation([self.matrix(m) for m in (_about(2, gamma), _about(0, alpha), _about(2, beta))])
+        return Rotation(
+            [self.matrix(m) for m in (_about(2, gamma), _about(0, alpha), _about(2, beta))]
+        )
 
 
 def _lowered(m: object, bindings: dict[object, Scalar], home: Derivation) -> Matrix:

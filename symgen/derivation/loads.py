@@ -13,7 +13,9 @@ Mounted = tuple[Rotation, Vector]
 """Where a frame sits on its link, as the link's vectors are written."""
 
 
-def carried(home: Derivation, frame: Frame, mounted: Mounted, payload: Sequence[Scalar]) -> RigidInertia:
+def carried(
+    home: Derivation, frame: Frame, mounted: Mounted, payload: Sequence[Scalar]
+) -> RigidInertia:
     """Run-time matter on a frame: (m, centre, xx xy xz yy yz zz about the frame's origin) as seen from its link."""
     m, center = payload[0], Vector(payload[1:4])
     home.step(f"payload on {frame.name}, in the axes of link {frame.link + 1}")
@@ -27,7 +29,9 @@ def second_moments(home: Derivation, moments: Sequence[Scalar]) -> Symmetric:
     return Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz)
 
 
-def exerted(home: Derivation, frame: Frame, mounted: Mounted, wrench: Sequence[Scalar]) -> tuple[Vector, Vector]:
+def exerted(
+    home: Derivation, frame: Frame, mounted: Mounted, wrench: Sequence[Scalar]
+) -> tuple[Vector, Vector]:
     """A run-time wrench on a frame, (moment, force) in its axes at its origin, as seen from its link."""
     home.step(f"wrench on {frame.name}, in the axes of link {frame.link + 1}")
     return wrench_outward(*mounted, Vector(wrench[:3]), Vector(wrench[3:]))

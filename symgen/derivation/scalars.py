@@ -38,7 +38,9 @@ class Scalar:
 
     __slots__ = ("home", "row", "sign", "value", "whole")
 
-    def __init__(self, home: Derivation, row: int, sign: int, value: Any = None, whole: int | None = None) -> None:
+    def __init__(
+        self, home: Derivation, row: int, sign: int, value: Any = None, whole: int | None = None
+    ) -> None:
         self.home, self.row, self.sign, self.value, self.whole = home, row, sign, value, whole
 
     def __mul__(self, other: Scalar | int) -> Scalar:
@@ -55,7 +57,9 @@ class Scalar:
 
     def __neg__(self) -> Scalar:
         if self.row < 0:
-            return Scalar(self.home, -1, 1, -self.value, None if self.whole is None else -self.whole)
+            return Scalar(
+                self.home, -1, 1, -self.value, None if self.whole is None else -self.whole
+            )
         return Scalar(self.home, self.row, -self.sign)
 
     __rmul__ = __mul__
@@ -93,7 +97,10 @@ class Derivation:
         self._ones = 0
         self.ports = list(inputs)
         self.zero, self.one = self.constant(0), self.constant(1)
-        self.inputs = {name: [self._input(p, e) for e in range(size)] for p, (name, size) in enumerate(inputs.items())}
+        self.inputs = {
+            name: [self._input(p, e) for e in range(size)]
+            for p, (name, size) in enumerate(inputs.items())
+        }
         self.sizes = dict(inputs)
 
     # -- recording ------------------------------------------------------------------------------------------------
@@ -116,7 +123,7 @@ class Derivation:
 
     def constant(self, value: Any) -> Scalar:
         """A constant atom from an int, Fraction, fmpq or arb."""
-        if not isinstance(value, KNOWN):   # as most are
+        if not isinstance(value, KNOWN):  # as most are
             if not isinstance(value, int | Fraction):
                 raise ProgramError(f"{value!r} is no constant")
             value = k.rational(value)
@@ -136,7 +143,7 @@ class Derivation:
         return self._rows[key]
 
     def _constant_row(self, fraction: Fraction) -> int:
-        key = fraction.numerator, fraction.denominator   # told apart sooner than a Fraction
+        key = fraction.numerator, fraction.denominator  # told apart sooner than a Fraction
         row = self._constants.get(key, -1)
         if row < 0:
             row = self._constants[key] = self._record("const")
@@ -155,7 +162,9 @@ class Derivation:
         a, b = self._positive(a), self._positive(b)
         if b.row < 0:
             a, b = b, a
-        return Scalar(self, self._record("mul", self._operand(a), self._operand(b)), a.sign * b.sign)
+        return Scalar(
+            self, self._record("mul", self._operand(a), self._operand(b)), a.sign * b.sign
+        )
 
     def _positive(self, a: Scalar) -> Scalar:
         """A constant with its sign taken out, so that c·x and −c·x are one row."""
@@ -217,19 +226,29 @@ class Derivation:
         """ln a; of a constant it is a constant."""
         if a.row < 0:
             return self.constant(k.logarithm(a.value))
-        return self._function("log", a if a.sign > 0 else Scalar(self, self._record("neg", a.row), 1))
+        return self._function(
+            "log", a if a.sign > 0 else Scalar(self, self._record("neg", a.row), 1)
+        )
 
     def sqrt(self, a: Scalar) -> Scalar:
         """√a; of a constant it is a constant."""
         if a.row < 0:
             return self.constant(k.square_root(a.value))
-        return self._function("sqrt", a if a.sign > 0 else Scalar(self, self._record("neg", a.row), 1))
+        return self._function(
+            "sqrt", a if a.sign > 0 else Scalar(self, self._record("neg", a.row), 1)
+        )
 
     def atan2(self, y: Scalar, x: Scalar) -> Scalar:
         """The angle from the x axis to (x, y), from -pi to pi."""
         if y.row < 0 or x.row < 0:
             raise ProgramError("atan2 of a constant belongs to the model, not to the derivation")
-        return Scalar(self, self._record("atan2", *(a.row if a.sign > 0 else self._record("neg", a.row) for a in (y, x))), 1)
+        return Scalar(
+            self,
+            self._record(
+                "atan2", *(a.row if a.sign > 0 else self._record("neg", a.row) for a in (y, x))
+            ),
+            1,
+        )
 
     def by_series(self, op: str, *operands: Scalar) -> Scalar:
         """Apply one of the functions of a turn that `symgen.differentiation.series` takes apart."""
@@ -262,8 +281,14 @@ class Derivation:
 
     # -- leaving --------------------------------------------------------------------------------------------------
 
-    def freeze(self, function: str, method: str, results: Sequence[tuple[str, tuple[int, ...], Sequence[Scalar]]],
-               shapes: Mapping[str, tuple[int, ...]], spare: bool = False) -> Program:
+    def freeze(
+        self,
+        function: str,
+        method: str,
+        results: Sequence[tuple[str, tuple[int, ...], Sequence[Scalar]]],
+        shapes: Mapping[str, tuple[int, ...]],
+        spare: bool = False,
+    ) -> Program:
         """The Program of these results: the one exit from the derivation; signs of results become neg rows.
 
         With `spare` the rows that `either` was told of are one result more, `symgen.ir.SPARE`. What `some_one` gave is one
@@ -286,10 +311,18 @@ class Derivation:
         if spare and self._spare:
             outputs.append(Port(SPARE, (len(self._spare),), tuple(self._spare)))
         rows = tuple(
-            Row(op, (a, b) if b >= 0 else (a,) if a >= 0 else (), self.values.get(i), self.names.get(i, ""), self.step_of[i])
+            Row(
+                op,
+                (a, b) if b >= 0 else (a,) if a >= 0 else (),
+                self.values.get(i),
+                self.names.get(i, ""),
+                self.step_of[i],
+            )
             for i, (op, a, b) in enumerate(self.rows)
         )
-        inputs = [Port(n, shapes[n]) for n in self.ports] + ([Port(ONES, (self._ones,))] if self._ones else [])
+        inputs = [Port(n, shapes[n]) for n in self.ports] + (
+            [Port(ONES, (self._ones,))] if self._ones else []
+        )
         return Program(function, method, tuple(inputs), tuple(outputs), rows, tuple(self.steps))
 
 

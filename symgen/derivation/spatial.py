@@ -48,7 +48,9 @@ class Vector(tuple[Scalar, ...]):
 
     def cross(self, b: Vector) -> Vector:
         a = self
-        return Vector((a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]))
+        return Vector(
+            (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+        )
 
     def dot(self, b: Vector) -> Scalar:
         return self[0].home.dot(self, b)
@@ -114,7 +116,11 @@ class Symmetric:
 
     @property
     def rows(self) -> Matrix:
-        return (Vector((self.xx, self.xy, self.xz)), Vector((self.xy, self.yy, self.yz)), Vector((self.xz, self.yz, self.zz)))
+        return (
+            Vector((self.xx, self.xy, self.xz)),
+            Vector((self.xy, self.yy, self.yz)),
+            Vector((self.xz, self.yz, self.zz)),
+        )
 
     @staticmethod
     def of(m: Matrix) -> Symmetric:
@@ -133,8 +139,14 @@ class Symmetric:
 
 def symmetric_outer(a: Vector, b: Vector) -> Symmetric:
     """a bᵀ + b aᵀ; b is doubled first on the diagonal, which costs nothing where it is constant."""
-    return Symmetric(a[0] * (b[0] + b[0]), a[0] * b[1] + a[1] * b[0], a[0] * b[2] + a[2] * b[0],
-                     a[1] * (b[1] + b[1]), a[1] * b[2] + a[2] * b[1], a[2] * (b[2] + b[2]))
+    return Symmetric(
+        a[0] * (b[0] + b[0]),
+        a[0] * b[1] + a[1] * b[0],
+        a[0] * b[2] + a[2] * b[0],
+        a[1] * (b[1] + b[1]),
+        a[1] * b[2] + a[2] * b[1],
+        a[2] * (b[2] + b[2]),
+    )
 
 
 class Rotation:
@@ -151,7 +163,9 @@ class Rotation:
     @property
     def spins(self) -> bool:
         """Whether z stays on its line, and what is across it turns by an angle that changes."""
-        return self.keeps_z and not all(x.is_constant for factor in self.factors for row in factor for x in row)
+        return self.keeps_z and not all(
+            x.is_constant for factor in self.factors for row in factor for x in row
+        )
 
     @property
     def along_z(self) -> int:
@@ -186,7 +200,9 @@ class Rotation:
 
     def matrix(self, one: Scalar, zero: Scalar) -> Matrix:
         """The rotation itself."""
-        columns = [self.outward(Vector(one if i == j else zero for i in range(3))) for j in range(3)]
+        columns = [
+            self.outward(Vector(one if i == j else zero for i in range(3))) for j in range(3)
+        ]
         return transposed((columns[0], columns[1], columns[2]))
 
 
@@ -202,7 +218,9 @@ def _axis_of(m: Matrix) -> int | None:
     """The coordinate axis that an elementary turn leaves alone, None for any other matrix."""
     for axis in range(3):
         i, j = (axis + 1) % 3, (axis + 2) % 3
-        if m[axis][axis].equals(1) and all(m[x][axis].is_zero and m[axis][x].is_zero for x in (i, j)):
+        if m[axis][axis].equals(1) and all(
+            m[x][axis].is_zero and m[axis][x].is_zero for x in (i, j)
+        ):
             return axis
     return None
 
@@ -212,7 +230,10 @@ def _turned(factor: Matrix, m: Matrix, symmetric: bool) -> Matrix:
     [[a, b], [e, d]], the result is [[a − su, cu − e], [cu − b, d + su]]: 4 multiplications, not 8 (trace and skew
     part do not turn)."""
     axis = _axis_of(factor)
-    if axis is None or (factor[(axis + 1) % 3][(axis + 1) % 3].is_constant and factor[(axis + 1) % 3][(axis + 1) % 3].is_zero):
+    if axis is None or (
+        factor[(axis + 1) % 3][(axis + 1) % 3].is_constant
+        and factor[(axis + 1) % 3][(axis + 1) % 3].is_zero
+    ):
         half = transposed(tuple(times(factor, column) for column in transposed(m)))  # type: ignore[arg-type]
         return tuple(times(factor, row) for row in half)  # type: ignore[return-value]
     z, x, y = axis, (axis + 1) % 3, (axis + 2) % 3
@@ -245,7 +266,9 @@ class RigidInertia:
         return RigidInertia(m, h, S, S.xx + S.yy)
 
     def __add__(self, other: RigidInertia) -> RigidInertia:
-        return RigidInertia(self.m + other.m, self.h + other.h, self.S + other.S, self.about_z + other.about_z)
+        return RigidInertia(
+            self.m + other.m, self.h + other.h, self.S + other.S, self.about_z + other.about_z
+        )
 
     def moments(self) -> Symmetric:
         """I = tr(Σ)1 − Σ.
@@ -272,19 +295,30 @@ class RigidInertia:
         if rotation.spins:
             arm = rotation.inward(shift)
             along = along.home.either(along, self.h[0] * arm[0] + self.h[1] * arm[1])
-        S, about_z = S + both, along.home.either(about_z + (both.xx + both.yy), about_z + along + along)
+        S, about_z = (
+            S + both,
+            along.home.either(about_z + (both.xx + both.yy), about_z + along + along),
+        )
         if self.m.is_zero:
             return RigidInertia(self.m, h, S, about_z)
         carried = shift * self.m
-        outer = Symmetric(*(carried[i] * shift[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
+        outer = Symmetric(
+            *(carried[i] * shift[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
+        )
         return RigidInertia(self.m, h + carried, S + outer, about_z + (outer.xx + outer.yy))
 
     def articulated(self) -> ArticulatedInertia:
         """As a 6x6 (RK 2.15): [[I, h̃], [−h̃, m 1]]."""
         zero = self.m * 0
         h = self.h
-        skew = (Vector((zero, -h[2], h[1])), Vector((h[2], zero, -h[0])), Vector((-h[1], h[0], zero)))
-        return ArticulatedInertia(self.moments(), skew, Symmetric(self.m, zero, zero, self.m, zero, self.m))
+        skew = (
+            Vector((zero, -h[2], h[1])),
+            Vector((h[2], zero, -h[0])),
+            Vector((-h[1], h[0], zero)),
+        )
+        return ArticulatedInertia(
+            self.moments(), skew, Symmetric(self.m, zero, zero, self.m, zero, self.m)
+        )
 
 
 @dataclass(frozen=True)
@@ -311,7 +345,11 @@ class ArticulatedInertia:
         """φ P φᵀ (RK 4.5) after turning into the parent's axes: B' = B + ℓ̃C, A' = A + ℓ̃Bᵀ + B'ℓ̃ᵀ."""
         if isinstance(shift, SplitShift):
             return self.outward(STILL, shift.inner).outward(rotation, shift.outer)
-        A, B, C = rotation.outward_symmetric(self.A), rotation.outward_matrix(self.B), rotation.outward_symmetric(self.C)
+        A, B, C = (
+            rotation.outward_symmetric(self.A),
+            rotation.outward_matrix(self.B),
+            rotation.outward_symmetric(self.C),
+        )
         after = plus(B, cross_rows(shift, C.rows))
         left = cross_rows(shift, transposed(B))
         right = transposed(cross_rows(shift, transposed(after)))
@@ -342,24 +380,32 @@ class Mobility:
         after = plus(B, cross_rows(-shift, self.A.rows))
         left = cross_rows(-shift, transposed(B))
         right = transposed(cross_rows(-shift, transposed(after)))
-        return Mobility(self.A, transposed(after), self.C + Symmetric.of(left) + Symmetric.of(right))
+        return Mobility(
+            self.A, transposed(after), self.C + Symmetric.of(left) + Symmetric.of(right)
+        )
 
     def turned(self, rotation: Rotation) -> Mobility:
         """In the outer axes of the rotation."""
-        return Mobility(rotation.outward_symmetric(self.A), rotation.outward_matrix(self.B), rotation.outward_symmetric(self.C))
+        return Mobility(
+            rotation.outward_symmetric(self.A),
+            rotation.outward_matrix(self.B),
+            rotation.outward_symmetric(self.C),
+        )
 
     def inward(self, rotation: Rotation, shift: Vector) -> Mobility:
         """φᵀ(k+1,k) Ω φ(k+1,k), turned into the link's axes."""
         return self.shifted(shift).turned(rotation.transposed())
 
 
-def wrench_outward(rotation: Rotation, shift: Vector, n: Vector, f: Vector) -> tuple[Vector, Vector]:
+def wrench_outward(
+    rotation: Rotation, shift: Vector, n: Vector, f: Vector
+) -> tuple[Vector, Vector]:
     """φ(k+1,k) · (n, f): turned into the parent's axes, moment taken about the parent's origin."""
     if isinstance(shift, SplitShift):
         return wrench_outward(rotation, shift.outer, n + shift.inner.cross(f), f)
     turned = rotation.outward(f)
     moment = rotation.outward(n) + shift.cross(turned)
-    if rotation.spins:   # the moment about z is the same in the axes of the link
+    if rotation.spins:  # the moment about z is the same in the axes of the link
         about_z = (n[2] + rotation.inward(shift).cross(f)[2]) * rotation.along_z
         moment = Vector((moment[0], moment[1], about_z.home.either(moment[2], about_z)))
     return moment, turned

@@ -33,14 +33,36 @@ axes of the base, and zero, of which no derivation knows.
 """
 SHARED = 7
 """The last of these, which are the same numbers whatever link takes them."""
-GEOMETRY = ("cos_gamma", "sin_gamma", "cos_alpha", "sin_alpha", "cos_beta", "sin_beta", "x", "y", "z", "outer_x", "outer_y",
-            "outer_z", "along")
+GEOMETRY = (
+    "cos_gamma",
+    "sin_gamma",
+    "cos_alpha",
+    "sin_alpha",
+    "cos_beta",
+    "sin_beta",
+    "x",
+    "y",
+    "z",
+    "outer_x",
+    "outer_y",
+    "outer_z",
+    "along",
+)
 CENTRE = ("centre_x", "centre_y", "centre_z")
 TEN = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
 
 
-PLACED = ("placed_cos_gamma", "placed_sin_gamma", "placed_cos_alpha", "placed_sin_alpha", "placed_cos_beta", "placed_sin_beta",
-          "placed_x", "placed_y", "placed_z")
+PLACED = (
+    "placed_cos_gamma",
+    "placed_sin_gamma",
+    "placed_cos_alpha",
+    "placed_sin_alpha",
+    "placed_cos_beta",
+    "placed_sin_beta",
+    "placed_x",
+    "placed_y",
+    "placed_z",
+)
 
 
 def constants_of(link: Link, placed: bool = False) -> dict[str, Constant]:
@@ -49,12 +71,19 @@ def constants_of(link: Link, placed: bool = False) -> dict[str, Constant]:
     axis = k.transpose(link.rotation)[2] if link.directed else k.ORIGIN
     along = k.settle(k.dot(axis, link.shift))
     outer = tuple(k.settle(x) for x in k.sub(link.shift, k.scale(along, axis)))
-    found = {"cos_gamma": gamma[0], "sin_gamma": gamma[1], "cos_alpha": alpha[0], "sin_alpha": alpha[1]}
+    found = {
+        "cos_gamma": gamma[0],
+        "sin_gamma": gamma[1],
+        "cos_alpha": alpha[0],
+        "sin_alpha": alpha[1],
+    }
     turned = joint_form(link.kind).angle is not None and link.directed
     found |= {"offset": _angle(beta)} if turned else {"cos_beta": beta[0], "sin_beta": beta[1]}
     found |= dict(zip(("x", "y", "z"), link.shift, strict=True))
     found |= dict(zip(("outer_x", "outer_y", "outer_z"), outer, strict=True))
-    found |= {"along": along} | dict(zip(TEN, (link.inertia.m, *link.inertia.h, *link.inertia.S), strict=True))
+    found |= {"along": along} | dict(
+        zip(TEN, (link.inertia.m, *link.inertia.h, *link.inertia.S), strict=True)
+    )
     found |= dict(zip(CENTRE, link.center, strict=True))
     found |= {name: k.rational(getattr(link.drive, name)) for name in NUMBERS}
     if placed:
@@ -128,7 +157,9 @@ class Naming(Derivation):
             if a.sign < 0:
                 if a.row not in self._negated:
                     self._negated[a.row] = self._record("neg", a.row)
-                    self.step_of[-1] = self.step_of[a.row]   # it belongs where that does, whoever names it
+                    self.step_of[-1] = self.step_of[
+                        a.row
+                    ]  # it belongs where that does, whoever names it
                 a.row, a.sign = self._negated[a.row], 1
             self.called.setdefault(a.row, []).append(name)
         return super().name(name, a)
@@ -141,15 +172,28 @@ class Tabled(Linkage):
     `link_of` is of every comment of a step the link that it is about, `seeds` are what a frame hands inward, by name.
     """
 
-    def __init__(self, model: Model, home: Derivation, columns: Sequence[Columns], first: Sequence[int],
-                 frame: Frame | None = None, robot: Model | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        home: Derivation,
+        columns: Sequence[Columns],
+        first: Sequence[int],
+        frame: Frame | None = None,
+        robot: Model | None = None,
+    ) -> None:
         self.columns, self.first, self.robot = columns, first, robot
         self.link_of: dict[int, int] = {}
         self.seeds: dict[str, Fraction] = {}
-        drives = {(i, name): first[i] + own.column[name] for i, own in enumerate(columns) for name in NUMBERS
-                  if name in own.column}
+        drives = {
+            (i, name): first[i] + own.column[name]
+            for i, own in enumerate(columns)
+            for name in NUMBERS
+            if name in own.column
+        }
         self.behind = len(home.inputs[PREPARED]) - sum(OF_BASE.values())
-        super().__init__(model, home, frame, at_run_time=adjusted.AtRunTime((), self.behind, drives))
+        super().__init__(
+            model, home, frame, at_run_time=adjusted.AtRunTime((), self.behind, drives)
+        )
         self.base_gravity = self.pull(0)
         for dof in self.dofs if "tau" in home.inputs else ():
             if self.inputs["tau"][dof.index] is not home.inputs["tau"][dof.index]:
@@ -161,7 +205,9 @@ class Tabled(Linkage):
 
     def handed_by_frame(self, symbol: str, quantity: Vector) -> None:
         """Keep it."""
-        self.seeds |= {f"{symbol}_{c}": k.to_fraction(entry.value) for c, entry in enumerate(quantity, 1)}
+        self.seeds |= {
+            f"{symbol}_{c}": k.to_fraction(entry.value) for c, entry in enumerate(quantity, 1)
+        }
 
     def step(self, i: int, text: str) -> None:
         """Start the comment line of one step, and remember whose it is."""
@@ -170,7 +216,7 @@ class Tabled(Linkage):
 
     def base_axes(self, root: int) -> Rotation:
         """From the axes that the pose of what all stand on is told in to those of the base."""
-        x, y, z = (self._of_the_base("axes")[row:row + 3] for row in (0, 3, 6))
+        x, y, z = (self._of_the_base("axes")[row : row + 3] for row in (0, 3, 6))
         return Rotation([(Vector(x), Vector(y), Vector(z))])
 
     def base_place(self, root: int) -> Vector:
@@ -180,9 +226,15 @@ class Tabled(Linkage):
     def push(self, i: int) -> Vector:
         """Of a link nothing, but as something that it hands on as the base does."""
         (nothing,) = self._of_the_base("nothing")
-        return Vector(self._of_the_base("push")) if not i else Vector([nothing + nothing for _ in range(3)])
+        return (
+            Vector(self._of_the_base("push"))
+            if not i
+            else Vector([nothing + nothing for _ in range(3)])
+        )
 
-    def joined(self, join: Callable[[Scalar, Scalar], Scalar], of_links: Mapping[int, Scalar]) -> Scalar:
+    def joined(
+        self, join: Callable[[Scalar, Scalar], Scalar], of_links: Mapping[int, Scalar]
+    ) -> Scalar:
         """What links have, in one, tip first."""
         (last, total), *rest = sorted(of_links.items(), reverse=True)
         self.step(last, "what links have, in one")
@@ -202,7 +254,9 @@ class Tabled(Linkage):
 
     def placed(self, places: Iterable[tuple[int, int]], what: str) -> Iterator[tuple[int, int]]:
         """The places of a matrix's blocks: first of each joint with itself and those before it, then with those behind it."""
-        for to, of in sorted(places, key=lambda place: (place[1] > place[0], max(place), place[1] != place[0], place)):
+        for to, of in sorted(
+            places, key=lambda place: (place[1] > place[0], max(place), place[1] != place[0], place)
+        ):
             self.step(to, what + (" of what it carries" if of > to else ""))
             yield to, of
 
@@ -227,13 +281,16 @@ class Tabled(Linkage):
         return Vector(self._of_the_base("pull"))
 
     def _of_the_base(self, what: str) -> list[Scalar]:
-        before = [*OF_BASE][:[*OF_BASE].index(what)]
+        before = [*OF_BASE][: [*OF_BASE].index(what)]
         at = self.behind + sum(OF_BASE[name] for name in before)
-        return list(self.home.inputs[PREPARED][at:at + OF_BASE[what]])
+        return list(self.home.inputs[PREPARED][at : at + OF_BASE[what]])
 
     def declared_frame(self, i: int) -> tuple[Rotation, Vector]:
         """Where the declared frame of link i sits on it: its axes and its origin."""
-        turns = [self._about(i, angle, axis, "placed_") for angle, axis in (("gamma", 2), ("alpha", 0), ("beta", 2))]
+        turns = [
+            self._about(i, angle, axis, "placed_")
+            for angle, axis in (("gamma", 2), ("alpha", 0), ("beta", 2))
+        ]
         return Rotation(turns), self.numbers(i, PLACED[-3:])
 
     def product(self, factors: Sequence[Scalar]) -> Scalar:
@@ -292,13 +349,15 @@ class Tabled(Linkage):
         assert self.robot is not None
         answers = {question(self.robot, j) for j in range(1, len(self.robot.links))} or {True}
         if len(answers) > 1:
-            raise MethodRefusal("a step is chosen by how a link stands on its parent, which is not one step for all")
+            raise MethodRefusal(
+                "a step is chosen by how a link stands on its parent, which is not one step for all"
+            )
         return answers.pop()
 
     def _geometry(self, i: int) -> LinkGeometry:
         self.step(i, "joint angle, and where the link stands on its parent")
         found = super()._geometry(i)
-        return replace(found, arm=found.shift)   # of whatever its parent is
+        return replace(found, arm=found.shift)  # of whatever its parent is
 
     def _inertia(self, i: int) -> RigidInertia:
         self.step(i, "inertia")
@@ -308,7 +367,9 @@ class Tabled(Linkage):
     def _offset(self, i: int) -> Vector:
         return self.numbers(i, ("x", "y", "z"))
 
-    def _turns(self, i: int, form: JointForm, bindings: dict[object, Scalar]) -> tuple[Rotation, Rotation]:
+    def _turns(
+        self, i: int, form: JointForm, bindings: dict[object, Scalar]
+    ) -> tuple[Rotation, Rotation]:
         link = self.model.links[i]
         outer = [self._about(i, "gamma", 2), self._about(i, "alpha", 0)]
         if not link.directed:
@@ -325,7 +386,9 @@ class Tabled(Linkage):
         return Rotation(outer), Rotation([*outer, self._elementary(2, c, s)])
 
     def _about(self, i: int, angle: str, axis: int, of: str = "") -> Matrix:
-        return self._elementary(axis, self.number(i, f"{of}cos_{angle}"), self.number(i, f"{of}sin_{angle}"))
+        return self._elementary(
+            axis, self.number(i, f"{of}cos_{angle}"), self.number(i, f"{of}sin_{angle}")
+        )
 
     def _elementary(self, axis: int, c: Scalar, s: Scalar) -> Matrix:
         """A turn by an angle of cosine c and sine s about a coordinate axis."""

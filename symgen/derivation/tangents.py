@@ -33,14 +33,19 @@ def telling(kind: str) -> Program:
     q, rates = _rates(kind)
     gram = (rates.T * rates).applyfunc(lambda entry: _on_the_sphere(kind, q, entry))
     if not gram.is_diagonal() or gram.free_symbols:
-        raise ProgramError(f"the steps of a joint of type '{kind}' are not at right angles to each other")
+        raise ProgramError(
+            f"the steps of a joint of type '{kind}' are not at right angles to each other"
+        )
     return _linear(kind, q, RATE, gram.inv() * rates.T)
 
 
 def _rates(kind: str) -> tuple[tuple[Any, ...], Any]:
     """The symbols of q, and Ω over them."""
     joint = joint_type(kind)
-    q, step = (tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(n)) for name, n in (("q", joint.nq), ("d", joint.nv)))
+    q, step = (
+        tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(n))
+        for name, n in (("q", joint.nq), ("d", joint.nv))
+    )
     return q, sp.Matrix(joint.moved(q, step)).jacobian(sp.Matrix(step))
 
 
@@ -48,7 +53,7 @@ def _on_the_sphere(kind: str, q: tuple[Any, ...], entry: Any) -> Any:
     first = joint_type(kind).quaternion
     if first is None:
         return sp.trigsimp(entry)
-    own = q[first:first + 4]
+    own = q[first : first + 4]
     return sp.reduced(entry, [sum(x * x for x in own) - 1], *own)[1]
 
 
@@ -59,4 +64,6 @@ def _linear(kind: str, q: tuple[Any, ...], name: str, matrix: Any) -> Program:
     known = dict(zip(q, home.inputs[PLACE], strict=True))
     entries = [[lower(matrix[i, j], known, home) for j in range(columns)] for i in range(rows)]
     found = [home.dot(row, home.inputs[name]) for row in entries]
-    return home.freeze(f"q of {kind}", name, [(name, (rows,), found)], {PLACE: (len(q),), name: (columns,)})
+    return home.freeze(
+        f"q of {kind}", name, [(name, (rows,), found)], {PLACE: (len(q),), name: (columns,)}
+    )

@@ -24,14 +24,29 @@ GRAVITY = "gravity"
 PAYLOAD = "payload:"
 SIZES = {"mass": 1, "centre": 3, "inertia": 6}
 """Of what a link has, how many numbers."""
-UNITS = {"mass": "kg", "centre": "m, in the axes of the link's frame", GRAVITY: "m/s^2, in the axes of the base",
-         "inertia": "xx xy xz yy yz zz about the origin of the link's frame, in its axes, kg m^2"}
-DRIVES = {"armature": "kg m^2 (kg)", "damping": "N m s/rad (N s/m)", "friction": "N m (N)", "stiffness": "N m/rad (N/m)",
-          "rest": "rad (m)"}
+UNITS = {
+    "mass": "kg",
+    "centre": "m, in the axes of the link's frame",
+    GRAVITY: "m/s^2, in the axes of the base",
+    "inertia": "xx xy xz yy yz zz about the origin of the link's frame, in its axes, kg m^2",
+}
+DRIVES = {
+    "armature": "kg m^2 (kg)",
+    "damping": "N m s/rad (N s/m)",
+    "friction": "N m (N)",
+    "stiffness": "N m/rad (N/m)",
+    "rest": "rad (m)",
+}
 """The numbers of a drive, where it turns (where it slides)."""
 SHOWN = 60
 """Characters of a name in a sentence."""
-_MEANT = {"com": "centre", "center": "centre", "inertias": "inertia", "m": "mass", "moments": "inertia"}
+_MEANT = {
+    "com": "centre",
+    "center": "centre",
+    "inertias": "inertia",
+    "m": "mass",
+    "moments": "inertia",
+}
 _GEOMETRY = ("origin", "pose", "axis", "length", "rpy", "xyz", "a", "alpha", "d", "theta")
 
 
@@ -56,7 +71,11 @@ class Adjustable:
     def words(self) -> tuple[str, ...]:
         """Its name in words that names of programs are made of."""
         owner = self.joint or self.link
-        return (GRAVITY,) if self.kind == GRAVITY else (*(("payload",) if self.load else ()), owner, self.kind)
+        return (
+            (GRAVITY,)
+            if self.kind == GRAVITY
+            else (*(("payload",) if self.load else ()), owner, self.kind)
+        )
 
     @property
     def unit(self) -> str:
@@ -73,9 +92,11 @@ def adjustables(mechanism: Mechanism, asked: Iterable[str]) -> tuple[Adjustable,
     borne = {part.link for part in mechanism.borne}
     for one in found:
         if one.link in borne and not one.load:
-            raise ArgumentError(f"parameter '{printable(one.name, SHOWN)}': part of the weight of link "
-                                f"'{printable(one.link, SHOWN)}' is borne by gravcomp, a constant of the C; leave that out by "
-                                "--drives, or leave this parameter out")
+            raise ArgumentError(
+                f"parameter '{printable(one.name, SHOWN)}': part of the weight of link "
+                f"'{printable(one.link, SHOWN)}' is borne by gravcomp, a constant of the C; leave that out by "
+                "--drives, or leave this parameter out"
+            )
     _refuse_unapplied(mechanism, [one for one in found if one.joint])
     return found
 
@@ -85,19 +106,38 @@ def _refuse_unapplied(mechanism: Mechanism, parameters: Sequence[Adjustable]) ->
     0 in place of that number. `parameters` are those of joints.
     """
     asked = [(one, mechanism.joints[mechanism.joint_index(one.joint)]) for one in parameters]
-    withheld = [(one, joint, name) for one, joint in asked for name, _ in joint.withheld.declared
-                if _kind(name) == _kind(one.kind)]
+    withheld = [
+        (one, joint, name)
+        for one, joint in asked
+        for name, _ in joint.withheld.declared
+        if _kind(name) == _kind(one.kind)
+    ]
     if withheld:
         parameter, joint, name = withheld[0]
         applied = {_kind(name) for other in mechanism.joints for name, _ in other.drive.declared}
-        kinds = applied | {_kind(name) for _, _, name in withheld} | ({GRAVCOMP} if mechanism.borne else set())
+        kinds = (
+            applied
+            | {_kind(name) for _, _, name in withheld}
+            | ({GRAVCOMP} if mechanism.borne else set())
+        )
         words = ",".join(word for word in WORDS if word in kinds)
-        raise _unapplied(parameter, joint, name, getattr(joint.withheld, name),
-                         f"read the robot with --drives {words} (drives='{words}' in Python)")
+        raise _unapplied(
+            parameter,
+            joint,
+            name,
+            getattr(joint.withheld, name),
+            f"read the robot with --drives {words} (drives='{words}' in Python)",
+        )
     for parameter, joint in asked:
         for name, value in joint.unapplied:
             if _kind(name) == _kind(parameter.kind):
-                raise _unapplied(parameter, joint, name, value, f"declare it as the joint's {name}, not as unapplied")
+                raise _unapplied(
+                    parameter,
+                    joint,
+                    name,
+                    value,
+                    f"declare it as the joint's {name}, not as unapplied",
+                )
 
 
 def _kind(name: str) -> str:
@@ -105,18 +145,31 @@ def _kind(name: str) -> str:
     return "stiffness" if name == "rest" else name
 
 
-def _unapplied(parameter: Adjustable, joint: Joint, name: str, value: Fraction, remedy: str) -> ArgumentError:
-    return ArgumentError(f"parameter '{printable(parameter.name, SHOWN)}': joint '{printable(joint.name, SHOWN)}' declares "
-                         f"{name} = {float(value):g}, which is not applied; {remedy}, or leave this parameter out")
+def _unapplied(
+    parameter: Adjustable, joint: Joint, name: str, value: Fraction, remedy: str
+) -> ArgumentError:
+    return ArgumentError(
+        f"parameter '{printable(parameter.name, SHOWN)}': joint '{printable(joint.name, SHOWN)}' declares "
+        f"{name} = {float(value):g}, which is not applied; {remedy}, or leave this parameter out"
+    )
 
 
 def _known(mechanism: Mechanism) -> dict[str, Adjustable]:
     """Everything that may be asked for, by name."""
     links = [frame.name for frame in mechanism.frames if frame.body != BASE]
-    found = [Adjustable(f"{load}{link}.{kind}", kind, link, bool(load))
-             for link in links for load in ("", PAYLOAD) for kind in SIZES]
-    driven = [Adjustable(f"{joint.name}.{kind}", kind, joint=joint.name) for joint in mechanism.joints for kind in DRIVES
-              if joint.type.nq == joint.type.nv == 1 or (kind in ("armature", "damping", "friction") and not joint.drive.each)]
+    found = [
+        Adjustable(f"{load}{link}.{kind}", kind, link, bool(load))
+        for link in links
+        for load in ("", PAYLOAD)
+        for kind in SIZES
+    ]
+    driven = [
+        Adjustable(f"{joint.name}.{kind}", kind, joint=joint.name)
+        for joint in mechanism.joints
+        for kind in DRIVES
+        if joint.type.nq == joint.type.nv == 1
+        or (kind in ("armature", "damping", "friction") and not joint.drive.each)
+    ]
     return {one.name: one for one in (*found, Adjustable(GRAVITY, GRAVITY), *driven)}
 
 
@@ -125,21 +178,43 @@ def _meant(mechanism: Mechanism, word: str, known: Mapping[str, Adjustable]) -> 
     if word in known:
         return [word]
     whole = [one for one in known.values() if one.name.rpartition(".")[0] == word]
-    if whole:   # where a joint is called as its link is, the link is meant
+    if whole:  # where a joint is called as its link is, the link is meant
         return [one.name for one in whole if one.joint == whole[0].joint]
     if any(sign in word for sign in "*?["):
-        heavy = {part.link for body in mechanism.bodies for part in body.parts if part.mass or any(part.moments)}
-        applied = {f"{joint.name}.{kind}" for joint in mechanism.joints for kind, _ in joint.drive.declared}
-        unapplied = {f"{joint.name}.{kind}" for joint in mechanism.joints
-                     for kind, _ in (*joint.withheld.declared, *joint.unapplied)}
-        matching = [one for one in known.values()
-                    if not one.load and (fnmatchcase(one.name, word) or fnmatchcase(one.name.rpartition(".")[0], word))]
-        found = [one.name for one in matching if one.link in heavy or one.kind == GRAVITY or one.name in applied]
-        found = found or [one.name for one in matching if one.name in unapplied]   # which `adjustables` refuses, with the reason
+        heavy = {
+            part.link
+            for body in mechanism.bodies
+            for part in body.parts
+            if part.mass or any(part.moments)
+        }
+        applied = {
+            f"{joint.name}.{kind}" for joint in mechanism.joints for kind, _ in joint.drive.declared
+        }
+        unapplied = {
+            f"{joint.name}.{kind}"
+            for joint in mechanism.joints
+            for kind, _ in (*joint.withheld.declared, *joint.unapplied)
+        }
+        matching = [
+            one
+            for one in known.values()
+            if not one.load
+            and (fnmatchcase(one.name, word) or fnmatchcase(one.name.rpartition(".")[0], word))
+        ]
+        found = [
+            one.name
+            for one in matching
+            if one.link in heavy or one.kind == GRAVITY or one.name in applied
+        ]
+        found = found or [
+            one.name for one in matching if one.name in unapplied
+        ]  # which `adjustables` refuses, with the reason
         if not found:
-            raise UnknownName(f"no parameter matches '{printable(word, SHOWN)}'; there are LINK.mass, LINK.centre, LINK.inertia, "
-                              "LINK and gravity, where LINK is a link that moves and has a mass, and JOINT.damping and the like, "
-                              "where JOINT has such a drive")
+            raise UnknownName(
+                f"no parameter matches '{printable(word, SHOWN)}'; there are LINK.mass, LINK.centre, LINK.inertia, "
+                "LINK and gravity, where LINK is a link that moves and has a mass, and JOINT.damping and the like, "
+                "where JOINT has such a drive"
+            )
         return found
     _refuse(mechanism, word)
     raise AssertionError("refused")
@@ -148,25 +223,37 @@ def _meant(mechanism: Mechanism, word: str, known: Mapping[str, Adjustable]) -> 
 def _refuse(mechanism: Mechanism, word: str) -> None:
     """Why a word stands for nothing, in one sentence."""
     said = f"parameter '{printable(word, SHOWN)}'"
-    load, stem = (PAYLOAD, word[len(PAYLOAD):]) if word.startswith(PAYLOAD) else ("", word)
+    load, stem = (PAYLOAD, word[len(PAYLOAD) :]) if word.startswith(PAYLOAD) else ("", word)
     owner, _, kind = stem.rpartition(".")
     names = [frame.name for frame in mechanism.frames]
     still = [frame.name for frame in mechanism.frames if frame.body == BASE]
     link = stem if stem in names else owner
     if link in still:
-        raise ArgumentError(f"{said}: link '{link}' is fixed to the base, so that no joint feels it; leave it out")
-    if kind in _GEOMETRY and (owner in names or owner in [joint.name for joint in mechanism.joints]):
-        raise ArgumentError(f"{said}: lengths and axes are constants of the C; change the description and generate it again")
+        raise ArgumentError(
+            f"{said}: link '{link}' is fixed to the base, so that no joint feels it; leave it out"
+        )
+    if kind in _GEOMETRY and (
+        owner in names or owner in [joint.name for joint in mechanism.joints]
+    ):
+        raise ArgumentError(
+            f"{said}: lengths and axes are constants of the C; change the description and generate it again"
+        )
     if owner in names:
         meant = _MEANT.get(kind.lower())
-        raise UnknownName(f"{said}: a link has {load}{owner}.mass, .centre and .inertia"
-                          + (f"; did you mean '{load}{owner}.{meant}'?" if meant else ""))
+        raise UnknownName(
+            f"{said}: a link has {load}{owner}.mass, .centre and .inertia"
+            + (f"; did you mean '{load}{owner}.{meant}'?" if meant else "")
+        )
     joints = [joint.name for joint in mechanism.joints]
     if owner in joints:
-        raise UnknownName(f"{said}: a joint has {owner}.{', .'.join(DRIVES)}, the last two only where it has one coordinate, and "
-                          "none where its numbers differ from velocity to velocity")
+        raise UnknownName(
+            f"{said}: a joint has {owner}.{', .'.join(DRIVES)}, the last two only where it has one coordinate, and "
+            "none where its numbers differ from velocity to velocity"
+        )
     known = [*(name for name in names if name not in still), *joints, GRAVITY]
-    nearest(owner if kind in (*SIZES, *DRIVES) and owner else stem, known, "link, joint or parameter")
+    nearest(
+        owner if kind in (*SIZES, *DRIVES) and owner else stem, known, "link, joint or parameter"
+    )
 
 
 def adjusted(mechanism: Mechanism, values: Mapping[str, Sequence[Fraction]]) -> Mechanism:
@@ -178,16 +265,30 @@ def adjusted(mechanism: Mechanism, values: Mapping[str, Sequence[Fraction]]) -> 
     bodies = list(mechanism.bodies)
     for frame in mechanism.frames:
         own = {kind: values[name] for kind in SIZES if (name := f"{frame.name}.{kind}") in values}
-        load = {kind: values[name] for kind in SIZES if (name := f"{PAYLOAD}{frame.name}.{kind}") in values}
+        load = {
+            kind: values[name]
+            for kind in SIZES
+            if (name := f"{PAYLOAD}{frame.name}.{kind}") in values
+        }
         if own:
-            bodies[frame.body] = _changed(bodies[frame.body], frame, part_of(mechanism, frame.name), own)
+            bodies[frame.body] = _changed(
+                bodies[frame.body], frame, part_of(mechanism, frame.name), own
+            )
         if load:
-            (mass,), centre, inertia = (load.get(kind, (Fraction(0),) * size) for kind, size in SIZES.items())
-            part = _about_the_origin(f"load of {frame.name}", frame.pose, mass, _vector(centre), inertia)
-            bodies[frame.body] = replace(bodies[frame.body], parts=(*bodies[frame.body].parts, part))
+            (mass,), centre, inertia = (
+                load.get(kind, (Fraction(0),) * size) for kind, size in SIZES.items()
+            )
+            part = _about_the_origin(
+                f"load of {frame.name}", frame.pose, mass, _vector(centre), inertia
+            )
+            bodies[frame.body] = replace(
+                bodies[frame.body], parts=(*bodies[frame.body].parts, part)
+            )
     joints = []
     for joint in mechanism.joints:
-        driven: dict[str, Any] = {kind: values[name][0] for kind in DRIVES if (name := f"{joint.name}.{kind}") in values}
+        driven: dict[str, Any] = {
+            kind: values[name][0] for kind in DRIVES if (name := f"{joint.name}.{kind}") in values
+        }
         joints.append(replace(joint, drive=replace(joint.drive, **driven)) if driven else joint)
     return replace(mechanism, bodies=tuple(bodies), joints=tuple(joints))
 
@@ -197,7 +298,9 @@ def part_of(mechanism: Mechanism, link: str) -> Part:
     frame = mechanism.frame(link)
     found = [part for part in mechanism.bodies[frame.body].parts if part.link == link]
     if len(found) > 1:
-        raise ArgumentError(f"link '{link}' declares {len(found)} inertias; declare one, so that its mass is one number")
+        raise ArgumentError(
+            f"link '{link}' declares {len(found)} inertias; declare one, so that its mass is one number"
+        )
     return found[0] if found else Part(link, frame.pose, Fraction(0))
 
 
@@ -215,8 +318,10 @@ def placed_in(frame: Frame, part: Part) -> tuple[Vector3, Pose]:
     shift = steps[0].xyz if steps and isinstance(steps[0], Shift) else ZERO3
     turns = steps[1:] if steps and isinstance(steps[0], Shift) else steps
     if not all(isinstance(step, Turn | Rotate) for step in turns):
-        raise ArgumentError(f"link '{part.link}' declares its inertia in a way that its numbers cannot be changed in; declare "
-                            "the mass centre in the axes of the link")
+        raise ArgumentError(
+            f"link '{part.link}' declares its inertia in a way that its numbers cannot be changed in; declare "
+            "the mass centre in the axes of the link"
+        )
     return shift, turns
 
 
@@ -237,9 +342,18 @@ def _changed(body: Body, frame: Frame, old: Part, own: Mapping[str, Sequence[Fra
     return replace(body, parts=(*(part for part in body.parts if part.link != old.link), new))
 
 
-def _about_the_origin(link: str, pose: Pose, mass: Fraction, centre: Vector3, inertia: Sequence[Fraction]) -> Part:
+def _about_the_origin(
+    link: str, pose: Pose, mass: Fraction, centre: Vector3, inertia: Sequence[Fraction]
+) -> Part:
     """A part of moments about the origin of a frame, in its axes: by Steiner's theorem about its centre."""
     x, y, z = centre
     xx, xy, xz, yy, yz, zz = inertia
-    moments = (xx - mass*(y*y + z*z), xy + mass*x*y, xz + mass*x*z, yy - mass*(x*x + z*z), yz + mass*y*z, zz - mass*(x*x + y*y))
+    moments = (
+        xx - mass * (y * y + z * z),
+        xy + mass * x * y,
+        xz + mass * x * z,
+        yy - mass * (x * x + z * z),
+        yz + mass * y * z,
+        zz - mass * (x * x + y * y),
+    )
     return Part(link, compose(pose, (Shift(centre),)), mass, moments)

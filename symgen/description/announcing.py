@@ -10,7 +10,10 @@ from symgen.notes import LOUD, gathered
 
 _BY_DEFAULT = ("armature", "damping", "friction")
 """Drives that a URDF can declare, and that are off unless they are named."""
-_REMEDIES = {"snap": "snap='off' reads rotations as written", "mimic": "mimic='couple' lets them follow"}
+_REMEDIES = {
+    "snap": "snap='off' reads rotations as written",
+    "mimic": "mimic='couple' lets them follow",
+}
 _DOUBLE = 2.0**-51
 """Turn in rad that no double near pi shows."""
 
@@ -21,8 +24,11 @@ def announce(mechanism: Mechanism, tree: Tree, snapper: Snapper, mimic: bool, dr
     `mimic`, `drives`: True if the user chose what is done with mimic joints, or which drives are applied. Of a description that
     symgen wrote, only the warnings are said again: the first reading said the rest.
     """
-    named = {"snap": snapper.asked or tree.read_before, "mimic": mimic or tree.mimic is not None or tree.read_before,
-             "unapplied": drives or tree.names_unapplied or tree.read_before}
+    named = {
+        "snap": snapper.asked or tree.read_before,
+        "mimic": mimic or tree.mimic is not None or tree.read_before,
+        "unapplied": drives or tree.names_unapplied or tree.read_before,
+    }
     plain = {printable(snap.text) for snap in snapper.snaps if snap.moved <= _DOUBLE}
     for kind in LOUD:
         if named.get(kind, False):
@@ -36,5 +42,9 @@ def announce(mechanism: Mechanism, tree: Tree, snapper: Snapper, mimic: bool, dr
 
 def held_drives(mechanism: Mechanism) -> str:
     """The kinds of drives that joints declare and that are off, with commas."""
-    spare = {"armature" if name.startswith("rotor") else name for joint in mechanism.joints for name, _ in joint.unapplied}
+    spare = {
+        "armature" if name.startswith("rotor") else name
+        for joint in mechanism.joints
+        for name, _ in joint.unapplied
+    }
     return ", ".join(kind for kind in _BY_DEFAULT if kind in spare)

@@ -32,14 +32,16 @@ def _is_list(value: Any, accepts: Callable[[Any], bool]) -> bool:
         return False
     try:
         entries = iter(value)
-    except TypeError:   # also of an array without dimensions
+    except TypeError:  # also of an array without dimensions
         return False
     return all(map(accepts, entries))
 
 
 def _is_table(value: Any, accepts: Callable[[Any], bool]) -> bool:
     """True for a mapping of texts to values that are accepted."""
-    return isinstance(value, Mapping) and all(isinstance(name, str) and accepts(entry) for name, entry in value.items())
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and accepts(entry) for name, entry in value.items()
+    )
 
 
 def _is_text(value: Any) -> bool:
@@ -76,7 +78,9 @@ def _is_whole(value: Any) -> bool:
 
 def _is_switch(value: Any) -> bool:
     """True for a bool, NumPy's too, and for the numbers 0 and 1."""
-    return type(value).__name__ in ("bool", "bool_") or (isinstance(value, Integral) and int(value) in (0, 1))
+    return type(value).__name__ in ("bool", "bool_") or (
+        isinstance(value, Integral) and int(value) in (0, 1)
+    )
 
 
 def _is_row(value: Any) -> bool:
@@ -89,33 +93,95 @@ def _is_program(value: Any) -> bool:
 
 TEXT = Type(_is_text, "a text")
 NAMES = Type(_is_names, "a name, or a list of names")
-ROWS = Type(lambda value: _is_text(value) or _is_list(value, _is_row),
-            "names or numbers of rows, in a list or in a text with commas")
+ROWS = Type(
+    lambda value: _is_text(value) or _is_list(value, _is_row),
+    "names or numbers of rows, in a list or in a text with commas",
+)
 NUMBER = Type(_is_number, "a number")
 NUMBERS = Type(_is_numbers, "a list of numbers")
 WHOLE = Type(_is_whole, "a whole number")
 SWITCH = Type(_is_switch, "True or False")
 PATH = Type(_is_path, "a path")
 CALL = Type(callable, "a function")
-LOCK = Type(lambda value: _is_table(value, _is_locked) or _is_names(value),
-            "a table of joints and values (numbers, texts or None), or a list of joints")
-ROBOT = Type(lambda value: isinstance(value, Mechanism | Declared | str | bytes | bytearray | os.PathLike),
-             "a built-in name, a path, the text of a description, or a Mechanism")
+LOCK = Type(
+    lambda value: _is_table(value, _is_locked) or _is_names(value),
+    "a table of joints and values (numbers, texts or None), or a list of joints",
+)
+ROBOT = Type(
+    lambda value: isinstance(value, Mechanism | Declared | str | bytes | bytearray | os.PathLike),
+    "a built-in name, a path, the text of a description, or a Mechanism",
+)
 
 TYPES: dict[str, Type] = {
-    "robot": ROBOT, "lock": LOCK, "gravity": NUMBERS, "snap": NUMBER, "friction_speed": NUMBER, "out": PATH, "program": Type(
-        _is_program, "a Program, as symgen.program returns it"),
-    **dict.fromkeys(("mimic", "base", "model", "distribution", "function", "method", "real", "name", "payload", "trig", "target",
-                     "jacobian_frame", "jacobian_order", "effort", "form", "blocks", "to", "what", "mode"), TEXT),
-    **dict.fromkeys(("drives", "independent", "actuated", "functions", "frame", "wrench", "contact", "parameters", "wrap", "wrt",
-                     "joint_order", "symbols"), NAMES),
-    **dict.fromkeys(("strict", "native", "contract", "checked", "baumgarte", "batch", "evidence", "functions_only", "compiled"),
-                    SWITCH),
+    "robot": ROBOT,
+    "lock": LOCK,
+    "gravity": NUMBERS,
+    "snap": NUMBER,
+    "friction_speed": NUMBER,
+    "out": PATH,
+    "program": Type(_is_program, "a Program, as symgen.program returns it"),
+    **dict.fromkeys(
+        (
+            "mimic",
+            "base",
+            "model",
+            "distribution",
+            "function",
+            "method",
+            "real",
+            "name",
+            "payload",
+            "trig",
+            "target",
+            "jacobian_frame",
+            "jacobian_order",
+            "effort",
+            "form",
+            "blocks",
+            "to",
+            "what",
+            "mode",
+        ),
+        TEXT,
+    ),
+    **dict.fromkeys(
+        (
+            "drives",
+            "independent",
+            "actuated",
+            "functions",
+            "frame",
+            "wrench",
+            "contact",
+            "parameters",
+            "wrap",
+            "wrt",
+            "joint_order",
+            "symbols",
+        ),
+        NAMES,
+    ),
+    **dict.fromkeys(
+        (
+            "strict",
+            "native",
+            "contract",
+            "checked",
+            "baumgarte",
+            "batch",
+            "evidence",
+            "functions_only",
+            "compiled",
+        ),
+        SWITCH,
+    ),
     **dict.fromkeys(("optimize", "states", "seed"), WHOLE),
     "xacro": Type(lambda value: _is_table(value, _is_text), "a table of names and texts"),
     "packages": Type(lambda value: _is_table(value, _is_path), "a table of packages and folders"),
     "at": Type(lambda value: _is_table(value, _is_number), "a table of coordinates and numbers"),
-    "task_rows": ROWS, "progress": CALL, "q": Type(_is_position, "a list of numbers"),
+    "task_rows": ROWS,
+    "progress": CALL,
+    "q": Type(_is_position, "a list of numbers"),
 }
 """Parameter of a public function -> its type; the same name has the same type everywhere."""
 
@@ -133,7 +199,7 @@ def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
         try:
             bound = signature.bind(*positional, **named)
         except TypeError:
-            return function(*positional, **named)   # whose own sentence names the function
+            return function(*positional, **named)  # whose own sentence names the function
         for name, value in bound.arguments.items():
             if value is not signature.parameters[name].default:
                 bound.arguments[name] = validate(name, value)
@@ -158,4 +224,8 @@ def _described(value: Any) -> str:
     if len(text) <= 60 and text.isprintable() and not text.startswith("<"):
         return text
     kind = type(value).__name__
-    return f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}" if text.startswith("<") else f"the {kind} {shown(text)}"
+    return (
+        f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}"
+        if text.startswith("<")
+        else f"the {kind} {shown(text)}"
+    )

@@ -37,4 +37,6 @@ def refuse_unheard(asked: Asked, heard: Collection[str], file: str) -> None:
     """ArgumentError for what was said of a file to which only the fields `heard` mean something."""
     for name in asked.given:
         if name not in heard:
-            raise ArgumentError(f"{FLAGS[name]} says nothing of a file such as {shown(file)}; leave it out")
+            raise ArgumentError(
+                f"{FLAGS[name]} says nothing of a file such as {shown(file)}; leave it out"
+            )

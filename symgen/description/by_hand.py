@@ -45,21 +45,50 @@ class Robot:
     `friction_speed`: ε of friction. DescriptionError, at the call that is at fault, names the body and what to do.
     """
 
-    def __init__(self, name: str, *, gravity: Vector | None = None, base: str = "base", mimic: str | None = None,
-                 friction_speed: Number | None = None, source: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        gravity: Vector | None = None,
+        base: str = "base",
+        mimic: str | None = None,
+        friction_speed: Number | None = None,
+        source: str = "",
+    ) -> None:
         self.name = name
-        told = {"name": name, "gravity": gravity, "mimic": mimic, "friction_speed": friction_speed, "source": source or None}
+        told = {
+            "name": name,
+            "gravity": gravity,
+            "mimic": mimic,
+            "friction_speed": friction_speed,
+            "source": source or None,
+        }
         self._content: dict[str, Any] = {**_plain(told), "base": {"name": base}}
         self._place = Place(f"robot {shown(name)}")
         declared(self._table(self._content, Snapper()))
 
     def body(
-        self, name: str, *, parent: str, type: str, joint: str | None = None, axis: Vector | None = None,
-        axes: Sequence[Vector] | None = None, xyz: Vector | None = None, rpy: Vector | None = None,
-        quaternion: Vector | None = None, steps: Sequence[Mapping[str, Any]] | None = None, mass: Number | None = None,
-        centre: Vector | None = None, inertia: Any = None, about: str | None = None,
-        parts: Iterable[Mapping[str, Any]] | None = None, limits: Any = None, mimic: Any = None,
-        gravcomp: Any = None, **numbers: Any,
+        self,
+        name: str,
+        *,
+        parent: str,
+        type: str,
+        joint: str | None = None,
+        axis: Vector | None = None,
+        axes: Sequence[Vector] | None = None,
+        xyz: Vector | None = None,
+        rpy: Vector | None = None,
+        quaternion: Vector | None = None,
+        steps: Sequence[Mapping[str, Any]] | None = None,
+        mass: Number | None = None,
+        centre: Vector | None = None,
+        inertia: Any = None,
+        about: str | None = None,
+        parts: Iterable[Mapping[str, Any]] | None = None,
+        limits: Any = None,
+        mimic: Any = None,
+        gravcomp: Any = None,
+        **numbers: Any,
     ) -> Self:
         """Add a body and the joint that moves it.
 
@@ -75,11 +104,27 @@ class Robot:
         `limits`: (lower, upper) or a table of lower, upper, velocity, effort. `mimic`: a joint, or (joint, multiplier, offset).
         `numbers`: armature, rotor_inertia, gear_ratio, damping, friction, stiffness, rest, of a screw its pitch; `unapplied`.
         """
-        joined = {"name": joint, "type": type, "axis": axis, "axes": axes, **_posed(xyz, rpy, quaternion, steps, self._at(name)),
-                  "limits": _named(limits, _LIMITS), "mimic": _named(mimic, _MIMIC), **numbers}
-        told = {"name": name, "parent": parent, "joint": _plain(joined), "mass": mass, "centre": centre,
-                "inertia": _moments(inertia), "about": about, "gravcomp": gravcomp,
-                "part": None if parts is None else [*map(_plain, parts)]}
+        joined = {
+            "name": joint,
+            "type": type,
+            "axis": axis,
+            "axes": axes,
+            **_posed(xyz, rpy, quaternion, steps, self._at(name)),
+            "limits": _named(limits, _LIMITS),
+            "mimic": _named(mimic, _MIMIC),
+            **numbers,
+        }
+        told = {
+            "name": name,
+            "parent": parent,
+            "joint": _plain(joined),
+            "mass": mass,
+            "centre": centre,
+            "inertia": _moments(inertia),
+            "about": about,
+            "gravcomp": gravcomp,
+            "part": None if parts is None else [*map(_plain, parts)],
+        }
         body = _plain(told)
         refuse_wrong_body(self._table(body, Snapper(), f"body {shown(name)}"))
         return self._added("body", body)
@@ -90,16 +135,30 @@ class Robot:
         """
         self._content["convention"] = convention
         for row in rows:
-            told = {**row, "limits": _named(row.get("limits"), _LIMITS), "mimic": _named(row.get("mimic"), _MIMIC),
-                    "inertia": _moments(row.get("inertia"))}
+            told = {
+                **row,
+                "limits": _named(row.get("limits"), _LIMITS),
+                "mimic": _named(row.get("mimic"), _MIMIC),
+                "inertia": _moments(row.get("inertia")),
+            }
             self._added("row", _plain(told))
         declared(self._table(self._content, Snapper()))
         return self
 
-    def frame(self, name: str, body: str, *, xyz: Vector | None = None, rpy: Vector | None = None,
-              quaternion: Vector | None = None, steps: Sequence[Mapping[str, Any]] | None = None) -> Self:
+    def frame(
+        self,
+        name: str,
+        body: str,
+        *,
+        xyz: Vector | None = None,
+        rpy: Vector | None = None,
+        quaternion: Vector | None = None,
+        steps: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Self:
         """Add a named frame on a body or the base."""
-        frame = _plain({"name": name, "body": body, **_posed(xyz, rpy, quaternion, steps, self._at(name))})
+        frame = _plain(
+            {"name": name, "body": body, **_posed(xyz, rpy, quaternion, steps, self._at(name))}
+        )
         refuse_wrong_frame(self._table(frame, Snapper(), f"frame {shown(name)}"))
         return self._added("frame", frame)
 
@@ -110,12 +169,20 @@ class Robot:
         `second`: a link, (link, xyz), (link, xyz, rpy), or a table of link and xyz, rpy, quaternion or steps. `numbers`: what the
         type asks for, as `distance` (m).
         """
-        told = {"name": name, "type": type, "first": self._end(first, name), "second": self._end(second, name), **numbers}
+        told = {
+            "name": name,
+            "type": type,
+            "first": self._end(first, name),
+            "second": self._end(second, name),
+            **numbers,
+        }
         loop = _plain(told)
         refuse_wrong_loop(self._table(loop, Snapper(), f"loop {shown(name)}"))
         return self._added("loop", loop)
 
-    def start(self, positions: Mapping[str, Number | Vector] | None = None, /, **more: Number | Vector) -> Self:
+    def start(
+        self, positions: Mapping[str, Number | Vector] | None = None, /, **more: Number | Vector
+    ) -> Self:
         """Say where closing the loops starts: by joint, its coordinate or all of them (rad, m, a quaternion x y z w)."""
         told = {**self._content.get("start", {}), **_plain({**(positions or {}), **more})}
         declared(self._table({**self._content, "start": told}, Snapper()))
@@ -161,8 +228,13 @@ class Robot:
     def _end(self, end: Any, name: str) -> Any:
         """A table of what is given in an order; the pose of a table is told in one way."""
         if isinstance(end, Mapping) and "quaternion" in end:
-            posed = _posed(end.get("xyz"), end.get("rpy"), end["quaternion"], end.get("steps"), self._at(name))
-            return {**{key: one for key, one in end.items() if key not in ("xyz", "quaternion")}, **posed}
+            posed = _posed(
+                end.get("xyz"), end.get("rpy"), end["quaternion"], end.get("steps"), self._at(name)
+            )
+            return {
+                **{key: one for key, one in end.items() if key not in ("xyz", "quaternion")},
+                **posed,
+            }
         return _named(end, ("link", "xyz", "rpy"))
 
     def _at(self, name: str) -> Place:
@@ -188,9 +260,16 @@ def _plain(value: Any) -> Any:
 
 
 def _posed(xyz: Any, rpy: Any, quaternion: Any, steps: Any, place: Place) -> dict[str, Any]:
-    given = [name for name, one in (("rpy", rpy), ("quaternion", quaternion), ("steps", steps)) if one is not None]
+    given = [
+        name
+        for name, one in (("rpy", rpy), ("quaternion", quaternion), ("steps", steps))
+        if one is not None
+    ]
     if len(given) > 1 or (steps is not None and xyz is not None):
-        raise place.error(f"{' stands beside '.join(given if len(given) > 1 else ['xyz', 'steps'])}", "give its pose in one way")
+        raise place.error(
+            f"{' stands beside '.join(given if len(given) > 1 else ['xyz', 'steps'])}",
+            "give its pose in one way",
+        )
     if quaternion is None:
         return {"xyz": xyz, "rpy": rpy, "steps": steps}
     return {"steps": [*([{"shift": xyz}] if xyz is not None else []), {"quaternion": quaternion}]}
@@ -201,7 +280,9 @@ def _named(value: Any, names: Sequence[str]) -> Any:
     if value is None or isinstance(value, Mapping):
         return value
     several = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
-    if several and all(isinstance(one, Mapping | tuple | list) for one in several):   # the two of a universal joint
+    if several and all(
+        isinstance(one, Mapping | tuple | list) for one in several
+    ):  # the two of a universal joint
         return [_named(one, names) for one in several]
     if len(several) > len(names):
         raise ArgumentError(f"{shown(value)} has {len(several)} entries; give {', '.join(names)}")
@@ -212,9 +293,14 @@ def _moments(inertia: Any) -> Any:
     """Six moments of a matrix; anything else as it is."""
     if inertia is None or isinstance(inertia, Mapping | str) or not isinstance(inertia, Iterable):
         return inertia
-    rows = [list(one) if isinstance(one, Iterable) and not isinstance(one, str) else one for one in inertia]
+    rows = [
+        list(one) if isinstance(one, Iterable) and not isinstance(one, str) else one
+        for one in inertia
+    ]
     if len(rows) != 3 or not all(isinstance(row, list) and len(row) == 3 for row in rows):
         return rows
     if any(_plain(rows[i][j]) != _plain(rows[j][i]) for i in range(3) for j in range(i)):
-        raise ArgumentError("the matrix of inertia is not symmetric; give six moments, or a symmetric matrix")
+        raise ArgumentError(
+            "the matrix of inertia is not symmetric; give six moments, or a symmetric matrix"
+        )
     return [rows[i][j] for i in range(3) for j in range(i, 3)]

@@ -29,10 +29,20 @@ def to_toml(mechanism: Mechanism) -> str:
         f"gravity = {vector(mechanism.gravity)}",
         'snap = "off"',
         *(['mimic = "couple"'] if mechanism.coupled else []),
-        *([f"friction_speed = {number(mechanism.friction_speed)}"] if any(j.drive.friction for j in mechanism.joints) else []),
+        *(
+            [f"friction_speed = {number(mechanism.friction_speed)}"]
+            if any(j.drive.friction for j in mechanism.joints)
+            else []
+        ),
         *([f"start = {_start(mechanism.start)}"] if mechanism.start else []),
-        *(f"{what} = [{', '.join(map(text, names))}]" for what, names in
-          (("independent", mechanism.independent), ("actuated", mechanism.actuated)) if names),
+        *(
+            f"{what} = [{', '.join(map(text, names))}]"
+            for what, names in (
+                ("independent", mechanism.independent),
+                ("actuated", mechanism.actuated),
+            )
+            if names
+        ),
         "",
         "[base]",
         f"name = {text(mechanism.base)}",
@@ -57,11 +67,17 @@ def to_toml(mechanism: Mechanism) -> str:
     for loop in mechanism.loops:
         lines += ["", "[[loop]]", f"name = {text(loop.name)}", f"type = {text(loop.kind)}"]
         lines += [f"{name} = {number(value)}" for name, value in loop.parameters]
-        lines += [f"first = {_end(loop.first, mechanism)}", f"second = {_end(loop.second, mechanism)}"]
+        lines += [
+            f"first = {_end(loop.first, mechanism)}",
+            f"second = {_end(loop.second, mechanism)}",
+        ]
     for note in mechanism.notes:
         lines += ["", "[[note]]", f"kind = {text(note.kind)}", f"text = {text(note.text)}"]
     # An edit leaves this hash unchanged, so it shows that the file is no longer what was first read.
-    lines.insert(lines.index("[base]") - 1, f"text_sha256 = {text(sha256(chr(10).join(lines).encode()).hexdigest())}")
+    lines.insert(
+        lines.index("[base]") - 1,
+        f"text_sha256 = {text(sha256(chr(10).join(lines).encode()).hexdigest())}",
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -95,7 +111,11 @@ def steps(pose: Pose) -> str:
 def text(value: str) -> str:
     """A TOML basic string."""
     escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
-    return '"' + "".join(escapes.get(c, c if c.isprintable() else f"\\U{ord(c):08x}") for c in value) + '"'
+    return (
+        '"'
+        + "".join(escapes.get(c, c if c.isprintable() else f"\\U{ord(c):08x}") for c in value)
+        + '"'
+    )
 
 
 def _joint(joint: Joint) -> list[str]:
@@ -109,13 +129,19 @@ def _joint(joint: Joint) -> list[str]:
     if declared:
         lines.append(f"limits = {{ {', '.join(declared)} }}")
     if joint.mimic is not None:
-        lines.append(f"mimic = {{ joint = {text(joint.mimic.joint)}, multiplier = {number(joint.mimic.multiplier)}, "
-                     f"offset = {number(joint.mimic.offset)} }}")
+        lines.append(
+            f"mimic = {{ joint = {text(joint.mimic.joint)}, multiplier = {number(joint.mimic.multiplier)}, "
+            f"offset = {number(joint.mimic.offset)} }}"
+        )
     for name, _ in joint.drive.declared:
         values = joint.drive.numbers(name)
         lines.append(f"{name} = {number(values[0]) if len(values) == 1 else vector(values)}")
     if joint.unapplied:
-        lines.append("unapplied = { " + ", ".join(f"{text(n)} = {number(v)}" for n, v in joint.unapplied) + " }")
+        lines.append(
+            "unapplied = { "
+            + ", ".join(f"{text(n)} = {number(v)}" for n, v in joint.unapplied)
+            + " }"
+        )
     return lines
 
 

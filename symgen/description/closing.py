@@ -20,7 +20,9 @@ Carried = Mapping[str, tuple[int, Pose]]
 Behind = Callable[[Pose, Pose, Place], Pose]
 
 
-def closed(tree: Tree, carried: Carried, behind: Behind, moving: Callable[[], Mechanism]) -> tuple[tuple[Loop, ...], list[Note]]:
+def closed(
+    tree: Tree, carried: Carried, behind: Behind, moving: Callable[[], Mechanism]
+) -> tuple[tuple[Loop, ...], list[Note]]:
     """The loops of a mechanism that constrain something, and what is to be said of those that do not.
 
     A loop is left out if both of its frames are on one body, with a warning where they are apart, or if they stay together
@@ -31,24 +33,41 @@ def closed(tree: Tree, carried: Carried, behind: Behind, moving: Callable[[], Me
     for loop in tree.loops:
         if loop.name in found:
             raise loop.place.error("this name is already a loop", "give each loop its own name")
-        (on_first, first), (on_second, second) = (_end(grip, frames, carried, behind) for grip in (loop.first, loop.second))
+        (on_first, first), (on_second, second) = (
+            _end(grip, frames, carried, behind) for grip in (loop.first, loop.second)
+        )
         if on_first == on_second:
-            raise loop.place.error("it joins a link to itself", "name two links that can move against each other")
+            raise loop.place.error(
+                "it joins a link to itself", "name two links that can move against each other"
+            )
         found[loop.name] = loop, Loop(loop.name, loop.kind, first, second, loop.parameters)
     if not found:
         return (), []
-    from symgen.reference.rounding import ROUNDED, idle  # NumPy, which a description without loops does without
+    from symgen.reference.rounding import (
+        ROUNDED,
+        idle,
+    )  # NumPy, which a description without loops does without
 
     apart, notes = idle(moving(), [loop for _, loop in found.values()]), []
     for name, size in apart.items():
         declared, between = found[name]
-        if size > ROUNDED and between.first.body != between.second.body:   # no pose closes it, which whoever assembles says
+        if (
+            size > ROUNDED and between.first.body != between.second.body
+        ):  # no pose closes it, which whoever assembles says
             continue
         del found[name]
-        said = (f"loop {name} constrains nothing and is left out: no joint moves its frame on {declared.second.link} against its "
-                f"frame on {declared.first.link}")
-        notes.append(Note("idle", said) if size <= ROUNDED else
-                     Note("warning", f"{said}, and they are apart by {size:.2g} rad or parts of the robot's size"))
+        said = (
+            f"loop {name} constrains nothing and is left out: no joint moves its frame on {declared.second.link} against its "
+            f"frame on {declared.first.link}"
+        )
+        notes.append(
+            Note("idle", said)
+            if size <= ROUNDED
+            else Note(
+                "warning",
+                f"{said}, and they are apart by {size:.2g} rad or parts of the robot's size",
+            )
+        )
     return tuple(loop for _, loop in found.values()), notes
 
 
@@ -66,9 +85,14 @@ def started(tree: Tree, joints: Sequence[Joint], loops: Sequence[Loop]) -> Start
             continue
         turns = [one.unit == "rad" for one in moving[name].positions] if name in moving else []
         if any(value.pi for value, turn in zip(values, turns, strict=False) if not turn):
-            raise place.error(f"joint {shown(name)} slides there, and a multiple of pi is no length", "write plain numbers")
+            raise place.error(
+                f"joint {shown(name)} slides there, and a multiple of pi is no length",
+                "write plain numbers",
+            )
         found.append((name, tuple(_plain(value) for value in values)))
-    wrong = start_fault(found, tree.loops, {name: (of.nq, of.quaternion) for name, of in moving.items()})
+    wrong = start_fault(
+        found, tree.loops, {name: (of.nq, of.quaternion) for name, of in moving.items()}
+    )
     if wrong is not None:
         raise place.error(*wrong)
     at = {name: k for k, name in enumerate(moving)}
@@ -100,12 +124,21 @@ def chosen(what: str, tree: Tree, asked: Sequence[str] | None, made: Mechanism) 
     return tuple(sorted(found, key=lambda one: known[one])) if made.loops else ()
 
 
-def _end(grip: Grip, frames: Mapping[str, ExtraFrame], carried: Carried, behind: Behind) -> tuple[str, End]:
+def _end(
+    grip: Grip, frames: Mapping[str, ExtraFrame], carried: Carried, behind: Behind
+) -> tuple[str, End]:
     """The link that a declared end is fixed to, and the same on the body that carries it."""
     frame = frames.get(grip.link)
-    link, pose = (grip.link, grip.pose) if frame is None else (frame.link, behind(frame.pose, grip.pose, grip.place))
+    link, pose = (
+        (grip.link, grip.pose)
+        if frame is None
+        else (frame.link, behind(frame.pose, grip.pose, grip.place))
+    )
     if link not in carried:
-        raise grip.place.error(f"its link {shown(grip.link)} is not declared", link_hint(grip.link, [*carried, *frames]))
+        raise grip.place.error(
+            f"its link {shown(grip.link)} is not declared",
+            link_hint(grip.link, [*carried, *frames]),
+        )
     body, place = carried[link]
     return link, End(body, behind(place, pose, grip.place))
 

@@ -17,7 +17,9 @@ SHOWN = 5
 """Files that a sentence lists before it counts the rest."""
 
 
-def in_distribution(name: str | os.PathLike[str], distribution: str, readable: Collection[str]) -> Path:
+def in_distribution(
+    name: str | os.PathLike[str], distribution: str, readable: Collection[str]
+) -> Path:
     """The description in a package, as pip calls it, that `name` stands for: the name of a file, with or without its suffix and
     the last folders before it. `readable` are the suffixes of descriptions.
 
@@ -26,12 +28,20 @@ def in_distribution(name: str | os.PathLike[str], distribution: str, readable: C
     try:
         listed = files(distribution)
     except (PackageNotFoundError, ValueError):
-        raise UnknownName(f"there is no package {shown(distribution)} in this Python; install it, or give the path of the "
-                          "file") from None
-    known = sorted(one for one in listed or () if one.suffix.lower() in readable and one.suffix.lower() not in _OF_ANYTHING)
+        raise UnknownName(
+            f"there is no package {shown(distribution)} in this Python; install it, or give the path of the "
+            "file"
+        ) from None
+    known = sorted(
+        one
+        for one in listed or ()
+        if one.suffix.lower() in readable and one.suffix.lower() not in _OF_ANYTHING
+    )
     where = f"package {shown(distribution)} holds"
     if not known:
-        raise ArgumentError(f"{where} no robots: where it downloads them when they are asked for, give the path that it tells")
+        raise ArgumentError(
+            f"{where} no robots: where it downloads them when they are asked for, give the path that it tells"
+        )
     asked = Path(os.fspath(name)).parts
     found = [one for one in known if asked and _ends(one, asked)]
     if not found:
@@ -41,17 +51,25 @@ def in_distribution(name: str | os.PathLike[str], distribution: str, readable: C
         raise UnknownName(f"{where} no robot {shown(name)}; {hint}")
     if len(found) > 1:
         most = max(len(one.parts) for one in found)
-        apart = next(k for k in range(len(asked), most + 1) if len({one.parts[-k:] for one in found}) == len(found))
+        apart = next(
+            k
+            for k in range(len(asked), most + 1)
+            if len({one.parts[-k:] for one in found}) == len(found)
+        )
         texts = ["/".join(one.parts[-apart:]) for one in found]
-        raise ArgumentError(f"{where} {len(found)} files {shown(name)}; give one of {_listed(texts)}")
+        raise ArgumentError(
+            f"{where} {len(found)} files {shown(name)}; give one of {_listed(texts)}"
+        )
     return Path(str(found[0].locate()))
 
 
 def _ends(one: PackagePath, asked: tuple[str, ...]) -> bool:
     """Whether a path ends as it was asked for."""
-    *folders, last = one.parts[-len(asked):]
+    *folders, last = one.parts[-len(asked) :]
     return (*folders, last) == asked or (*folders, one.stem) == asked
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return ", ".join(names[:SHOWN]) + (
+        f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    )

@@ -26,7 +26,11 @@ def folder_to_judge(robot: str | os.PathLike[str]) -> Path | None:
         return None
     if isinstance(robot, str) and _is_builtin(robot):
         twin = namesake(robot)
-        return twin.folder if twin is not None and twin.generated and twin.folder.name == robot else None
+        return (
+            twin.folder
+            if twin is not None and twin.generated and twin.folder.name == robot
+            else None
+        )
     path = Path(os.fsdecode(robot))
     return path if _is_folder(path) else None
 
@@ -52,7 +56,7 @@ def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
     except (OSError, ValueError):
-        return False   # reading it will say why
+        return False  # reading it will say why
 
 
 def _has_manifest(folder: Path) -> bool:

@@ -28,15 +28,29 @@ def freed(tree: Tree, root: str, order: Sequence[Connection]) -> Tree:
         elif connection.parent in still:
             moving.append(connection)
     if len(moving) == 1 and moving[0].kind in kinds() and joint_type(moving[0].kind).free:
-        raise moving[0].place.error("it is a free joint on the root link already", "leave out --base free")
+        raise moving[0].place.error(
+            "it is a free joint on the root link already", "leave out --base free"
+        )
     if root == WORLD:
-        held = f", and joint {shown(first.name)} holds {shown(first.child)} to it" if first is not None else ""
-        raise tree.place.error(f"its root link is {shown(root)}, which stands for what never moves{held}",
-                               "leave out --base free, or take that link out of the description")
-    for what, names in (("link", [link.name for link in tree.links]), ("joint", [c.name for c in order])):
+        held = (
+            f", and joint {shown(first.name)} holds {shown(first.child)} to it"
+            if first is not None
+            else ""
+        )
+        raise tree.place.error(
+            f"its root link is {shown(root)}, which stands for what never moves{held}",
+            "leave out --base free, or take that link out of the description",
+        )
+    for what, names in (
+        ("link", [link.name for link in tree.links]),
+        ("joint", [c.name for c in order]),
+    ):
         taken = WORLD if what == "link" else ROOT
         if taken in names:
-            raise tree.place.error(f"--base free adds a {what} {shown(taken)}, and there is one of that name", "rename it")
+            raise tree.place.error(
+                f"--base free adds a {what} {shown(taken)}, and there is one of that name",
+                "rename it",
+            )
     ground = Link(WORLD, place=tree.place)
     joint = Connection(ROOT, "free", WORLD, root, axis=Z_AXIS, place=tree.place)
     return replace(tree, links=(ground, *tree.links), connections=(joint, *tree.connections))

@@ -24,7 +24,16 @@ from symgen.description.loading import Options, load
 from symgen.description.models import SOFT, Given, exact, fresh, inactive, pose, vector
 from symgen.description.quantities import Place, shown
 from symgen.description.snapping import Snapper
-from symgen.description.tree import AS_DECLARED, Closing, Connection, ExtraFrame, Grip, Inertial, Link, Tree
+from symgen.description.tree import (
+    AS_DECLARED,
+    Closing,
+    Connection,
+    ExtraFrame,
+    Grip,
+    Inertial,
+    Link,
+    Tree,
+)
 from symgen.drives import Drive
 from symgen.errors import ArgumentError
 from symgen.joints import joint_type
@@ -44,8 +53,10 @@ BODY, SITE = 1, 6
 HOME = "home"
 """The keyframe from which closing loops starts, where there is one."""
 _LEFT_OUT = (
-    ("ntendon", "tendons", "their forces, limits and armature are"), ("nflex", "flexible bodies", "they are"),
-    ("nplugin", "plugins", "they are"), ("nplastic", "joints that yield", "that is"),
+    ("ntendon", "tendons", "their forces, limits and armature are"),
+    ("nflex", "flexible bodies", "they are"),
+    ("nplugin", "plugins", "they are"),
+    ("nplastic", "joints that yield", "that is"),
 )
 _SWITCHES = {"armature": "", "damping": "DAMPER", "friction": "FRICTIONLOSS", "stiffness": "SPRING"}
 """Of a drive: the bit of `option` that disables it; none does an armature."""
@@ -60,7 +71,9 @@ def from_mujoco(model: Any, **options: Unpack[Options]) -> Mechanism:
     """
     for name in ("body_parentid", "body_iquat", "jnt_type", "dof_armature", "qpos0", "opt"):
         if not hasattr(model, name):
-            raise ArgumentError(f"{type(model).__name__} has no '{name}', as a MuJoCo model has; give a mujoco.MjModel")
+            raise ArgumentError(
+                f"{type(model).__name__} has no '{name}', as a MuJoCo model has; give a mujoco.MjModel"
+            )
     return load(Given("MuJoCo model", lambda snapper: _Reading(model, snapper).tree()), **options)
 
 
@@ -93,18 +106,37 @@ class _Reading:
         for body in range(1, model.nbody):
             seats.append(self._moved(body, seats[int(model.body_parentid[body])]))
         self._unsaid()
-        gravity = ZERO3 if self._disabled("GRAVITY") else vector(model.opt.gravity, self.place.at("gravity"))
+        gravity = (
+            ZERO3
+            if self._disabled("GRAVITY")
+            else vector(model.opt.gravity, self.place.at("gravity"))
+        )
         loops = self._loops(seats)
-        return Tree(_text(model, 0), tuple(self.links), tuple(self.connections), self._sites(seats), gravity, place=self.place,
-                    pinocchio_order=AS_DECLARED,
-                    notes=tuple(self.notes), loops=loops, start=self._start() if loops else (),
-                    actuated=self._driven() if loops else ())
+        return Tree(
+            _text(model, 0),
+            tuple(self.links),
+            tuple(self.connections),
+            self._sites(seats),
+            gravity,
+            place=self.place,
+            pinocchio_order=AS_DECLARED,
+            notes=tuple(self.notes),
+            loops=loops,
+            start=self._start() if loops else (),
+            actuated=self._driven() if loops else (),
+        )
 
     def _driven(self) -> tuple[str, ...]:
         """The hinges and slides that actuators drive."""
         model = self.model
-        found = (int(model.actuator_trnid[k][0]) for k in range(model.nu) if int(model.actuator_trntype[k]) in _DRIVEN)
-        return tuple(dict.fromkeys(self.joints[k] for k in found if int(model.jnt_type[k]) in (SLIDE, HINGE)))
+        found = (
+            int(model.actuator_trnid[k][0])
+            for k in range(model.nu)
+            if int(model.actuator_trntype[k]) in _DRIVEN
+        )
+        return tuple(
+            dict.fromkeys(self.joints[k] for k in found if int(model.jnt_type[k]) in (SLIDE, HINGE))
+        )
 
     def _moved(self, body: int, on: _Seat) -> _Seat:
         """A body, its joints, and the links between these."""
@@ -112,18 +144,29 @@ class _Reading:
         first = int(model.body_jntadr[body])
         joints = range(first, first + int(model.body_jntnum[body]))
         here = self.place.at(f"body {shown(name)}")
-        behind = compose(on.pose, pose(model.body_pos[body], model.body_quat[body], self.snapper, here))
+        behind = compose(
+            on.pose, pose(model.body_pos[body], model.body_quat[body], self.snapper, here)
+        )
         if not joints:
-            self.connections.append(Connection(f"{name}_fixed", "fixed", on.link, name, behind, place=here))
+            self.connections.append(
+                Connection(f"{name}_fixed", "fixed", on.link, name, behind, place=here)
+            )
             if getattr(model, "body_mocapid", [-1] * (body + 1))[body] >= 0:
-                self.notes.append(Note("warning", f"body {name} is a mocap body, which the user moves; it stands still here"))
+                self.notes.append(
+                    Note(
+                        "warning",
+                        f"body {name} is a mocap body, which the user moves; it stands still here",
+                    )
+                )
         parent = on.link
         after: Pose = ()
         for joint in joints:
             link = name if joint == joints[-1] else f"{name}_{self.joints[joint]}"
             at, kind = vector(model.jnt_pos[joint], here), int(model.jnt_type[joint])
             # A free body's place is q alone, from the world.
-            seat = on.pose if kind == FREE else compose(behind, (Shift(at),), self._back(joint, here))
+            seat = (
+                on.pose if kind == FREE else compose(behind, (Shift(at),), self._back(joint, here))
+            )
             self.connections.append(self._joint(joint, parent, link, seat))
             behind = after = () if kind == FREE else compose((Shift(_negative(at)),))
             if link != name:
@@ -146,20 +189,46 @@ class _Reading:
         q, v = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         dofs = slice(v, v + {FREE: 6, BALL: 3}.get(kind, 1))
         kinds = {"armature": "armature", "damping": "damping", "friction": "frictionloss"}
-        numbers = {kind: [exact(x, here) for x in getattr(model, f"dof_{word}")[dofs]] for kind, word in kinds.items()}
+        numbers = {
+            kind: [exact(x, here) for x in getattr(model, f"dof_{word}")[dofs]]
+            for kind, word in kinds.items()
+        }
         stiffness = exact(self.model.jnt_stiffness[joint], here)
         one = kind in (SLIDE, HINGE)
         for what, values in numbers.items():
             if kind == FREE and len(set(values[:3])) > 1:
-                raise here.error(f"its linear velocities differ in {what}, along the axes of the world", "make them equal")
-        numbers |= {"stiffness": [stiffness], "rest": [exact(model.qpos_spring[q], here)]} if one and stiffness else {}
+                raise here.error(
+                    f"its linear velocities differ in {what}, along the axes of the world",
+                    "make them equal",
+                )
+        numbers |= (
+            {"stiffness": [stiffness], "rest": [exact(model.qpos_spring[q], here)]}
+            if one and stiffness
+            else {}
+        )
         drive = Drive.of_velocities(numbers).only(
-            kind for kind, switch in _SWITCHES.items() if not self._disabled(switch))
-        ends = [exact(end, here) for end in model.jnt_range[joint]] if one and model.jnt_limited[joint] else []
+            kind for kind, switch in _SWITCHES.items() if not self._disabled(switch)
+        )
+        ends = (
+            [exact(end, here) for end in model.jnt_range[joint]]
+            if one and model.jnt_limited[joint]
+            else []
+        )
         axis = vector(model.jnt_axis[joint], here) if one else Z_AXIS
         unapplied = (("stiffness", stiffness),) if stiffness and not one else ()
-        return Connection(name, _KINDS[kind], parent, child, seat, axis, Limits(*ends), self.follows.get(joint), unapplied, here,
-                          drive=drive)
+        return Connection(
+            name,
+            _KINDS[kind],
+            parent,
+            child,
+            seat,
+            axis,
+            Limits(*ends),
+            self.follows.get(joint),
+            unapplied,
+            here,
+            drive=drive,
+        )
 
     def _inertia(self, body: int, within: Pose) -> tuple[Inertial, ...]:
         """Principal moments in axes of their own; nothing of a body without mass."""
@@ -169,27 +238,52 @@ class _Reading:
             return ()
         (xx, yy, zz), zero = moments, Fraction(0)
         at = pose(model.body_ipos[body], model.body_iquat[body], self.snapper, here)
-        return (Inertial(mass, (xx, zero, zero, yy, zero, zz), compose(within, at), here, gravcomp=self._borne(body, here)),)
+        return (
+            Inertial(
+                mass,
+                (xx, zero, zero, yy, zero, zz),
+                compose(within, at),
+                here,
+                gravcomp=self._borne(body, here),
+            ),
+        )
 
     def _borne(self, body: int, place: Place) -> Fraction:
         """The fraction of its weight that is borne; without springs and dampers MuJoCo has no passive forces at all."""
         none = self._disabled("SPRING") and self._disabled("DAMPER")
-        return Fraction(0) if none or not hasattr(self.model, "body_gravcomp") else exact(self.model.body_gravcomp[body], place)
+        return (
+            Fraction(0)
+            if none or not hasattr(self.model, "body_gravcomp")
+            else exact(self.model.body_gravcomp[body], place)
+        )
 
     def _equalities(self) -> None:
         """Joints that follow others; what neither follows nor closes a loop is said, and left out."""
         model = self.model
         for k in range(model.neq):
-            kind, first, second = int(model.eq_type[k]), int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+            kind, first, second = (
+                int(model.eq_type[k]),
+                int(model.eq_obj1id[k]),
+                int(model.eq_obj2id[k]),
+            )
             factors = [exact(one, self.place.at(f"equality {k}")) for one in model.eq_data[k][:5]]
             if not model.eq_active0[k]:
                 continue
             if kind == JOINT and second >= 0 and not any(factors[2:]) and factors[1]:
-                drawn, leads = (exact(model.qpos0[int(model.jnt_qposadr[j])], self.place) for j in (first, second))
-                self.follows[first] = Mimic(self.joints[second], factors[1], factors[0] + drawn - factors[1] * leads)
+                drawn, leads = (
+                    exact(model.qpos0[int(model.jnt_qposadr[j])], self.place)
+                    for j in (first, second)
+                )
+                self.follows[first] = Mimic(
+                    self.joints[second], factors[1], factors[0] + drawn - factors[1] * leads
+                )
                 continue
             if kind not in _CLOSES:
-                what = "a joint at a place or by a curve" if kind == JOINT else "a tendon or a flexible body"
+                what = (
+                    "a joint at a place or by a curve"
+                    if kind == JOINT
+                    else "a tendon or a flexible body"
+                )
                 self.notes.append(Note("warning", f"equality {k} holds {what}; left out"))
 
     def _loops(self, seats: list[_Seat]) -> tuple[Closing, ...]:
@@ -197,12 +291,17 @@ class _Reading:
         model, found, off = self.model, list[Closing](), list[str]()
         taken = {_text(model, int(at)) for at in model.name_eqadr}
         for k in (k for k in range(model.neq) if int(model.eq_type[k]) in _CLOSES):
-            kind, name = int(model.eq_type[k]), _text(model, int(model.name_eqadr[k])) or fresh(f"loop{k}", taken)
+            kind, name = (
+                int(model.eq_type[k]),
+                _text(model, int(model.name_eqadr[k])) or fresh(f"loop{k}", taken),
+            )
             if self._disabled("EQUALITY") or not model.eq_active0[k]:
                 off.append(name)
                 continue
             here = self.place.at(f"equality {shown(name)}")
-            found.append(Closing(name, _CLOSES[kind], *self._ends(k, kind, seats, here), place=here))
+            found.append(
+                Closing(name, _CLOSES[kind], *self._ends(k, kind, seats, here), place=here)
+            )
         self.notes += [*inactive(off), *([Note("info", SOFT)] if found else [])]
         return tuple(found)
 
@@ -210,16 +309,25 @@ class _Reading:
         model, data = self.model, self.model.eq_data[k]
         first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         if int(getattr(model, "eq_objtype", [BODY] * model.neq)[k]) == SITE:
-            one, other = (_Seat(seats[int(model.site_bodyid[site])].link, compose(
-                seats[int(model.site_bodyid[site])].pose,
-                pose(model.site_pos[site], model.site_quat[site], self.snapper, place))) for site in (first, second))
+            one, other = (
+                _Seat(
+                    seats[int(model.site_bodyid[site])].link,
+                    compose(
+                        seats[int(model.site_bodyid[site])].pose,
+                        pose(model.site_pos[site], model.site_quat[site], self.snapper, place),
+                    ),
+                )
+                for site in (first, second)
+            )
             return Grip(one.link, one.pose, place), Grip(other.link, other.pose, place)
-        near, far = (Shift(vector(data[3 * i:3 * i + 3], place)) for i in range(2))
+        near, far = (Shift(vector(data[3 * i : 3 * i + 3], place)) for i in range(2))
         ends: tuple[Pose, Pose] = ((near,), (far,))
-        if kind == WELD:   # there the second body's place stands first
+        if kind == WELD:  # there the second body's place stands first
             ends = pose(data[3:6], data[6:10], self.snapper, place), (near,)
-        return (Grip(seats[first].link, compose(seats[first].pose, ends[0]), place),
-                Grip(seats[second].link, compose(seats[second].pose, ends[1]), place))
+        return (
+            Grip(seats[first].link, compose(seats[first].pose, ends[0]), place),
+            Grip(seats[second].link, compose(seats[second].pose, ends[1]), place),
+        )
 
     def _start(self) -> tuple[tuple[str, tuple[Angle, ...]], ...]:
         """Where closing them starts; joints at their zero are not named."""
@@ -228,9 +336,13 @@ class _Reading:
         qpos = model.key_qpos[names.index(HOME)] if HOME in names else model.qpos0
         for joint in range(model.njnt):
             of, at = joint_type(_KINDS[int(model.jnt_type[joint])]), int(model.jnt_qposadr[joint])
-            values = [exact(one, self.place) for one in qpos[at:at + of.nq]]
-            if of.quaternion is not None:   # w x y z there
-                values = [*values[:of.quaternion], *values[of.quaternion + 1:], values[of.quaternion]]
+            values = [exact(one, self.place) for one in qpos[at : at + of.nq]]
+            if of.quaternion is not None:  # w x y z there
+                values = [
+                    *values[: of.quaternion],
+                    *values[of.quaternion + 1 :],
+                    values[of.quaternion],
+                ]
             if tuple(values) != of.neutral:
                 found.append((self.joints[joint], tuple(Angle(value) for value in values)))
         return tuple(found)
@@ -242,21 +354,36 @@ class _Reading:
             if getattr(model, count, 0):
                 self.notes.append(Note("warning", f"the model has {what}; {left} left out"))
         if hasattr(model, "actuator_armature") and model.actuator_armature.any():
-            self.notes.append(Note("warning", "actuators have armature of their own; it is left out"))
+            self.notes.append(
+                Note("warning", "actuators have armature of their own; it is left out")
+            )
         if getattr(model, "ngravcomp", 0) and model.jnt_actgravcomp.any():
-            self.notes.append(Note("info", "at some joints MuJoCo has actuators bear the weight by gravcomp, which is no part of "
-                                           "tau here"))
+            self.notes.append(
+                Note(
+                    "info",
+                    "at some joints MuJoCo has actuators bear the weight by gravcomp, which is no part of "
+                    "tau here",
+                )
+            )
         if model.opt.density or model.opt.viscosity:
             self.notes.append(Note("warning", "the model is in a fluid; its drag is left out"))
         if any(getattr(model, name).any() for name in _POLYNOMIALS if hasattr(model, name)):
-            self.notes.append(Note("warning", "joints have springs or damping of a higher order; that part is left out"))
+            self.notes.append(
+                Note(
+                    "warning",
+                    "joints have springs or damping of a higher order; that part is left out",
+                )
+            )
 
     def _sites(self, seats: list[_Seat]) -> tuple[ExtraFrame, ...]:
         """Sites with a name that nothing else has."""
         model, found = self.model, {link.name: None for link in self.links}
         frames = []
         for site in range(model.nsite):
-            name, on = _text(model, int(model.name_siteadr[site])), seats[int(model.site_bodyid[site])]
+            name, on = (
+                _text(model, int(model.name_siteadr[site])),
+                seats[int(model.site_bodyid[site])],
+            )
             if name and name not in found:
                 found[name] = None
                 here = self.place.at(f"site {shown(name)}")
@@ -267,7 +394,10 @@ class _Reading:
     def _disabled(self, what: str) -> bool:
         """Whether the model's options switch that off. Which bit it is, the version of MuJoCo tells that made the model."""
         bits = getattr(sys.modules.get("mujoco"), "mjtDisableBit", None)
-        return bool(int(getattr(self.model.opt, "disableflags", 0)) & int(getattr(bits, f"mjDSBL_{what}", 0)))
+        return bool(
+            int(getattr(self.model.opt, "disableflags", 0))
+            & int(getattr(bits, f"mjDSBL_{what}", 0))
+        )
 
     def _named(self, addresses: str, index: int, what: str) -> str:
         return _text(self.model, int(getattr(self.model, addresses)[index])) or f"{what}{index}"

@@ -35,8 +35,12 @@ _PREFIX = "JointModel"
 _ALONG = {"X": X_AXIS, "Y": Y_AXIS, "Z": Z_AXIS}
 _ALIGNED = re.compile("(RUB|R|P|H)([XYZ])")
 _KINDS = {"R": "revolute", "RUB": "continuous", "P": "prismatic", "H": "helical"}
-_UNALIGNED = {"RevoluteUnaligned": "revolute", "RevoluteUnboundedUnaligned": "continuous", "PrismaticUnaligned": "prismatic",
-              "HelicalUnaligned": "helical"}
+_UNALIGNED = {
+    "RevoluteUnaligned": "revolute",
+    "RevoluteUnboundedUnaligned": "continuous",
+    "PrismaticUnaligned": "prismatic",
+    "HelicalUnaligned": "helical",
+}
 _WHOLE = {"Spherical": "spherical", "FreeFlyer": "free", "Planar": "planar"}
 _ROWS = {"SphericalZYX": ("RZ", "RY", "RX"), "Translation": ("PX", "PY", "PZ")}
 
@@ -48,7 +52,9 @@ def from_pinocchio(model: Any, **options: Unpack[Options]) -> Mechanism:
     """
     for name in ("joints", "jointPlacements", "inertias", "parents", "frames", "gravity"):
         if not hasattr(model, name):
-            raise ArgumentError(f"{type(model).__name__} has no '{name}', as a Pinocchio model has; give a pinocchio.Model")
+            raise ArgumentError(
+                f"{type(model).__name__} has no '{name}', as a Pinocchio model has; give a pinocchio.Model"
+            )
     options.setdefault("drives", ("armature",))
     return load(Given(_label(model), lambda snapper: _tree(model, snapper)), **options)
 
@@ -75,28 +81,59 @@ def _tree(model: Any, snapper: Snapper) -> Tree:
     place = Place(_label(model))
     bodies, frames = _named(model, place, snapper)
     links, connections = [replace(bodies[0], inertials=_inertia(model.inertias[0], place))], []
-    leaders = dict(zip(map(int, getattr(model, "mimicking_joints", ())), map(int, getattr(model, "mimicked_joints", ())),
-                       strict=True))
+    leaders = dict(
+        zip(
+            map(int, getattr(model, "mimicking_joints", ())),
+            map(int, getattr(model, "mimicked_joints", ())),
+            strict=True,
+        )
+    )
     for index in range(1, model.njoints):
         name, joint, seat = model.names[index], model.joints[index], model.jointPlacements[index]
         here = place.at(f"joint {shown(name)}")
         motions = list(_motions(joint, here, snapper))
         names = [name] if len(motions) == 1 else [f"{name}_{k}" for k in range(1, len(motions) + 1)]
         parents = [bodies[int(model.parents[index])].name, *names[:-1]]
-        children = [*(Link(one, place=here) for one in names[:-1]),
-                    replace(bodies[index], inertials=_inertia(model.inertias[index], here))]
-        behind, at = pose(seat.translation, of_matrix(seat.rotation), snapper, here), (joint.idx_q, joint.idx_v)
+        children = [
+            *(Link(one, place=here) for one in names[:-1]),
+            replace(bodies[index], inertials=_inertia(model.inertias[index], here)),
+        ]
+        behind, at = (
+            pose(seat.translation, of_matrix(seat.rotation), snapper, here),
+            (joint.idx_q, joint.idx_v),
+        )
         for motion, own, parent, child in zip(motions, names, parents, children, strict=True):
-            one = Connection(own, motion.kind, parent, child.name, compose(behind, motion.before), motion.axis, place=here,
-                             parameters=motion.parameters)
-            connections.append(_following(one, joint, model.names[leaders[index]], here) if index in leaders
-                               else _driven(one, model, at, motion))
+            one = Connection(
+                own,
+                motion.kind,
+                parent,
+                child.name,
+                compose(behind, motion.before),
+                motion.axis,
+                place=here,
+                parameters=motion.parameters,
+            )
+            connections.append(
+                _following(one, joint, model.names[leaders[index]], here)
+                if index in leaders
+                else _driven(one, model, at, motion)
+            )
             behind, at = (), (at[0] + motion.nq, at[1] + motion.nv)
         links += children
-    nameless = () if model.name else (Note("info", f"the model has no name, and is called {NAMELESS}"),)
-    return Tree(model.name or NAMELESS, tuple(links), tuple(connections), frames,
-                vector(model.gravity.linear, place.at("gravity")), notes=nameless, place=place,
-                pinocchio_order=AS_IN_THE_MODEL, mimic="couple" if leaders else None)
+    nameless = (
+        () if model.name else (Note("info", f"the model has no name, and is called {NAMELESS}"),)
+    )
+    return Tree(
+        model.name or NAMELESS,
+        tuple(links),
+        tuple(connections),
+        frames,
+        vector(model.gravity.linear, place.at("gravity")),
+        notes=nameless,
+        place=place,
+        pinocchio_order=AS_IN_THE_MODEL,
+        mimic="couple" if leaders else None,
+    )
 
 
 def _motions(joint: Any, place: Place, snapper: Snapper, before: Pose = ()) -> Iterator[_Motion]:
@@ -123,10 +160,18 @@ def _motions(joint: Any, place: Place, snapper: Snapper, before: Pose = ()) -> I
     elif aligned or name in _UNALIGNED:
         kind = _KINDS[aligned[1]] if aligned else _UNALIGNED[name]
         pitch = (("pitch", exact(own.pitch, place)),) if hasattr(own, "pitch") else ()
-        yield _Motion(kind, _ALONG[aligned[2]] if aligned else vector(own.axis, place), pitch, before, nq=joint.nq)
+        yield _Motion(
+            kind,
+            _ALONG[aligned[2]] if aligned else vector(own.axis, place),
+            pitch,
+            before,
+            nq=joint.nq,
+        )
     else:
-        raise place.error(f"its type {shown(joint.shortname())} is not supported",
-                          f"take one of {', '.join(('R', 'P', 'H', 'RUB', *_WHOLE, *_ROWS, 'Universal', 'Composite'))}")
+        raise place.error(
+            f"its type {shown(joint.shortname())} is not supported",
+            f"take one of {', '.join(('R', 'P', 'H', 'RUB', *_WHOLE, *_ROWS, 'Universal', 'Composite'))}",
+        )
 
 
 def _mimicking(joint: Any, place: Place) -> _Motion:
@@ -136,7 +181,10 @@ def _mimicking(joint: Any, place: Place) -> _Motion:
     aligned = _ALIGNED.fullmatch(name)
     if aligned and aligned[1] in ("R", "P"):
         return _Motion(_KINDS[aligned[1]], _ALONG[aligned[2]])
-    raise place.error(f"it mimics another as a {shown(name)}, whose axis Pinocchio does not tell", "read the robot's URDF")
+    raise place.error(
+        f"it mimics another as a {shown(name)}, whose axis Pinocchio does not tell",
+        "read the robot's URDF",
+    )
 
 
 def _following(one: Connection, joint: Any, leader: str, place: Place) -> Connection:
@@ -148,12 +196,25 @@ def _driven(one: Connection, model: Any, at: tuple[int, int], motion: _Motion) -
     """The same with what the model says of its entries of q and v, from `at` on."""
     q, v = at
     ranged = motion.nq == motion.nv == 1
-    ends = (model.lowerPositionLimit[q], model.upperPositionLimit[q], model.velocityLimit[v], model.effortLimit[v])
+    ends = (
+        model.lowerPositionLimit[q],
+        model.upperPositionLimit[q],
+        model.velocityLimit[v],
+        model.effortLimit[v],
+    )
     limits = Limits(*(limit(end, one.place) for end in ends)) if ranged else Limits()
-    numbers = {name: [exact(x, one.place) for x in getattr(model, name)[v:v + motion.nv]]
-               for name in ("armature", "damping", "friction") if hasattr(model, name)}
-    rotor = max(exact(x, one.place) for x in model.rotorInertia[v:v + motion.nv])
-    return replace(one, limits=limits, drive=Drive.of_velocities(numbers), unapplied=(("rotor inertia", rotor),) if rotor else ())
+    numbers = {
+        name: [exact(x, one.place) for x in getattr(model, name)[v : v + motion.nv]]
+        for name in ("armature", "damping", "friction")
+        if hasattr(model, name)
+    }
+    rotor = max(exact(x, one.place) for x in model.rotorInertia[v : v + motion.nv])
+    return replace(
+        one,
+        limits=limits,
+        drive=Drive.of_velocities(numbers),
+        unapplied=(("rotor inertia", rotor),) if rotor else (),
+    )
 
 
 def _inertia(inertia: Any, place: Place) -> tuple[Inertial, ...]:
@@ -161,7 +222,11 @@ def _inertia(inertia: Any, place: Place) -> tuple[Inertial, ...]:
     tensor = inertia.inertia
     moments = tuple(exact(tensor[i][j], place) for i in range(3) for j in range(i, 3))
     mass = exact(inertia.mass, place)
-    return (Inertial(mass, moments, (Shift(vector(inertia.lever, place)),), place),) if mass or any(moments) else ()
+    return (
+        (Inertial(mass, moments, (Shift(vector(inertia.lever, place)),), place),)
+        if mass or any(moments)
+        else ()
+    )
 
 
 def _named(model: Any, place: Place, snapper: Snapper) -> tuple[list[Link], tuple[ExtraFrame, ...]]:
@@ -170,19 +235,31 @@ def _named(model: Any, place: Place, snapper: Snapper) -> tuple[list[Link], tupl
     others = []
     for frame in model.frames:
         kind = str(frame.type).rpartition(".")[2]
-        if kind in ("BODY", "OP_FRAME") and (kind != "BODY" or first.setdefault(int(frame.parentJoint), frame) is not frame):
+        if kind in ("BODY", "OP_FRAME") and (
+            kind != "BODY" or first.setdefault(int(frame.parentJoint), frame) is not frame
+        ):
             others.append(frame)
 
     def posed(frame: Any) -> tuple[Pose, Place]:
         here = place.at(f"frame {shown(frame.name)}")
-        return pose(frame.placement.translation, of_matrix(frame.placement.rotation), snapper, here), here
+        return pose(
+            frame.placement.translation, of_matrix(frame.placement.rotation), snapper, here
+        ), here
 
     links = []
     for index, name in enumerate(model.names):
         on, here = posed(first[index]) if index in first else ((), place.at(f"joint {shown(name)}"))
-        links.append(Link(first[index].name if index in first else f"{name}_body" if index else name, place=here, frame=on))
+        links.append(
+            Link(
+                first[index].name if index in first else f"{name}_body" if index else name,
+                place=here,
+                frame=on,
+            )
+        )
     further = {frame.name: frame for frame in reversed(others)}
     for link in links:
         further.pop(link.name, None)
-    return links, tuple(ExtraFrame(frame.name, links[int(frame.parentJoint)].name, *posed(frame))
-                        for frame in reversed(further.values()))
+    return links, tuple(
+        ExtraFrame(frame.name, links[int(frame.parentJoint)].name, *posed(frame))
+        for frame in reversed(further.values())
+    )

@@ -20,8 +20,12 @@ _ROUNDING = Fraction(1, 10**12)
 
 def is_positive_semidefinite(m: Moments, slack: Fraction = Fraction(0)) -> bool:
     """Whether the symmetric 3×3 matrix xx, xy, xz, yy, yz, zz, with `slack` added to its diagonal, is positive semidefinite."""
-    whole = lcm(slack.denominator, *(one.denominator for one in m))   # times which all are integers, whose products are quick
-    xx, xy, xz, yy, yz, zz, more = (one.numerator * (whole // one.denominator) for one in (*m, slack))
+    whole = lcm(
+        slack.denominator, *(one.denominator for one in m)
+    )  # times which all are integers, whose products are quick
+    xx, xy, xz, yy, yz, zz, more = (
+        one.numerator * (whole // one.denominator) for one in (*m, slack)
+    )
     xx, yy, zz = xx + more, yy + more, zz + more
     pairs = (xx * yy - xy * xy, xx * zz - xz * xz, yy * zz - yz * yz)
     determinant = xx * pairs[2] - xy * (xy * zz - xz * yz) + xz * (xy * yz - xz * yy)
@@ -38,12 +42,15 @@ def doubt(mass: Fraction, moments: Moments) -> str | None:
     """Why no body of that `mass` (kg) can have these `moments` (kg m², about the centre of mass), or None."""
     what = _what_is_odd(mass, moments)
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    return what and f"{what} ({', '.join(f'{n} {fraction_text(v)}' for n, v in zip(names, moments, strict=True))})"
+    return (
+        what
+        and f"{what} ({', '.join(f'{n} {fraction_text(v)}' for n, v in zip(names, moments, strict=True))})"
+    )
 
 
 def _what_is_odd(mass: Fraction, moments: Moments) -> str | None:
     if not any(moments):
-        return None   # a point
+        return None  # a point
     if mass == 0:
         return "has moments of inertia but no mass"
     slack = _ROUNDING * max(moments[0] + moments[3] + moments[5], Fraction(0))
@@ -54,7 +61,9 @@ def _what_is_odd(mass: Fraction, moments: Moments) -> str | None:
     return None
 
 
-def about_centre(moments: Moments, mass: Fraction, centre: tuple[Fraction, Fraction, Fraction]) -> Moments:
+def about_centre(
+    moments: Moments, mass: Fraction, centre: tuple[Fraction, Fraction, Fraction]
+) -> Moments:
     """Moments about the centre of mass from `moments` about the frame's origin, in the same axes (Steiner, exact)."""
     x, y, z = centre
     shift = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)

@@ -112,37 +112,72 @@ def load(
         raise ArgumentError(f"mimic is {shown(mimic)}; give 'independent', 'couple' or 'refuse'")
     if base is not None and base not in BASES:
         raise ArgumentError(f"base is {shown(base)}; give 'fixed' or 'free'")
-    frozen = lock if isinstance(lock, Mapping) else dict.fromkeys([lock] if isinstance(lock, str) else lock or ())
+    frozen = (
+        lock
+        if isinstance(lock, Mapping)
+        else dict.fromkeys([lock] if isinstance(lock, str) else lock or ())
+    )
     snapper = Snapper(tolerance(snap), asked=snap is not None)
     field = None if gravity is None else _gravity(gravity)
-    kinds, speed = selected(drives), None if friction_speed is None else _friction_speed(friction_speed)
+    kinds, speed = (
+        selected(drives),
+        None if friction_speed is None else _friction_speed(friction_speed),
+    )
     floating = BASES[base or "fixed"]
-    asked = Asked(model, dict(xacro or {}), {name: os.fspath(folder) for name, folder in (packages or {}).items()},
-                  floating=floating)
+    asked = Asked(
+        model,
+        dict(xacro or {}),
+        {name: os.fspath(folder) for name, folder in (packages or {}).items()},
+        floating=floating,
+    )
     if distribution is not None:
         if isinstance(robot, Declared) or is_text(robot):
-            raise ArgumentError("a robot that is given whole is in no package; leave distribution (--from) out")
+            raise ArgumentError(
+                "a robot that is given whole is in no package; leave distribution (--from) out"
+            )
         robot = in_distribution(os.fsdecode(robot), distribution, suffixes())
     tree, data, path, file = _read(robot, snapper, asked)
     where = Place(file)
     if not tree.name:
-        tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
-    source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
+        tree = replace(
+            tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME])
+        )
+    source = printable(
+        tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name)
+    )
     sha256 = tree.read_sha256 or sha256_of(data)
-    mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic or tree.mimic, strict=strict, snapper=snapper,
-                         source=source, source_sha256=sha256, floating=floating, base_named=base is not None,
-                         drives=kinds, friction_speed=speed,
-                         independent=_names(independent), actuated=_names(actuated), joint_order=_order(joint_order))
+    mechanism = assemble(
+        tree,
+        lock=frozen,
+        gravity=field,
+        mimic=mimic or tree.mimic,
+        strict=strict,
+        snapper=snapper,
+        source=source,
+        source_sha256=sha256,
+        floating=floating,
+        base_named=base is not None,
+        drives=kinds,
+        friction_speed=speed,
+        independent=_names(independent),
+        actuated=_names(actuated),
+        joint_order=_order(joint_order),
+    )
     if tree.source_sha256 is not None:
         mechanism = _as_first_read(mechanism, tree.source_sha256, data)
     warnings = [note.text for note in mechanism.notes if note.kind == "warning"]
     if strict and warnings:
-        raise where.error(f"strict reading refuses this warning: {warnings[0]}", "correct it or read without strict")
+        raise where.error(
+            f"strict reading refuses this warning: {warnings[0]}",
+            "correct it or read without strict",
+        )
     announce(mechanism, tree, snapper, mimic is not None, drives is not None)
     return mechanism
 
 
-def _read(robot: str | bytes | os.PathLike[str] | Declared, snapper: Snapper, asked: Asked) -> tuple[Tree, bytes, Path, str]:
+def _read(
+    robot: str | bytes | os.PathLike[str] | Declared, snapper: Snapper, asked: Asked
+) -> tuple[Tree, bytes, Path, str]:
     """The tree, the bytes it was read from, their path, and its name for sentences."""
     if isinstance(robot, Declared):
         refuse_unheard(asked, (), robot.label)
@@ -160,13 +195,19 @@ def _as_first_read(mechanism: Mechanism, sha256: str, data: bytes) -> Mechanism:
     changed.
     """
     first = replace(mechanism, source_sha256=sha256)
-    return first if re.fullmatch("([0-9a-f]{64})?", sha256) and to_toml(first).encode() == data else mechanism
+    return (
+        first
+        if re.fullmatch("([0-9a-f]{64})?", sha256) and to_toml(first).encode() == data
+        else mechanism
+    )
 
 
 def builtin_robots() -> dict[str, str]:
     """Name -> one-line description of every robot inside the package, sorted by name."""
-    return {path.stem: str(tomllib.loads(path.read_text(encoding="utf-8")).get("description", ""))
-            for path in sorted(_ROBOTS.glob("*.toml"))}
+    return {
+        path.stem: str(tomllib.loads(path.read_text(encoding="utf-8")).get("description", ""))
+        for path in sorted(_ROBOTS.glob("*.toml"))
+    }
 
 
 def builtin_names() -> frozenset[str]:
@@ -186,7 +227,13 @@ def _gravity(value: str | Sequence[int | float | str | Fraction]) -> Vector3:
 
 
 def _names(words: str | Iterable[str] | None) -> list[str] | None:
-    return None if words is None else [word.strip() for word in words.split(",")] if isinstance(words, str) else list(words)
+    return (
+        None
+        if words is None
+        else [word.strip() for word in words.split(",")]
+        if isinstance(words, str)
+        else list(words)
+    )
 
 
 def _order(words: str | Iterable[str]) -> str | list[str]:
@@ -229,7 +276,11 @@ def _fetch(robot: str | bytes | os.PathLike[str]) -> tuple[bytes, Path, str]:
     builtin, colon, count = text.partition(":")
     if isinstance(robot, str | bytes | bytearray) and builtin in builtin_names():
         path = _ROBOTS / f"{builtin}.toml"
-        return _with_count(_bytes(path, path.name), builtin, count if colon else None), path, path.name
+        return (
+            _with_count(_bytes(path, path.name), builtin, count if colon else None),
+            path,
+            path.name,
+        )
     path = Path(text)
     if _is_directory(path, text):
         path = _inside(path)
@@ -246,14 +297,18 @@ def _encoded(text: str) -> bytes:
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
-        raise Place(TEXT).error(f"character {error.start} is no character of Unicode", "read the file as UTF-8") from None
+        raise Place(TEXT).error(
+            f"character {error.start} is no character of Unicode", "read the file as UTF-8"
+        ) from None
     return _sized(data)
 
 
 def _sized(data: bytes) -> bytes:
     """`data`, unless it is too large for a description."""
     if len(data) > LARGEST_FILE:
-        raise Place(TEXT).error(f"it is larger than {LARGEST_FILE // 10**6} MB", "give one without embedded geometry")
+        raise Place(TEXT).error(
+            f"it is larger than {LARGEST_FILE // 10**6} MB", "give one without embedded geometry"
+        )
     return data
 
 
@@ -261,8 +316,14 @@ def _unread(path: Path) -> tuple[str, str]:
     """(what kind of file it is that no reader takes, what to do)."""
     known = ", ".join(sorted(suffixes()))
     if not path.suffix:
-        return "its name has no suffix to tell the format by", f"give it a name that ends in {known}"
-    return foreign(path.suffix) or (f"no reader knows the file type {shown(path.suffix)}", f"give a file that ends in {known}")
+        return (
+            "its name has no suffix to tell the format by",
+            f"give it a name that ends in {known}",
+        )
+    return foreign(path.suffix) or (
+        f"no reader knows the file type {shown(path.suffix)}",
+        f"give a file that ends in {known}",
+    )
 
 
 def _with_count(data: bytes, name: str, count: str | None) -> bytes:
@@ -270,9 +331,13 @@ def _with_count(data: bytes, name: str, count: str | None) -> bytes:
     if count is None:
         return data
     if not _REPEAT.search(data):
-        raise ArgumentError(f"robot '{name}' has a fixed number of links; leave out ':{count[:20]}'")
+        raise ArgumentError(
+            f"robot '{name}' has a fixed number of links; leave out ':{count[:20]}'"
+        )
     if not re.fullmatch(r"[0-9]{1,6}", count) or not 1 <= int(count) <= LARGEST_CHAIN:
-        raise ArgumentError(f"{shown(count)} is no number of links for '{name}'; give a whole number from 1 to {LARGEST_CHAIN}")
+        raise ArgumentError(
+            f"{shown(count)} is no number of links for '{name}'; give a whole number from 1 to {LARGEST_CHAIN}"
+        )
     return _REPEAT.sub(f"repeat = {int(count)}".encode(), data, count=1)
 
 
@@ -280,14 +345,21 @@ def _bytes(path: Path, file: str) -> bytes:
     place = Place(file)
     try:
         if path.is_symlink() and not path.exists():
-            raise place.error("this is a link that leads nowhere", "mend it, or give the file itself")
+            raise place.error(
+                "this is a link that leads nowhere", "mend it, or give the file itself"
+            )
         if path.exists() and not path.is_file():
             raise place.error("this is not an ordinary file", "give a description file")
         if path.stat().st_size > LARGEST_FILE:
-            raise place.error(f"the file is larger than {LARGEST_FILE // 10**6} MB", "give one without embedded geometry")
+            raise place.error(
+                f"the file is larger than {LARGEST_FILE // 10**6} MB",
+                "give one without embedded geometry",
+            )
         return path.read_bytes()
     except PermissionError:
-        raise place.error("reading it is not permitted", "change its permissions or copy it") from None
+        raise place.error(
+            "reading it is not permitted", "change its permissions or copy it"
+        ) from None
     except OSError as error:
         raise place.error(f"it cannot be read ({error.strerror})", "check the path") from None
 
@@ -297,21 +369,23 @@ def _exists(path: Path) -> bool:
     try:
         return os.path.lexists(path)
     except (OSError, ValueError):
-        return True   # reading it will say why
+        return True  # reading it will say why
 
 
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
     except (OSError, ValueError):
-        return False   # no name that a file can have
+        return False  # no name that a file can have
 
 
 def _is_directory(path: Path, text: str) -> bool:
     try:
         return path.is_dir()
     except (OSError, ValueError):
-        raise ArgumentError(f"{shown(text)} is no path that can be looked up; give a built-in name or a path") from None
+        raise ArgumentError(
+            f"{shown(text)} is no path that can be looked up; give a built-in name or a path"
+        ) from None
 
 
 def _inside(folder: Path) -> Path:
@@ -321,9 +395,13 @@ def _inside(folder: Path) -> Path:
     beside = folder / "manifest.json"
     if not os.path.lexists(beside):
         if marks.functions_alone(folder):
-            without = ("it holds functions alone, without the description and manifest that say which robot, frame and options "
-                       "they are to be judged by")
-            raise place.error(without, "generate again without --functions-only and take that folder")
+            without = (
+                "it holds functions alone, without the description and manifest that say which robot, frame and options "
+                "they are to be judged by"
+            )
+            raise place.error(
+                without, "generate again without --functions-only and take that folder"
+            )
         raise place.error("this is a directory without a manifest.json", hint)
     try:
         name = str(json.loads(_bytes(beside, str(beside)))["robot"])
@@ -333,5 +411,7 @@ def _inside(folder: Path) -> Path:
         raise place.error("its manifest.json is not one that symgen wrote", hint) from None
     path = folder / f"{name}.toml"
     if Path(name).name != name or not _is_file(path):
-        raise place.error(f"its manifest.json names {shown(name + '.toml')}, which is not there", hint)
+        raise place.error(
+            f"its manifest.json names {shown(name + '.toml')}, which is not there", hint
+        )
     return path

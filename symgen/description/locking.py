@@ -23,7 +23,9 @@ def locked_motions(tree: Tree, lock: Mapping[str, LockValue], snapper: Snapper) 
     fixed = {c.name for c in tree.connections if c.kind == "fixed"}
     for name, value in lock.items():
         if name in fixed:
-            raise ArgumentError(f"joint {shown(name)} cannot be locked: it is fixed already; leave it out")
+            raise ArgumentError(
+                f"joint {shown(name)} cannot be locked: it is fixed already; leave it out"
+            )
         connection = moving[nearest(name, moving, "joint")]
         place = Place(element=f"lock {name}")
         motions[name] = _motion(connection, value, place, snapper)
@@ -33,14 +35,18 @@ def locked_motions(tree: Tree, lock: Mapping[str, LockValue], snapper: Snapper) 
 def _motion(connection: Connection, value: LockValue, place: Place, snapper: Snapper) -> Pose:
     if connection.kind not in kinds():
         if value not in (None, 0, "0", ""):
-            raise ArgumentError(f"joint {shown(connection.name)} of type {shown(connection.kind)} can be locked at its zero "
-                                "only; give no value")
+            raise ArgumentError(
+                f"joint {shown(connection.name)} of type {shown(connection.kind)} can be locked at its zero "
+                "only; give no value"
+            )
         return ()
     of_type = joint_type(connection.kind)
     if of_type.nq > 1:
         if value not in (None, 0, "0", ""):
-            raise ArgumentError(f"joint {shown(connection.name)} has {of_type.nq} coordinates and is locked at its zero only; "
-                                "give no value")
+            raise ArgumentError(
+                f"joint {shown(connection.name)} has {of_type.nq} coordinates and is locked at its zero only; "
+                "give no value"
+            )
         return ()
     at = locked_at(connection, value, place, snapper)
     if isinstance(at, Angle):
@@ -48,19 +54,27 @@ def _motion(connection: Connection, value: LockValue, place: Place, snapper: Sna
     return compose(tuple(Slide(connection.axis, step.rate * at) for step in _motions(connection)))
 
 
-def locked_at(connection: Connection, value: LockValue, place: Place, snapper: Snapper) -> Angle | Fraction:
+def locked_at(
+    connection: Connection, value: LockValue, place: Place, snapper: Snapper
+) -> Angle | Fraction:
     """The coordinate of a joint of one that is locked at `value`: an angle, or a length in m."""
     if joint_type(connection.kind).positions[0].unit == "rad":
         if isinstance(value, Angle):
             return value
         return Angle(value) if isinstance(value, Fraction) else snapper.angle(_text(value), place)
     if isinstance(value, Angle):
-        raise ArgumentError(f"joint {shown(connection.name)} slides: lock it at a length in m, not at an angle")
+        raise ArgumentError(
+            f"joint {shown(connection.name)} slides: lock it at a length in m, not at an angle"
+        )
     return value if isinstance(value, Fraction) else rational(_text(value), place)
 
 
 def _motions(connection: Connection) -> list[AboutAxis]:
-    return [one for one in joint_type(connection.kind).oracle(dict(connection.parameters)) if isinstance(one, AboutAxis)]
+    return [
+        one
+        for one in joint_type(connection.kind).oracle(dict(connection.parameters))
+        if isinstance(one, AboutAxis)
+    ]
 
 
 def _locked(step: AboutAxis, connection: Connection, angle: Angle, place: Place) -> Turn | Slide:
@@ -68,7 +82,10 @@ def _locked(step: AboutAxis, connection: Connection, angle: Angle, place: Place)
     if isinstance(step, Turning):
         return Turn(connection.axis, Angle(step.rate * angle.radians, step.rate * angle.pi))
     if angle.pi:
-        raise place.error("it advances as it turns, and a multiple of pi is no length", "lock it at an angle in plain rad")
+        raise place.error(
+            "it advances as it turns, and a multiple of pi is no length",
+            "lock it at an angle in plain rad",
+        )
     return Slide(connection.axis, step.rate * angle.radians)
 
 

@@ -55,7 +55,11 @@ def link_hint(name: str, links: Iterable[str]) -> str:
     try:
         nearest(name, links, "link")
     except RequestError as error:
-        return str(error).partition("; ")[2] if "did you mean" in str(error) else "declare that link or name a declared one"
+        return (
+            str(error).partition("; ")[2]
+            if "did you mean" in str(error)
+            else "declare that link or name a declared one"
+        )
     return ""
 
 
@@ -66,7 +70,9 @@ def _descriptions(folder: Path, readable: Collection[str]) -> list[str]:
             names = [entry.name for _, entry in zip(range(_LOOKED_AT), entries, strict=False)]
     except OSError:
         return []
-    return sorted(name for name in names if Path(name).suffix.lower() in readable and name.isprintable())
+    return sorted(
+        name for name in names if Path(name).suffix.lower() in readable and name.isprintable()
+    )
 
 
 def _is_folder(folder: Path) -> bool:

@@ -17,8 +17,11 @@ def functions_alone(folder: Path) -> dict[str, set[str]]:
     A file belongs to NAME when it bears the mark of symgen and is NAME.h, NAME_sincos.h, or includes NAME.h. Raises OSError
     where the folder cannot be listed; a file that cannot be read is nobody's.
     """
-    texts = {path.name: _head(path) for path in sorted(folder.iterdir())
-             if path.suffix in (".h", ".c", ".hpp") and path.is_file() and not path.is_symlink()}
+    texts = {
+        path.name: _head(path)
+        for path in sorted(folder.iterdir())
+        if path.suffix in (".h", ".c", ".hpp") and path.is_file() and not path.is_symlink()
+    }
     marked = {name: text for name, text in texts.items() if _MARK.search(text)}
     found: dict[str, set[str]] = {}
     for header, text in marked.items():
@@ -26,7 +29,9 @@ def functions_alone(folder: Path) -> dict[str, set[str]]:
         if defined and header == f"{defined[1]}.h":
             name = defined[1]
             includes = f'#include "{name}.h"'
-            found[name] = {header} | {file for file, other in marked.items() if includes in other.splitlines()}
+            found[name] = {header} | {
+                file for file, other in marked.items() if includes in other.splitlines()
+            }
             found[name] |= {f"{name}_sincos.h"} & marked.keys()
     return found
 

@@ -38,7 +38,11 @@ class Given:
 def inactive(names: Sequence[str]) -> list[Note]:
     """What is said of loops that are switched off."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return [Note("info", f"loops that are not active are left out: {', '.join(names[:SHOWN])}{more}")] if names else []
+    return (
+        [Note("info", f"loops that are not active are left out: {', '.join(names[:SHOWN])}{more}")]
+        if names
+        else []
+    )
 
 
 def fresh(wanted: str, taken: Container[str]) -> str:
@@ -81,5 +85,9 @@ def of_matrix(R: Any) -> tuple[float, float, float, float]:
     i, j, k = ((largest - 1 + step) % 3 for step in range(3))
     root = sqrt(1 + r[i][i] - r[j][j] - r[k][k])
     found = [0.0] * 3
-    found[i], found[j], found[k] = root / 2, (r[j][i] + r[i][j]) / (2 * root), (r[k][i] + r[i][k]) / (2 * root)
+    found[i], found[j], found[k] = (
+        root / 2,
+        (r[j][i] + r[i][j]) / (2 * root),
+        (r[k][i] + r[i][k]) / (2 * root),
+    )
     return (r[k][j] - r[j][k]) / (2 * root), found[0], found[1], found[2]

@@ -29,8 +29,10 @@ _PLAIN = 300
 """Bits of a numerator and a denominator below which a text of the number is short, whatever it is."""
 
 _DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?", re.ASCII)
-_FACTOR = re.compile(r"\s*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,4})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,4})?)|(pi|π)|(deg)|([-+*/]))",
-                     re.ASCII)
+_FACTOR = re.compile(
+    r"\s*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,4})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,4})?)|(pi|π)|(deg)|([-+*/]))",
+    re.ASCII,
+)
 
 
 def shown(text: object, width: int = 40) -> str:
@@ -48,7 +50,9 @@ class Place:
 
     def error(self, what: str, hint: str = "") -> DescriptionError:
         """The DescriptionError that says `what` is wrong here, and in `hint` what to do."""
-        return DescriptionError(what, file=self.file, line=self.line, element=self.element, hint=hint)
+        return DescriptionError(
+            what, file=self.file, line=self.line, element=self.element, hint=hint
+        )
 
     def at(self, element: str, line: int | None = None) -> Place:
         """The same file at another element (and line, when it is known)."""
@@ -57,7 +61,9 @@ class Place:
     @property
     def short(self) -> str:
         """`line N, element`, for notes that name no file."""
-        return ", ".join(p for p in (f"line {self.line}" if self.line is not None else "", self.element) if p)
+        return ", ".join(
+            p for p in (f"line {self.line}" if self.line is not None else "", self.element) if p
+        )
 
 
 def decimal_parts(text: str) -> tuple[int, str, str, int] | None:
@@ -100,19 +106,28 @@ def _decimal(text: str, place: Place, digits: int) -> Fraction:
     """The exact value of a decimal of any size that its digits and its exponent allow."""
     parts = decimal_parts(text) if len(text) <= 4 * CANONICAL_DIGITS else None
     if parts is None:
-        raise place.error(f"{shown(text)} is not a number", "write a plain decimal such as 0.25 or -1e-3")
+        raise place.error(
+            f"{shown(text)} is not a number", "write a plain decimal such as 0.25 or -1e-3"
+        )
     sign, whole, after, exponent = parts
     if len((whole + after).lstrip("0")) > digits:
-        raise place.error(f"the number {shown(text, 24)} has more than {digits} digits", "write fewer digits")
+        raise place.error(
+            f"the number {shown(text, 24)} has more than {digits} digits", "write fewer digits"
+        )
     if abs(exponent) > EXPONENT or len(after) > EXPONENT + digits or len(whole) > EXPONENT + digits:
-        raise place.error(f"the exponent of {shown(text)} is beyond ±{EXPONENT}", "write a number of ordinary size")
+        raise place.error(
+            f"the exponent of {shown(text)} is beyond ±{EXPONENT}",
+            "write a number of ordinary size",
+        )
     figures, power = sign * int(whole + after), exponent - len(after)
     return Fraction(figures * 10**power) if power >= 0 else Fraction(figures, 10**-power)
 
 
 def _of_a_double(value: Fraction, text: str, place: Place) -> Fraction:
     if value.numerator.bit_length() > _BITS and abs(value) >= _BEYOND_DOUBLE:
-        raise place.error(f"{shown(text, 24)} is larger than any double", "write a number of ordinary size")
+        raise place.error(
+            f"{shown(text, 24)} is larger than any double", "write a number of ordinary size"
+        )
     return value
 
 
@@ -123,7 +138,10 @@ def rational(text: str, place: Place = NOWHERE, digits: int = CANONICAL_DIGITS) 
         return known
     value = _quotient(text, place, digits)
     if not is_writable(value):
-        raise place.error(f"{shown(text, 24)} is too small a number, or has too many digits", "write a number of ordinary size")
+        raise place.error(
+            f"{shown(text, 24)} is too small a number, or has too many digits",
+            "write a number of ordinary size",
+        )
     return value
 
 
@@ -143,14 +161,24 @@ def is_writable(value: Fraction) -> bool:
         return True
     try:
         return _quotient(fraction_text(value), NOWHERE, CANONICAL_DIGITS) == value
-    except (DescriptionError, ValueError):   # Python itself prints no number of more than 4300 digits
+    except (
+        DescriptionError,
+        ValueError,
+    ):  # Python itself prints no number of more than 4300 digits
         return False
 
 
 def is_writable_angle(value: Angle) -> bool:
     """The same of an angle, whose size in rad is that of a double as well."""
-    in_quotient = max(value.pi.numerator.bit_length(), value.pi.denominator.bit_length()) <= 3 * CANONICAL_DIGITS
-    return in_quotient and is_writable(value.radians) and abs(value.radians) + 4 * abs(value.pi) < _BEYOND_DOUBLE
+    in_quotient = (
+        max(value.pi.numerator.bit_length(), value.pi.denominator.bit_length())
+        <= 3 * CANONICAL_DIGITS
+    )
+    return (
+        in_quotient
+        and is_writable(value.radians)
+        and abs(value.radians) + 4 * abs(value.pi) < _BEYOND_DOUBLE
+    )
 
 
 def angle(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Angle:
@@ -187,7 +215,10 @@ def angle(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Angle:
             raise place.error(f"{shown(text)} is not an angle", hint)
         total += Angle(pi=value) if pis else Angle(radians=value)
     if not is_writable_angle(total):
-        raise place.error(f"{shown(text)} is too large, or has too many digits when multiplied out", "write a decimal in rad")
+        raise place.error(
+            f"{shown(text)} is too large, or has too many digits when multiplied out",
+            "write a decimal in rad",
+        )
     return total
 
 
@@ -206,7 +237,15 @@ def _terms(text: str, place: Place, hint: str) -> list[list[tuple[str, str]]]:
         figure, pi, deg, op = match.groups()
         if op and op in "+-" and after_factor:
             terms.append([])
-        terms[-1].append(("number", figure) if figure else ("pi", "pi") if pi else ("deg", "deg") if deg else ("op", op))
+        terms[-1].append(
+            ("number", figure)
+            if figure
+            else ("pi", "pi")
+            if pi
+            else ("deg", "deg")
+            if deg
+            else ("op", op)
+        )
         after_factor = not op
     return terms
 

@@ -24,13 +24,28 @@ from itertools import product
 from math import sqrt
 from typing import cast
 
-from symgen.description.quantities import DIGITS, Place, angle, angle_text, decimal_parts, number, shown
+from symgen.description.quantities import (
+    DIGITS,
+    Place,
+    angle,
+    angle_text,
+    decimal_parts,
+    number,
+    shown,
+)
 from symgen.errors import ArgumentError, DescriptionError
 from symgen.poses import Angle, Quaternion
 
-HALF_PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211707") / 2
+HALF_PI = (
+    Fraction(
+        "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211707"
+    )
+    / 2
+)
 DEFAULT_TOLERANCE = Fraction(1, 10**8)
-_HALF_ROOT = Fraction("0.70710678118654752440084436210484903928483593768847403658833986899536623923105351942519376716382079")
+_HALF_ROOT = Fraction(
+    "0.70710678118654752440084436210484903928483593768847403658833986899536623923105351942519376716382079"
+)
 """√½."""
 _LARGEST = 1000
 _LEAST_DECIMALS = 4
@@ -47,7 +62,9 @@ class Snap:
 
     @property
     def text(self) -> str:
-        return f"{self.place.short}: {self.token} read as {self.meant} (moved by {self.moved:.1e} rad)"
+        return (
+            f"{self.place.short}: {self.token} read as {self.meant} (moved by {self.moved:.1e} rad)"
+        )
 
 
 def tolerance(snap: str | float | Fraction | None) -> Fraction | None:
@@ -61,7 +78,9 @@ def tolerance(snap: str | float | Fraction | None) -> Fraction | None:
     except DescriptionError:
         value = Fraction(-1)
     if not 0 <= value <= Fraction(1, 10):
-        raise ArgumentError(f"snap is {shown(snap)}; give 'off' or a tolerance between 0 and 0.1 rad")
+        raise ArgumentError(
+            f"snap is {shown(snap)}; give 'off' or a tolerance between 0 and 0.1 rad"
+        )
     return value
 
 
@@ -81,7 +100,9 @@ def snapped(token: str, within: Fraction | None = DEFAULT_TOLERANCE) -> Angle | 
     turns = round(value / HALF_PI)
     meant = turns * HALF_PI
     decimals = len(parts[2]) - parts[3]
-    if abs(value - meant) <= within or (turns and decimals >= _LEAST_DECIMALS and value in _printed(meant, decimals)):
+    if abs(value - meant) <= within or (
+        turns and decimals >= _LEAST_DECIMALS and value in _printed(meant, decimals)
+    ):
         return Angle(pi=Fraction(turns, 2))
     return None
 
@@ -96,22 +117,31 @@ def _printed(value: Fraction, decimals: int) -> tuple[Fraction, Fraction]:
     return round(value * scale) / Fraction(scale), (cut if value > 0 else -cut) / Fraction(scale)
 
 
-_RIGHT_TURNS = [cast(Quaternion, tuple(map(Fraction, entries))) for entries in product((-1, 0, 1), repeat=4)
-                if sum(map(abs, entries)) in (1, 2, 4)]
+_RIGHT_TURNS = [
+    cast(Quaternion, tuple(map(Fraction, entries)))
+    for entries in product((-1, 0, 1), repeat=4)
+    if sum(map(abs, entries)) in (1, 2, 4)
+]
 """The turns that take axes to axes, each twice."""
 
 
-def _right_turn(exact: Quaternion, tokens: Sequence[str], within: Fraction | None) -> Quaternion | None:
+def _right_turn(
+    exact: Quaternion, tokens: Sequence[str], within: Fraction | None
+) -> Quaternion | None:
     """The nearest of those where it is meant and is not what stands there already."""
     scale = max(map(abs, exact))
     rough = [round(entry / scale, 2) for entry in exact]
-    if within is None or not all(abs(entry) < Fraction(1, 10) or abs(entry) > Fraction(9, 10) for entry in rough):
+    if within is None or not all(
+        abs(entry) < Fraction(1, 10) or abs(entry) > Fraction(9, 10) for entry in rough
+    ):
         return None
     meant = cast(Quaternion, tuple(Fraction(round(entry)) for entry in rough))
     if meant not in _RIGHT_TURNS or (off := _square_of_sine(exact, meant)) == 0:
         return None
     entry = {1: Fraction(1), 2: _HALF_ROOT, 4: Fraction(1, 2)}[int(sum(map(abs, meant)))]
-    printed = any(meant[1:]) and all(_is_printed(token, entry * sign) for token, sign in zip(tokens, meant, strict=True))
+    printed = any(meant[1:]) and all(
+        _is_printed(token, entry * sign) for token, sign in zip(tokens, meant, strict=True)
+    )
     return meant if printed or 4 * off <= within * within else None
 
 
@@ -153,7 +183,9 @@ class Snapper:
         self.snaps.append(Snap(place, token.strip(), angle_text(meant), float(moved)))
         return meant
 
-    def quaternion(self, tokens: Sequence[str], place: Place, read: Callable[[str, Place], Fraction] = number) -> Quaternion:
+    def quaternion(
+        self, tokens: Sequence[str], place: Place, read: Callable[[str, Place], Fraction] = number
+    ) -> Quaternion:
         """The quaternion w, x, y, z of any length that four tokens stand for; DescriptionError when they are none."""
         w, x, y, z = (read(token, place) for token in tokens)
         exact = (w, x, y, z)
@@ -162,6 +194,12 @@ class Snapper:
         meant = _right_turn(exact, tokens, self.within)
         if meant is None:
             return exact
-        self.snaps.append(Snap(place, " ".join(token.strip() for token in tokens), " ".join(map(str, meant)),
-                               2 * sqrt(_square_of_sine(exact, meant))))
+        self.snaps.append(
+            Snap(
+                place,
+                " ".join(token.strip() for token in tokens),
+                " ".join(map(str, meant)),
+                2 * sqrt(_square_of_sine(exact, meant)),
+            )
+        )
         return meant

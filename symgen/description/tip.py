@@ -32,13 +32,55 @@ WORDS = (
     ("gripper",),
 )
 """Words that name a tip, the most telling first."""
-ASIDE = frozenset(("link", "frame", "base", "body", "stator", "center", "centre", "point", "arm", "left", "right", "l", "r"))
+ASIDE = frozenset(
+    (
+        "link",
+        "frame",
+        "base",
+        "body",
+        "stator",
+        "center",
+        "centre",
+        "point",
+        "arm",
+        "left",
+        "right",
+        "l",
+        "r",
+    )
+)
 """Words after the telling one that change nothing."""
-PARTS = frozenset((
-    "accelerometer", "camera", "collision", "depth", "ft", "gyrometer", "imu", "laser", "led", "optical", "range", "rgb",
-    "sensor", "finger", "fingertip", "index", "inner", "jaw", "knuckle", "little", "middle", "motor", "outer", "pad", "pinky",
-    "ring", "thumb",
-))
+PARTS = frozenset(
+    (
+        "accelerometer",
+        "camera",
+        "collision",
+        "depth",
+        "ft",
+        "gyrometer",
+        "imu",
+        "laser",
+        "led",
+        "optical",
+        "range",
+        "rgb",
+        "sensor",
+        "finger",
+        "fingertip",
+        "index",
+        "inner",
+        "jaw",
+        "knuckle",
+        "little",
+        "middle",
+        "motor",
+        "outer",
+        "pad",
+        "pinky",
+        "ring",
+        "thumb",
+    )
+)
 """Words for sensors, and for what grasps. Such a link is no tip as long as there is another."""
 LONGEST_FINGER = 5
 """Joints of a branch that may still be a finger."""
@@ -61,11 +103,16 @@ def tip(mechanism: Mechanism) -> str:
 def choose(mechanism: Mechanism) -> Tip:
     """The chosen frame; RequestError for a mechanism that names no link."""
     if not mechanism.frames:
-        raise RequestError(f"{mechanism.name} names no link, so there is no frame to speak of; declare one")
+        raise RequestError(
+            f"{mechanism.name} names no link, so there is no frame to speak of; declare one"
+        )
     depth = _depths(mechanism)
     tips = [frame for frame in mechanism.frames if depth.get(frame.body, 0) > 0]
     if not tips:
-        return Tip(mechanism.frames[0].name, "the only choice, since no link but those behind a mimic joint moves")
+        return Tip(
+            mechanism.frames[0].name,
+            "the only choice, since no link but those behind a mimic joint moves",
+        )
     return _named(mechanism, tips, depth) or _unnamed(mechanism, tips, depth)
 
 
@@ -96,8 +143,11 @@ def _named(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int]) -> Ti
         ends = sorted(found - jaws)
         if ends:
             deepest = max(depth[body] for body in ends)
-            chosen = [_best(mechanism, [f for f in on[body] if _telling(f.name) in words])
-                      for body in ends if depth[body] == deepest]
+            chosen = [
+                _best(mechanism, [f for f in on[body] if _telling(f.name) in words])
+                for body in ends
+                if depth[body] == deepest
+            ]
             return Tip(chosen[0], f"its name says '{_telling(chosen[0])}'", tuple(chosen[1:]))
     return None
 
@@ -128,11 +178,16 @@ def _heights(mechanism: Mechanism) -> list[int]:
     return height
 
 
-def _before_fingers(mechanism: Mechanism, leaf: int, depth: dict[int, int], height: list[int],
-                    branches: Counter[int]) -> int | None:
+def _before_fingers(
+    mechanism: Mechanism,
+    leaf: int,
+    depth: dict[int, int],
+    height: list[int],
+    branches: Counter[int],
+) -> int | None:
     """The body nearest to the base, on the way to `leaf`, that carries nothing but two or more fingers."""
     hand, body = None, leaf
-    while body != BASE and height[body] <= LONGEST_FINGER:   # heights grow on the way to the base
+    while body != BASE and height[body] <= LONGEST_FINGER:  # heights grow on the way to the base
         if branches[body] > 1 and height[body] <= depth[body]:
             hand = body
         body = mechanism.joints[body].parent
@@ -141,8 +196,16 @@ def _before_fingers(mechanism: Mechanism, leaf: int, depth: dict[int, int], heig
 
 def _best(mechanism: Mechanism, frames: list[Frame]) -> str:
     """Of frames on one body: first no sensor and no part of a gripper, then without mass, then the last declared."""
-    heavy = {part.link for frame in frames for part in mechanism.bodies[frame.body].parts if part.mass > 0}
-    return max(enumerate(frames), key=lambda f: (not PARTS & set(_split(f[1].name)), f[1].name not in heavy, f[0]))[1].name
+    heavy = {
+        part.link
+        for frame in frames
+        for part in mechanism.bodies[frame.body].parts
+        if part.mass > 0
+    }
+    return max(
+        enumerate(frames),
+        key=lambda f: (not PARTS & set(_split(f[1].name)), f[1].name not in heavy, f[0]),
+    )[1].name
 
 
 def _telling(name: str) -> str:
@@ -150,7 +213,11 @@ def _telling(name: str) -> str:
     words = [word for word in _split(name) if not word.isdigit()]
     while len(words) > 1 and words[-1] in ASIDE:
         words.pop()
-    return "" if not words or PARTS & set(words) or (words[-1] == "effector" and "end" not in words) else words[-1]
+    return (
+        ""
+        if not words or PARTS & set(words) or (words[-1] == "effector" and "end" not in words)
+        else words[-1]
+    )
 
 
 def _split(name: str) -> list[str]:

@@ -16,7 +16,12 @@ from symgen.mechanism import Limits, Mimic, Note
 from symgen.poses import X_AXIS, Angle, Pose, Vector3
 
 _UNLIMITED = Limits()
-BY_NAME, AS_DECLARED, AS_IN_THE_MODEL, UNKNOWN = "by name", "as declared", "as in the model", "unknown"
+BY_NAME, AS_DECLARED, AS_IN_THE_MODEL, UNKNOWN = (
+    "by name",
+    "as declared",
+    "as in the model",
+    "unknown",
+)
 MOST_LINKS = 200_000
 """Links, joints, inertias or further frames of a description. A humanoid with hands has a hundred, a polymer a hundred thousand;
 each one that is read takes about half a millisecond.
@@ -26,7 +31,10 @@ each one that is read takes about half a millisecond.
 def refuse_many(count: int, what: str, place: Place) -> None:
     """DescriptionError where there are more than `MOST_LINKS`."""
     if count > MOST_LINKS:
-        raise place.error(f"there are more than {MOST_LINKS} {what}, and symgen reads no more", "give a smaller robot")
+        raise place.error(
+            f"there are more than {MOST_LINKS} {what}, and symgen reads no more",
+            "give a smaller robot",
+        )
 
 
 def sha256_of(data: bytes, included: Sequence[bytes] = ()) -> str:

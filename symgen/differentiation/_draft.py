@@ -33,15 +33,19 @@ class Draft:
             if row.op == "input":
                 self._rows.setdefault(row.value, []).append(i)
         types = [joint_type(kind) for kind in program.joints]
-        self._of_q, self._of_v = ([slice(b - n, b) for n, b in zip(sizes, accumulate(sizes), strict=True)]
-                                  for sizes in ([one.nq for one in types], [one.nv for one in types]))
+        self._of_q, self._of_v = (
+            [slice(b - n, b) for n, b in zip(sizes, accumulate(sizes), strict=True)]
+            for sizes in ([one.nq for one in types], [one.nv for one in types])
+        )
 
     def which(self, name: str) -> int:
         """The place of an argument; ArgumentError where the Program has none of this name."""
         names = [port.name for port in self.program.inputs]
         if name not in names:
-            raise ArgumentError(f"{self.program.function} has no argument '{name}' to be differentiated by; it has "
-                                f"{', '.join(names)}")
+            raise ArgumentError(
+                f"{self.program.function} has no argument '{name}' to be differentiated by; it has "
+                f"{', '.join(names)}"
+            )
         return names.index(name)
 
     def shape(self, port: Port) -> tuple[int, ...]:
@@ -67,13 +71,27 @@ class Draft:
 
     def changes(self, which: int, step: Sequence[Number]) -> dict[int, int]:
         """By row, what the elements of an argument change by when it changes by that."""
-        found = self._forward(moving, self.rows(which), step, self._of_v) if self._is_moved(self.inputs[which]) else step
-        return {i: change for k, change in enumerate(found) if change is not None
-                for i in self._rows.get((which, k), ()) if i < self.end}
+        found = (
+            self._forward(moving, self.rows(which), step, self._of_v)
+            if self._is_moved(self.inputs[which])
+            else step
+        )
+        return {
+            i: change
+            for k, change in enumerate(found)
+            if change is not None
+            for i in self._rows.get((which, k), ())
+            if i < self.end
+        }
 
     def elements(self, which: Iterable[int]) -> list[int]:
         """The rows of these arguments."""
-        return [i for one in which for k in range(self.inputs[one].size) for i in self._rows.get((one, k), ())]
+        return [
+            i
+            for one in which
+            for k in range(self.inputs[one].size)
+            for i in self._rows.get((one, k), ())
+        ]
 
     def weighs(self, which: int, weights: dict[int, int]) -> Numbers:
         """What an argument weighs, from what its rows do."""
@@ -83,18 +101,28 @@ class Draft:
             for i in self._rows[which, k]:
                 total = self.tape.plus(total, weights.get(i))
             found.append(total)
-        return self._backward(moving, place, found, self._of_v) if self._is_moved(self.inputs[which]) else found
+        return (
+            self._backward(moving, place, found, self._of_v)
+            if self._is_moved(self.inputs[which])
+            else found
+        )
 
     # -- results -------------------------------------------------------------------------------------------------------
 
     def changed(self, port: Port, tangents: Sequence[Number]) -> Numbers:
         """What a result changes by, from what the rows do."""
         rates = [tangents[r] for r in port.rows]
-        return self._forward(telling, port.rows, rates, self._of_q) if self._is_moved(port) else rates
+        return (
+            self._forward(telling, port.rows, rates, self._of_q) if self._is_moved(port) else rates
+        )
 
     def weighed(self, port: Port, weights: Sequence[Number]) -> dict[int, int]:
         """By row, the weight of a result's elements when it has that."""
-        own = self._backward(telling, port.rows, weights, self._of_q) if self._is_moved(port) else weights
+        own = (
+            self._backward(telling, port.rows, weights, self._of_q)
+            if self._is_moved(port)
+            else weights
+        )
         found: dict[int, int] = {}
         for r, weight in zip(port.rows, own, strict=True):
             total = self.tape.plus(found.get(r), weight)
@@ -104,18 +132,32 @@ class Draft:
 
     # -- positions -----------------------------------------------------------------------------------------------------
 
-    def _forward(self, linear: Callable[[str], Program], place: Sequence[int], given: Sequence[Number],
-                 parts: Sequence[slice]) -> Numbers:
+    def _forward(
+        self,
+        linear: Callable[[str], Program],
+        place: Sequence[int],
+        given: Sequence[Number],
+        parts: Sequence[slice],
+    ) -> Numbers:
         """A linear map of every joint's part of `given`, at its own place."""
         found: Numbers = []
         for kind, at, part in zip(self.program.joints, self._of_q, parts, strict=True):
             own = linear(kind)
             some = any(one is not None for one in given[part])
-            found += self.tape.inline(own, [place[at], given[part]])[0] if some else [None] * own.outputs[0].size
+            found += (
+                self.tape.inline(own, [place[at], given[part]])[0]
+                if some
+                else [None] * own.outputs[0].size
+            )
         return found
 
-    def _backward(self, linear: Callable[[str], Program], place: Sequence[int], weights: Sequence[Number],
-                  parts: Sequence[slice]) -> Numbers:
+    def _backward(
+        self,
+        linear: Callable[[str], Program],
+        place: Sequence[int],
+        weights: Sequence[Number],
+        parts: Sequence[slice],
+    ) -> Numbers:
         """Its transpose: what each joint's part weighs, where what it becomes has these weights."""
         found: Numbers = []
         taken = 0
@@ -124,10 +166,12 @@ class Draft:
             given = [self.tape.unread() for _ in range(part.stop - part.start)]
             begin = len(self.tape.rows)
             seeds: dict[int, int] = {}
-            mine = weights[taken:taken + own.outputs[0].size]
+            mine = weights[taken : taken + own.outputs[0].size]
             taken += len(mine)
             if any(one is not None for one in mine):
-                for r, weight in zip(self.tape.inline(own, [place[at], given])[0], mine, strict=True):
+                for r, weight in zip(
+                    self.tape.inline(own, [place[at], given])[0], mine, strict=True
+                ):
                     total = None if r is None else self.tape.plus(seeds.get(r), weight)
                     if r is not None and total is not None:
                         seeds[r] = total
@@ -141,17 +185,29 @@ class Draft:
         """The Program of these results, before any pass. New arguments follow the function's own, before those at run time."""
         late = {array.name for array in AT_RUN_TIME}
         old = range(len(self.program.inputs))
-        order = [*(i for i in old if self.inputs[i].name not in late), *range(len(old), len(self.inputs)),
-                 *(i for i in old if self.inputs[i].name in late)]
+        order = [
+            *(i for i in old if self.inputs[i].name not in late),
+            *range(len(old), len(self.inputs)),
+            *(i for i in old if self.inputs[i].name in late),
+        ]
         place = {one: k for k, one in enumerate(order)}
         zero = self.tape.constant(0)
-        outputs = tuple(Port(name, shape, tuple(zero if one is None else one for one in numbers))
-                        for name, shape, numbers in results)
-        steps: dict[str, int] = {}   # each comment once, however often a sweep has come to it
+        outputs = tuple(
+            Port(name, shape, tuple(zero if one is None else one for one in numbers))
+            for name, shape, numbers in results
+        )
+        steps: dict[str, int] = {}  # each comment once, however often a sweep has come to it
         rows = []
         for row in self.tape.rows:
             value = (place[row.value[0]], row.value[1]) if row.op == "input" else row.value
             step = steps.setdefault(self.tape.steps[row.step], len(steps)) if row.step >= 0 else -1
             rows.append(row._replace(value=value, step=step))
-        return replace(self.program, function=function, inputs=tuple(self.inputs[i] for i in order), outputs=outputs,
-                       rows=tuple(rows), steps=tuple(steps), passed_over=())
+        return replace(
+            self.program,
+            function=function,
+            inputs=tuple(self.inputs[i] for i in order),
+            outputs=outputs,
+            rows=tuple(rows),
+            steps=tuple(steps),
+            passed_over=(),
+        )

@@ -35,14 +35,20 @@ def _product(tape: Tape, own: int, a: int, b: int) -> list[Factor | None]:
 
 def _quotient(tape: Tape, own: int, a: int, b: int) -> list[Factor | None]:
     """d(a/b) = (1/b) da − (a/b)(1/b) db."""
+
     def inverse() -> int:
-        return own if tape.rows[a].op == "const" and tape.rows[a].value == 1 else tape.put("div", tape.constant(1), b)
+        return (
+            own
+            if tape.rows[a].op == "const" and tape.rows[a].value == 1
+            else tape.put("div", tape.constant(1), b)
+        )
 
     return [lambda: (inverse(), False), lambda: (tape.put("mul", own, inverse()), True)]
 
 
 def _angle(tape: Tape, own: int, y: int, x: int) -> list[Factor | None]:
     """d atan2(y, x) = (x dy − y dx)/(x² + y²)."""
+
     def share(of: int) -> int:
         return tape.put("div", of, tape.put("add", tape.put("mul", x, x), tape.put("mul", y, y)))
 
@@ -51,6 +57,7 @@ def _angle(tape: Tape, own: int, y: int, x: int) -> list[Factor | None]:
 
 def _stumpff(k: int) -> Callable[[Tape, int, int], list[Factor | None]]:
     """c_k' = −(c_{k+1} − k c_{k+2})/2: term by term of the series, so that nothing is divided by y."""
+
     def rate(tape: Tape, y: int) -> int:
         following = tape.put(f"stumpff{k + 1}", y)
         if k == 0:
@@ -63,11 +70,16 @@ def _stumpff(k: int) -> Callable[[Tape, int, int], list[Factor | None]]:
 
 def _arc(tape: Tape, own: int, x: int, c: int) -> list[Factor | None]:
     """d(θ/sin θ) = −(1 − c θ/sin θ)/(1 − c²) dc, of which the quotient is (c₂ − c₃) c₁ (θ/sin θ)⁴, with c_k of θ²."""
+
     def rate() -> int:
         y = tape.put("arc_square", x, c)
         first, second, third = (tape.put(f"stumpff{k}", y) for k in (1, 2, 3))
         square = tape.put("mul", own, own)
-        return tape.put("mul", tape.put("mul", tape.put("sub", second, third), first), tape.put("mul", square, square))
+        return tape.put(
+            "mul",
+            tape.put("mul", tape.put("sub", second, third), first),
+            tape.put("mul", square, square),
+        )
 
     return [None, lambda: (rate(), True)]
 
@@ -85,7 +97,9 @@ PARTIALS: dict[str, Callable[..., list[Factor | None]]] = {
     "div": _quotient,
     "sin": lambda tape, own, a: [lambda: (tape.put("cos", a), False)],
     "cos": lambda tape, own, a: [lambda: (tape.put("sin", a), True)],
-    "sqrt": lambda tape, own, a: [lambda: (tape.put("div", tape.constant(Fraction(1, 2)), own), False)],
+    "sqrt": lambda tape, own, a: [
+        lambda: (tape.put("div", tape.constant(Fraction(1, 2)), own), False)
+    ],
     "log": lambda tape, own, a: [lambda: (tape.put("div", tape.constant(1), a), False)],
     "atan2": _angle,
     **{op: _stumpff(k) for k, op in enumerate(STUMPFF)},

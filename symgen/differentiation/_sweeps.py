@@ -22,7 +22,9 @@ def pushed(tape: Tape, end: int, seeds: Mapping[int, int]) -> Numbers:
     return changes
 
 
-def pulled(tape: Tape, begin: int, end: int, seeds: Mapping[int, int], wanted: Collection[int]) -> dict[int, int]:
+def pulled(
+    tape: Tape, begin: int, end: int, seeds: Mapping[int, int], wanted: Collection[int]
+) -> dict[int, int]:
     """The weight of each of the rows `wanted` that has one, where rows weigh in with what `seeds` name.
 
     The rows from `begin` to `end` are gone through, those that depend on one that is wanted.

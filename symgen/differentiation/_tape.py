@@ -97,7 +97,7 @@ class Tape:
                 place.append(self.less(None, *given))
             elif op == "mul":
                 place.append(self.times(*given))
-            elif given[0] is None:   # a quotient of zero
+            elif given[0] is None:  # a quotient of zero
                 place.append(None)
             else:
                 place.append(self.put(op, *[a for a in given if a is not None]))

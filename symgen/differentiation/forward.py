@@ -17,7 +17,14 @@ def jvp(program: Program, by: Sequence[str], function: str = "") -> Program:
     seeds: dict[int, int] = {}
     for name in by:
         which = draft.which(name)
-        seeds |= draft.changes(which, draft.add(derivatives.change(name), draft.shape(program.inputs[which])))
+        seeds |= draft.changes(
+            which, draft.add(derivatives.change(name), draft.shape(program.inputs[which]))
+        )
     changes = pushed(draft.tape, draft.end, seeds)
-    return draft.program_of(function or program.function, [
-        (derivatives.change(port.name), draft.shape(port), draft.changed(port, changes)) for port in program.outputs])
+    return draft.program_of(
+        function or program.function,
+        [
+            (derivatives.change(port.name), draft.shape(port), draft.changed(port, changes))
+            for port in program.outputs
+        ],
+    )

@@ -26,7 +26,9 @@ def by_columns(program: Program, by: Sequence[str], function: str = "") -> Progr
     for name, which, step in steps(draft, by):
         changes = pushed(draft.tape, draft.end, draft.changes(which, step))
         for port in program.outputs:
-            block = found.setdefault((port.name, name), [[] for _ in range(prod(draft.shape(port)))])
+            block = found.setdefault(
+                (port.name, name), [[] for _ in range(prod(draft.shape(port)))]
+            )
             for row, change in zip(block, draft.changed(port, changes), strict=True):
                 row.append(change)
     return draft.program_of(function or program.function, laid_out(draft, by, found))
@@ -42,7 +44,13 @@ def by_rows(program: Program, by: Sequence[str], function: str = "") -> Program:
     for port in program.outputs:
         size = prod(draft.shape(port))
         for k in range(size):
-            weights = pulled(draft.tape, 0, draft.end, draft.weighed(port, unit(size, k, one)), draft.elements(wanted))
+            weights = pulled(
+                draft.tape,
+                0,
+                draft.end,
+                draft.weighed(port, unit(size, k, one)),
+                draft.elements(wanted),
+            )
             for name, which in zip(by, wanted, strict=True):
                 found.setdefault((port.name, name), []).append(draft.weighs(which, weights))
     return draft.program_of(function or program.function, laid_out(draft, by, found))
@@ -65,9 +73,15 @@ def unit(size: int, k: int, one: int) -> list[Number]:
 
 def laid_out(draft: Draft, by: Sequence[str], found: Blocks) -> list[Result]:
     """The blocks in the order of the results, those of a result in the order of the arguments. A result may have no entries."""
-    return [(derivatives.slope(port.name, name), (*draft.shape(port), *_flat(draft, draft.program.inputs[draft.which(name)])),
-             [entry for row in found.get((port.name, name), []) for entry in row])
-            for port in draft.program.outputs for name in by]
+    return [
+        (
+            derivatives.slope(port.name, name),
+            (*draft.shape(port), *_flat(draft, draft.program.inputs[draft.which(name)])),
+            [entry for row in found.get((port.name, name), []) for entry in row],
+        )
+        for port in draft.program.outputs
+        for name in by
+    ]
 
 
 def _flat(draft: Draft, port: Port) -> tuple[int, ...]:

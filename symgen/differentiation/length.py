@@ -17,7 +17,9 @@ def lengths(program: Program, mode: str, by: Sequence[str]) -> list[int]:
     places = {port.name: place for place, port in enumerate(program.inputs)}
     wanted = [places[name] for name in by]
     first, directions = {}, 0
-    for place in wanted:   # a bit a direction; where a coordinate is moved by several, a bit a coordinate is as good
+    for place in (
+        wanted
+    ):  # a bit a direction; where a coordinate is moved by several, a bit a coordinate is as good
         first[place], directions = directions, directions + program.inputs[place].size
     moves = [0] * len(program.rows)
     for i, row in enumerate(program.rows):
@@ -36,5 +38,10 @@ def lengths(program: Program, mode: str, by: Sequence[str]) -> list[int]:
         for a in row.args:
             weighs[a] |= weighs[i]
     columns = sum(A_PRODUCT * moves[a].bit_count() for row in program.rows for a in row.args)
-    rows = sum(A_PRODUCT * weighs[i].bit_count() for i, row in enumerate(program.rows) for a in row.args if moves[a])
+    rows = sum(
+        A_PRODUCT * weighs[i].bit_count()
+        for i, row in enumerate(program.rows)
+        for a in row.args
+        if moves[a]
+    )
     return [len(program.rows) + columns, len(program.rows) + rows]

@@ -16,12 +16,22 @@ def vjp(program: Program, by: Sequence[str], function: str = "") -> Program:
     draft.tape.comment("weight: ", program.steps)
     seeds: dict[int, int] = {}
     for port in program.outputs:
-        for r, weight in draft.weighed(port, draft.add(derivatives.weight(port.name), draft.shape(port))).items():
+        for r, weight in draft.weighed(
+            port, draft.add(derivatives.weight(port.name), draft.shape(port))
+        ).items():
             total = draft.tape.plus(seeds.get(r), weight)
             assert total is not None
             seeds[r] = total
     wanted = [draft.which(name) for name in by]
     weights = pulled(draft.tape, 0, draft.end, seeds, draft.elements(wanted))
-    return draft.program_of(function or program.function, [
-        (derivatives.weight(name), draft.shape(program.inputs[which]), draft.weighs(which, weights))
-        for name, which in zip(by, wanted, strict=True)])
+    return draft.program_of(
+        function or program.function,
+        [
+            (
+                derivatives.weight(name),
+                draft.shape(program.inputs[which]),
+                draft.weighs(which, weights),
+            )
+            for name, which in zip(by, wanted, strict=True)
+        ],
+    )

@@ -56,7 +56,10 @@ def expanded(program: Program) -> Program:
         else:
             tape.rows.append(Row(row.op, args, row.value, row.name, row.step))
             place.append(len(tape.rows) - 1)
-    return program.with_rows(tape.rows, [port._replace(rows=tuple(place[r] for r in port.rows)) for port in program.outputs])
+    return program.with_rows(
+        tape.rows,
+        [port._replace(rows=tuple(place[r] for r in port.rows)) for port in program.outputs],
+    )
 
 
 def _of_an_arc(tape: Tape, y: int, wanted: set[int]) -> dict[int, int]:
@@ -72,7 +75,10 @@ def _of_any(tape: Tape, y: int, wanted: set[int]) -> dict[int, int]:
     both = tape.put("add", y, limit)
     least, most = (tape.put("mul", half, tape.put(op, both, apart)) for op in ("sub", "add"))
     near, far = _downwards(tape, least, wanted, LIMIT), _upwards(tape, most, max(wanted))
-    return {k: tape.put("add", near[k], tape.put("sub", far[k], tape.constant(_rounded(_value(k))))) for k in wanted}
+    return {
+        k: tape.put("add", near[k], tape.put("sub", far[k], tape.constant(_rounded(_value(k)))))
+        for k in wanted
+    }
 
 
 def _downwards(tape: Tape, y: int, wanted: set[int], limit: Fraction) -> dict[int, int]:
@@ -83,7 +89,9 @@ def _downwards(tape: Tape, y: int, wanted: set[int], limit: Fraction) -> dict[in
         last = max(of_these)
         found[last] = _series(tape, y, last, limit)
         for k in range(last - 2, min(of_these) - 1, -2):
-            found[k] = tape.put("sub", tape.constant(Fraction(1, factorial(k))), tape.put("mul", y, found[k + 2]))
+            found[k] = tape.put(
+                "sub", tape.constant(Fraction(1, factorial(k))), tape.put("mul", y, found[k + 2])
+            )
     return found
 
 
@@ -92,7 +100,9 @@ def _series(tape: Tape, y: int, k: int, limit: Fraction) -> int:
     count = next(n for n in range(1, 200) if limit**n / factorial(2 * n + k) < LEFT_OUT)
     total = tape.constant(Fraction(1, factorial(2 * count - 2 + k)))
     for j in range(count - 2, -1, -1):
-        total = tape.put("sub", tape.constant(Fraction(1, factorial(2 * j + k))), tape.put("mul", y, total))
+        total = tape.put(
+            "sub", tape.constant(Fraction(1, factorial(2 * j + k))), tape.put("mul", y, total)
+        )
     return total
 
 

@@ -24,9 +24,17 @@ if TYPE_CHECKING:
 
 
 @validated
-def inspect(robot: Mechanism | str | PathLike[str], what: str, method: str | None = None, *, form: str = "closed",
-            at: Mapping[str, str | int | float | Fraction] | None = None, frame: Links = None,
-            symbols: str | Iterable[str] = "none", task_rows: Rows = None) -> Any:
+def inspect(
+    robot: Mechanism | str | PathLike[str],
+    what: str,
+    method: str | None = None,
+    *,
+    form: str = "closed",
+    at: Mapping[str, str | int | float | Fraction] | None = None,
+    frame: Links = None,
+    symbols: str | Iterable[str] = "none",
+    task_rows: Rows = None,
+) -> Any:
     """One quantity, SI units, as a SymPy expression, or a Matrix where it has more than one entry.
 
     Results (M, tau, c, g, J …) are those of the generated program. A method's letters (P, psi, U, H_theta_L …) stand in the
@@ -46,5 +54,7 @@ def inspect(robot: Mechanism | str | PathLike[str], what: str, method: str | Non
 
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     given = of_mapping(mechanism, at or {})
-    found: Any | Recursive | MultiAngle = read(mechanism, what, method, form, given, frame, kinds(symbols), task_rows).value
+    found: Any | Recursive | MultiAngle = read(
+        mechanism, what, method, form, given, frame, kinds(symbols), task_rows
+    ).value
     return found

@@ -23,13 +23,15 @@ _INPUT = re.compile(r"(q|v|a|tau|b)(\d{1,6})")
 
 
 def values(mechanism: Mechanism, text: str) -> Values:
-    """"q1=0,q2=pi/2" or "elbow=pi/2"; RequestError for what is no joint, DescriptionError for what is no number."""
+    """ "q1=0,q2=pi/2" or "elbow=pi/2"; RequestError for what is no joint, DescriptionError for what is no number."""
     found: Values = {}
     units = [coordinate.unit for joint in mechanism.leading for coordinate in joint.type.positions]
     for part in text.split(","):
         name, equals, number = (word.strip() for word in part.partition("="))
         if not equals or not name or not number:
-            raise ArgumentError(f"'{part.strip()}' is no value; write --at q0=pi/2,q1=0 or --at JOINT=0.3")
+            raise ArgumentError(
+                f"'{part.strip()}' is no value; write --at q0=pi/2,q1=0 or --at JOINT=0.3"
+            )
         place = _input(mechanism, name)
         turning = place[0] != "q" or units[place[1]] == "rad"
         value = angle(number) if turning else Angle(rational(number))
@@ -39,23 +41,34 @@ def values(mechanism: Mechanism, text: str) -> Values:
         own = [found.get(("q", first + k)) for k in range(4)]
         square = sum(x.radians * x.radians for x in own if x is not None)
         if None not in own and not square:
-            raise ArgumentError(f"q{first} … q{first + 3} are a quaternion x y z w, and four zeros are none; write "
-                                "0, 0, 0, 1 where nothing is turned")
+            raise ArgumentError(
+                f"q{first} … q{first + 3} are a quaternion x y z w, and four zeros are none; write "
+                "0, 0, 0, 1 where nothing is turned"
+            )
         if square - 1 > NOT_UNIT or (None not in own and 1 - square > NOT_UNIT):
-            raise ArgumentError(f"q{first} … q{first + 3} are a quaternion x y z w whose length would not be 1, and the formulas "
-                                "are those of unit quaternions; give it the length 1")
+            raise ArgumentError(
+                f"q{first} … q{first + 3} are a quaternion x y z w whose length would not be 1, and the formulas "
+                "are those of unit quaternions; give it the length 1"
+            )
     return found
 
 
 def quaternions(mechanism: Mechanism) -> list[int]:
     """The first entry of q of every unit quaternion x y z w."""
-    return [own.start + joint.type.quaternion for own, joint in zip(mechanism.q_slices, mechanism.joints, strict=True)
-            if joint.type.quaternion is not None]
+    return [
+        own.start + joint.type.quaternion
+        for own, joint in zip(mechanism.q_slices, mechanism.joints, strict=True)
+        if joint.type.quaternion is not None
+    ]
 
 
 def of_mapping(mechanism: Mechanism, given: Mapping[str, str | int | float | Fraction]) -> Values:
     """{"q1": 0, "q2": "pi/2"}; a float stands for the decimal that it prints."""
-    return values(mechanism, ",".join(f"{name}={_decimal(value)}" for name, value in given.items())) if given else {}
+    return (
+        values(mechanism, ",".join(f"{name}={_decimal(value)}" for name, value in given.items()))
+        if given
+        else {}
+    )
 
 
 def _decimal(value: str | int | float | Fraction) -> str:
@@ -70,6 +83,12 @@ def _input(mechanism: Mechanism, name: str) -> tuple[str, int]:
     count, what = (mechanism.nq, "coordinates") if found[1] == "q" else (mechanism.nv, "velocities")
     if int(found[2]) >= count:
         what = what if several(mechanism) else "joints"
-        more = f" (NV = {count}; q alone has NQ = {mechanism.nq})" if count <= int(found[2]) < mechanism.nq else ""
-        raise UnknownName(f"'{name}' is outside this robot's {what}; they count from 0 to {count - 1}{more}")
+        more = (
+            f" (NV = {count}; q alone has NQ = {mechanism.nq})"
+            if count <= int(found[2]) < mechanism.nq
+            else ""
+        )
+        raise UnknownName(
+            f"'{name}' is outside this robot's {what}; they count from 0 to {count - 1}{more}"
+        )
     return found[1], int(found[2])

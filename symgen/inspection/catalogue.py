@@ -30,7 +30,7 @@ class Result:
 
     @property
     def heading(self) -> str:
-        return heading(self.array.name, tuple("ijk"[:len(self.array.shape)]))
+        return heading(self.array.name, tuple("ijk"[: len(self.array.shape)]))
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,19 @@ def owners() -> list[str]:
     return [name for name in methods.names() if ":" not in name and methods.find(name).quantities]
 
 
-def choose(mechanism: Mechanism, what: str, method: str | None = None, task_rows: Rows = None) -> Choice:
+def choose(
+    mechanism: Mechanism, what: str, method: str | None = None, task_rows: Rows = None
+) -> Choice:
     """What `what` asks for; RequestError lists what exists, and for `task_rows` where that is about no task."""
     found = _chosen(mechanism, what, method)
-    if task_rows is None or (isinstance(found.found, Result) and FUNCTIONS[found.found.function].counts("NK")):
+    if task_rows is None or (
+        isinstance(found.found, Result) and FUNCTIONS[found.found.function].counts("NK")
+    ):
         return found
     of_tasks = [name for name, one in results().items() if FUNCTIONS[one.function].counts("NK")]
-    raise RequestError(f"{found.words.letter} is about no task, so --task-rows does not apply; {' and '.join(of_tasks)} are")
+    raise RequestError(
+        f"{found.words.letter} is about no task, so --task-rows does not apply; {' and '.join(of_tasks)} are"
+    )
 
 
 def _chosen(mechanism: Mechanism, what: str, method: str | None) -> Choice:
@@ -85,16 +91,30 @@ def _chosen(mechanism: Mechanism, what: str, method: str | None) -> Choice:
     if words is None:
         raise _unknown(what)
     having = [name for name in owners() if words.letter in methods.find(name).quantities]
-    suiting = [name for name in having if why_not(mechanism, name, methods.find(name).quantities[words.letter]) is None]
+    suiting = [
+        name
+        for name in having
+        if why_not(mechanism, name, methods.find(name).quantities[words.letter]) is None
+    ]
     others = [f"--method {name}" for name in suiting[1:]]
     if words.letter in known and having:
-        others += [f"--method {name}" for name in methods.providers(known[words.letter].function)[:1]]
+        others += [
+            f"--method {name}" for name in methods.providers(known[words.letter].function)[:1]
+        ]
     if suiting:
-        notes = (f"{words.letter} is that of {suiting[0]}; another one: {', '.join(others)}",) if others else ()
+        notes = (
+            (f"{words.letter} is that of {suiting[0]}; another one: {', '.join(others)}",)
+            if others
+            else ()
+        )
         return Choice(words, methods.find(suiting[0]).quantities[words.letter], suiting[0], notes)
-    if having:   # never another quantity that happens to have the same letter
+    if having:  # never another quantity that happens to have the same letter
         why = why_not(mechanism, having[0], methods.find(having[0]).quantities[words.letter])
-        raise RequestError("; ".join([f"{words.letter} of {having[0]}: {why}", *_namesake(known.get(words.letter))]))
+        raise RequestError(
+            "; ".join(
+                [f"{words.letter} of {having[0]}: {why}", *_namesake(known.get(words.letter))]
+            )
+        )
     if words.letter in known:
         return Choice(words, known[words.letter], None)
     raise _unknown(what)
@@ -105,7 +125,9 @@ def _namesake(result: Result | None) -> list[str]:
     if result is None:
         return []
     provider = methods.providers(result.function)[0]
-    return [f"{result.array.name} of {result.function} is another quantity, shown by --method {provider}"]
+    return [
+        f"{result.array.name} of {result.function} is another quantity, shown by --method {provider}"
+    ]
 
 
 def _of_method(mechanism: Mechanism, what: str, words: Words | None, method: str) -> Choice:
@@ -125,7 +147,12 @@ def _of_method(mechanism: Mechanism, what: str, words: Words | None, method: str
 
 def _unknown(what: str) -> RequestError:
     listed = ", ".join(one.heading for one in results().values())
-    letters = {name: [heading(letter, one.indices) for letter, one in methods.find(name).quantities.items()] for name in owners()}
+    letters = {
+        name: [
+            heading(letter, one.indices) for letter, one in methods.find(name).quantities.items()
+        ]
+        for name in owners()
+    }
     lettered = "; ".join(f"of {name} {', '.join(names)}" for name, names in letters.items())
     return UnknownName(f"'{what}' is no quantity to inspect; there are: {listed}; {lettered}")
 
@@ -133,7 +160,9 @@ def _unknown(what: str) -> RequestError:
 def listing(mechanism: Mechanism) -> str:
     """Every quantity of this robot, one a line, grouped by method; and those that it does not have, with the reason."""
     groups = [("results, by any method that computes them (--method)", _results(mechanism))]
-    groups += [(f"{name}: {methods.find(name).source}", _letters(mechanism, name)) for name in owners()]
+    groups += [
+        (f"{name}: {methods.find(name).source}", _letters(mechanism, name)) for name in owners()
+    ]
     lines = iter(table([row for _, (rows, _) in groups for row in rows], texts=(0, 1, 2)))
     text = []
     for title, (rows, lacking) in groups:

@@ -53,8 +53,13 @@ class Answer:
     symbols: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
 
-def answer(mechanism: Mechanism, choice: Choice, frame: Links = None, keep: tuple[str, ...] = (),
-           task_rows: Rows = None) -> Answer:
+def answer(
+    mechanism: Mechanism,
+    choice: Choice,
+    frame: Links = None,
+    keep: tuple[str, ...] = (),
+    task_rows: Rows = None,
+) -> Answer:
     """What a choice stands for. The kinds of numbers in `keep` stay symbols (see `parameters`)."""
     if isinstance(choice.found, Result):
         function, options = choice.found.function, ProgramOptions(frame=frame, task_rows=task_rows)
@@ -62,7 +67,9 @@ def answer(mechanism: Mechanism, choice: Choice, frame: Links = None, keep: tupl
             made = program(mechanism, function, choice.method, frame=frame, task_rows=task_rows)
             return of_result(mechanism, choice, choice.found, made, options)
         derived, kept = symbolic(mechanism, function, keep, frame, choice.method, task_rows)
-        return _with_symbols(of_result(mechanism, choice, choice.found, derived, options), kept, CHOSEN)
+        return _with_symbols(
+            of_result(mechanism, choice, choice.found, derived, options), kept, CHOSEN
+        )
     assert choice.method is not None
     found = layout(mechanism, choice.method, choice.words.letter, keep)
     return _with_symbols(of_letter(mechanism, choice, choice.found, found), found.kept, UPRIGHT)
@@ -77,7 +84,9 @@ def _with_symbols(found: Answer, kept: tuple[Parameter, ...], frames: str) -> An
     if not kept:
         return found
     note = symbol_note({p.kind for p in kept}, frames)
-    return replace(found, notes=(*found.notes, note), symbols={(PORT, e): p.symbol for e, p in enumerate(kept)})
+    return replace(
+        found, notes=(*found.notes, note), symbols={(PORT, e): p.symbol for e, p in enumerate(kept)}
+    )
 
 
 def symbol_note(kinds: Collection[str], frames: str) -> str:
@@ -96,27 +105,48 @@ SYMBOLS = (
 
 # -- results of functions -----------------------------------------------------------------------------------------------
 
-def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Program, options: ProgramOptions) -> Answer:
+
+def of_result(
+    mechanism: Mechanism, choice: Choice, result: Result, derived: Program, options: ProgramOptions
+) -> Answer:
     """The entries of a function's result that are asked for."""
     words, shape, frames = choice.words, derived.outputs[result.place].shape, options.frames
     array = result.array.laid_out(shape)
     rows = derived.outputs[result.place].rows
     if words.place is not None:
-        raise ArgumentError(f"'{words.what}' asks for a place in a number; {result.heading} is one already")
+        raise ArgumentError(
+            f"'{words.what}' asks for a place in a number; {result.heading} is one already"
+        )
     if words.indices is None:
-        whole = (shape[0], 1) if len(shape) == 1 else (len(rows) // shape[-1], shape[-1]) if shape else shape
+        whole = (
+            (shape[0], 1)
+            if len(shape) == 1
+            else (len(rows) // shape[-1], shape[-1])
+            if shape
+            else shape
+        )
         notes = []
         if several(mechanism) and "NV" in array.shape:
             notes.append(order_of(words.letter, mechanism.velocity_names, 6 in shape))
         if len(shape) > 2:
             first, second = frames[:2] if "NF" in array.shape else ("link 0", "link 1")
-            notes.append(f"the {shape[1]} rows of {first} come first, then those of {second}, and so on")
+            notes.append(
+                f"the {shape[1]} rows of {first} come first, then those of {second}, and so on"
+            )
         return Answer(derived, rows, whole, words.letter, tuple(notes))
     counted(words, words.indices, len(shape))
-    named = {"NV": partial(velocity, mechanism), "NB": partial(joint, mechanism), "NF": partial(frame_named, frames),
-             "NK": partial(task_row, options.rows)}
-    at = [named[str(size)](text) if size in named else plain(text, sizes, f"a row or column of {words.letter}")
-          for text, size, sizes in zip(words.indices, array.shape, shape, strict=True)]
+    named = {
+        "NV": partial(velocity, mechanism),
+        "NB": partial(joint, mechanism),
+        "NF": partial(frame_named, frames),
+        "NK": partial(task_row, options.rows),
+    }
+    at = [
+        named[str(size)](text)
+        if size in named
+        else plain(text, sizes, f"a row or column of {words.letter}")
+        for text, size, sizes in zip(words.indices, array.shape, shape, strict=True)
+    ]
     flat = 0
     for index, size in zip(at, shape, strict=True):
         flat = flat * size + index
@@ -125,11 +155,13 @@ def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Pro
 
 def order_of(letter: str, names: Sequence[str], six: bool) -> str:
     """What the rows or columns that go with velocities are, which says how it differs from a side of six."""
-    return (f"rows or columns of {letter} that go with v are, in order: {', '.join(names)}"
-            + ("; those of six have the angular part first" if six else ""))
+    return f"rows or columns of {letter} that go with v are, in order: {', '.join(names)}" + (
+        "; those of six have the angular part first" if six else ""
+    )
 
 
 # -- letters of methods -------------------------------------------------------------------------------------------------
+
 
 class Place(NamedTuple):
     """Where a block stands among the entries, its size, and the links in whose axes its rows and columns are."""
@@ -154,8 +186,8 @@ class Layout:
 
     def rows(self, index: tuple[int, ...]) -> list[list[int]]:
         first, (height, width), _, _ = self.blocks[index]
-        flat = self.program.outputs[0].rows[first:first + height * width]
-        return [list(flat[r * width:(r + 1) * width]) for r in range(height)]
+        flat = self.program.outputs[0].rows[first : first + height * width]
+        return [list(flat[r * width : (r + 1) * width]) for r in range(height)]
 
 
 @lru_cache(maxsize=32)
@@ -180,8 +212,14 @@ def _onto(axis: k.Vec3) -> k.Mat3:
     return k.columns(*(k.sub(k.scale(twice * v[c], v), k.IDENTITY[c]) for c in range(3)))
 
 
-def derived_layout(mechanism: Mechanism, method: str, letter: str, model: Model,
-                   shown: Callable[[Linkage, Block], Block], keep: tuple[str, ...] = ()) -> Layout:
+def derived_layout(
+    mechanism: Mechanism,
+    method: str,
+    letter: str,
+    model: Model,
+    shown: Callable[[Linkage, Block], Block],
+    keep: tuple[str, ...] = (),
+) -> Layout:
     """A quantity over any frames; `shown` turns a block into the axes it is to be read in; kinds in `keep` stay symbols."""
     quantity = methods.find(method).quantities[letter]
     shapes = {name: ARGUMENTS[name].sizes(mechanism.sizes) for name in quantity.inputs}
@@ -190,26 +228,42 @@ def derived_layout(mechanism: Mechanism, method: str, letter: str, model: Model,
         shapes[PORT] = (len(kept),)
     home = Derivation({name: shape[0] for name, shape in shapes.items()})
     coupling = Coupling.of(mechanism)
-    linkage = SymbolicLinkage(model, home, kept, coupling=coupling) if kept else Linkage(model, home, coupling=coupling)
+    linkage = (
+        SymbolicLinkage(model, home, kept, coupling=coupling)
+        if kept
+        else Linkage(model, home, coupling=coupling)
+    )
     if mechanism.loops and quantity.of_loops:
         closing.lay(linkage, mechanism)
     try:
-        blocks = {index: shown(linkage, block) for index, block in sorted(quantity.derive(linkage).items())}
+        blocks = {
+            index: shown(linkage, block)
+            for index, block in sorted(quantity.derive(linkage).items())
+        }
     except DivisionByZero:
-        raise RequestError(f"{letter} of {method} divides by what is zero in every state of '{mechanism.name}': a joint moves no "
-                           "inertia of its own; 'symgen show' says which") from None
+        raise RequestError(
+            f"{letter} of {method} divides by what is zero in every state of '{mechanism.name}': a joint moves no "
+            "inertia of its own; 'symgen show' says which"
+        ) from None
     atoms: list[Scalar] = []
     places = {}
     for index, block in blocks.items():
-        places[index] = Place(len(atoms), (len(block.rows), len(block.rows[0]) if block.rows else 0), block.left, block.right)
+        places[index] = Place(
+            len(atoms),
+            (len(block.rows), len(block.rows[0]) if block.rows else 0),
+            block.left,
+            block.right,
+        )
         atoms += [x for row in block.rows for x in row]
     atoms.append(linkage.zero)
-    return Layout(home.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes), places, kept)
+    return Layout(
+        home.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes), places, kept
+    )
 
 
 def in_declared_axes(linkage: Linkage, block: Block) -> Block:
     """The same block with its twists and wrenches in the axes of the links' declared frames."""
-    if not any(block.rows):   # nothing to turn, and its size is kept
+    if not any(block.rows):  # nothing to turn, and its size is kept
         return block
     linkage.home.step("turned into the declared axes")
     rows = _turned(linkage, block.left, block.rows)
@@ -223,7 +277,7 @@ def _turned(linkage: Linkage, link: int | None, rows: list[list[Scalar]]) -> lis
     axes = Rotation([linkage.matrix(linkage.model.links[link].placement[0])])
     columns = []
     for column in zip(*rows, strict=True):
-        parts = [axes.outward(Vector(column[g:g + 3])) for g in range(0, len(column), 3)]
+        parts = [axes.outward(Vector(column[g : g + 3])) for g in range(0, len(column), 3)]
         columns.append([x for part in parts for x in part])
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -231,11 +285,15 @@ def _turned(linkage: Linkage, link: int | None, rows: list[list[Scalar]]) -> lis
 def of_letter(mechanism: Mechanism, choice: Choice, quantity: Quantity, found: Layout) -> Answer:
     """The whole, a block, or an entry of a quantity."""
     words = choice.words
-    if quantity.of_loops and words.indices is not None and words.place is None:   # one block, and a place in it
+    if (
+        quantity.of_loops and words.indices is not None and words.place is None
+    ):  # one block, and a place in it
         words = replace(words, indices=(), place=words.indices)
     name = heading(words.letter, quantity.indices)
     if words.indices is None and quantity.indices and not quantity.whole:
-        raise ArgumentError(f"'{words.what}' needs an index: {name}, counted from 0 to {len(mechanism.joints) - 1}")
+        raise ArgumentError(
+            f"'{words.what}' needs an index: {name}, counted from 0 to {len(mechanism.joints) - 1}"
+        )
     if words.indices is None:
         grid = _whole(mechanism, quantity, found)
         notes = [*choice.notes, *_frames_of_whole(quantity, found)]
@@ -252,19 +310,35 @@ def of_letter(mechanism: Mechanism, choice: Choice, quantity: Quantity, found: L
         raise ArgumentError(f"'{words.what}' asks for a place in a number; {label} is one already")
     single = len(grid[0]) == 1
     if not (single and len(words.place) == 1) and len(words.place) != 2:
-        raise ArgumentError(f"'{words.what}' asks for a place in a {len(grid)}x{len(grid[0])} block; write {label}[row,column]")
+        raise ArgumentError(
+            f"'{words.what}' asks for a place in a {len(grid)}x{len(grid[0])} block; write {label}[row,column]"
+        )
     r = plain(words.place[0], len(grid), f"the rows of {label}")
-    c = plain(words.place[1], len(grid[0]), f"the columns of {label}") if len(words.place) == 2 else 0
-    return Answer(found.program, (grid[r][c],), (), f"{label}[{','.join(map(str, (r, c)[:len(words.place)]))}]", tuple(notes))
+    c = (
+        plain(words.place[1], len(grid[0]), f"the columns of {label}")
+        if len(words.place) == 2
+        else 0
+    )
+    return Answer(
+        found.program,
+        (grid[r][c],),
+        (),
+        f"{label}[{','.join(map(str, (r, c)[: len(words.place)]))}]",
+        tuple(notes),
+    )
 
 
 def _not_empty(mechanism: Mechanism, grid: list[list[int]], label: str) -> None:
     if not any(grid):
-        raise RequestError(f"{label} of '{mechanism.name}' is empty: a joint has as many rows or columns of it as directions "
-                           "that it forbids, and a free joint forbids none")
+        raise RequestError(
+            f"{label} of '{mechanism.name}' is empty: a joint has as many rows or columns of it as directions "
+            "that it forbids, and a free joint forbids none"
+        )
 
 
-def _laid_out(mechanism: Mechanism, found: Layout, grid: list[list[int]], label: str, notes: list[str]) -> Answer:
+def _laid_out(
+    mechanism: Mechanism, found: Layout, grid: list[list[int]], label: str, notes: list[str]
+) -> Answer:
     _not_empty(mechanism, grid, label)
     shape = () if len(grid) == len(grid[0]) == 1 else (len(grid), len(grid[0]))
     return Answer(found.program, tuple(x for row in grid for x in row), shape, label, tuple(notes))
@@ -282,7 +356,10 @@ def sizes(found: Layout, side: int, count: int) -> list[int]:
 def _block(mechanism: Mechanism, found: Layout, index: tuple[int, ...]) -> list[list[int]]:
     if index in found.blocks:
         return found.rows(index)
-    height, width = (sizes(found, side, len(mechanism.joints))[index[min(side, len(index) - 1)]] for side in (0, 1))
+    height, width = (
+        sizes(found, side, len(mechanism.joints))[index[min(side, len(index) - 1)]]
+        for side in (0, 1)
+    )
     return [[found.zero] * width for _ in range(height)]
 
 
@@ -297,29 +374,46 @@ def _whole(mechanism: Mechanism, quantity: Quantity, found: Layout) -> list[list
         i, j = index[0], index[-1]
         top, left = sum(heights[:i]), sum(widths[:j])
         for r, row in enumerate(found.rows(index)):
-            grid[top + r][left:left + len(row)] = row
+            grid[top + r][left : left + len(row)] = row
     return grid
 
 
-def _about(mechanism: Mechanism, quantity: Quantity, found: Layout, index: tuple[int, ...], label: str) -> list[str]:
+def _about(
+    mechanism: Mechanism, quantity: Quantity, found: Layout, index: tuple[int, ...], label: str
+) -> list[str]:
     """In which axes a block stands, or why it is zero."""
     if index not in found.blocks and not quantity.whole:
-        raise UnknownName(f"{label} does not exist: [{','.join(quantity.indices)}] does where {quantity.nonzero}")
+        raise UnknownName(
+            f"{label} does not exist: [{','.join(quantity.indices)}] does where {quantity.nonzero}"
+        )
     if index not in found.blocks:
-        pattern = f": blocks {heading('', quantity.indices)} are not zero where {quantity.nonzero}" if quantity.nonzero else ""
+        pattern = (
+            f": blocks {heading('', quantity.indices)} are not zero where {quantity.nonzero}"
+            if quantity.nonzero
+            else ""
+        )
         return [f"{label} is zero{pattern}"]
     _, size, left, right = found.blocks[index]
     velocities = mechanism.velocity_names[mechanism.v_slices[index[-1]]] if index else ()
-    told = [order_of(label, velocities, left is not None or right is not None)] if len(velocities) > 1 and (
-        (left is None and size[0] > 1) or (right is None and size[1] > 1)) else []
-    sides = [(word, link) for word, link in (("rows", left), ("columns", right)) if link is not None]
+    told = (
+        [order_of(label, velocities, left is not None or right is not None)]
+        if len(velocities) > 1
+        and ((left is None and size[0] > 1) or (right is None and size[1] > 1))
+        else []
+    )
+    sides = [
+        (word, link) for word, link in (("rows", left), ("columns", right)) if link is not None
+    ]
     if not sides:
         return told
     names = [mechanism.base if link < 0 else mechanism.bodies[link].name for _, link in sides]
     if len(set(names)) == 1 and len(sides) == 2:
         axes = f"in the axes of link '{names[0]}'"
     else:
-        axes = ", ".join(f"{word} in the axes of link '{name}'" for (word, _), name in zip(sides, names, strict=True))
+        axes = ", ".join(
+            f"{word} in the axes of link '{name}'"
+            for (word, _), name in zip(sides, names, strict=True)
+        )
     order = "; angular part first" if 6 in size else ""
     return [f"{label}: {axes} {FRAMES}, taken {quantity.point}{order}", *told]
 
@@ -327,4 +421,6 @@ def _about(mechanism: Mechanism, quantity: Quantity, found: Layout, index: tuple
 def _frames_of_whole(quantity: Quantity, found: Layout) -> list[str]:
     if all(block.left is None and block.right is None for block in found.blocks.values()):
         return []
-    return [f"each block in the axes of its own links {FRAMES}, taken {quantity.point}; angular part first"]
+    return [
+        f"each block in the axes of its own links {FRAMES}, taken {quantity.point}; angular part first"
+    ]

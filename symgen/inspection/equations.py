@@ -19,8 +19,15 @@ SHOWN_DIGITS, WORKING_DIGITS = 17, 40
 """Digits of a number behind a root or a sine: those that are shown, and those while numbers are put in for inputs."""
 
 _ACT = {
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
-    "neg": lambda a: -a, "sin": sp.sin, "cos": sp.cos, "sqrt": sp.sqrt, "log": sp.log,
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "sin": sp.sin,
+    "cos": sp.cos,
+    "sqrt": sp.sqrt,
+    "log": sp.log,
     "atan2": sp.atan2,
 }
 
@@ -62,8 +69,13 @@ def size(derived: Program, targets: Sequence[int], at: Values | None = None) -> 
     return sum(found[r] for r in targets)
 
 
-def equations(derived: Program, targets: Sequence[int], at: Values | None = None, named: bool = True,
-              symbols: Mapping[tuple[str, int], str] | None = None) -> Equations:
+def equations(
+    derived: Program,
+    targets: Sequence[int],
+    at: Values | None = None,
+    named: bool = True,
+    symbols: Mapping[tuple[str, int], str] | None = None,
+) -> Equations:
     """The formulas behind rows; `named` False substitutes every name back. Inputs that `at` gives are numbers.
 
     An input (argument, element) is called as `symbols` says, else by both: q0, v1. Names count from 0 (`names`).
@@ -80,7 +92,11 @@ def equations(derived: Program, targets: Sequence[int], at: Values | None = None
             value = number(row.value, WORKING_DIGITS if given else SHOWN_DIGITS)
         elif row.op == "input":
             place = _place(derived, row)
-            value = _angle(given[place]) if place in given else sp.Symbol(called.get(place, f"{place[0]}{place[1]}"), real=True)
+            value = (
+                _angle(given[place])
+                if place in given
+                else sp.Symbol(called.get(place, f"{place[0]}{place[1]}"), real=True)
+            )
         else:
             value = applied(row, values)
             if r in aims or not _is_angle(value):
@@ -133,7 +149,11 @@ def _is_angle(value: Any) -> bool:
 
 def _settled(value: Any) -> Any:
     """A number that is not rational as a Float: a sine of 0.3 is no formula."""
-    return value.evalf(WORKING_DIGITS) if value.is_number and not value.is_Rational and not value.is_Float else value
+    return (
+        value.evalf(WORKING_DIGITS)
+        if value.is_number and not value.is_Rational and not value.is_Float
+        else value
+    )
 
 
 def shown_number(value: Any) -> Any:

@@ -14,7 +14,7 @@ from symgen.names import nearest
 
 FORMATS = ("text", "latex", "python", "c")
 DIGITS = 17
-LONGEST_RATIO = 10 ** 6
+LONGEST_RATIO = 10**6
 LONGEST_LINE, LONGEST_SUM = 20, 100
 """Terms in a line of LaTeX, and in a sum of Python without parentheses."""
 
@@ -42,17 +42,29 @@ def written(form: Form, format: str, most: int | None) -> str:
     waves = form.waves()
     if most is None or len(waves) <= most:
         terms = [_term(*item, format) for item in waves.items()]
-        return _lines(terms, "") if format == "latex" and len(terms) > LONGEST_LINE else _sum(_grouped(terms, format))
+        return (
+            _lines(terms, "")
+            if format == "latex" and len(terms) > LONGEST_LINE
+            else _sum(_grouped(terms, format))
+        )
     if format in ("python", "c"):
-        raise RequestError(f"this sum has {len(waves)} terms and {'C' if format == 'c' else 'Python'} cannot say that some are "
-                           "left out; --full prints all, --form recursive the C's equations")
+        raise RequestError(
+            f"this sum has {len(waves)} terms and {'C' if format == 'c' else 'Python'} cannot say that some are "
+            "left out; --full prints all, --form recursive the C's equations"
+        )
     largest = [_term(*item, format) for item in list(form.waves(largest=True).items())[:most]]
     rest = len(waves) - most
     if format == "latex":
         return _lines(largest, rf"+ \cdots \text{{ {_terms(rest)} }}")
     first, *others = (_sum([term]) if n == 0 else " ".join(term) for n, term in enumerate(largest))
     # indented: no line of it, pasted alone, is an expression that Python takes for the whole
-    return "\n  ".join([first, *others, f"+ … {_terms(rest)} ({len(form)} harmonics in {len(waves)} cosines and sines)"])
+    return "\n  ".join(
+        [
+            first,
+            *others,
+            f"+ … {_terms(rest)} ({len(form)} harmonics in {len(waves)} cosines and sines)",
+        ]
+    )
 
 
 def _terms(count: int) -> str:
@@ -61,14 +73,20 @@ def _terms(count: int) -> str:
 
 def _lines(terms: Sequence[tuple[str, str]], end: str) -> str:
     """LaTeX, a term a line."""
-    return aligned(["& " + text for text in (_sum(terms[:1]), *(" ".join(term) for term in terms[1:]), end) if text])
+    return aligned(
+        [
+            "& " + text
+            for text in (_sum(terms[:1]), *(" ".join(term) for term in terms[1:]), end)
+            if text
+        ]
+    )
 
 
 def _grouped(terms: list[tuple[str, str]], format: str) -> list[tuple[str, str]]:
     """Sums within a sum where there are many: CPython cannot compile a thousand signs in a row."""
     if format != "python" or len(terms) <= LONGEST_SUM:
         return terms
-    groups = [terms[n:n + LONGEST_SUM] for n in range(0, len(terms), LONGEST_SUM)]
+    groups = [terms[n : n + LONGEST_SUM] for n in range(0, len(terms), LONGEST_SUM)]
     return _grouped([("+", f"({_sum(group)})") for group in groups], format)
 
 
@@ -80,13 +98,17 @@ def _sum(terms: Sequence[tuple[str, str]]) -> str:
     return joined[2:] if joined.startswith("+ ") else "-" + joined[2:]
 
 
-def _term(wave: tuple[tuple[int, ...], bool], coefficient: Coefficient, format: str) -> tuple[str, str]:
+def _term(
+    wave: tuple[tuple[int, ...], bool], coefficient: Coefficient, format: str
+) -> tuple[str, str]:
     """(sign, rest) of coefficient · cos(k·q) or sin(k·q)."""
     index, sine = wave
     parts = [_monomial(monomial, x, format) for monomial, x in coefficient.items()]
     if not any(index):
         return _signed(_sum(parts)) if len(parts) > 1 else parts[0]
-    turning = ("\\" if format == "latex" else "") + ("sin" if sine else "cos") + _angle(index, format)
+    turning = (
+        ("\\" if format == "latex" else "") + ("sin" if sine else "cos") + _angle(index, format)
+    )
     dot = " " if format == "latex" else "*"
     if len(parts) > 1:
         opened, closed = (r"\left(", r"\right)") if format == "latex" else ("(", ")")
@@ -103,7 +125,13 @@ def _angle(index: Sequence[int], format: str) -> str:
     parts = []
     for i, multiple in enumerate(index):
         if multiple:
-            times = "" if abs(multiple) == 1 else f"{abs(multiple)} " if format == "latex" else f"{abs(multiple)}*"
+            times = (
+                ""
+                if abs(multiple) == 1
+                else f"{abs(multiple)} "
+                if format == "latex"
+                else f"{abs(multiple)}*"
+            )
             parts.append(("+" if multiple > 0 else "-", times + _symbol(f"q{i}", format)))
     return rf"\left({_sum(parts)}\right)" if format == "latex" else f"({_sum(parts)})"
 
@@ -132,12 +160,18 @@ def number(x: Fraction, format: str = "text") -> str:
     """A short decimal as one, a short ratio as p/q, anything else to DIGITS digits."""
     places = _places(x.denominator)
     if places is not None and len(str(x.numerator)) <= DIGITS:
-        digits = str(x.numerator * 10 ** places // x.denominator).rjust(places + 1, "0")
+        digits = str(x.numerator * 10**places // x.denominator).rjust(places + 1, "0")
         whole = digits[:-places] + "." + digits[-places:] if places else digits
         return whole + ".0" if format == "c" and not places else whole
     if x.denominator < LONGEST_RATIO and x.numerator < LONGEST_RATIO:
         p, q = str(x.numerator), str(x.denominator)
-        return rf"\frac{{{p}}}{{{q}}}" if format == "latex" else f"{p}.0/{q}.0" if format == "c" else f"{p}/{q}"
+        return (
+            rf"\frac{{{p}}}{{{q}}}"
+            if format == "latex"
+            else f"{p}.0/{q}.0"
+            if format == "c"
+            else f"{p}/{q}"
+        )
     text = f"{float(x):.{DIGITS}g}"
     mantissa, _, exponent = text.partition("e")
     if exponent and format == "latex":
@@ -147,7 +181,7 @@ def number(x: Fraction, format: str = "text") -> str:
 
 def _places(denominator: int) -> int | None:
     """Decimal places of p/denominator, None where it does not terminate or not within DIGITS."""
-    return next((n for n in range(DIGITS + 1) if 10 ** n % denominator == 0), None)
+    return next((n for n in range(DIGITS + 1) if 10**n % denominator == 0), None)
 
 
 def as_sympy(form: Form) -> Any:
@@ -163,7 +197,14 @@ def as_sympy(form: Form) -> Any:
 
     terms = []
     for (index, sine), coefficient in form.waves().items():
-        amount = sp.Add(*(sp.Mul(exact(x), *(symbol(s) ** n for s, n in monomial)) for monomial, x in coefficient.items()))
-        angle = sp.Add(*(multiple * symbol(f"q{i}") for i, multiple in enumerate(index) if multiple))
+        amount = sp.Add(
+            *(
+                sp.Mul(exact(x), *(symbol(s) ** n for s, n in monomial))
+                for monomial, x in coefficient.items()
+            )
+        )
+        angle = sp.Add(
+            *(multiple * symbol(f"q{i}") for i, multiple in enumerate(index) if multiple)
+        )
         terms.append(amount * (sp.sin(angle) if sine else sp.cos(angle)))
     return sp.Add(*terms)

@@ -42,7 +42,9 @@ def needed(program: Program, targets: Sequence[int]) -> list[int]:
     return sorted(seen)
 
 
-def waves(program: Program, target: int, angles: Sequence[Input], exact: bool, entry: str) -> tuple[list[Input], dict[Wave, Any]]:
+def waves(
+    program: Program, target: int, angles: Sequence[Input], exact: bool, entry: str
+) -> tuple[list[Input], dict[Wave, Any]]:
     """The harmonics of one row over `angles`, with the inputs that the monomials are powers of; `entry` is for messages.
 
     Where the Program's constants are not `exact`, the coefficients of powers of c and s are `rounded` to NOISE digits.
@@ -54,17 +56,22 @@ def waves(program: Program, target: int, angles: Sequence[Input], exact: bool, e
     others = [x for x in taken if x not in turned]
     n = len(turned)
     rates = sum(program.inputs[port].name == "v" for port, _ in others)
-    most = 5 ** n * (1 + rates * (rates + 1) // 2)
+    most = 5**n * (1 + rates * (rates + 1) // 2)
     if most > MOST_TERMS:
-        raise RequestError(f"{entry} turns with {n} angles and may have {most} terms in multiple angles; read it with --form "
-                           "recursive, or lock joints that do not matter with --lock")
+        raise RequestError(
+            f"{entry} turns with {n} angles and may have {most} terms in multiple angles; read it with --form "
+            "recursive, or lock joints that do not matter with --lock"
+        )
     polynomial = _over_polynomials(program, rows, turned, others, entry).to_dict()
     if not exact:
         polynomial = rounded(polynomial, NOISE)
     by_monomial: dict[Monomial, dict[Pairs, Any]] = {}
     for powers, x in polynomial.items():
         pairs = tuple((int(powers[i]), int(powers[n + i])) for i in range(n))
-        monomial = (*powers[3 * n:3 * n + len(others)], *powers[2 * n:3 * n])   # a screw's angle is a length as well
+        monomial = (
+            *powers[3 * n : 3 * n + len(others)],
+            *powers[2 * n : 3 * n],
+        )  # a screw's angle is a length as well
         by_monomial.setdefault(tuple(int(p) for p in monomial), {})[pairs] = x
     places = [angles.index(x) for x in turned]
     found: dict[Wave, Any] = {}
@@ -87,10 +94,18 @@ def rounded(coefficients: dict[Any, Any], digits: int) -> dict[Any, Any]:
     return {key: fmpq(n) / unit for key, n in whole if n != 0}
 
 
-def _over_polynomials(program: Program, rows: Sequence[int], turned: Sequence[Input], others: Sequence[Input], entry: str) -> Any:
+def _over_polynomials(
+    program: Program,
+    rows: Sequence[int],
+    turned: Sequence[Input],
+    others: Sequence[Input],
+    entry: str,
+) -> Any:
     """The last of `rows` as a polynomial in cosines, sines, the angles themselves and the other inputs, in this order."""
     n = len(turned)
-    names = [f"{stem}{i}" for stem in "csq" for i in range(n)] + [f"x{i}" for i in range(len(others))]
+    names = [f"{stem}{i}" for stem in "csq" for i in range(n)] + [
+        f"x{i}" for i in range(len(others))
+    ]
     ring = fmpq_mpoly_ctx.get(names or ["x"], "lex")
     unknowns = ring.gens()
     unit = [unknowns[i] ** 2 + unknowns[n + i] ** 2 - 1 for i in range(n)]
@@ -113,12 +128,17 @@ def _over_polynomials(program: Program, rows: Sequence[int], turned: Sequence[In
         elif op in ("add", "sub"):
             values[r] = a + values[args[1]] if op == "add" else a - values[args[1]]
         else:
-            instead = "leave friction out with --drives, or take its equations with --form recursive" if op == "sqrt" else \
-                "take another method, such as composite_body or newton_euler"
-            raise RequestError(f"{entry} by {program.method} is no polynomial in sines and cosines, its equations hold a {op}; "
-                               f"{instead}")
+            instead = (
+                "leave friction out with --drives, or take its equations with --form recursive"
+                if op == "sqrt"
+                else "take another method, such as composite_body or newton_euler"
+            )
+            raise RequestError(
+                f"{entry} by {program.method} is no polynomial in sines and cosines, its equations hold a {op}; "
+                f"{instead}"
+            )
         for used in args:
-            if last[used] == r:   # a polynomial can take megabytes
+            if last[used] == r:  # a polynomial can take megabytes
                 values.pop(used, None)
     return values[rows[-1]]
 
@@ -137,19 +157,22 @@ def _turned(angle: Any, op: str, unknowns: Sequence[Any], n: int, entry: str) ->
     for powers, x in angle.to_dict().items():
         if not any(powers):
             offset = x
-        elif sum(powers) == 1 and abs(x) == 1 and 1 in powers[2 * n:3 * n]:
+        elif sum(powers) == 1 and abs(x) == 1 and 1 in powers[2 * n : 3 * n]:
             joint, sign = powers.index(1) - 2 * n, int(x.p)
     if joint is None or len(angle) > 2:
         raise ProgramError(f"{entry} holds the {op} of what is no joint's angle")
     c, s = unknowns[joint], unknowns[n + joint] * sign
     if offset != 0:
         with k.precision():
-            cosine, sine = (k.rational(k.to_fraction(x)) for x in (arb(offset).cos(), arb(offset).sin()))
+            cosine, sine = (
+                k.rational(k.to_fraction(x)) for x in (arb(offset).cos(), arb(offset).sin())
+            )
         c, s = c * cosine - s * sine, s * cosine + c * sine
     return s if op == "sin" else c
 
 
 # -- multiple angles ---------------------------------------------------------------------------------------------------------
+
 
 @cache
 def in_multiples(a: int, b: int) -> tuple[tuple[int, bool, Any], ...]:
@@ -163,7 +186,11 @@ def in_multiples(a: int, b: int) -> tuple[tuple[int, bool, Any], ...]:
         powers = shifted
     turn = -1 if b % 4 > 1 else 1
     scale = fmpq(turn, 2 ** (a + b))
-    return tuple((m, b % 2 == 1, scale * x * (2 if m else 1)) for m, x in sorted(powers.items()) if m >= 0 and x)
+    return tuple(
+        (m, b % 2 == 1, scale * x * (2 if m else 1))
+        for m, x in sorted(powers.items())
+        if m >= 0 and x
+    )
 
 
 def _in_sums(part: Mapping[Pairs, Any]) -> dict[Index, list[Any]]:
@@ -200,10 +227,12 @@ def _in_sums(part: Mapping[Pairs, Any]) -> dict[Index, list[Any]]:
                 continue
             A, B = A / 2, B / 2
             plus, minus = (m, *K), (m, *(-x for x in K))
-            if is_sine:     # sin a cos b = ½[sin(a+b) + sin(a−b)], sin a sin b = ½[cos(a−b) − cos(a+b)]
+            if (
+                is_sine
+            ):  # sin a cos b = ½[sin(a+b) + sin(a−b)], sin a sin b = ½[cos(a−b) − cos(a+b)]
                 add(plus, -B, A)
                 add(minus, B, A)
-            else:           # cos a cos b = ½[cos(a+b) + cos(a−b)], cos a sin b = ½[sin(a+b) − sin(a−b)]
+            else:  # cos a cos b = ½[cos(a+b) + cos(a−b)], cos a sin b = ½[sin(a+b) − sin(a−b)]
                 add(plus, A, B)
                 add(minus, A, -B)
     return found

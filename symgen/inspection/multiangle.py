@@ -28,7 +28,12 @@ from symgen.mechanism import Mechanism
 from symgen.names import nearest
 from symgen.programs.deriving import models
 
-ENTRIES = {"M": ("mass_matrix", 2), "c": ("bias_force", 1), "g": ("gravity_force", 1), "tau": ("inverse_dynamics", 1)}
+ENTRIES = {
+    "M": ("mass_matrix", 2),
+    "c": ("bias_force", 1),
+    "g": ("gravity_force", 1),
+    "tau": ("inverse_dynamics", 1),
+}
 DIGITS = 45
 MOST = 20
 """How many terms are printed unless all are asked for."""
@@ -63,23 +68,45 @@ class MultiAngle:
         for wave, monomial, x in self.terms:
             found.setdefault(wave, {})[monomial] = x
         if largest:
-            return dict(sorted(found.items(), key=lambda item: (-max(abs(x) for x in item[1].values()), item[0])))
+            return dict(
+                sorted(
+                    found.items(),
+                    key=lambda item: (-max(abs(x) for x in item[1].values()), item[0]),
+                )
+            )
         return found
 
     def joints(self) -> tuple[int, ...]:
         """The joints whose coordinate the entry depends on, exactly."""
-        turned = {i for (index, _), _, _ in self.terms for i, multiple in enumerate(index) if multiple}
-        slid = {int(symbol[1:]) for _, monomial, _ in self.terms for symbol, _ in monomial if symbol[0] == "q"}
+        turned = {
+            i for (index, _), _, _ in self.terms for i, multiple in enumerate(index) if multiple
+        }
+        slid = {
+            int(symbol[1:])
+            for _, monomial, _ in self.terms
+            for symbol, _ in monomial
+            if symbol[0] == "q"
+        }
         return tuple(sorted(turned | slid))
 
     def symbols(self) -> tuple[str, ...]:
         """The symbols in the coefficients, sorted."""
         return tuple(sorted({symbol for _, monomial, _ in self.terms for symbol, _ in monomial}))
 
-    def evaluate(self, q: Sequence[Any], v: Sequence[Any] = (), a: Sequence[Any] = (),
-                 parameters: Mapping[str, Any] | None = None, numbers: Numbers = FLOATS) -> Any:
+    def evaluate(
+        self,
+        q: Sequence[Any],
+        v: Sequence[Any] = (),
+        a: Sequence[Any] = (),
+        parameters: Mapping[str, Any] | None = None,
+        numbers: Numbers = FLOATS,
+    ) -> Any:
         """The entry at a state (rad, m, SI units), over floats or any other numbers; `parameters`: symbol → value."""
-        known = {f"{stem}{i}": x for stem, values in (("q", q), ("v", v), ("a", a)) for i, x in enumerate(values)}
+        known = {
+            f"{stem}{i}": x
+            for stem, values in (("q", q), ("v", v), ("a", a))
+            for i, x in enumerate(values)
+        }
         known |= dict(parameters or {})
         total = numbers.constant(Fraction(0))
         for (index, sine), coefficient in self.waves().items():
@@ -118,8 +145,13 @@ class MultiAngle:
         return f"$\\displaystyle {self.text('latex')}$"
 
 
-def multiangle(mechanism: Mechanism, letter: str, indices: Sequence[int], keep: str | Iterable[str] = "none",
-               method: str | None = None) -> MultiAngle:
+def multiangle(
+    mechanism: Mechanism,
+    letter: str,
+    indices: Sequence[int],
+    keep: str | Iterable[str] = "none",
+    method: str | None = None,
+) -> MultiAngle:
     """The form of M[i,j], c[i], g[i] or tau[i] (indices from 0), the kinds in `keep` left as symbols (see `parameters.kinds`).
 
     Raises RequestError for a letter or index that does not exist, a method that divides, or an entry of too many angles.
@@ -128,7 +160,9 @@ def multiangle(mechanism: Mechanism, letter: str, indices: Sequence[int], keep: 
     entry = f"{letter}[{','.join(str(i) for i in indices)}]"
     refuse_several(mechanism, "a multi-angle form", "take the recursive or the closed form")
     if len(indices) != rank or not all(0 <= i < mechanism.nv for i in indices):
-        raise UnknownName(f"{entry} does not exist; {letter} takes {rank} indices from 0 to {mechanism.nv - 1}")
+        raise UnknownName(
+            f"{entry} does not exist; {letter} takes {rank} indices from 0 to {mechanism.nv - 1}"
+        )
     program, kept = _program(mechanism, function, kinds(keep), method)
     element = indices[0] if rank == 1 else indices[0] * mechanism.nv + indices[1]
     return _form(mechanism, program, kept, element, entry)
@@ -137,7 +171,9 @@ def multiangle(mechanism: Mechanism, letter: str, indices: Sequence[int], keep: 
 _program = lru_cache(maxsize=64)(derived)
 
 
-def _form(mechanism: Mechanism, program: Program, kept: Sequence[Parameter], element: int, entry: str) -> MultiAngle:
+def _form(
+    mechanism: Mechanism, program: Program, kept: Sequence[Parameter], element: int, entry: str
+) -> MultiAngle:
     angles = [(0, i) for i, link in enumerate(models(mechanism)[0].links) if link.turns]
     target = program.outputs[0].rows[element]
     clean = exact(mechanism)
@@ -145,13 +181,18 @@ def _form(mechanism: Mechanism, program: Program, kept: Sequence[Parameter], ele
     if not clean:
         found = rounded(found, DIGITS)
     names = [program.inputs[port].name for port, _ in others]
-    symbols = [kept[e].symbol if name == PORT else f"{name}{e}" for name, (_, e) in zip(names, others, strict=True)]
+    symbols = [
+        kept[e].symbol if name == PORT else f"{name}{e}"
+        for name, (_, e) in zip(names, others, strict=True)
+    ]
     coefficients = {}
     for (sine, short, powers), x in found.items():
         index = [0] * mechanism.nv
         for (_, joint), multiple in zip(angles, short, strict=True):
             index[joint] = multiple
-        monomial = tuple(sorted((symbol, power) for symbol, power in zip(symbols, powers, strict=True) if power))
+        monomial = tuple(
+            sorted((symbol, power) for symbol, power in zip(symbols, powers, strict=True) if power)
+        )
         coefficients[(tuple(index), sine), monomial] = Fraction(int(x.p), int(x.q))
     return MultiAngle.of(coefficients)
 
@@ -163,7 +204,17 @@ def exact(mechanism: Mechanism) -> bool:
         for link in models(mechanism)[0].links:
             *turns, offset = k.zxz(link.rotation)
             own = link.inertia
-            numbers = (*link.shift, own.m, *own.h, *own.S, *link.gravity, *offset, *(x for turn in turns for x in turn))
-            if not all(k.is_rational(x) for x in numbers) or (link.turns and not any(k.is_zero(x) for x in offset)):
+            numbers = (
+                *link.shift,
+                own.m,
+                *own.h,
+                *own.S,
+                *link.gravity,
+                *offset,
+                *(x for turn in turns for x in turn),
+            )
+            if not all(k.is_rational(x) for x in numbers) or (
+                link.turns and not any(k.is_zero(x) for x in offset)
+            ):
                 return False
     return True

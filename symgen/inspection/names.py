@@ -10,9 +10,14 @@ import re
 
 PAIRS = ("M", "alpha", "L2", "H_tt", "H_tL", "H_LL", "Haa")
 """Letters whose two indices are joints. Of all others the last index is a place in a block: a component, or row and column."""
-GREEK = frozenset(re.findall(r"\w+", """
+GREEK = frozenset(
+    re.findall(
+        r"\w+",
+        """
     alpha beta gamma delta epsilon zeta eta theta lambda mu nu xi pi rho sigma tau phi psi omega
-    Gamma Delta Theta Lambda Sigma Phi Psi Omega"""))
+    Gamma Delta Theta Lambda Sigma Phi Psi Omega""",
+    )
+)
 ACCENTS = ("ddot", "dot", "hat", "tilde")
 _INPUT = re.compile(r"([a-z]+)(\d+)")
 _LINK = re.compile(r"less(\d+)")
@@ -22,7 +27,7 @@ def shown(name: str) -> str:
     """The name in a formula of a row of a Program: P_12_11 → P_11_0_0."""
     words = name.split("_")
     numbers = [n for n, word in enumerate(words) if word.isdigit()]
-    letter = "_".join(words[:numbers[0]]) if numbers else name
+    letter = "_".join(words[: numbers[0]]) if numbers else name
     found: list[str] = []
     for n, word in enumerate(words):
         link = _LINK.fullmatch(word)

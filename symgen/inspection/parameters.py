@@ -33,7 +33,12 @@ from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import ROW_BUDGET, frames, models
 from symgen.programs.making import refusal
 
-KINDS = {"m": "mass", "c": "mass centre", "I": "moments of inertia about the mass centre", "l": "lengths"}
+KINDS = {
+    "m": "mass",
+    "c": "mass centre",
+    "I": "moments of inertia about the mass centre",
+    "l": "lengths",
+}
 """What can be kept: m (kg), c and l (m), I (kg·m²)."""
 PORT = "parameters"
 AXES = ("x", "y", "z")
@@ -59,21 +64,33 @@ class Parameter:
 def kinds(text: str | Iterable[str]) -> tuple[str, ...]:
     """The kinds to keep, in the order of KINDS, from "all", "none" or "m,c"; RequestError says what there is."""
     if isinstance(text, str):
-        text = {"all": tuple(KINDS), "none": ()}.get(text.strip(), [part.strip() for part in text.split(",")])
+        text = {"all": tuple(KINDS), "none": ()}.get(
+            text.strip(), [part.strip() for part in text.split(",")]
+        )
     wanted = tuple(text)
     for one in wanted:
         if one not in KINDS:
             there = ", ".join(f"{kind} ({what})" for kind, what in KINDS.items())
-            raise UnknownName(f"'{one}' is no kind of parameter to keep as a symbol; there are all, none, or a list of {there}")
+            raise UnknownName(
+                f"'{one}' is no kind of parameter to keep as a symbol; there are all, none, or a list of {there}"
+            )
     return tuple(kind for kind in KINDS if kind in wanted)
 
 
 class SymbolicLinkage(Linkage):
     """A Linkage whose inertias, mass centres and lengths hold the symbols of `parameters` in place of their numbers."""
 
-    def __init__(self, model: Model, home: Derivation, parameters: Sequence[Parameter], frame: Frame | None = None,
-                 coupling: Coupling = APART) -> None:
-        self._kept = {p.symbol: atom for p, atom in zip(parameters, home.inputs.get(PORT, []), strict=True)}
+    def __init__(
+        self,
+        model: Model,
+        home: Derivation,
+        parameters: Sequence[Parameter],
+        frame: Frame | None = None,
+        coupling: Coupling = APART,
+    ) -> None:
+        self._kept = {
+            p.symbol: atom for p, atom in zip(parameters, home.inputs.get(PORT, []), strict=True)
+        }
         self._kinds = {p.kind for p in parameters}
         super().__init__(model, home, frame, coupling=coupling)
 
@@ -81,7 +98,9 @@ class SymbolicLinkage(Linkage):
         return self._kept[symbol] if symbol in self._kept else self.scalar(value)
 
     def _triple(self, kind: str, i: int, values: Sequence[Constant]) -> Vector:
-        return Vector(self._known(f"{kind}_{i}_{axis}", x) for axis, x in zip(AXES, values, strict=True))
+        return Vector(
+            self._known(f"{kind}_{i}_{axis}", x) for axis, x in zip(AXES, values, strict=True)
+        )
 
     def center(self, i: int) -> Vector:
         return self._triple("c", i, self.model.links[i].center)
@@ -98,7 +117,9 @@ class SymbolicLinkage(Linkage):
             return super()._inertia(i)
         own = self.model.links[i].inertia
         m, c = self._known(f"m_{i}", own.m), self.center(i)
-        xx, xy, xz, yy, yz, zz = (self._known(f"I_{i}_{pair}", x) for pair, x in zip(PAIRS, moments(own), strict=True))
+        xx, xy, xz, yy, yz, zz = (
+            self._known(f"I_{i}_{pair}", x) for pair, x in zip(PAIRS, moments(own), strict=True)
+        )
         h = c * m
         half = (xx + yy + zz) * self.scalar(k.rational(1) / 2)
         S = Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz)
@@ -119,8 +140,10 @@ def parameters(model: Model, keep: Iterable[str]) -> tuple[Parameter, ...]:
     """Every number of these kinds that is not zero, link by link."""
     wanted = kinds(keep)
     if bears(model) and {"m", "c"} & {*wanted}:
-        raise RequestError(f"part of the weight of links of '{model.name}' is borne by gravcomp, and that is known in numbers "
-                           "alone; keep l and I as symbols, or leave it out by --drives")
+        raise RequestError(
+            f"part of the weight of links of '{model.name}' is borne by gravcomp, and that is known in numbers "
+            "alone; keep l and I as symbols, or leave it out by --drives"
+        )
     found: list[Parameter] = []
 
     def add(kind: str, i: int, suffix: str, value: Constant, meaning: str) -> None:
@@ -135,7 +158,13 @@ def parameters(model: Model, keep: Iterable[str]) -> tuple[Parameter, ...]:
             for axis, x in zip(AXES, link.center, strict=True):
                 add("c", i, f"_{axis}", x, f"{axis} of the mass centre of {own}, in its frame (m)")
             for pair, x in zip(PAIRS, moments(link.inertia), strict=True):
-                add("I", i, f"_{pair}", x, f"moment {pair} of {own} about its mass centre, axes of its frame (kg·m²)")
+                add(
+                    "I",
+                    i,
+                    f"_{pair}",
+                    x,
+                    f"moment {pair} of {own} about its mass centre, axes of its frame (kg·m²)",
+                )
             for axis, x in zip(AXES, link.shift, strict=True):
                 add("l", i, f"_{axis}", x, f"{axis} of the frame of {own}, in that of {outer} (m)")
     return tuple(found)
@@ -145,8 +174,12 @@ MOST_ROWS = 4 * ROW_BUDGET
 """Of what is derived to be read."""
 
 
-def linkage(mechanism: Mechanism, arguments: Mapping[str, int], keep: str | Iterable[str] = "none",
-            frame: str | None = None) -> tuple[SymbolicLinkage, tuple[Parameter, ...]]:
+def linkage(
+    mechanism: Mechanism,
+    arguments: Mapping[str, int],
+    keep: str | Iterable[str] = "none",
+    frame: str | None = None,
+) -> tuple[SymbolicLinkage, tuple[Parameter, ...]]:
     """The robot laid out for any callable(Linkage), with the kinds in `keep` as inputs, and what those inputs are.
 
     `arguments`: name -> number of elements; the argument "parameters" comes behind them where anything is kept. `frame`
@@ -160,8 +193,14 @@ def linkage(mechanism: Mechanism, arguments: Mapping[str, int], keep: str | Iter
         return SymbolicLinkage(model, home, found, named, Coupling.of(mechanism)), found
 
 
-def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "none", method: str | None = None,
-            frame: Links = None, task_rows: Rows = None) -> tuple[Program, tuple[Parameter, ...]]:
+def derived(
+    mechanism: Mechanism,
+    function: str,
+    keep: str | Iterable[str] = "none",
+    method: str | None = None,
+    frame: Links = None,
+    task_rows: Rows = None,
+) -> tuple[Program, tuple[Parameter, ...]]:
     """`symbolic` as the method writes it, before any pass."""
     what = FUNCTIONS[named(function)]
     method = chosen(mechanism, function) if method is None else method
@@ -171,25 +210,49 @@ def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "no
     why = why or methods.find(method).refusal(mechanism)
     if why is not None:
         raise RequestError(why)
-    shapes = {a.name: a.sizes(mechanism.sizes) for a in (*what.arguments, *(() if Q in what.arguments else (Q,)))}
+    shapes = {
+        a.name: a.sizes(mechanism.sizes)
+        for a in (*what.arguments, *(() if Q in what.arguments else (Q,)))
+    }
     names = frames(mechanism, what, options)
     try:
-        laid, found = linkage(mechanism, {name: prod(shape) for name, shape in shapes.items()}, keep,
-                              names[0] if names else None)
-        laid.task_rows, laid.base = options.rows, base_parameters(mechanism) if what.counts("NR") else None
-        sizes = mechanism.sizes._replace(NF=len(names), NR=0 if laid.base is None else len(laid.base), NK=len(options.rows))
+        laid, found = linkage(
+            mechanism,
+            {name: prod(shape) for name, shape in shapes.items()},
+            keep,
+            names[0] if names else None,
+        )
+        laid.task_rows, laid.base = (
+            options.rows,
+            base_parameters(mechanism) if what.counts("NR") else None,
+        )
+        sizes = mechanism.sizes._replace(
+            NF=len(names), NR=0 if laid.base is None else len(laid.base), NK=len(options.rows)
+        )
         with k.precision():
-            results = methods.of_each(build, laid, [laid.model.frame(mechanism, name) for name in names])
+            results = methods.of_each(
+                build, laid, [laid.model.frame(mechanism, name) for name in names]
+            )
             results_named = _named(what, sizes, results)
-            program = laid.home.freeze(function, method, results_named, {**shapes, PORT: (len(found),)})
+            program = laid.home.freeze(
+                function, method, results_named, {**shapes, PORT: (len(found),)}
+            )
     except TooManyRows:
-        raise RequestError(f"{function} of '{mechanism.name}' by {method} has more than {MOST_ROWS} rows before passes make "
-                           "them fewer; lock joints that do not matter with --lock") from None
+        raise RequestError(
+            f"{function} of '{mechanism.name}' by {method} has more than {MOST_ROWS} rows before passes make "
+            "them fewer; lock joints that do not matter with --lock"
+        ) from None
     return program, found
 
 
-def symbolic(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "all", frame: Links = None,
-             method: str | None = None, task_rows: Rows = None) -> tuple[Program, tuple[Parameter, ...]]:
+def symbolic(
+    mechanism: Mechanism,
+    function: str,
+    keep: str | Iterable[str] = "all",
+    frame: Links = None,
+    method: str | None = None,
+    task_rows: Rows = None,
+) -> tuple[Program, tuple[Parameter, ...]]:
     """The Program of a function with the kinds in `keep` (see `kinds`) as its last argument, "parameters", and what they are.
 
     At the parameters' own values it is the plain Program's function. `method` None takes the first one that suits.
@@ -205,8 +268,13 @@ def chosen(mechanism: Mechanism, function: str) -> str:
     return "composite_body" if "composite_body" in there else there[0]
 
 
-def _named(what: Function, sizes: Sizes, results: Sequence[Sequence[Scalar]]) -> list[tuple[str, tuple[int, ...], Any]]:
+def _named(
+    what: Function, sizes: Sizes, results: Sequence[Sequence[Scalar]]
+) -> list[tuple[str, tuple[int, ...], Any]]:
     def shape(array: Array) -> tuple[int, ...]:
         return array.of_each(sizes.NF).sizes(sizes)
 
-    return [(array.name, shape(array), atoms) for array, atoms in zip(what.results, results, strict=True)]
+    return [
+        (array.name, shape(array), atoms)
+        for array, atoms in zip(what.results, results, strict=True)
+    ]

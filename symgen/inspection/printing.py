@@ -63,7 +63,9 @@ def printed(expression: Any, format: str) -> str:
     try:
         return _number(_decimals(expression, {}), format)
     except RecursionError:
-        raise RequestError("this formula nests too deep to be printed; take --form recursive") from None
+        raise RequestError(
+            "this formula nests too deep to be printed; take --form recursive"
+        ) from None
 
 
 def _number(expression: Any, format: str) -> str:
@@ -71,7 +73,11 @@ def _number(expression: Any, format: str) -> str:
         return str(_Latex().doprint(expression))
     if format == "text":
         return str(expression)
-    text = str((_C({}) if format == "c" else PythonCodePrinter({"fully_qualified_modules": False})).doprint(expression))
+    text = str(
+        (
+            _C({}) if format == "c" else PythonCodePrinter({"fully_qualified_modules": False})
+        ).doprint(expression)
+    )
     return _readable(text, format)
 
 
@@ -81,8 +87,10 @@ def _readable(text: str, format: str) -> str:
         depth += (letter == "(") - (letter == ")")
         deepest = max(deepest, depth)
     if deepest > DEEPEST:
-        raise RequestError(f"this formula nests {deepest} parentheses, more than {'C' if format == 'c' else 'Python'} is sure to "
-                           "read; take --form recursive")
+        raise RequestError(
+            f"this formula nests {deepest} parentheses, more than {'C' if format == 'c' else 'Python'} is sure to "
+            "read; take --form recursive"
+        )
     return text
 
 
@@ -96,25 +104,37 @@ def _matrix(matrix: Any, format: str) -> str:
     if format == "python":
         return "[" + ", ".join("[" + ", ".join(row) + "]" for row in rows) + "]"
     widths = [max(len(row[c]) for row in rows) for c in range(matrix.cols)]
-    lines = ["  ".join(x.ljust(width) for x, width in zip(row, widths, strict=True)) for row in rows]
+    lines = [
+        "  ".join(x.ljust(width) for x, width in zip(row, widths, strict=True)) for row in rows
+    ]
     if len(lines) == 1:
         return f"[{lines[0]}]"
     lefts, rights = "⎡" + "⎢" * (len(lines) - 2) + "⎣", "⎤" + "⎥" * (len(lines) - 2) + "⎦"
-    return "\n".join(left + line + right for left, line, right in zip(lefts, lines, rights, strict=True))
+    return "\n".join(
+        left + line + right for left, line, right in zip(lefts, lines, rights, strict=True)
+    )
 
 
-def listed(named: Sequence[tuple[Any, Any]], label: str, value: Any, format: str, apart: str) -> str:
+def listed(
+    named: Sequence[tuple[Any, Any]], label: str, value: Any, format: str, apart: str
+) -> str:
     """Named equations, one a line, then the answer. `apart` is added to its name where a named equation has the same."""
     taken = {str(name) for name, _ in named}
     names = [str(name) for name, _ in named]
     last = label if format == "text" else _free(label, taken, apart)
-    equations = [*zip(names, (printed(x, format) for _, x in named), strict=True), (last, printed(value, format))]
+    equations = [
+        *zip(names, (printed(x, format) for _, x in named), strict=True),
+        (last, printed(value, format)),
+    ]
     if format == "latex":
         return aligned([f"{latex(name)} &= {text}" for name, text in equations])
     if format == "c":
         count = f"[{len(value)}]" if isinstance(value, sp.MatrixBase) else ""
         sizes = [*[""] * len(named), count]
-        return "\n".join(f"const double {name}{size} = {text};" for (name, text), size in zip(equations, sizes, strict=True))
+        return "\n".join(
+            f"const double {name}{size} = {text};"
+            for (name, text), size in zip(equations, sizes, strict=True)
+        )
     lines = [f"{name} ={chr(10) if chr(10) in text else ' '}{text}" for name, text in equations]
     return "\n".join([*imports("\n".join(lines)), *lines] if format == "python" else lines)
 
@@ -138,7 +158,11 @@ def called(text: str) -> list[str]:
 def _free(label: str, taken: set[str], apart: str) -> str:
     """M[1,2] as M_1_2; P[2] as P_2_declared where the list has a P_2_0_0 of its own."""
     name = re.sub(r"\W+", "_", label).strip("_")
-    return f"{name}_{apart}" if any(one == name or one.startswith(f"{name}_") for one in taken) else name
+    return (
+        f"{name}_{apart}"
+        if any(one == name or one.startswith(f"{name}_") for one in taken)
+        else name
+    )
 
 
 def _decimals(expression: Any, known: dict[Any, Any]) -> Any:
@@ -150,7 +174,9 @@ def _decimals(expression: Any, known: dict[Any, Any]) -> Any:
 
 def _with_decimals(expression: Any, known: dict[Any, Any]) -> Any:
     if expression.is_Rational:
-        short = not expression.is_Integer and _terminates(Fraction(int(expression.p), int(expression.q)))
+        short = not expression.is_Integer and _terminates(
+            Fraction(int(expression.p), int(expression.q))
+        )
         return sp.sign(expression) * _Decimal(_decimal(abs(expression))) if short else expression
     if not expression.args:
         return expression
@@ -170,7 +196,7 @@ def _terminates(value: Fraction) -> bool:
 def _decimal(r: Any) -> str:
     """A positive terminating Rational as its decimal."""
     places, rest = 0, int(r.q)
-    while (10 ** places) % rest:
+    while (10**places) % rest:
         places += 1
-    digits = str(int(r.p) * (10 ** places // rest)).rjust(places + 1, "0")
+    digits = str(int(r.p) * (10**places // rest)).rjust(places + 1, "0")
     return digits[:-places] + "." + digits[-places:]

@@ -64,11 +64,23 @@ class Reading:
     def written(self, format: str, full: bool = False) -> str:
         if isinstance(self.value, MultiAngle):
             return self.value.text(format, full)
-        return self.value.written(format) if isinstance(self.value, Recursive | Loops) else printed(self.value, format)
+        return (
+            self.value.written(format)
+            if isinstance(self.value, Recursive | Loops)
+            else printed(self.value, format)
+        )
 
 
-def read(mechanism: Mechanism, what: str, method: str | None = None, form: str | None = None, at: Values | None = None,
-         frame: Links = None, keep: tuple[str, ...] = (), task_rows: Rows = None) -> Reading:
+def read(
+    mechanism: Mechanism,
+    what: str,
+    method: str | None = None,
+    form: str | None = None,
+    at: Values | None = None,
+    frame: Links = None,
+    keep: tuple[str, ...] = (),
+    task_rows: Rows = None,
+) -> Reading:
     """The answer to a request; `form` None: closed up to CLOSED_UP_TO operations, and a note where it is not."""
     if form is not None:
         nearest(form, FORMS, "form")
@@ -77,56 +89,95 @@ def read(mechanism: Mechanism, what: str, method: str | None = None, form: str |
         return _multiangle(mechanism, choice, at, keep)
     if form == "looped":
         return _looped(mechanism, choice, at, frame, keep, method is not None)
-    if form is None and not at and not keep and isinstance(choice.found, Result) and choice.words.indices is None:
+    if (
+        form is None
+        and not at
+        and not keep
+        and isinstance(choice.found, Result)
+        and choice.words.indices is None
+    ):
         try:
             return _in_rows(mechanism, choice, form, at, frame, keep, task_rows)
-        except (RequestError, MechanismError) as error:   # too many rows, or joints
+        except (RequestError, MechanismError) as error:  # too many rows, or joints
             try:
                 found = _looped(mechanism, choice, at, frame, keep, method is not None)
             except RequestError:
                 raise error from None
-            return Reading(found.value, (*found.notes, f"these are loops over links, since rows are refused: {error}"))
+            return Reading(
+                found.value,
+                (*found.notes, f"these are loops over links, since rows are refused: {error}"),
+            )
     return _in_rows(mechanism, choice, form, at, frame, keep, task_rows)
 
 
-def _looped(mechanism: Mechanism, choice: Choice, at: Values | None, frame: Links, keep: tuple[str, ...],
-            asked: bool) -> Reading:
+def _looped(
+    mechanism: Mechanism,
+    choice: Choice,
+    at: Values | None,
+    frame: Links,
+    keep: tuple[str, ...],
+    asked: bool,
+) -> Reading:
     """A whole result as loops over links; a method's letter is none, `asked` for by that method."""
     words = choice.words
     found, method = choice.found, choice.method
     if not isinstance(found, Result):
         if asked or words.letter not in results():
-            raise RequestError(f"loops over links compute results, and {words.letter} is a letter of {method}; name a result, "
-                               "such as tau")
-        found, method = results()[words.letter], None   # the result of that name
+            raise RequestError(
+                f"loops over links compute results, and {words.letter} is a letter of {method}; name a result, "
+                "such as tau"
+            )
+        found, method = results()[words.letter], None  # the result of that name
     if words.indices is not None:
-        raise RequestError(f"loops over links compute the whole of {words.letter}, so leave out [...]")
+        raise RequestError(
+            f"loops over links compute the whole of {words.letter}, so leave out [...]"
+        )
     for option, given in (("at", at), ("symbols", keep)):
         if given:
-            raise RequestError(f"loops over links are the same at every pose and for all links, so --{option} does not apply; "
-                               "take --form recursive")
+            raise RequestError(
+                f"loops over links are the same at every pose and for all links, so --{option} does not apply; "
+                "take --form recursive"
+            )
     form = shaped(mechanism, found.function, method, ProgramOptions(frame=frame, form=LOOPED))
     if not isinstance(form, Recursion):
-        raise RequestError(f"{form.method} goes along no links one by one; take --method {form.method.split(':')[0]}")
-    told = tuple(f"{name}0, {name}1, ... are the columns of a link's joint, row by row; what no sweep comes to is zero"
-                 for name, _ in form.columns)
-    notes = (f"{form.function} by {form.method}, for each of the {len(form)} links; F_p is its parent's F, F_c the sum of its "
-             "children's; names are the C's of one link, places in a block count from 1",
-             *told, FRAMES)
+        raise RequestError(
+            f"{form.method} goes along no links one by one; take --method {form.method.split(':')[0]}"
+        )
+    told = tuple(
+        f"{name}0, {name}1, ... are the columns of a link's joint, row by row; what no sweep comes to is zero"
+        for name, _ in form.columns
+    )
+    notes = (
+        f"{form.function} by {form.method}, for each of the {len(form)} links; F_p is its parent's F, F_c the sum of its "
+        "children's; names are the C's of one link, places in a block count from 1",
+        *told,
+        FRAMES,
+    )
     return Reading(loops(form, found.array.name), notes)
 
 
-def _in_rows(mechanism: Mechanism, choice: Choice, form: str | None, at: Values | None, frame: Links, keep: tuple[str, ...],
-             task_rows: Rows) -> Reading:
+def _in_rows(
+    mechanism: Mechanism,
+    choice: Choice,
+    form: str | None,
+    at: Values | None,
+    frame: Links,
+    keep: tuple[str, ...],
+    task_rows: Rows,
+) -> Reading:
     """Of the rows of a Program."""
     found = answer(mechanism, choice, frame, keep, task_rows)
     many, notes = size(found.program, found.rows, at), list(found.notes)
     if form == "closed" and many > CLOSED_AT_MOST:
-        raise RequestError(f"the closed form of {found.label} has {many} operations, more than anybody reads; take the recursive "
-                           "form, one entry of it, or a pose with --at")
+        raise RequestError(
+            f"the closed form of {found.label} has {many} operations, more than anybody reads; take the recursive "
+            "form, one entry of it, or a pose with --at"
+        )
     if form is None and many > CLOSED_UP_TO:
-        notes.append(f"{found.label} has {many} operations in closed form, so these are its named equations; --form closed "
-                     "substitutes them back")
+        notes.append(
+            f"{found.label} has {many} operations in closed form, so these are its named equations; --form closed "
+            "substitutes them back"
+        )
     named = form == "recursive" or (form is None and many > CLOSED_UP_TO)
     made = equations(found.program, found.rows, at, named, found.symbols)
     value = _shaped(found, made.entries)
@@ -134,7 +185,10 @@ def _in_rows(mechanism: Mechanism, choice: Choice, form: str | None, at: Values 
         return Reading(value, tuple(notes))
     of_function = isinstance(choice.found, Result)
     notes += _numbering(made, f"; they stand {CHOSEN}" if of_function else "", several(mechanism))
-    return Reading(Recursive(found.label, made.named, value, "result" if of_function else "declared"), tuple(notes))
+    return Reading(
+        Recursive(found.label, made.named, value, "result" if of_function else "declared"),
+        tuple(notes),
+    )
 
 
 def _numbering(made: Equations, frames: str, velocities: bool) -> list[str]:
@@ -144,17 +198,25 @@ def _numbering(made: Equations, frames: str, velocities: bool) -> list[str]:
         return []
     here, there = max(pairs, key=lambda pair: (not pair[1].startswith("neg_"), pair[0].count("_")))
     counted = "links, velocities, rows and columns" if velocities else "links, rows and columns"
-    return [f"names in equations count {counted} from 0, as q0 does; the C counts them from 1: {here} is {there} there{frames}"]
+    return [
+        f"names in equations count {counted} from 0, as q0 does; the C counts them from 1: {here} is {there} there{frames}"
+    ]
 
 
-def _multiangle(mechanism: Mechanism, choice: Choice, at: Values | None, keep: tuple[str, ...]) -> Reading:
+def _multiangle(
+    mechanism: Mechanism, choice: Choice, at: Values | None, keep: tuple[str, ...]
+) -> Reading:
     """One entry of M, c, g or tau in its canonical form."""
     letter, where = choice.words.letter, choice.words.indices
     if not entry_of(choice):
-        raise RequestError(f"'{choice.words.what}' has no multi-angle form; one entry of {', '.join(ENTRIES)} has, "
-                           "such as M[0,0]")
+        raise RequestError(
+            f"'{choice.words.what}' has no multi-angle form; one entry of {', '.join(ENTRIES)} has, "
+            "such as M[0,0]"
+        )
     if at:
-        raise RequestError("a multi-angle form is one for every pose, so --at does not apply; take --form closed")
+        raise RequestError(
+            "a multi-angle form is one for every pose, so --at does not apply; take --form closed"
+        )
     assert where is not None
     refuse_several(mechanism, "a multi-angle form", "take --form recursive or --form closed")
     counted(choice.words, where, ENTRIES[letter][1])
@@ -166,16 +228,30 @@ def _multiangle(mechanism: Mechanism, choice: Choice, at: Values | None, keep: t
 def entry_of(choice: Choice) -> bool:
     """Whether a request is for one entry of M, c, g or tau."""
     words = choice.words
-    return isinstance(choice.found, Result) and words.letter in ENTRIES and words.indices is not None and words.place is None
+    return (
+        isinstance(choice.found, Result)
+        and words.letter in ENTRIES
+        and words.indices is not None
+        and words.place is None
+    )
 
 
 def _shaped(found: Answer, entries: tuple[Any, ...]) -> Any:
     return sp.Matrix(*found.shape, list(entries)) if found.shape else entries[0]
 
 
-def render(mechanism: Mechanism, what: str, method: str | None = None, format: str = "text", form: str | None = None,
-           at: Values | None = None, frame: Links = None, keep: tuple[str, ...] = (),
-           full: bool = False, task_rows: Rows = None) -> tuple[str, tuple[str, ...]]:
+def render(
+    mechanism: Mechanism,
+    what: str,
+    method: str | None = None,
+    format: str = "text",
+    form: str | None = None,
+    at: Values | None = None,
+    frame: Links = None,
+    keep: tuple[str, ...] = (),
+    full: bool = False,
+    task_rows: Rows = None,
+) -> tuple[str, tuple[str, ...]]:
     """(what `symgen inspect` prints, its notes). An entry of M, c or g is a multi-angle form unless asked otherwise."""
     nearest(format, FORMATS, "format")
     choice = choose(mechanism, what, method, task_rows)
@@ -183,13 +259,15 @@ def render(mechanism: Mechanism, what: str, method: str | None = None, format: s
     if form is None and method is None and not at and multiple:
         try:
             found = read(mechanism, what, None, "multiangle", None, None, keep)
-        except RequestError as error:   # too many terms: the named equations are there all the same
+        except RequestError as error:  # too many terms: the named equations are there all the same
             found = read(mechanism, what, None, "recursive", None, None, keep)
             found = Reading(found.value, (*found.notes, str(error)))
         else:
             if not full and found.value.is_long:
-                note = (f"the {MOST} largest terms of the multi-angle form, the sum of the others as …; --full prints all, "
-                        "--form recursive the C's equations")
+                note = (
+                    f"the {MOST} largest terms of the multi-angle form, the sum of the others as …; --full prints all, "
+                    "--form recursive the C's equations"
+                )
                 found = Reading(found.value, (*found.notes, note))
     else:
         found = read(mechanism, what, method, form, at, frame, keep, task_rows)

@@ -30,14 +30,19 @@ def taken_apart(what: str) -> Words | None:
     found = _WHAT.fullmatch(what)
     if found is None:
         return None
-    inside = [None if part is None else tuple(word.strip() for word in part.split(",")) for part in (found[2], found[3])]
+    inside = [
+        None if part is None else tuple(word.strip() for word in part.split(","))
+        for part in (found[2], found[3])
+    ]
     return Words(what.strip(), found[1], inside[0], inside[1])
 
 
 def counted(words: Words, given: tuple[str, ...], takes: int) -> None:
     """RequestError unless so many indices were given."""
     if len(given) != takes:
-        raise ArgumentError(f"'{words.what}' has {len(given)} indices, {words.letter} takes {takes}")
+        raise ArgumentError(
+            f"'{words.what}' has {len(given)} indices, {words.letter} takes {takes}"
+        )
 
 
 def joint(mechanism: Mechanism, text: str) -> int:
@@ -60,45 +65,72 @@ def entry(mechanism: Mechanism, text: str, names: Sequence[str], what: str) -> i
     for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True):
         if joint.name == text and follows is not None:
             leader = mechanism.joints[follows.leader].name
-            raise ArgumentError(f"joint '{text}' follows '{leader}' and has no {what} of its own; name '{leader}'")
+            raise ArgumentError(
+                f"joint '{text}' follows '{leader}' and has no {what} of its own; name '{leader}'"
+            )
     if text not in names and own and text in (joint.name for joint in mechanism.joints):
-        raise ArgumentError(f"joint '{text}' has {len(own)} {what}; name one of them: {', '.join(own)}")
-    return names.index(nearest(text, names, "coordinate" if several(mechanism) and what == "coordinates" else
-                               "velocity" if several(mechanism) else "joint"))
+        raise ArgumentError(
+            f"joint '{text}' has {len(own)} {what}; name one of them: {', '.join(own)}"
+        )
+    return names.index(
+        nearest(
+            text,
+            names,
+            "coordinate"
+            if several(mechanism) and what == "coordinates"
+            else "velocity"
+            if several(mechanism)
+            else "joint",
+        )
+    )
 
 
 def several(mechanism: Mechanism) -> bool:
     """Whether a joint has several coordinates or velocities, or none of its own, so that its number is none of an entry of q or
     v."""
-    return mechanism.coupled or any((joint.type.nq, joint.type.nv) != (1, 1) for joint in mechanism.joints)
+    return mechanism.coupled or any(
+        (joint.type.nq, joint.type.nv) != (1, 1) for joint in mechanism.joints
+    )
 
 
 def refuse_several(mechanism: Mechanism, what: str, instead: str) -> None:
     """RequestError where a joint has several coordinates: `what` is made of one a joint, so take `instead`."""
     for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True):
         if follows is not None:
-            raise RequestError(f"{what} is for joints of one coordinate each, and joint '{joint.name}' of '{mechanism.name}' "
-                               f"follows another; {instead}")
+            raise RequestError(
+                f"{what} is for joints of one coordinate each, and joint '{joint.name}' of '{mechanism.name}' "
+                f"follows another; {instead}"
+            )
         if (joint.type.nq, joint.type.nv) != (1, 1):
-            raise RequestError(f"{what} is for joints of one coordinate, and joint '{joint.name}' of '{mechanism.name}' has "
-                               f"{joint.type.nq}; {instead}")
+            raise RequestError(
+                f"{what} is for joints of one coordinate, and joint '{joint.name}' of '{mechanism.name}' has "
+                f"{joint.type.nq}; {instead}"
+            )
 
 
 def frame(frames: Sequence[str], text: str) -> int:
     """One of the frames that were named, by its number from 0 or its name."""
-    return _within(text, len(frames), "frames") if _NUMBER.fullmatch(text) else frames.index(nearest(text, frames, "frame"))
+    return (
+        _within(text, len(frames), "frames")
+        if _NUMBER.fullmatch(text)
+        else frames.index(nearest(text, frames, "frame"))
+    )
 
 
 def task_row(rows: Sequence[int], text: str) -> int:
     """One of the rows of the task that were asked for, by its number from 0 among these or its name."""
     if _NUMBER.fullmatch(text):
         return _within(text, len(rows), "rows of the task")
-    return [TASK_ROWS[row] for row in rows].index(nearest(text, [TASK_ROWS[row] for row in rows], "row of the task"))
+    return [TASK_ROWS[row] for row in rows].index(
+        nearest(text, [TASK_ROWS[row] for row in rows], "row of the task")
+    )
 
 
 def _within(text: str, count: int, what: str) -> int:
     if not 0 <= int(text) < count:
-        raise UnknownName(f"index {text} is outside this robot's {what}; they count from 0 to {count - 1}")
+        raise UnknownName(
+            f"index {text} is outside this robot's {what}; they count from 0 to {count - 1}"
+        )
     return int(text)
 
 

@@ -21,7 +21,18 @@ from symgen.derivation.constants import Constant
 from symgen.derivation.model import Model
 from symgen.inspection.harmonic_text import number
 from symgen.inspection.parameters import AXES
-from symgen.inspection.regressor import PARAMETERS, STEPS, Entry, Matter, asked, drawn, matter, moved, ten, units
+from symgen.inspection.regressor import (
+    PARAMETERS,
+    STEPS,
+    Entry,
+    Matter,
+    asked,
+    drawn,
+    matter,
+    moved,
+    ten,
+    units,
+)
 from symgen.inspection.request import refuse_several
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
@@ -65,7 +76,11 @@ class Structure:
         n = len(self.joint_names)
         if self.letter != "M":
             return [(f"{self.letter}[{i}]", self.joints[i], self.parameters[i]) for i in range(n)]
-        return [(f"M[{i},{j}]", self.joints[i][j], self.parameters[i][j]) for i in range(n) for j in range(i, n)]
+        return [
+            (f"M[{i},{j}]", self.joints[i][j], self.parameters[i][j])
+            for i in range(n)
+            for j in range(i, n)
+        ]
 
     def __str__(self) -> str:
         return self.text()
@@ -77,25 +92,46 @@ class Structure:
         numbered = ", ".join(f"{i} {name}" for i, name in enumerate(self.joint_names))
         lines = [f"{self.letter} of '{self.robot}': joints {numbered}"]
         lines += ["", "depends on the coordinates of joints"]
-        lines += [f"  {name:{width}}  {' '.join(str(i) for i in joints) or '-'}" for name, joints, _ in rows]
-        lines += ["", "depends on the parameters (of link i: m_i mass, h_i = m c, J_i moments about the origin of its frame,",
-                  "l_i place of that frame in its parent's)"]
-        lines += [f"  {name:{width}}  {' '.join(parameters) or '-'}" for name, _, parameters in rows]
+        lines += [
+            f"  {name:{width}}  {' '.join(str(i) for i in joints) or '-'}"
+            for name, joints, _ in rows
+        ]
+        lines += [
+            "",
+            "depends on the parameters (of link i: m_i mass, h_i = m c, J_i moments about the origin of its frame,",
+            "l_i place of that frame in its parent's)",
+        ]
+        lines += [
+            f"  {name:{width}}  {' '.join(parameters) or '-'}" for name, _, parameters in rows
+        ]
         lines += ["", f"{self.rank} base parameters (SI units)"]
         for (_, terms), value in zip(self.base, self.values, strict=True):
             lines.append(f"  {combination(terms)} = {float(value):.6g}")
-        lines += ["", f"A dependence that is listed is certain; one is missing with a probability below {self.chance:.0e}."]
+        lines += [
+            "",
+            f"A dependence that is listed is certain; one is missing with a probability below {self.chance:.0e}.",
+        ]
         return "\n".join(lines)
 
     def facts(self) -> dict[str, Any]:
         """For JSON; exact numbers as text."""
         return {
-            "robot": self.robot, "quantity": self.letter,
-            "joints": {name: [self.joint_names[i] for i in joints] for name, joints, _ in self.entries()},
+            "robot": self.robot,
+            "quantity": self.letter,
+            "joints": {
+                name: [self.joint_names[i] for i in joints] for name, joints, _ in self.entries()
+            },
             "parameters": {name: list(parameters) for name, _, parameters in self.entries()},
-            "base": [{"name": name, "combination": {p: str(x) for p, x in terms.items()}, "value": float(value)}
-                     for (name, terms), value in zip(self.base, self.values, strict=True)],
-            "rank": self.rank, "chance_of_a_miss": self.chance,
+            "base": [
+                {
+                    "name": name,
+                    "combination": {p: str(x) for p, x in terms.items()},
+                    "value": float(value),
+                }
+                for (name, terms), value in zip(self.base, self.values, strict=True)
+            ],
+            "rank": self.rank,
+            "chance_of_a_miss": self.chance,
         }
 
 
@@ -125,9 +161,19 @@ def structure(mechanism: Mechanism, letter: str) -> Structure:
                 names[entry].append(symbol)
         base = _base(model, letter)
         own = dict(zip(_names(n), _numbers(bodies), strict=True))
-        values = tuple(k.to_fraction(_sum(k.rational(x) * own[p] for p, x in terms.items())) for _, terms in base)
-    return Structure(mechanism.name, letter, tuple(joint.name for joint in mechanism.joints), _shaped(n, letter, joints),
-                     _shaped(n, letter, names), base, values)
+        values = tuple(
+            k.to_fraction(_sum(k.rational(x) * own[p] for p, x in terms.items()))
+            for _, terms in base
+        )
+    return Structure(
+        mechanism.name,
+        letter,
+        tuple(joint.name for joint in mechanism.joints),
+        _shaped(n, letter, joints),
+        _shaped(n, letter, names),
+        base,
+        values,
+    )
 
 
 def _shaped(n: int, letter: str, found: Mapping[Entry, Sequence[Any]]) -> tuple[Any, ...]:
@@ -138,7 +184,11 @@ def _shaped(n: int, letter: str, found: Mapping[Entry, Sequence[Any]]) -> tuple[
 
 def _names(n: int) -> list[str]:
     """m_0, h_0_x, …: every parameter in the order of the regressor's columns."""
-    return ["_".join([stem, str(b), *where]) for b in range(n) for stem, *where in (name.split("_") for name in PARAMETERS)]
+    return [
+        "_".join([stem, str(b), *where])
+        for b in range(n)
+        for stem, *where in (name.split("_") for name in PARAMETERS)
+    ]
 
 
 def _numbers(bodies: Sequence[Matter]) -> list[Constant]:
@@ -172,11 +222,15 @@ def _parameters(bodies: Sequence[Matter], rows: Sequence[Row]) -> list[str]:
     """Names of the parameters that are not zero and whose column is not."""
     felt = [any(row[c] != 0 for row in rows) for c in range(len(rows[0]))]
     there = zip(_names(len(bodies)), _numbers(bodies), felt, strict=True)
-    return sorted((name for name, own, is_felt in there if is_felt and not k.is_zero(own)),
-                  key=lambda name: (int(name.split("_")[1]), "mhJ".index(name[0]), name))
+    return sorted(
+        (name for name, own, is_felt in there if is_felt and not k.is_zero(own)),
+        key=lambda name: (int(name.split("_")[1]), "mhJ".index(name[0]), name),
+    )
 
 
-def _total(model: Model, letter: str, bodies: Sequence[Matter], state: Any) -> dict[Entry, Constant]:
+def _total(
+    model: Model, letter: str, bodies: Sequence[Matter], state: Any
+) -> dict[Entry, Constant]:
     found = asked(model, letter, state, [[body] for body in bodies])
     return {entry: _sum(link[0] for link in links) for entry, links in found.items()}
 
@@ -193,7 +247,9 @@ def _joints(model: Model, letter: str, bodies: Sequence[Matter]) -> dict[Entry, 
         state, other = drawn(n, str(s)), drawn(n, f"{s}, elsewhere")
         here = _total(model, letter, bodies, state)
         for joint in range(n):
-            changed[joint] |= _changed(here, _total(model, letter, bodies, moved(state, other, joint)))
+            changed[joint] |= _changed(
+                here, _total(model, letter, bodies, moved(state, other, joint))
+            )
     return {entry: [i for i in range(n) if entry in changed[i]] for entry in here}
 
 
@@ -208,13 +264,18 @@ def _lengths(model: Model, letter: str, bodies: Sequence[Matter]) -> dict[str, s
             for axis in range(3):
                 if not k.is_zero(link.shift[axis]):
                     shift = [x + other.q[i] if a == axis else x for a, x in enumerate(link.shift)]
-                    links = [*model.links[:i], replace(link, shift=(shift[0], shift[1], shift[2])), *model.links[i + 1:]]
+                    links = [
+                        *model.links[:i],
+                        replace(link, shift=(shift[0], shift[1], shift[2])),
+                        *model.links[i + 1 :],
+                    ]
                     there = _total(replace(model, links=tuple(links)), letter, bodies, state)
                     found.setdefault(f"l_{i}_{AXES[axis]}", set()).update(_changed(here, there))
     return found
 
 
 # -- base parameters -----------------------------------------------------------------------------------------------------------
+
 
 def _base(model: Model, letter: str) -> tuple[tuple[str, dict[str, Fraction]], ...]:
     """The row echelon form of the regressor over enough states: what a column adds to those before it.
@@ -246,7 +307,11 @@ def _echelon(rows: Sequence[Row]) -> dict[int, Row]:
     left = [list(row) for row in rows]
     found: dict[int, Row] = {}
     for c in range(len(rows[0]) if rows else 0):
-        best = max((row for row in left if not k.is_zero(row[c])), key=lambda row: abs(k.as_float(row[c])), default=None)
+        best = max(
+            (row for row in left if not k.is_zero(row[c])),
+            key=lambda row: abs(k.as_float(row[c])),
+            default=None,
+        )
         if best is None:
             continue
         pivot = [k.settle(x / best[c]) for x in best]
@@ -258,7 +323,11 @@ def _echelon(rows: Sequence[Row]) -> dict[int, Row]:
 
 def _without(row: Row, pivot: Row, c: int) -> Row:
     factor = row[c]
-    return row if k.is_zero(factor) else [k.settle(x - factor * y) for x, y in zip(row, pivot, strict=True)]
+    return (
+        row
+        if k.is_zero(factor)
+        else [k.settle(x - factor * y) for x, y in zip(row, pivot, strict=True)]
+    )
 
 
 def _within(row: Row, echelon: Mapping[int, Row]) -> bool:

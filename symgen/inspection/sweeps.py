@@ -69,8 +69,10 @@ class Loops:
     def written(self, format: str) -> str:
         """Text, or LaTeX of one formula."""
         if format not in FORMATS:
-            raise RequestError(f"loops over links are written as {' or '.join(FORMATS)}; their C is what 'symgen generate "
-                               "--form looped' writes")
+            raise RequestError(
+                f"loops over links are written as {' or '.join(FORMATS)}; their C is what 'symgen generate "
+                "--form looped' writes"
+            )
         return "\n".join(_text(self)) if format == "text" else aligned([*_latex(self)])
 
     def __str__(self) -> str:
@@ -91,11 +93,21 @@ class _Naming:
     def __init__(self, recursion: Recursion) -> None:
         self.recursion = recursion
         ports = {port.name for port in (*recursion.inputs, *recursion.outputs)}
-        self.told = [tuple(f"table_{name}" if name.split(" = ")[0] in ports else name for name in kind.columns)
-                     for kind in recursion.kinds]
+        self.told = [
+            tuple(
+                f"table_{name}" if name.split(" = ")[0] in ports else name for name in kind.columns
+            )
+            for kind in recursion.kinds
+        ]
         self.columns = [[name.split(" = ")[0] for name in told] for told in self.told]
-        self.sizes = [{port.name: port.size for sweep in recursion.sweeps for port in (*sweep.steps[c].inputs,
-                       *sweep.steps[c].outputs)} for c, _ in enumerate(recursion.kinds)]
+        self.sizes = [
+            {
+                port.name: port.size
+                for sweep in recursion.sweeps
+                for port in (*sweep.steps[c].inputs, *sweep.steps[c].outputs)
+            }
+            for c, _ in enumerate(recursion.kinds)
+        ]
         self.taken = [{*ports, *own} for own in self.columns]
         self.kept: list[dict[int, Any]] = [{} for _ in recursion.kinds]
         self.twice = [0 for _ in recursion.kinds]
@@ -105,16 +117,31 @@ class _Naming:
         recursion = self.recursion
         ways = tuple(self._way(s) for s, _ in enumerate(recursion.sweeps))
         on = max((end.link for end in recursion.ends), default=-1)
-        return Loops(label, ways, tuple(self._ends()), on, tuple(kind.name for kind in recursion.kinds),
-                     tuple(self.told), recursion.parents, recursion.of, recursion.tables)
+        return Loops(
+            label,
+            ways,
+            tuple(self._ends()),
+            on,
+            tuple(kind.name for kind in recursion.kinds),
+            tuple(self.told),
+            recursion.parents,
+            recursion.of,
+            recursion.tables,
+        )
 
     def _way(self, s: int) -> Way:
         sweep = self.recursion.sweeps[s]
         self.handed.append(self._handed(s))
         used = [c for c, _ in enumerate(self.recursion.kinds) if c in self.recursion.of]
         steps = tuple(Step(self.recursion.kinds[c].name, tuple(self._step(s, c))) for c in used)
-        return Way(sweep.inward, steps, self.handed[s], tuple(shown_number(number(x)) for x in sweep.start), sweep.joins,
-                   sweep.tip)
+        return Way(
+            sweep.inward,
+            steps,
+            self.handed[s],
+            tuple(shown_number(number(x)) for x in sweep.start),
+            sweep.joins,
+            sweep.tip,
+        )
 
     def _handed(self, s: int) -> tuple[str, ...]:
         """What each element is called: as the first kind of link calls it, where that is a name of its own."""
@@ -123,13 +150,21 @@ class _Naming:
         rows = next((port.rows for port in step.outputs if port.name == CARRIED), ())
         for e in range(len(self.recursion.sweeps[s].start)):
             name = step.rows[rows[e]].name if e < len(rows) else ""
-            free = name and not name.startswith("neg_") and name not in found and not any(name in own for own in self.taken)
+            free = (
+                name
+                and not name.startswith("neg_")
+                and name not in found
+                and not any(name in own for own in self.taken)
+            )
             found.append(name if free else self._free(f"h{s + 1}_{e + 1}", found))
         return tuple(found)
 
     def _free(self, name: str, others: Sequence[str] = (), own: int | None = None) -> str:
         """The name, or one like it that nothing has."""
-        taken = {*others, *(n for c, names in enumerate(self.taken) for n in names if own in (None, c))}
+        taken = {
+            *others,
+            *(n for c, names in enumerate(self.taken) for n in names if own in (None, c)),
+        }
         while name in taken:
             name += "_"
         return name
@@ -142,7 +177,10 @@ class _Naming:
         if self._unheard(s, c):
             rows[CARRIED] = ()
         handed = {r: self.handed[s][e] for e, r in reversed([*enumerate(rows.get(CARRIED, ()))])}
-        kept, own_names = {r: k for k, r in reversed([*enumerate(rows.get(KEPT, ()))])}, set(self.handed[s])
+        kept, own_names = (
+            {r: k for k, r in reversed([*enumerate(rows.get(KEPT, ()))])},
+            set(self.handed[s]),
+        )
         uses = _uses(step)
 
         def called(r: int, row: Row) -> tuple[str, int]:
@@ -169,13 +207,24 @@ class _Naming:
         own |= own_names
         for port in step.outputs:
             if port.name not in (CARRIED, KEPT):
-                yield from ((self._element(c, port.name, k), shown_number(values[r])) for k, r in enumerate(port.rows))
+                yield from (
+                    (self._element(c, port.name, k), shown_number(values[r]))
+                    for k, r in enumerate(port.rows)
+                )
 
     def _unheard(self, s: int, c: int) -> bool:
         """Whether links of a kind all stand on the base, which does not ask what they hand on."""
         recursion = self.recursion
-        roots = all(parent < 0 for parent, own in zip(recursion.parents, recursion.of, strict=True) if own == c)
-        return recursion.sweeps[s].inward and roots and not any(end.sweep == s for end in recursion.ends)
+        roots = all(
+            parent < 0
+            for parent, own in zip(recursion.parents, recursion.of, strict=True)
+            if own == c
+        )
+        return (
+            recursion.sweeps[s].inward
+            and roots
+            and not any(end.sweep == s for end in recursion.ends)
+        )
 
     def _element(self, c: int, port: str, k: int) -> str:
         return port if self.sizes[c].get(port, 1) == 1 else f"{port}{k}"
@@ -200,12 +249,19 @@ class _Naming:
         ended: list[Any] = []
         for end in self.recursion.ends:
             inward = self.recursion.sweeps[end.sweep].inward
-            values = [self._before(end.sweep, e) if end.link < 0 and inward else
-                      sp.Symbol(self.handed[end.sweep][e], real=True) for e in end.elements]
+            values = [
+                self._before(end.sweep, e)
+                if end.link < 0 and inward
+                else sp.Symbol(self.handed[end.sweep][e], real=True)
+                for e in end.elements
+            ]
             if end.name == ENDED:
                 ended += values
             else:
-                yield from (((end.name if len(values) == 1 else f"{end.name}{k}"), x) for k, x in enumerate(values))
+                yield from (
+                    ((end.name if len(values) == 1 else f"{end.name}{k}"), x)
+                    for k, x in enumerate(values)
+                )
         if self.recursion.last is not None:
             yield from _last(self.recursion.last, ended)
 
@@ -217,7 +273,9 @@ def _last(step: Program, ended: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     def called(r: int, row: Row) -> tuple[str, int]:
         name, sign = unsigned(row.name or "t" * (uses[r] > 1), set())
         taken[name] += 1
-        return (f"{name}{taken[name]}" if name and (not row.name or taken[name] > 1) else name), sign
+        return (
+            f"{name}{taken[name]}" if name and (not row.name or taken[name] > 1) else name
+        ), sign
 
     named, values = _equations(step, lambda _, k: ended[k], called)
     yield from named
@@ -231,8 +289,9 @@ def _uses(step: Program) -> Counter[int]:
     return Counter(a for row in step.rows for a in row.args if step.rows[a].op != "neg")
 
 
-def _equations(step: Program, given: Callable[[int, int], Any], called: Callable[[int, Row], tuple[str, int]]
-               ) -> tuple[list[tuple[str, Any]], dict[int, Any]]:
+def _equations(
+    step: Program, given: Callable[[int, int], Any], called: Callable[[int, Row], tuple[str, int]]
+) -> tuple[list[tuple[str, Any]], dict[int, Any]]:
     """The equations of the rows that have a name and a sign, and the values of all; `given` is an argument's element."""
     named: list[tuple[str, Any]] = []
     values: dict[int, Any] = {}
@@ -243,13 +302,14 @@ def _equations(step: Program, given: Callable[[int, int], Any], called: Callable
         value = applied(row, values)
         name, sign = called(r, row)
         if name:
-            named.append((name, shown_number(sign*value)))
-            value = sign*sp.Symbol(name, real=True)
+            named.append((name, shown_number(sign * value)))
+            value = sign * sp.Symbol(name, real=True)
         values[r] = value
     return named, values
 
 
 # -- written ---------------------------------------------------------------------------------------------------------------------
+
 
 def _text(found: Loops) -> Iterator[str]:
     for kind, columns in zip(found.kinds, found.columns, strict=True):
@@ -275,7 +335,11 @@ def _end(found: Loops) -> str:
 
 def _head(way: Way) -> str:
     if way.tip >= 0:
-        where = f"inward, from link {way.tip} to the base" if way.inward else f"outward, from the base to link {way.tip}"
+        where = (
+            f"inward, from link {way.tip} to the base"
+            if way.inward
+            else f"outward, from the base to link {way.tip}"
+        )
     else:
         where = "inward, from the tips" if way.inward else "outward, from the base"
     return f"{where}{_before(way)}:"
@@ -300,8 +364,14 @@ def _before(way: Way) -> str:
     others = {value for value in values if value != "0"}
     if not others:
         return f"; {where} all that ends with _{side} = 0"
-    given = ", ".join(f"{name}_{side} = {value}" for name, value in zip(way.handed, values, strict=True) if value != "0")
-    return f"; {where} {given}" + (f", all else that ends with _{side} = 0" if "0" in values else "")
+    given = ", ".join(
+        f"{name}_{side} = {value}"
+        for name, value in zip(way.handed, values, strict=True)
+        if value != "0"
+    )
+    return f"; {where} {given}" + (
+        f", all else that ends with _{side} = 0" if "0" in values else ""
+    )
 
 
 def _latex(found: Loops) -> Iterator[str]:

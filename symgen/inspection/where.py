@@ -27,13 +27,21 @@ COUNTS = "these lines are the C's, whose names count links, rows and columns fro
 _STORE = re.compile(r"\s*(\w+\[\d+\]) = (.*);")
 
 
-def where(mechanism: Mechanism, what: str, method: str | None = None, frame: Links = None,
-          task_rows: Rows = None) -> tuple[str, tuple[str, ...]]:
+def where(
+    mechanism: Mechanism,
+    what: str,
+    method: str | None = None,
+    frame: Links = None,
+    task_rows: Rows = None,
+) -> tuple[str, tuple[str, ...]]:
     """(the lines with their file and numbers, notes); RequestError when the C has none of them."""
     choice = choose(mechanism, what, method, task_rows)
     if isinstance(choice.found, Result):
         found = answer(mechanism, choice, frame, task_rows=task_rows)
-        return _lines(mechanism, found.program, _stored(mechanism, found, choice.found)), (*found.notes, COUNTS)
+        return _lines(mechanism, found.program, _stored(mechanism, found, choice.found)), (
+            *found.notes,
+            COUNTS,
+        )
     return _of_letter(mechanism, choice)
 
 
@@ -44,22 +52,38 @@ def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ..
     plain, regrouped = models(mechanism)
     with k.precision():
         model = regrouped if methods.find(method).regroups else plain
-        found = of_letter(mechanism, choice, choice.found,
-                          derived_layout(mechanism, method, choice.words.letter, model, lambda _, block: block))
-    names = [found.program.rows[r].name for r in dict.fromkeys(found.rows) if found.program.rows[r].op not in ("const", "input")]
-    for function in (f for f in FUNCTIONS if method in methods.providers(f) and not FUNCTIONS[f].counts("NT")):
+        found = of_letter(
+            mechanism,
+            choice,
+            choice.found,
+            derived_layout(mechanism, method, choice.words.letter, model, lambda _, block: block),
+        )
+    names = [
+        found.program.rows[r].name
+        for r in dict.fromkeys(found.rows)
+        if found.program.rows[r].op not in ("const", "input")
+    ]
+    for function in (
+        f for f in FUNCTIONS if method in methods.providers(f) and not FUNCTIONS[f].counts("NT")
+    ):
         made = program(mechanism, function, method)
         present = {row.name for row in made.rows if row.name}
         if kept := [name for name in names if name in present]:
             gone = len(names) - len(kept)
-            notes = ["the C computes in the frames that 'symgen show' lists"
-                     + (", with inertia moved to the parents" if methods.find(method).regroups else "")]
+            notes = [
+                "the C computes in the frames that 'symgen show' lists"
+                + (", with inertia moved to the parents" if methods.find(method).regroups else "")
+            ]
             if gone:
-                notes.append(f"{gone} of the {len(names)} entries of {found.label} have no line of their own: the passes merged "
-                             "them into others")
+                notes.append(
+                    f"{gone} of the {len(names)} entries of {found.label} have no line of their own: the passes merged "
+                    "them into others"
+                )
             return _lines(mechanism, made, set(kept)), (*notes, COUNTS)
-    raise RequestError(f"no line of the C by {method} is {found.label}: it is constant, or the passes merged it into others; "
-                       "--form recursive shows its equations")
+    raise RequestError(
+        f"no line of the C by {method} is {found.label}: it is constant, or the passes merged it into others; "
+        "--form recursive shows its equations"
+    )
 
 
 def _stored(mechanism: Mechanism, found: Answer, result: Result) -> set[str]:
@@ -70,7 +94,9 @@ def _stored(mechanism: Mechanism, found: Answer, result: Result) -> set[str]:
 
 
 def _target(mechanism: Mechanism) -> Target:
-    return Target(mechanism.name, mechanism.sizes, TextOptions(HOST), source_sha256=mechanism.source_sha256)
+    return Target(
+        mechanism.name, mechanism.sizes, TextOptions(HOST), source_sha256=mechanism.source_sha256
+    )
 
 
 def _lines(mechanism: Mechanism, made: Program, found: set[str]) -> str:
@@ -79,14 +105,27 @@ def _lines(mechanism: Mechanism, made: Program, found: set[str]) -> str:
     backend = printer()
     text = backend.source(made, target).splitlines()
     local = re.compile(backend.language.declared(made.real, r"(\w+)", ".*"))
-    stores = {n: m[2] for n, line in enumerate(text, 1) if (m := _STORE.fullmatch(line)) is not None and m[1] in found}
+    stores = {
+        n: m[2]
+        for n, line in enumerate(text, 1)
+        if (m := _STORE.fullmatch(line)) is not None and m[1] in found
+    }
     names = found | set(stores.values())
-    hits = sorted({*stores, *(n for n, line in enumerate(text, 1) if (m := local.match(line)) is not None and m[1] in names)})
+    hits = sorted(
+        {
+            *stores,
+            *(
+                n
+                for n, line in enumerate(text, 1)
+                if (m := local.match(line)) is not None and m[1] in names
+            ),
+        }
+    )
     printed = []
     for first, last in _runs(hits):
         place = str(first) if first == last else f"{first}-{last}"
         printed.append(f"{target.file(made.function)}:{place}:")
-        printed += text[first - 1:last]
+        printed += text[first - 1 : last]
     return "\n".join(printed)
 
 

@@ -27,7 +27,19 @@ from symgen.jax.robot import Functions
 from symgen.machine.blocks import WHEN
 from symgen.machine.building import Build
 from symgen.names import nearest
-from symgen.options import AUTO, FORMS, HOST, LOOPED, NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
+from symgen.options import (
+    AUTO,
+    FORMS,
+    HOST,
+    LOOPED,
+    NORMAL,
+    Links,
+    Names,
+    ProgramOptions,
+    Rows,
+    TextOptions,
+    names_of,
+)
 from symgen.reals import DOUBLE, FLOAT
 
 if TYPE_CHECKING:
@@ -76,22 +88,41 @@ def functions(
     jax = installed()
     wanted = [functions] if isinstance(functions, str) else functions
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    options = ProgramOptions(real or (DOUBLE.name if jax.config.jax_enable_x64 else FLOAT.name), frame=frame, payload=payload,
-                             wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
-                             contact=contact, effort=effort, baumgarte=baumgarte)
+    options = ProgramOptions(
+        real or (DOUBLE.name if jax.config.jax_enable_x64 else FLOAT.name),
+        frame=frame,
+        payload=payload,
+        wrench=wrench,
+        jacobian_frame=jacobian_frame,
+        jacobian_order=jacobian_order,
+        task_rows=task_rows,
+        contact=contact,
+        effort=effort,
+        baumgarte=baumgarte,
+    )
     named = requested(mechanism, wanted, payload)
     warn_each(of_names(mechanism, named, options, wanted is not None))
-    return Functions(mechanism, named, options, TextOptions(trig), Build(optimize, native, contract))
+    return Functions(
+        mechanism, named, options, TextOptions(trig), Build(optimize, native, contract)
+    )
 
 
 def _refuse(parameters: bool, checked: bool, form: str, blocks: str) -> None:
     """Raise ArgumentError for options of `symgen.compile` that JAX's functions do not have."""
     if parameters:
-        raise ArgumentError("parameters: JAX's functions have no numbers that change at run time; take a payload (payload=LINK), "
-                            "or a solver of symgen.compile")
+        raise ArgumentError(
+            "parameters: JAX's functions have no numbers that change at run time; take a payload (payload=LINK), "
+            "or a solver of symgen.compile"
+        )
     if checked:
-        raise ArgumentError("checked: JAX's functions have no status; leave it out, or take a solver of symgen.compile")
+        raise ArgumentError(
+            "checked: JAX's functions have no status; leave it out, or take a solver of symgen.compile"
+        )
     if nearest(blocks, WHEN, "choice of blocks") != WHEN[0]:
-        raise ArgumentError("blocks: JAX's functions are compiled for blocks of states when they are first called; leave it out")
+        raise ArgumentError(
+            "blocks: JAX's functions are compiled for blocks of states when they are first called; leave it out"
+        )
     if form == LOOPED:
-        raise ArgumentError("form 'looped': JAX's functions are made of rows; leave form out, or take a solver of symgen.compile")
+        raise ArgumentError(
+            "form 'looped': JAX's functions are made of rows; leave form out, or take a solver of symgen.compile"
+        )

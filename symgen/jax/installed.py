@@ -16,11 +16,15 @@ def installed() -> Any:
             import_module(name)
         return import_module("jax")
     except ImportError:
-        raise ToolMissing("symgen.jax needs JAX 0.5 or newer, which is not installed; pip install 'symgen[jax]'") from None
+        raise ToolMissing(
+            "symgen.jax needs JAX 0.5 or newer, which is not installed; pip install 'symgen[jax]'"
+        ) from None
 
 
 def refuse_narrow(real: str) -> None:
     """ArgumentError where JAX would make single precision of double."""
     if REALS[real] is DOUBLE and not installed().config.jax_enable_x64:
-        raise ArgumentError("JAX has no double precision unless told; call jax.config.update('jax_enable_x64', True) first, or "
-                            "ask symgen.jax for real='float'")
+        raise ArgumentError(
+            "JAX has no double precision unless told; call jax.config.update('jax_enable_x64', True) first, or "
+            "ask symgen.jax for real='float'"
+        )

@@ -37,8 +37,14 @@ class Functions:
     cache.
     """
 
-    def __init__(self, mechanism: Mechanism, wanted: Mapping[str, str | None], options: ProgramOptions, text: TextOptions,
-                 build: Build) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        wanted: Mapping[str, str | None],
+        options: ProgramOptions,
+        text: TextOptions,
+        build: Build,
+    ) -> None:
         refuse_narrow(options.real)
         self.mechanism, self.real = mechanism, options.real
         self.functions = tuple(FUNCTIONS.in_order(wanted))
@@ -55,8 +61,10 @@ class Functions:
     def _jacobian(self, function: str, by: tuple[str, ...]) -> Call:
         """The Jacobian of a function by these arguments. RequestError where it is a derivative already."""
         if derivatives.told(function) is not None:
-            raise RequestError(f"JAX asks for a derivative of {function}, which is one already; the second derivative along a "
-                               f"direction is a function of its own, {derivatives.of(function)}:hvp")
+            raise RequestError(
+                f"JAX asks for a derivative of {function}, which is one already; the second derivative along a "
+                f"direction is a function of its own, {derivatives.of(function)}:hvp"
+            )
         own = FUNCTIONS[function].own
         name = Derivative(function, "jacobian", () if by == own else by).name
         if name not in self._slopes:
@@ -70,8 +78,17 @@ class Functions:
 
         mechanism, _, options, text, build = self._recipe
         header = (Path(installed().ffi.include_dir()) / HEADER).read_text(encoding="utf-8")
-        key = ("jax", function, method, mechanism.content, mechanism.source_sha256, asdict(options), asdict(text),
-               hashlib.sha256(header.encode()).hexdigest(), depends(build))
+        key = (
+            "jax",
+            function,
+            method,
+            mechanism.content,
+            mechanism.source_sha256,
+            asdict(options),
+            asdict(text),
+            hashlib.sha256(header.encode()).hexdigest(),
+            depends(build),
+        )
         known = shelf.find(*key)
         outline = outline_from_plain(known["function"]) if known else None
         library = opened(known["library"]) if known else None
@@ -79,11 +96,17 @@ class Functions:
             program = made(mechanism, function, method, options)
             target = Target(mechanism.name, mechanism.sizes, text, mechanism.source_sha256)
             outline, library = program.outline, load_ffi(program, target, build, header)
-            if program.rounds is None:   # else a search was interrupted
-                shelf.keep({"library": library.__name__, "function": outline_to_plain(outline)}, *key)
+            if program.rounds is None:  # else a search was interrupted
+                shelf.keep(
+                    {"library": library.__name__, "function": outline_to_plain(outline)}, *key
+                )
         if library.__name__ not in _REGISTERED:
-            address = int(library.ffi.cast("intptr_t", library.ffi.addressof(library.lib, "handler")))
-            installed().ffi.register_ffi_target(library.__name__, installed().ffi.pycapsule(address), platform="cpu")
+            address = int(
+                library.ffi.cast("intptr_t", library.ffi.addressof(library.lib, "handler"))
+            )
+            installed().ffi.register_ffi_target(
+                library.__name__, installed().ffi.pycapsule(address), platform="cpu"
+            )
             _REGISTERED.add(library.__name__)
         return outline, library.__name__
 

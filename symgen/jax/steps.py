@@ -14,15 +14,25 @@ from symgen.ir import Program
 from symgen.jax.installed import installed
 from symgen.mechanism import Mechanism
 
-_ACT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg}
+_ACT = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+}
 
 
 class Steps:
     """Those of one robot's joints. Arrays have any leading dimensions."""
 
     def __init__(self, mechanism: Mechanism) -> None:
-        slices = zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, mechanism.follows, strict=True)
-        self.joints = [(joint.kind, own, rates) for joint, own, rates, follows in slices if follows is None]
+        slices = zip(
+            mechanism.joints, mechanism.q_slices, mechanism.v_slices, mechanism.follows, strict=True
+        )
+        self.joints = [
+            (joint.kind, own, rates) for joint, own, rates, follows in slices if follows is None
+        ]
         self.plain = all(joint.type.along is None for joint in mechanism.joints)
 
     def told(self, q: Any, change: Any) -> Any:

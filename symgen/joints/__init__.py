@@ -21,7 +21,9 @@ from symgen.joints._joint import Turning as Turning
 @cache
 def kinds() -> tuple[str, ...]:
     """Names of the joint types, sorted."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+    return tuple(
+        sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    )
 
 
 @cache

@@ -12,7 +12,9 @@ def turn(angle: Any) -> Any:
     """R_z(angle) in SymPy."""
     import sympy as sp
 
-    return sp.Matrix([[sp.cos(angle), -sp.sin(angle), 0], [sp.sin(angle), sp.cos(angle), 0], [0, 0, 1]])
+    return sp.Matrix(
+        [[sp.cos(angle), -sp.sin(angle), 0], [sp.sin(angle), sp.cos(angle), 0], [0, 0, 1]]
+    )
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -41,7 +41,7 @@ class Coordinate:
         return "kg m²" if self.unit == "rad" else "kg"
 
 
-ANGLE = Coordinate("rad", (Fraction(-3217, 1024), Fraction(3217, 1024)))    # ±π
+ANGLE = Coordinate("rad", (Fraction(-3217, 1024), Fraction(3217, 1024)))  # ±π
 LENGTH = Coordinate("m", (Fraction(-1), Fraction(1)))
 
 
@@ -140,7 +140,9 @@ class JointType:
     moved: Callable[[Sequence[Any], Sequence[Any]], list[Any]] = added
     advanced: Callable[[Sequence[Any], Sequence[Any], Any], tuple[Equations, list[Any]]] = straight
     parted: Callable[[Sequence[Any], Sequence[Any]], tuple[Equations, list[Any]]] = apart
-    advanced_by_series: Callable[[Sequence[Any], Sequence[Any], Any], tuple[Equations, list[Any]]] = straight
+    advanced_by_series: Callable[
+        [Sequence[Any], Sequence[Any], Any], tuple[Equations, list[Any]]
+    ] = straight
     parted_by_series: Callable[[Sequence[Any], Sequence[Any]], tuple[Equations, list[Any]]] = apart
     steps: Callable[[Sequence[Any]], list[tuple[Any, Any]]] = none
     along: tuple[int, ...] | None = None

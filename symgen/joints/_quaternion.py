@@ -45,16 +45,25 @@ def rotation() -> Any:
     import sympy as sp
 
     xx, xy, xz, yy, yz, zz, wx, wy, wz = sp.symbols(_NAMES, real=True)
-    return sp.Matrix([[1 - yy - zz, xy - wz, xz + wy],
-                      [xy + wz, 1 - xx - zz, yz - wx],
-                      [xz - wy, yz + wx, 1 - xx - yy]])
+    return sp.Matrix(
+        [
+            [1 - yy - zz, xy - wz, xz + wy],
+            [xy + wz, 1 - xx - zz, yz - wx],
+            [xz - wy, yz + wx, 1 - xx - yy],
+        ]
+    )
 
 
 def turned(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
     """q ∘ (δ/2, 1): to the first order in the turn δ (rad), whose length is no longer quite 1."""
     x, y, z, w = q
     a, b, c = (d / 2 for d in step)
-    return [x + w * a + y * c - z * b, y + w * b + z * a - x * c, z + w * c + x * b - y * a, w - x * a - y * b - z * c]
+    return [
+        x + w * a + y * c - z * b,
+        y + w * b + z * a - x * c,
+        z + w * c + x * b - y * a,
+        w - x * a - y * b - z * c,
+    ]
 
 
 def turning(w: Sequence[Any], dt: Any) -> Equations:
@@ -63,9 +72,15 @@ def turning(w: Sequence[Any], dt: Any) -> Equations:
 
     scaled, square, root, half, s, c = sp.symbols("h square root half s c", real=True)
     phi = sp.symbols("phi_1:4", real=True)
-    return [(scaled, SCALE * dt), *((one, rate * scaled) for one, rate in zip(phi, w, strict=True)),
-            (square, LEAST + sum(one * one for one in phi)), (root, sp.sqrt(square)), (half, root / (2 * SCALE)),
-            (s, sp.sin(half)), (c, sp.cos(half))]
+    return [
+        (scaled, SCALE * dt),
+        *((one, rate * scaled) for one, rate in zip(phi, w, strict=True)),
+        (square, LEAST + sum(one * one for one in phi)),
+        (root, sp.sqrt(square)),
+        (half, root / (2 * SCALE)),
+        (s, sp.sin(half)),
+        (c, sp.cos(half)),
+    ]
 
 
 def composed(q: Sequence[Any]) -> list[Any]:
@@ -74,8 +89,12 @@ def composed(q: Sequence[Any]) -> list[Any]:
 
     x, y, z, w = q
     a, b, d, c = sp.symbols("e_1:4 c", real=True)
-    return [x * c + w * a + y * d - z * b, y * c + w * b + z * a - x * d, z * c + w * d + x * b - y * a,
-            w * c - x * a - y * b - z * d]
+    return [
+        x * c + w * a + y * d - z * b,
+        y * c + w * b + z * a - x * d,
+        z * c + w * d + x * b - y * a,
+        w * c - x * a - y * b - z * d,
+    ]
 
 
 def between(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
@@ -84,20 +103,37 @@ def between(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]
 
     (x, y, z, w), (a, b, d, c) = q, goal
     one, two = (sp.symbols(f"{name}_1:4", real=True) for name in ("o", "m"))
-    pairs = (w * a - x * c, w * b - y * c, w * d - z * c, z * b - y * d, x * d - z * a, y * a - x * b)
-    return list(zip((*one, *two), pairs, strict=True)), [*(p + r for p, r in zip(one, two, strict=True)),
-                                                         w * c + x * a + y * b + z * d]
+    pairs = (
+        w * a - x * c,
+        w * b - y * c,
+        w * d - z * c,
+        z * b - y * d,
+        x * d - z * a,
+        y * a - x * b,
+    )
+    return list(zip((*one, *two), pairs, strict=True)), [
+        *(p + r for p, r in zip(one, two, strict=True)),
+        w * c + x * a + y * b + z * d,
+    ]
 
 
 def angled(turn: Sequence[Any], w: Any) -> Equations:
     """A of the quaternion (u, w) as above, u in one part or three: `e`, `v` and `root` are 2³⁰ u, 2³⁰ w and 2³⁰ r."""
     import sympy as sp
 
-    v, square, root, half_sine, cosine, angle = sp.symbols("v square root half_sine cosine angle", real=True)
+    v, square, root, half_sine, cosine, angle = sp.symbols(
+        "v square root half_sine cosine angle", real=True
+    )
     e = sp.symbols(f"e_1:{len(turn) + 1}", real=True)
-    return [*((own, SCALE * one) for own, one in zip(e, turn, strict=True)), (v, SCALE * w),
-            (square, LEAST + sum(one * one for one in e)), (root, sp.sqrt(square)), (half_sine, root * v),
-            (cosine, v * v - square), (angle, sp.atan2(2 * half_sine, cosine))]
+    return [
+        *((own, SCALE * one) for own, one in zip(e, turn, strict=True)),
+        (v, SCALE * w),
+        (square, LEAST + sum(one * one for one in e)),
+        (root, sp.sqrt(square)),
+        (half_sine, root * v),
+        (cosine, v * v - square),
+        (angle, sp.atan2(2 * half_sine, cosine)),
+    ]
 
 
 def turn_between(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
@@ -106,7 +142,9 @@ def turn_between(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list
 
     pairs, (*turn, w) = between(q, goal)
     angle, root, rate = sp.symbols("angle root rate", real=True)
-    return [*pairs, *angled(turn, w), (rate, angle / root)], [rate * one for one in sp.symbols("e_1:4", real=True)]
+    return [*pairs, *angled(turn, w), (rate, angle / root)], [
+        rate * one for one in sp.symbols("e_1:4", real=True)
+    ]
 
 
 def turned_for(q: Sequence[Any], w: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
@@ -115,4 +153,8 @@ def turned_for(q: Sequence[Any], w: Sequence[Any], dt: Any) -> tuple[Equations, 
 
     part, root, s = sp.symbols("part root s", real=True)
     phi, e = (sp.symbols(f"{name}_1:4", real=True) for name in ("phi", "e"))
-    return [*turning(w, dt), (part, s / root), *((own, part * one) for own, one in zip(e, phi, strict=True))], composed(q)
+    return [
+        *turning(w, dt),
+        (part, s / root),
+        *((own, part * one) for own, one in zip(e, phi, strict=True)),
+    ], composed(q)

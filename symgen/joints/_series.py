@@ -28,9 +28,13 @@ def turning_by_series(w: Sequence[Any], dt: Any, count: int) -> Equations:
 
     half, y, s1 = sp.symbols("half y s1", real=True)
     h, e = (sp.symbols(f"{name}_1:4", real=True) for name in ("h", "e"))
-    return [(half, dt / 2), *((part, rate * half) for part, rate in zip(h, w, strict=True)),
-            (y, sum(part * part for part in h)), *stumpff(count, y),
-            *((entry, s1 * part) for entry, part in zip(e, h, strict=True))]
+    return [
+        (half, dt / 2),
+        *((part, rate * half) for part, rate in zip(h, w, strict=True)),
+        (y, sum(part * part for part in h)),
+        *stumpff(count, y),
+        *((entry, s1 * part) for entry, part in zip(e, h, strict=True)),
+    ]
 
 
 def held(dt: Any) -> Equations:
@@ -58,6 +62,14 @@ def angled_by_series(turn: Sequence[Any], w: Any) -> Equations:
     """θ/sin θ of the quaternion (u, w) of a turn 2θ as `arc`, its sign that of w, and Stumpff's functions of θ²."""
     import sympy as sp
 
-    angle, root, whole, first, arc, square = sp.symbols("angle root whole first arc square", real=True)
-    return [*angled(turn, w), (whole, angle / root), (first, whole * SCALE / 2), (arc, sp.Function("arc")(first, w)),
-            (square, sp.Function("arc_square")(first, w)), *stumpff(4, square)]
+    angle, root, whole, first, arc, square = sp.symbols(
+        "angle root whole first arc square", real=True
+    )
+    return [
+        *angled(turn, w),
+        (whole, angle / root),
+        (first, whole * SCALE / 2),
+        (arc, sp.Function("arc")(first, w)),
+        (square, sp.Function("arc_square")(first, w)),
+        *stumpff(4, square),
+    ]

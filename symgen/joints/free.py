@@ -9,8 +9,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from symgen.joints._joint import ANGLE, LENGTH, Elementary, Equations, JointType, Numbers, Orienting, Placing
-from symgen.joints._quaternion import ENTRIES, SCALE, angled, between, composed, products, rotation, turned, turning
+from symgen.joints._joint import (
+    ANGLE,
+    LENGTH,
+    Elementary,
+    Equations,
+    JointType,
+    Numbers,
+    Orienting,
+    Placing,
+)
+from symgen.joints._quaternion import (
+    ENTRIES,
+    SCALE,
+    angled,
+    between,
+    composed,
+    products,
+    rotation,
+    turned,
+    turning,
+)
 from symgen.joints._series import angled_by_series, continued, held, turning_by_series
 
 
@@ -54,13 +73,20 @@ def advanced(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, li
 
     u = v[:3]
     phi, n, e, g, d = (sp.symbols(f"{name}_1:4", real=True) for name in ("phi", "n", "e", "g", "d"))
-    root, inverse, s, c, sinc, reach, pull = sp.symbols("root inverse s c sinc reach pull", real=True)
+    root, inverse, s, c, sinc, reach, pull = sp.symbols(
+        "root inverse s c sinc reach pull", real=True
+    )
     along = sum(one * rate for one, rate in zip(n, u, strict=True))
     bent = sp.Matrix(e).cross(sp.Matrix(g))
     equations = [
-        *turning(v[3:], dt), (inverse, 1 / root), *((one, turn * inverse) for one, turn in zip(n, phi, strict=True)),
-        *((own, s * one) for own, one in zip(e, n, strict=True)), (sinc, 2 * SCALE * (s * inverse)), (reach, sinc * dt),
-        *((one, reach * rate) for one, rate in zip(g, u, strict=True)), (pull, (1 - sinc * c) * (along * dt)),
+        *turning(v[3:], dt),
+        (inverse, 1 / root),
+        *((one, turn * inverse) for one, turn in zip(n, phi, strict=True)),
+        *((own, s * one) for own, one in zip(e, n, strict=True)),
+        (sinc, 2 * SCALE * (s * inverse)),
+        (reach, sinc * dt),
+        *((one, reach * rate) for one, rate in zip(g, u, strict=True)),
+        (pull, (1 - sinc * c) * (along * dt)),
         *((d[k], c * g[k] + bent[k] + pull * n[k]) for k in range(3)),
     ]
     turned_back, coordinates = _arrived(q)
@@ -70,7 +96,7 @@ def advanced(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, li
 def advanced_by_series(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
     """`advanced` with h = φ/2 and Stumpff's functions c_k of |h|²: with e = c₁ h and g = c₁ v dt,
 
-        V v dt = c₀ g + e × g + (c₃ + c₁ c₂) h (h·v dt).
+    V v dt = c₀ g + e × g + (c₃ + c₁ c₂) h (h·v dt).
     """
     import sympy as sp
 
@@ -80,9 +106,12 @@ def advanced_by_series(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equ
     along = sum(one * rate for one, rate in zip(h, u, strict=True))
     bent = sp.Matrix(e).cross(sp.Matrix(g))
     equations = [
-        *held(dt), *turning_by_series(v[3:], t, 4), (reach, s1 * t),
+        *held(dt),
+        *turning_by_series(v[3:], t, 4),
+        (reach, s1 * t),
         *((one, reach * rate) for one, rate in zip(g, u, strict=True)),
-        (pull, (s3 + s1 * s2) * (along * t)), *((d[k], c * g[k] + bent[k] + pull * h[k]) for k in range(3)),
+        (pull, (s3 + s1 * s2) * (along * t)),
+        *((d[k], c * g[k] + bent[k] + pull * h[k]) for k in range(3)),
     ]
     turned_back, coordinates = _arrived(q)
     x = sp.symbols("r_1:8", real=True)
@@ -91,7 +120,10 @@ def advanced_by_series(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equ
         known[symbol] = expression.xreplace(known)
     behind = sp.Matrix(u) * late + sp.Matrix(v[3:]).cross(sp.Matrix(u)) * (late * late / 2)
     place = sp.Matrix(x[:3]) + rotation().xreplace(known) * behind
-    return [*equations, *turned_back, *zip(x, coordinates, strict=True)], [*place, *continued(x[3:], v[3:])]
+    return [*equations, *turned_back, *zip(x, coordinates, strict=True)], [
+        *place,
+        *continued(x[3:], v[3:]),
+    ]
 
 
 def _arrived(q: Sequence[Any]) -> tuple[Equations, list[Any]]:
@@ -105,7 +137,10 @@ def _arrived(q: Sequence[Any]) -> tuple[Equations, list[Any]]:
         *((two, one + one) for two, one in zip(twice, q[3:6], strict=True)),
         *zip(t, sp.Matrix(twice).cross(sp.Matrix(d)), strict=True),
     ]
-    return equations, [*(q[k] + (d[k] + w * t[k] + sideways[k]) for k in range(3)), *composed(q[3:])]
+    return equations, [
+        *(q[k] + (d[k] + w * t[k] + sideways[k]) for k in range(3)),
+        *composed(q[3:]),
+    ]
 
 
 def parted(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
@@ -120,15 +155,26 @@ def parted(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]
 
     pairs, (*turn, w) = between(q[3:], goal[3:])
     e, n, y, f = (sp.symbols(f"{name}_1:4", real=True) for name in ("e", "n", "y", "f"))
-    angle, root, inverse, whole, rate, kept, v, pull = sp.symbols("angle root inverse whole rate kept v pull", real=True)
+    angle, root, inverse, whole, rate, kept, v, pull = sp.symbols(
+        "angle root inverse whole rate kept v pull", real=True
+    )
     bent = sp.Matrix(f).cross(sp.Matrix(y))
     equations = [
-        *pairs, *angled(turn, w), (inverse, 1 / root), *((one, own * inverse) for one, own in zip(n, e, strict=True)),
-        (whole, angle * inverse), (rate, whole / 2), (kept, rate * v),
+        *pairs,
+        *angled(turn, w),
+        (inverse, 1 / root),
+        *((one, own * inverse) for one, own in zip(n, e, strict=True)),
+        (whole, angle * inverse),
+        (rate, whole / 2),
+        (kept, rate * v),
         *((one, rate * own) for one, own in zip(f, e, strict=True)),
-        *_behind(q, goal), (pull, (1 - kept) * sum(one * own for one, own in zip(n, y, strict=True))),
+        *_behind(q, goal),
+        (pull, (1 - kept) * sum(one * own for one, own in zip(n, y, strict=True))),
     ]
-    return equations, [*(kept * y[k] + pull * n[k] - bent[k] for k in range(3)), *(one + one for one in f)]
+    return equations, [
+        *(kept * y[k] + pull * n[k] - bent[k] for k in range(3)),
+        *(one + one for one in f),
+    ]
 
 
 def parted_by_series(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
@@ -139,14 +185,25 @@ def parted_by_series(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, 
 
     pairs, (*turn, last) = between(q[3:], goal[3:])
     u, y, f = (sp.symbols(f"{name}_1:4", real=True) for name in ("u", "y", "f"))
-    kept, pull, arc, s1, s2, s3, w, fourth = sp.symbols("kept pull arc s1 s2 s3 w fourth", real=True)
+    kept, pull, arc, s1, s2, s3, w, fourth = sp.symbols(
+        "kept pull arc s1 s2 s3 w fourth", real=True
+    )
     bent = sp.Matrix(f).cross(sp.Matrix(y))
     equations = [
-        *pairs, *zip(u, turn, strict=True), (w, last), *angled_by_series(u, w), (kept, arc * w),
-        *((one, arc * own) for one, own in zip(f, u, strict=True)), (fourth, arc * arc * (arc * arc)), *_behind(q, goal),
+        *pairs,
+        *zip(u, turn, strict=True),
+        (w, last),
+        *angled_by_series(u, w),
+        (kept, arc * w),
+        *((one, arc * own) for one, own in zip(f, u, strict=True)),
+        (fourth, arc * arc * (arc * arc)),
+        *_behind(q, goal),
         (pull, (s2 - s3) * s1 * fourth * sum(one * own for one, own in zip(u, y, strict=True))),
     ]
-    return equations, [*(kept * y[k] + pull * u[k] - bent[k] for k in range(3)), *(one + one for one in f)]
+    return equations, [
+        *(kept * y[k] + pull * u[k] - bent[k] for k in range(3)),
+        *(one + one for one in f),
+    ]
 
 
 def _behind(q: Sequence[Any], goal: Sequence[Any]) -> Equations:
@@ -155,13 +212,32 @@ def _behind(q: Sequence[Any], goal: Sequence[Any]) -> Equations:
 
     g, y, t, twice = (sp.symbols(f"{name}_1:4", real=True) for name in ("g", "y", "t", "twice"))
     sideways = sp.Matrix(q[3:6]).cross(sp.Matrix(t))
-    return [*((g[k], goal[k] - q[k]) for k in range(3)), *((two, one + one) for two, one in zip(twice, q[3:6], strict=True)),
-            *zip(t, sp.Matrix(twice).cross(sp.Matrix(g)), strict=True),
-            *((y[k], g[k] - q[6] * t[k] + sideways[k]) for k in range(3))]
+    return [
+        *((g[k], goal[k] - q[k]) for k in range(3)),
+        *((two, one + one) for two, one in zip(twice, q[3:6], strict=True)),
+        *zip(t, sp.Matrix(twice).cross(sp.Matrix(g)), strict=True),
+        *((y[k], g[k] - q[6] * t[k] + sideways[k]) for k in range(3)),
+    ]
 
 
 POSITIONS = (*(replace(LENGTH, name=f"p{axis}") for axis in "xyz"), *ENTRIES)
-VELOCITIES = (*(replace(LENGTH, name=f"v{axis}") for axis in "xyz"), *(replace(ANGLE, name=f"w{axis}") for axis in "xyz"))
-JOINT = JointType(POSITIONS, VELOCITIES, pose, oracle, drawn="body", limited=False, moved=moved, advanced=advanced,
-                  parted=parted, advanced_by_series=advanced_by_series, parted_by_series=parted_by_series,
-                  steps=steps, along=(0, 1, 2, 0, 1, 2), quaternion=3)
+VELOCITIES = (
+    *(replace(LENGTH, name=f"v{axis}") for axis in "xyz"),
+    *(replace(ANGLE, name=f"w{axis}") for axis in "xyz"),
+)
+JOINT = JointType(
+    POSITIONS,
+    VELOCITIES,
+    pose,
+    oracle,
+    drawn="body",
+    limited=False,
+    moved=moved,
+    advanced=advanced,
+    parted=parted,
+    advanced_by_series=advanced_by_series,
+    parted_by_series=parted_by_series,
+    steps=steps,
+    along=(0, 1, 2, 0, 1, 2),
+    quaternion=3,
+)

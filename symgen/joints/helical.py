@@ -21,5 +21,13 @@ def oracle(p: Numbers) -> tuple[Elementary, ...]:
     return Turning(0), Sliding(0, p["pitch"])
 
 
-JOINT = JointType((ANGLE,), (ANGLE,), pose, oracle, drawn="hinge",
-                  parameters=(Parameter("pitch", "advance along the axis in m per rad (a lead of L m a turn is L/2π)"),))
+JOINT = JointType(
+    (ANGLE,),
+    (ANGLE,),
+    pose,
+    oracle,
+    drawn="hinge",
+    parameters=(
+        Parameter("pitch", "advance along the axis in m per rad (a lead of L m a turn is L/2π)"),
+    ),
+)

@@ -11,7 +11,16 @@ from dataclasses import replace
 from typing import Any
 
 from symgen.joints._hinge import turn
-from symgen.joints._joint import ANGLE, LENGTH, Elementary, Equations, JointType, Numbers, Placing, Turning
+from symgen.joints._joint import (
+    ANGLE,
+    LENGTH,
+    Elementary,
+    Equations,
+    JointType,
+    Numbers,
+    Placing,
+    Turning,
+)
 from symgen.joints._quaternion import LEAST, SCALE, angled
 from symgen.joints._series import angled_by_series, stumpff
 
@@ -46,8 +55,12 @@ def advanced(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, li
 
     phi, half, scaled, root, sinc, reach = sp.symbols("phi half scaled root sinc reach", real=True)
     equations = [
-        (phi, v[2] * dt), (half, phi / 2), (scaled, half * SCALE), (root, sp.sqrt(scaled * scaled + LEAST)),
-        (sinc, sp.sin(root / SCALE) / root * SCALE), (reach, sinc * dt),
+        (phi, v[2] * dt),
+        (half, phi / 2),
+        (scaled, half * SCALE),
+        (root, sp.sqrt(scaled * scaled + LEAST)),
+        (sinc, sp.sin(root / SCALE) / root * SCALE),
+        (reach, sinc * dt),
     ]
     chord, coordinates = _arrived(q, v)
     return [*equations, *chord], coordinates
@@ -58,7 +71,13 @@ def advanced_by_series(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equ
     import sympy as sp
 
     phi, half, y, s1, reach = sp.symbols("phi half y s1 reach", real=True)
-    equations = [(phi, v[2] * dt), (half, phi / 2), (y, half * half), *stumpff(2, y), (reach, s1 * dt)]
+    equations = [
+        (phi, v[2] * dt),
+        (half, phi / 2),
+        (y, half * half),
+        *stumpff(2, y),
+        (reach, s1 * dt),
+    ]
     chord, coordinates = _arrived(q, v)
     return [*equations, *chord], coordinates
 
@@ -68,7 +87,12 @@ def _arrived(q: Sequence[Any], v: Sequence[Any]) -> tuple[Equations, list[Any]]:
     import sympy as sp
 
     phi, half, reach, s, c, g_1, g_2 = sp.symbols("phi half reach s c g_1 g_2", real=True)
-    equations = [(g_1, reach * v[0]), (g_2, reach * v[1]), (s, sp.sin(q[2] + half)), (c, sp.cos(q[2] + half))]
+    equations = [
+        (g_1, reach * v[0]),
+        (g_2, reach * v[1]),
+        (s, sp.sin(q[2] + half)),
+        (c, sp.cos(q[2] + half)),
+    ]
     return equations, [q[0] + (c * g_1 - s * g_2), q[1] + (s * g_1 + c * g_2), q[2] + phi]
 
 
@@ -80,10 +104,16 @@ def parted(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]
     """
     import sympy as sp
 
-    e, v, angle, root, whole, rate, kept, f, r = sp.symbols("e_1 v angle root whole rate kept f r", real=True)
+    e, v, angle, root, whole, rate, kept, f, r = sp.symbols(
+        "e_1 v angle root whole rate kept f r", real=True
+    )
     equations = [
-        (r, (goal[2] - q[2]) / 2), *angled([sp.sin(r)], sp.cos(r)), (whole, angle / root), (rate, whole / 2),
-        (kept, rate * v), (f, rate * e),
+        (r, (goal[2] - q[2]) / 2),
+        *angled([sp.sin(r)], sp.cos(r)),
+        (whole, angle / root),
+        (rate, whole / 2),
+        (kept, rate * v),
+        (f, rate * e),
     ]
     behind, step = _gone(q, goal)
     return [*equations, *behind], step
@@ -95,8 +125,12 @@ def parted_by_series(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, 
 
     r, sine, w, arc, kept, f = sp.symbols("r sine w arc kept f", real=True)
     equations = [
-        (r, (goal[2] - q[2]) / 2), (sine, sp.sin(r)), (w, sp.cos(r)), *angled_by_series([sine], w),
-        (kept, arc * w), (f, arc * sine),
+        (r, (goal[2] - q[2]) / 2),
+        (sine, sp.sin(r)),
+        (w, sp.cos(r)),
+        *angled_by_series([sine], w),
+        (kept, arc * w),
+        (f, arc * sine),
     ]
     behind, step = _gone(q, goal)
     return [*equations, *behind], step
@@ -108,13 +142,29 @@ def _gone(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
 
     s, c, g_1, g_2, y_1, y_2, kept, f = sp.symbols("s c g_1 g_2 y_1 y_2 kept f", real=True)
     equations = [
-        (g_1, goal[0] - q[0]), (g_2, goal[1] - q[1]),
-        (s, sp.sin(q[2])), (c, sp.cos(q[2])), (y_1, c * g_1 + s * g_2), (y_2, c * g_2 - s * g_1),
+        (g_1, goal[0] - q[0]),
+        (g_2, goal[1] - q[1]),
+        (s, sp.sin(q[2])),
+        (c, sp.cos(q[2])),
+        (y_1, c * g_1 + s * g_2),
+        (y_2, c * g_2 - s * g_1),
     ]
     return equations, [kept * y_1 + f * y_2, kept * y_2 - f * y_1, f + f]
 
 
 POSITIONS = (replace(LENGTH, name="x"), replace(LENGTH, name="y"), replace(ANGLE, name="angle"))
 VELOCITIES = (replace(LENGTH, name="vx"), replace(LENGTH, name="vy"), replace(ANGLE, name="w"))
-JOINT = JointType(POSITIONS, VELOCITIES, pose, oracle, drawn="body", limited=False, moved=moved, advanced=advanced,
-                  parted=parted, advanced_by_series=advanced_by_series, parted_by_series=parted_by_series, along=(0, 1, 2))
+JOINT = JointType(
+    POSITIONS,
+    VELOCITIES,
+    pose,
+    oracle,
+    drawn="body",
+    limited=False,
+    moved=moved,
+    advanced=advanced,
+    parted=parted,
+    advanced_by_series=advanced_by_series,
+    parted_by_series=parted_by_series,
+    along=(0, 1, 2),
+)

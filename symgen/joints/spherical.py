@@ -10,7 +10,16 @@ from dataclasses import replace
 from typing import Any
 
 from symgen.joints._joint import ANGLE, Elementary, Equations, JointType, Numbers, Orienting
-from symgen.joints._quaternion import ENTRIES, between, composed, products, rotation, turn_between, turned, turned_for
+from symgen.joints._quaternion import (
+    ENTRIES,
+    between,
+    composed,
+    products,
+    rotation,
+    turn_between,
+    turned,
+    turned_for,
+)
 from symgen.joints._series import angled_by_series, continued, held, turning_by_series
 
 
@@ -31,7 +40,11 @@ def advanced_by_series(q: Sequence[Any], w: Sequence[Any], dt: Any) -> tuple[Equ
     import sympy as sp
 
     t, reached = sp.Symbol("t", real=True), sp.symbols("r_1:5", real=True)
-    return [*held(dt), *turning_by_series(w, t, 2), *zip(reached, composed(q), strict=True)], continued(reached, w)
+    return [
+        *held(dt),
+        *turning_by_series(w, t, 2),
+        *zip(reached, composed(q), strict=True),
+    ], continued(reached, w)
 
 
 def parted_by_series(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
@@ -41,12 +54,30 @@ def parted_by_series(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, 
     pairs, (*turn, last) = between(q, goal)
     u, f = (sp.symbols(f"{name}_1:4", real=True) for name in ("u", "f"))
     arc, w = sp.symbols("arc w", real=True)
-    equations = [*pairs, *zip(u, turn, strict=True), (w, last), *angled_by_series(u, w),
-                 *((half, arc * entry) for half, entry in zip(f, u, strict=True))]
+    equations = [
+        *pairs,
+        *zip(u, turn, strict=True),
+        (w, last),
+        *angled_by_series(u, w),
+        *((half, arc * entry) for half, entry in zip(f, u, strict=True)),
+    ]
     return equations, [half + half for half in f]
 
 
 VELOCITIES = tuple(replace(ANGLE, name=f"w{axis}") for axis in "xyz")
-JOINT = JointType(ENTRIES, VELOCITIES, pose, oracle, drawn="ball", limited=False, moved=turned, advanced=turned_for,
-                  parted=turn_between, advanced_by_series=advanced_by_series, parted_by_series=parted_by_series,
-                  steps=products, along=(0, 1, 2), quaternion=0)
+JOINT = JointType(
+    ENTRIES,
+    VELOCITIES,
+    pose,
+    oracle,
+    drawn="ball",
+    limited=False,
+    moved=turned,
+    advanced=turned_for,
+    parted=turn_between,
+    advanced_by_series=advanced_by_series,
+    parted_by_series=parted_by_series,
+    steps=products,
+    along=(0, 1, 2),
+    quaternion=0,
+)

@@ -18,7 +18,17 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.links import NOTHING
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.tabled import CENTRE, OF_BASE, PREPARED, SHARED, TEN, Columns, Naming, Tabled, constants_of
+from symgen.derivation.tabled import (
+    CENTRE,
+    OF_BASE,
+    PREPARED,
+    SHARED,
+    TEN,
+    Columns,
+    Naming,
+    Tabled,
+    constants_of,
+)
 from symgen.drives import NO_DRIVE
 from symgen.functions import FUNCTIONS, Q
 from symgen.ir import POSITIONS, Port, Program
@@ -112,7 +122,7 @@ class Chain:
             if not self.widths[name]:
                 return slice(None)
             i = self.model.links.index(link)
-            return slice(self.widths[name]*i, self.widths[name]*(i + 1))
+            return slice(self.widths[name] * i, self.widths[name] * (i + 1))
         return link.q if name in POSITIONS else link.v
 
     def link_of_input(self, program: Program) -> dict[tuple[int, int], int]:
@@ -124,7 +134,11 @@ class Chain:
             if self.widths.get(port.name) == 0:
                 continue
             for i, link in enumerate(self.model.links):
-                own = slice(self.first[i], self.first[i + 1]) if port.name == PREPARED else self.own(port.name, link)
+                own = (
+                    slice(self.first[i], self.first[i + 1])
+                    if port.name == PREPARED
+                    else self.own(port.name, link)
+                )
                 found |= {(p, e): i for e in range(own.start, own.stop)}
             if port.name == PREPARED:
                 found |= {(p, e): 0 for e in range(self.first[-1], port.size - SHARED)}
@@ -133,17 +147,24 @@ class Chain:
     def results(self, program: Program, link: int) -> list[tuple[str, int]]:
         """Those that are a link's own, in their order: the name of the port, and the row."""
         own = self.model.links[link]
-        return [(port.name, r) for port in program.outputs if self.widths.get(port.name, 1) or (self.rooted and not link)
-                for rows in self._by_row(port) for r in rows[self.own(port.name, own)]]
+        return [
+            (port.name, r)
+            for port in program.outputs
+            if self.widths.get(port.name, 1) or (self.rooted and not link)
+            for rows in self._by_row(port)
+            for r in rows[self.own(port.name, own)]
+        ]
 
     def _by_row(self, port: Port) -> list[tuple[int, ...]]:
         """The rows of the chain that a result is made of, in as many parts as it has rows of columns."""
         across = len(port.rows) // self.rows.get(port.name, 1)
-        return [port.rows[first:first + across] for first in range(0, len(port.rows), across)]
+        return [port.rows[first : first + across] for first in range(0, len(port.rows), across)]
 
     def of_the_base(self, element: int) -> Fraction:
         """A number of PREPARED that stands behind those of all links."""
-        return k.to_fraction([x for name in OF_BASE for x in self.base[name]][element - self.first[-1]])
+        return k.to_fraction(
+            [x for name in OF_BASE for x in self.base[name]][element - self.first[-1]]
+        )
 
     def at_rest(self) -> dict[str, dict[int, Fraction]]:
         """Elements of arguments, of which all others are zero: the ghost stands still in the axes of the base."""
@@ -151,28 +172,45 @@ class Chain:
         numbers = {own.column[name]: Fraction(1) for name in own.column if name.startswith("cos_")}
         gravity, axes = self.base["gravity"], self.base["axes"]
         rows = [gravity, axes[:3], axes[3:6], axes[6:]]
-        for angle, axis in (("beta", 2), ("alpha", 0), ("gamma", 2)):   # what its pose turns is turned back
+        for angle, axis in (
+            ("beta", 2),
+            ("alpha", 0),
+            ("gamma", 2),
+        ):  # what its pose turns is turned back
             if f"cos_{angle}" in own.common:
-                turn = k.turn(k.IDENTITY[axis], own.common[f"cos_{angle}"], own.common[f"sin_{angle}"])
+                turn = k.turn(
+                    k.IDENTITY[axis], own.common[f"cos_{angle}"], own.common[f"sin_{angle}"]
+                )
                 rows = [k.apply(turn, (x, y, z)) for x, y, z in rows]
         push = k.scale(-k.ONE, (rows[0][0], rows[0][1], rows[0][2]))
         behind = [*(x for row in rows for x in row), *push, *self.base["place"], *self.base["pull"]]
         numbers |= {self.first[-1] + place: k.to_fraction(x) for place, x in enumerate(behind)}
-        return {PREPARED: numbers, "q": {3 + 3: Fraction(1)}}   # the quaternion of no turn, x y z w behind the place
+        return {
+            PREPARED: numbers,
+            "q": {3 + 3: Fraction(1)},
+        }  # the quaternion of no turn, x y z w behind the place
 
 
 def unlike(model: Model) -> str:
     """Why a robot is no single chain of joints of one kind with one degree of freedom; "" where it is one."""
     kinds = {link.kind for link in model.links}
-    if len(kinds) != 1 or any((joint_type(kind).nq, joint_type(kind).nv) != (1, 1) for kind in kinds):
+    if len(kinds) != 1 or any(
+        (joint_type(kind).nq, joint_type(kind).nv) != (1, 1) for kind in kinds
+    ):
         return "its joints are not all of one kind with one degree of freedom"
     if any(link.parent != i - 1 for i, link in enumerate(model.links)):
         return "its links are not one chain"
     return ""
 
 
-def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trunks: Sequence[Link],
-            widths: Mapping[str, int] = NONE, frame: Frame | None = None) -> Chain:
+def chained(
+    model: Model,
+    kinds: Sequence[str],
+    columns: Sequence[Columns],
+    trunks: Sequence[Link],
+    widths: Mapping[str, int] = NONE,
+    frame: Frame | None = None,
+) -> Chain:
     """The chain of these classes of a robot, with `widths` and a `frame` as a Chain has them. The ghost is one of its `trunks`,
     which stand on the base and move freely; where there are none it is at home in the axes of the base.
     """
@@ -182,7 +220,7 @@ def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trun
     for a in order:
         for b in order:
             walk += [a, b, b]
-    classes = (len(kinds), *walk, *order[:1] * (BEHIND if frame is None else 2*BEHIND))
+    classes = (len(kinds), *walk, *order[:1] * (BEHIND if frame is None else 2 * BEHIND))
     links: list[Link] = []
     q = v = 0
     for i, own in enumerate(classes):
@@ -190,22 +228,57 @@ def chained(model: Model, kinds: Sequence[str], columns: Sequence[Columns], trun
         joint = joint_type(kind)
         like = next((link for link in model.links if link.kind == kind), model.links[0])
         rotation, rest = (UNSEEN, UNSEEN) if i else (k.IDENTITY, k.ORIGIN)
-        links.append(replace(like, name=f"link{i}", kind=kind, q=slice(q, q + joint.nq), v=slice(v, v + joint.nv), parent=i - 1,
-                             rotation=rotation, shift=rest, inertia=NOTHING if not i else UNSEEN, center=rest, placement=UNSEEN,
-                             gravity=UNSEEN, base_rotation=k.IDENTITY, base_shift=UNSEEN))
+        links.append(
+            replace(
+                like,
+                name=f"link{i}",
+                kind=kind,
+                q=slice(q, q + joint.nq),
+                v=slice(v, v + joint.nv),
+                parent=i - 1,
+                rotation=rotation,
+                shift=rest,
+                inertia=NOTHING if not i else UNSEEN,
+                center=rest,
+                placement=UNSEEN,
+                gravity=UNSEEN,
+                base_rotation=k.IDENTITY,
+                base_shift=UNSEEN,
+            )
+        )
         q, v = q + joint.nq, v + joint.nv
     if not trunks:
         links[0] = replace(links[0], drive=NO_DRIVE, parameters=())
     placed = any(widths.values())
     if placed and not trunks:
         links[0] = replace(links[0], placement=(k.IDENTITY, k.ORIGIN))
-    centre = [name for name in CENTRE if any(name in own.column or not k.is_zero(own.common[name]) for own in columns)]
-    ghost = Columns.of([constants_of(link, placed) for link in trunks or links[:1]], (*TEN, *centre))
+    centre = [
+        name
+        for name in CENTRE
+        if any(name in own.column or not k.is_zero(own.common[name]) for own in columns)
+    ]
+    ghost = Columns.of(
+        [constants_of(link, placed) for link in trunks or links[:1]], (*TEN, *centre)
+    )
     root = next(link for link in model.links if link.parent == BASE)
-    base = {"gravity": root.gravity, "axes": [x for row in root.base_rotation for x in row], "push": k.ORIGIN,
-            "place": root.base_shift, "pull": model.gravity, "nothing": (k.ZERO,)}
-    return Chain(Model(model.name, tuple(links), model.gravity, friction_speed=model.friction_speed), classes, (*columns, ghost),
-                 widths, (), frame and replace(frame, link=len(links) - 1), robot=model, base=base)
+    base = {
+        "gravity": root.gravity,
+        "axes": [x for row in root.base_rotation for x in row],
+        "push": k.ORIGIN,
+        "place": root.base_shift,
+        "pull": model.gravity,
+        "nothing": (k.ZERO,),
+    }
+    return Chain(
+        Model(model.name, tuple(links), model.gravity, friction_speed=model.friction_speed),
+        classes,
+        (*columns, ghost),
+        widths,
+        (),
+        frame and replace(frame, link=len(links) - 1),
+        robot=model,
+        base=base,
+    )
 
 
 Called = Mapping[int, Sequence[str]]
@@ -227,20 +300,37 @@ Build = Callable[[Linkage], tuple[list[Scalar], ...]]
 """What makes the results of a function out of a linkage."""
 
 
-def run(chain: Chain, function: str, method: str, build: Build | None = None,
-        names: Sequence[str] = ()) -> Run:
+def run(
+    chain: Chain, function: str, method: str, build: Build | None = None, names: Sequence[str] = ()
+) -> Run:
     """A method on the chain. `build` stands in for the method's function; `names` are those of its results."""
     what, links = FUNCTIONS[function], chain.model.links
     nq, nv = links[-1].q.stop, links[-1].v.stop
     arguments = [*what.arguments] + ([] if Q in what.arguments else [Q])
     shapes: dict[str, tuple[int, ...]] = {
-        a.name: (nq if a.name in POSITIONS else nv,) for a in arguments if a.name not in chain.widths}
-    shapes |= {a.name: tuple(size for size in a.shape if isinstance(size, int)) for a in arguments if a.name in chain.widths}
+        a.name: (nq if a.name in POSITIONS else nv,)
+        for a in arguments
+        if a.name not in chain.widths
+    }
+    shapes |= {
+        a.name: tuple(size for size in a.shape if isinstance(size, int))
+        for a in arguments
+        if a.name in chain.widths
+    }
     shapes |= {PREPARED: (chain.first[-1] + sum(OF_BASE.values()),)}
-    shapes |= {name: (chain.widths[name]*len(links),) for name in chain.given}
+    shapes |= {name: (chain.widths[name] * len(links),) for name in chain.given}
     home = Naming({name: prod(shape) for name, shape in shapes.items()})
-    linkage = Tabled(chain.model, home, [chain.columns[own] for own in chain.classes], chain.first, chain.frame, chain.robot)
+    linkage = Tabled(
+        chain.model,
+        home,
+        [chain.columns[own] for own in chain.classes],
+        chain.first,
+        chain.frame,
+        chain.robot,
+    )
     given = (build or methods.derivation(method, function))(linkage)
     called = names or [array.name for array in what.results]
     results = [(name, (len(atoms),), atoms) for name, atoms in zip(called, given, strict=True)]
-    return Run(home.freeze(function, method, results, shapes), linkage.link_of, home.called, linkage.seeds)
+    return Run(
+        home.freeze(function, method, results, shapes), linkage.link_of, home.called, linkage.seeds
+    )

@@ -9,7 +9,9 @@ MANY = 1 << 30
 SOURCE, SINK = -1, -2
 
 
-def least_cut(takes: Sequence[Sequence[int]], first: Collection[int], last: Collection[int]) -> list[int]:
+def least_cut(
+    takes: Sequence[Sequence[int]], first: Collection[int], last: Collection[int]
+) -> list[int]:
     """Rows, as few as can be, through one of which every way from `first` to `last` leads; of several choices those nearest to
     `last`. Rows of `first` and `last` may be among them. `takes` are each row's operands, which stand before it.
     """
@@ -20,21 +22,23 @@ def least_cut(takes: Sequence[Sequence[int]], first: Collection[int], last: Coll
         room.setdefault(a, {})[b] = much
         room.setdefault(b, {}).setdefault(a, 0)
 
-    for k in ways:   # a row is two nodes, 2k and 2k + 1, with a place for one way between them
-        edge(2*k, 2*k + 1, 1)
+    for k in ways:  # a row is two nodes, 2k and 2k + 1, with a place for one way between them
+        edge(2 * k, 2 * k + 1, 1)
         if k in first:
-            edge(SOURCE, 2*k, MANY)
+            edge(SOURCE, 2 * k, MANY)
         else:
             for a in takes[k]:
-                edge(2*a + 1, 2*k, MANY)
+                edge(2 * a + 1, 2 * k, MANY)
         if k in last:
-            edge(2*k + 1, SINK, MANY)
+            edge(2 * k + 1, SINK, MANY)
     _fill(room)
     open_ends = _reaching_the_sink(room)
-    return [k for k in ways if 2*k + 1 in open_ends and 2*k not in open_ends]
+    return [k for k in ways if 2 * k + 1 in open_ends and 2 * k not in open_ends]
 
 
-def behind(takes: Sequence[Sequence[int]], last: Collection[int], first: Collection[int] = ()) -> set[int]:
+def behind(
+    takes: Sequence[Sequence[int]], last: Collection[int], first: Collection[int] = ()
+) -> set[int]:
     """The rows that `last` are made of, no further back than `first`, and `last` themselves."""
     found: set[int] = set()
     waiting = list(last)

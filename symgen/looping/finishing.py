@@ -24,7 +24,14 @@ class Finish(NamedTuple):
     program: Program
 
 
-def finished(chain: Chain, program: Program, fold: Folded, middle: range, interface: Interface, names: Sequence[str]) -> Finish:
+def finished(
+    chain: Chain,
+    program: Program,
+    fold: Folded,
+    middle: range,
+    interface: Interface,
+    names: Sequence[str],
+) -> Finish:
     """These results. Raises Unlike where they are made of anything else."""
     ports = [port for port in program.outputs if port.name in names]
     rows = {r for port in ports for r in port.rows if program.rows[r].op != "const"}
@@ -32,7 +39,9 @@ def finished(chain: Chain, program: Program, fold: Folded, middle: range, interf
     at_base = chain.frame is None
     group = ghost if at_base else tip
     if not rows <= {*group.rows}:
-        raise Unlike(f"a result of {program.function} by {program.method} is made neither at the base nor at the frame")
+        raise Unlike(
+            f"a result of {program.function} by {program.method} is made neither at the base nor at the frame"
+        )
     cut = _handed_in(fold, interface) if at_base else _met(chain, program, fold, middle, interface)
     return _Finishing(chain, program, group, cut, at_base).made(ports)
 
@@ -43,11 +52,17 @@ Cut = Callable[[int | Ref], tuple[int, int, int] | None]
 
 def _handed_in(fold: Folded, interface: Interface) -> Cut:
     ghost = fold.groups[0]
-    at = {ref: level for takes, level in zip(ghost.takes, ghost.level, strict=True) for ref in takes
-          if isinstance(ref, Ref) and ref.side > 0}
+    at = {
+        ref: level
+        for takes, level in zip(ghost.takes, ghost.level, strict=True)
+        for ref in takes
+        if isinstance(ref, Ref) and ref.side > 0
+    }
 
     def cut(row: int | Ref) -> tuple[int, int, int] | None:
-        return (at[row], interface.to_the_ghost(at[row])[row.row], 0) if isinstance(row, Ref) else None
+        return (
+            (at[row], interface.to_the_ghost(at[row])[row.row], 0) if isinstance(row, Ref) else None
+        )
 
     return cut
 
@@ -56,9 +71,11 @@ def _met(chain: Chain, program: Program, fold: Folded, middle: range, interface:
     """What the last link would hand on, were there another one: rows that are made as those that such a link hands on, or have
     their names: nothing comes to it from further out.
     """
-    own, like = chain.classes[-1], middle[-1]   # which is of that class, as are some before it
+    own, like = chain.classes[-1], middle[-1]  # which is of that class, as are some before it
     last = fold.groups[-1]
-    called = {name: row for row in range(len(last.rows)) for name in interface.names(last.link, row)}
+    called = {
+        name: row for row in range(len(last.rows)) for name in interface.names(last.link, row)
+    }
     pairs = _Pairs(program, fold.groups, chain.classes, middle)
     found: dict[int, tuple[int, int, int]] = {}
     for level in interface.elements:
@@ -68,7 +85,10 @@ def _met(chain: Chain, program: Program, fold: Folded, middle: range, interface:
             if row is None:
                 continue
             there = [at for at in range(len(last.rows)) if pairs.alike(like, row, last.link, at)]
-            for at in [*there, *(called[name] for name in interface.names(like, row) if name in called)]:
+            for at in [
+                *there,
+                *(called[name] for name in interface.names(like, row) if name in called),
+            ]:
                 found.setdefault(at, (level, element, int((own, row) in fold.turned)))
 
     def cut(row: int | Ref) -> tuple[int, int, int] | None:
@@ -80,7 +100,9 @@ def _met(chain: Chain, program: Program, fold: Folded, middle: range, interface:
 class _Pairs:
     """Rows of two links that are made in the same way, of what their neighbours make in the same way."""
 
-    def __init__(self, program: Program, groups: Sequence[Group], classes: Sequence[int], middle: range) -> None:
+    def __init__(
+        self, program: Program, groups: Sequence[Group], classes: Sequence[int], middle: range
+    ) -> None:
         self.program, self.groups, self.classes, self.middle = program, groups, classes, middle
         self.known: dict[tuple[int, int, int, int], bool] = {}
 
@@ -93,8 +115,11 @@ class _Pairs:
             one, two = self.groups[i], self.groups[j]
             mine, its = one.takes[row], two.takes[other]
             a, b = self.program.rows[one.rows[row]].op, self.program.rows[two.rows[other]].op
-            self.known[key] = a == b and len(mine) == len(its) and all(
-                self._taken(i, x, j, y) for x, y in zip(mine, its, strict=True))
+            self.known[key] = (
+                a == b
+                and len(mine) == len(its)
+                and all(self._taken(i, x, j, y) for x, y in zip(mine, its, strict=True))
+            )
         return self.known[key]
 
     def _taken(self, i: int, x: Taken, j: int, y: Taken) -> bool:
@@ -106,8 +131,16 @@ class _Pairs:
 class _Finishing:
     """The rows behind what is carried to the end."""
 
-    def __init__(self, chain: Chain, source: Program, group: Group, cut: Cut, at_base: bool) -> None:
-        self.chain, self.source, self.group, self.cut, self.at_base = chain, source, group, cut, at_base
+    def __init__(
+        self, chain: Chain, source: Program, group: Group, cut: Cut, at_base: bool
+    ) -> None:
+        self.chain, self.source, self.group, self.cut, self.at_base = (
+            chain,
+            source,
+            group,
+            cut,
+            at_base,
+        )
         self.given = chain.at_rest() if at_base else {}
         self.rows: list[Row] = []
         self.at: dict[int | Ref, int] = {}
@@ -116,15 +149,30 @@ class _Finishing:
 
     def made(self, ports: Sequence[Port]) -> Finish:
         place = {r: row for row, r in enumerate(self.group.rows)}
-        outputs = [Port(port.name, port.shape, tuple(
-            self._constant(self.source.rows[r].value) if self.source.rows[r].op == "const" else self._row(place[r])
-            for r in port.rows)) for port in ports]
+        outputs = [
+            Port(
+                port.name,
+                port.shape,
+                tuple(
+                    self._constant(self.source.rows[r].value)
+                    if self.source.rows[r].op == "const"
+                    else self._row(place[r])
+                    for r in port.rows
+                ),
+            )
+            for port in ports
+        ]
         order = {there: place for place, there in enumerate(sorted(self.ended))}
         places = {place: order[there] for there, place in self.ended.items()}
-        rows = [row._replace(value=(0, places[row.value[1]])) if row.op == "input" else row for row in self.rows]
+        rows = [
+            row._replace(value=(0, places[row.value[1]])) if row.op == "input" else row
+            for row in self.rows
+        ]
         source, taken = self.source, (Port(ENDED, (len(order),)),)
         program = Program(source.function, source.method, taken, tuple(outputs), tuple(rows), ())
-        return Finish({level: tuple(e for own, e in order if own == level) for level, _ in order}, program)
+        return Finish(
+            {level: tuple(e for own, e in order if own == level) for level, _ in order}, program
+        )
 
     def _put(self, row: Row) -> int:
         self.rows.append(row)
@@ -144,10 +192,14 @@ class _Finishing:
         cut = self.cut(row)
         if cut is not None:
             *what, turned = cut
-            found = self._put(Row("input", (), (0, self.ended.setdefault((what[0], what[1]), len(self.ended)))))
+            found = self._put(
+                Row("input", (), (0, self.ended.setdefault((what[0], what[1]), len(self.ended))))
+            )
             return self._put(Row("neg", (found,))) if turned else found
         if isinstance(row, Ref):
-            raise Unlike(f"a result of {self.source.function} by {self.source.method} is made of what its neighbours are")
+            raise Unlike(
+                f"a result of {self.source.function} by {self.source.method} is made of what its neighbours are"
+            )
         source = self.source.rows[self.group.rows[row]]
         if source.op == "input":
             return self._constant(self._known(*source.value))
@@ -157,7 +209,9 @@ class _Finishing:
     def _taken(self, ref: Taken) -> int:
         if isinstance(ref, Ref):
             return self._row(ref if ref.side else ref.row)
-        return self._constant(ref if isinstance(ref, Fraction) else self._known(ref.port, ref.element))
+        return self._constant(
+            ref if isinstance(ref, Fraction) else self._known(ref.port, ref.element)
+        )
 
     def _known(self, port: int, element: int) -> Fraction:
         """An argument there: what the base is, and of the ghost at rest all that it is given."""
@@ -165,5 +219,7 @@ class _Finishing:
         if name == PREPARED and element >= self.chain.first[-1] and not self.at_base:
             return self.chain.of_the_base(element)
         if not self.at_base or self.chain.widths.get(name) == 0:
-            raise Unlike(f"a result of {self.source.function} by {self.source.method} is made of '{name}' itself")
+            raise Unlike(
+                f"a result of {self.source.function} by {self.source.method} is made of '{name}' itself"
+            )
         return self.given.get(name, {}).get(element, Fraction(0))

@@ -62,8 +62,12 @@ class Group:
     level: list[int] = field(default_factory=list)
 
 
-def grouped(chain: Program, parents: Sequence[int], link_of_step: Mapping[int, int], link_of_input: Mapping[tuple[int, int], int],
-            ) -> list[Group]:
+def grouped(
+    chain: Program,
+    parents: Sequence[int],
+    link_of_step: Mapping[int, int],
+    link_of_input: Mapping[tuple[int, int], int],
+) -> list[Group]:
     """Every live row under the link that it belongs to; what `link_of_input` does not know is the same for all. Raises Unlike
     where a row takes of links that are no neighbours.
     """
@@ -83,20 +87,35 @@ def grouped(chain: Program, parents: Sequence[int], link_of_step: Mapping[int, i
             alike[r] = row.value if row.op == "const" else Shared(*row.value)
             continue
         of = {owner[a] for a in row.args if a not in alike}
-        own = link_of_input[row.value] if row.op == "input" else _owner(
-            of, link_of_step.get(row.step), inward.get(row.step, False), parents)
+        own = (
+            link_of_input[row.value]
+            if row.op == "input"
+            else _owner(of, link_of_step.get(row.step), inward.get(row.step, False), parents)
+        )
         if own is None and not of:
-            own = 0   # what is the same for all is made where they stand
+            own = 0  # what is the same for all is made where they stand
         if own is None:
             raise Unlike(f"{_where(chain, r)} takes of links that are no neighbours")
         owner[r], local[r] = own, len(groups[own].rows)
-        takes: list[Taken] = [Own(row.value[0], row.value[1] - first[row.value[0], own])] if row.op == "input" else []
+        takes: list[Taken] = (
+            [Own(row.value[0], row.value[1] - first[row.value[0], own])]
+            if row.op == "input"
+            else []
+        )
         least, sides = 0, set()
         for a in row.args:
             if a in alike:
                 takes.append(alike[a])
                 continue
-            side = 0 if owner[a] == own else -1 if owner[a] == parents[own] else 1 if parents[owner[a]] == own else None
+            side = (
+                0
+                if owner[a] == own
+                else -1
+                if owner[a] == parents[own]
+                else 1
+                if parents[owner[a]] == own
+                else None
+            )
             if side is None:
                 raise Unlike(f"{_where(chain, r)} takes of links that are no neighbours")
             takes.append(Ref(side, local[a]))
@@ -113,15 +132,19 @@ def grouped(chain: Program, parents: Sequence[int], link_of_step: Mapping[int, i
     _put_off(groups, parents)
     for group in groups:
         alone = _alone(group)
-        group.level = [SINES if alone[k] and chain.rows[r].op in ("sin", "cos") else SINES + 2 + level
-                       for k, (r, level) in enumerate(zip(group.rows, group.level, strict=True))]
+        group.level = [
+            SINES if alone[k] and chain.rows[r].op in ("sin", "cos") else SINES + 2 + level
+            for k, (r, level) in enumerate(zip(group.rows, group.level, strict=True))
+        ]
     return groups
 
 
 def _put_off(groups: Sequence[Group], parents: Sequence[int]) -> None:
     """What a link's table and arguments give alone stands in the first sweep that asks for it."""
     asked: list[dict[int, int]] = [{} for _ in groups]
-    for i in reversed(range(len(groups))):   # what a child asks for is known before; what a parent asks for is added here
+    for i in reversed(
+        range(len(groups))
+    ):  # what a child asks for is known before; what a parent asks for is added here
         for k, takes in enumerate(groups[i].takes):
             for ref in takes:
                 if isinstance(ref, Ref) and ref.side < 0:
@@ -146,7 +169,9 @@ def _alone(group: Group) -> list[bool]:
     """Which rows are made of the link's table and arguments alone."""
     found: list[bool] = []
     for takes in group.takes:
-        found.append(all(not isinstance(ref, Ref) or (not ref.side and found[ref.row]) for ref in takes))
+        found.append(
+            all(not isinstance(ref, Ref) or (not ref.side and found[ref.row]) for ref in takes)
+        )
     return found
 
 

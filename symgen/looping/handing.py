@@ -18,10 +18,23 @@ class Interface:
     all arguments are nothing.
     """
 
-    def __init__(self, chain: Program, called: Mapping[int, Sequence[str]], fold: Folded, classes: Sequence[int],
-                 middle: Sequence[int], still: bool) -> None:
+    def __init__(
+        self,
+        chain: Program,
+        called: Mapping[int, Sequence[str]],
+        fold: Folded,
+        classes: Sequence[int],
+        middle: Sequence[int],
+        still: bool,
+    ) -> None:
         self._up: dict[tuple[int, int], tuple[int, int]] = {}
-        self._chain, self._called, self._fold, self._middle, self._still = chain, called, fold, middle, still
+        self._chain, self._called, self._fold, self._middle, self._still = (
+            chain,
+            called,
+            fold,
+            middle,
+            still,
+        )
         self.labels = [own if i in middle else -1 - i for i, own in enumerate(classes)]
         taken: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
         used: dict[tuple[int, int], set[int]] = {}
@@ -71,16 +84,32 @@ class Interface:
         if last == 0:
             return self.rows(level, self.labels[0])
         found: list[int | None] = []
-        names = {name: row for row in range(len(self._fold.groups[0].rows)) for name in self.names(0, row)}
+        names = {
+            name: row
+            for row in range(len(self._fold.groups[0].rows))
+            for name in self.names(0, row)
+        }
         for row in self.rows(level, self.labels[last]):
             own = [] if row is None else self.names(last, row)
             if row is not None and not own and not self._nothing(row, last):
-                raise Unlike(f"what the base hands on in {self._chain.function} by {self._chain.method} has no name")
+                raise Unlike(
+                    f"what the base hands on in {self._chain.function} by {self._chain.method} has no name"
+                )
             found.append(next((names[name] for name in own if name in names), None))
-        behind_it = {ref.row for takes, at in zip(self._fold.groups[1].takes, self._fold.groups[1].level, strict=True)
-                     for ref in takes if isinstance(ref, Ref) and ref.side < 0 and at == level}
-        if behind_it - set(found) and not self._still:   # what the base at rest gives besides is nothing, or does nothing
-            raise Unlike(f"what the base hands on in {self._chain.function} by {self._chain.method} is not what links do")
+        behind_it = {
+            ref.row
+            for takes, at in zip(
+                self._fold.groups[1].takes, self._fold.groups[1].level, strict=True
+            )
+            for ref in takes
+            if isinstance(ref, Ref) and ref.side < 0 and at == level
+        }
+        if (
+            behind_it - set(found) and not self._still
+        ):  # what the base at rest gives besides is nothing, or does nothing
+            raise Unlike(
+                f"what the base hands on in {self._chain.function} by {self._chain.method} is not what links do"
+            )
         return found
 
     def to_the_ghost(self, level: int) -> dict[int, int]:
@@ -90,12 +119,18 @@ class Interface:
         into = self._taken_from_behind(0, level)
         parent = self._middle[0]
         rows = self._taken_from_behind(parent, level)
-        if len(into) != len(rows):   # it takes less: what that is has a name
+        if len(into) != len(rows):  # it takes less: what that is has a name
             called = {name: row for row in rows for name in self.names(parent + 1, row)}
-            rows = [called[name] for row in into for name in self.names(1, row)[:1] if name in called]
+            rows = [
+                called[name] for row in into for name in self.names(1, row)[:1] if name in called
+            ]
         if len(into) != len(rows):
-            raise Unlike(f"what the base is given in {self._chain.function} by {self._chain.method} is not what links are")
-        others = [self.elements[level].index(self.root((self.labels[parent + 1], row))) for row in rows]
+            raise Unlike(
+                f"what the base is given in {self._chain.function} by {self._chain.method} is not what links are"
+            )
+        others = [
+            self.elements[level].index(self.root((self.labels[parent + 1], row))) for row in rows
+        ]
         return dict(zip(into, others, strict=True))
 
     def ending(self, row: int, pivots: bool) -> tuple[int, int]:
@@ -108,8 +143,12 @@ class Interface:
             handed = [ref for ref in takes if ref.side > 0]
             same = [ref for ref in takes if not ref.side and self._op(ref.row) == self._op(row)]
             ways = (handed or same[:1]) if pivots else [*handed, *same]
-            if len(ways) != 1 or (not pivots and self._handed([ref.row for ref in takes if ref not in ways])):
-                raise Unlike(f"a result of {self._chain.function} by {self._chain.method} is no sum and no product of the links'")
+            if len(ways) != 1 or (
+                not pivots and self._handed([ref.row for ref in takes if ref not in ways])
+            ):
+                raise Unlike(
+                    f"a result of {self._chain.function} by {self._chain.method} is no sum and no product of the links'"
+                )
             if ways[0].side:
                 level = group.level[at]
                 return level, self.to_the_ghost(level)[ways[0].row]
@@ -119,7 +158,9 @@ class Interface:
         """Whether any of these rows of the ghost hangs on another link."""
         takes = self._fold.groups[0].takes
         own = [[ref.row for ref in one if isinstance(ref, Ref) and not ref.side] for one in takes]
-        return any(isinstance(ref, Ref) and ref.side > 0 for row in behind(own, rows) for ref in takes[row])
+        return any(
+            isinstance(ref, Ref) and ref.side > 0 for row in behind(own, rows) for ref in takes[row]
+        )
 
     def _nothing(self, row: int, link: int) -> bool:
         """Whether it is an argument, where the base has none."""
@@ -130,8 +171,14 @@ class Interface:
 
     def _taken_from_behind(self, link: int, level: int) -> list[int]:
         group = self._fold.groups[link]
-        return sorted({ref.row for takes, at in zip(group.takes, group.level, strict=True) for ref in takes
-                       if isinstance(ref, Ref) and ref.side > 0 and at == level})
+        return sorted(
+            {
+                ref.row
+                for takes, at in zip(group.takes, group.level, strict=True)
+                for ref in takes
+                if isinstance(ref, Ref) and ref.side > 0 and at == level
+            }
+        )
 
     def names(self, link: int, row: int) -> list[str]:
         """What a row was called, without the number of the link."""

@@ -25,8 +25,13 @@ class Plan:
     kept: list[list[int]]
 
 
-def planned(chain: Program, group: Group, levels: int, handed: Mapping[int, Sequence[int | None]],
-            results: Iterable[tuple[int, int]]) -> Plan:
+def planned(
+    chain: Program,
+    group: Group,
+    levels: int,
+    handed: Mapping[int, Sequence[int | None]],
+    results: Iterable[tuple[int, int]],
+) -> Plan:
     """What each level's step has to know and what it leaves: as few numbers as can be. `results` are rows and the levels that
     give them.
     """
@@ -49,7 +54,9 @@ def planned(chain: Program, group: Group, levels: int, handed: Mapping[int, Sequ
 
 def own_of(group: Group) -> list[list[int]]:
     """What each row takes of its own link."""
-    return [[ref.row for ref in takes if isinstance(ref, Ref) and not ref.side] for takes in group.takes]
+    return [
+        [ref.row for ref in takes if isinstance(ref, Ref) and not ref.side] for takes in group.takes
+    ]
 
 
 def slotted(plan: Plan) -> dict[int, int]:
@@ -59,7 +66,9 @@ def slotted(plan: Plan) -> dict[int, int]:
     last = {row: level for level, rows in enumerate(plan.kept) for row in rows}
     slots: dict[int, int] = {}
     for level in range(1, len(plan.kept)):
-        new = sorted((row for row in plan.kept[level] if row not in slots), key=lambda row: (-last[row], row))
+        new = sorted(
+            (row for row in plan.kept[level] if row not in slots), key=lambda row: (-last[row], row)
+        )
         taken = {slots[row] for row in slots if last[row] >= level - 1}
         first = next(place for place in count() if not taken & {*range(place, place + len(new))})
         slots |= {row: first + place for place, row in enumerate(new)}

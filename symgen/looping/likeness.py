@@ -23,7 +23,9 @@ class Folded(NamedTuple):
     swapped: dict[int, set[int]]
 
 
-def folded(chain: Program, groups: list[Group], classes: Sequence[int], middle: Sequence[int]) -> Folded:
+def folded(
+    chain: Program, groups: list[Group], classes: Sequence[int], middle: Sequence[int]
+) -> Folded:
     """The links of `middle` by class, which must be the same but for signs; `classes` are those of all links.
 
     A sign is a sum modulo 2: of bit 0, of a bit for all that each link is given, which may be the opposite of what the link that
@@ -36,20 +38,33 @@ def folded(chain: Program, groups: list[Group], classes: Sequence[int], middle: 
     results = {r for port in chain.outputs for r in port.rows}
     for i in middle:
         first = standing.setdefault(classes[i], i)
-        likeness[i] = _alike(chain, groups[first], groups[i], f"links {first + 1} and {i + 1}", bits)
-        bits.equations += [sign for sign, r in zip(likeness[i].signs, groups[i].rows, strict=True) if r in results]
+        likeness[i] = _alike(
+            chain, groups[first], groups[i], f"links {first + 1} and {i + 1}", bits
+        )
+        bits.equations += [
+            sign for sign, r in zip(likeness[i].signs, groups[i].rows, strict=True) if r in results
+        ]
     for i, found in likeness.items():
         for (side, row), bit in found.given.items():
             there = i + side
             if i == standing[classes[i]]:
                 bits.equations.append(bit)
             if there in likeness:
-                bits.equations.append(bit ^ likeness[there].signs[row] ^ bits.of(classes[there], row))
+                bits.equations.append(
+                    bit ^ likeness[there].signs[row] ^ bits.of(classes[there], row)
+                )
     known = bits.solved()
     if known is None:
-        raise Unlike(f"links of {chain.function} by {chain.method} differ by signs that do not go together")
+        raise Unlike(
+            f"links of {chain.function} by {chain.method} differ by signs that do not go together"
+        )
     levels = 1 + max((level for i in standing.values() for level in groups[i].level), default=0)
-    turned = {(own, row) for own, i in standing.items() for row in range(len(groups[i].rows)) if _value(bits.of(own, row), known)}
+    turned = {
+        (own, row)
+        for own, i in standing.items()
+        for row in range(len(groups[i].rows))
+        if _value(bits.of(own, row), known)
+    }
     return Folded(groups, standing, levels, turned, {i: likeness[i].swapped for i in middle})
 
 
@@ -97,6 +112,7 @@ class Likeness(NamedTuple):
 
 def _alike(chain: Program, one: Group, other: Group, where: str, bits: Bits) -> Likeness:
     """`other` row by row as `one`, but for signs. Raises Unlike."""
+
     def unlike(why: str) -> Unlike:
         return Unlike(f"{where} of {chain.function} by {chain.method} differ: {why}")
 
@@ -110,7 +126,11 @@ def _alike(chain: Program, one: Group, other: Group, where: str, bits: Bits) -> 
     def sign(x: Taken) -> int:
         if not isinstance(x, Ref):
             return 0
-        return signs[x.row] if not x.side else given.setdefault((x.side, x.row), bits.of(other.link, x.side, x.row))
+        return (
+            signs[x.row]
+            if not x.side
+            else given.setdefault((x.side, x.row), bits.of(other.link, x.side, x.row))
+        )
 
     for k, (mine, its) in enumerate(zip(one.takes, other.takes, strict=True)):
         a, b = chain.rows[one.rows[k]].op, chain.rows[other.rows[k]].op
@@ -118,16 +138,25 @@ def _alike(chain: Program, one: Group, other: Group, where: str, bits: Bits) -> 
         sums = {a, b} <= {"add", "sub"}
         if (a != b and not sums) or one.level[k] != other.level[k]:
             raise unlike(f"row {k} is {a} and {b}")
-        order = _order(mine, its, met) if len(its) == 2 and a != "div" else int(not _same(mine, its))
+        order = (
+            _order(mine, its, met) if len(its) == 2 and a != "div" else int(not _same(mine, its))
+        )
         if order is None or (order and (len(its) != 2 or a == "div")):
             raise unlike(f"row {k} ({a}) takes {mine} and {its}")
         if order:
             its = (its[1], its[0])
             swapped.add(k)
-        both = [(x, y) for x, y in zip(mine, its, strict=True) if isinstance(x, Ref) and isinstance(y, Ref)]
+        both = [
+            (x, y)
+            for x, y in zip(mine, its, strict=True)
+            if isinstance(x, Ref) and isinstance(y, Ref)
+        ]
         met |= {(y.side, y.row): x.row for x, y in both if y.side}
-        if sums:   # where its second operand stands first, it is that one that it subtracts
-            first, second = sign(its[0]) ^ (less if order else 0), sign(its[1]) ^ minus ^ (0 if order else less)
+        if sums:  # where its second operand stands first, it is that one that it subtracts
+            first, second = (
+                sign(its[0]) ^ (less if order else 0),
+                sign(its[1]) ^ minus ^ (0 if order else less),
+            )
             bits.equations.append(first ^ second)
             signs.append(first)
         elif a in ("mul", "div"):
@@ -141,15 +170,21 @@ def _alike(chain: Program, one: Group, other: Group, where: str, bits: Bits) -> 
     return Likeness(signs, given, swapped)
 
 
-def _order(mine: Sequence[Taken], its: Sequence[Taken], met: Mapping[tuple[int, int], int]) -> int | None:
+def _order(
+    mine: Sequence[Taken], its: Sequence[Taken], met: Mapping[tuple[int, int], int]
+) -> int | None:
     """0 where two operands stand as those of the other, 1 where they are the other way round; None for neither. Of two that a
     neighbour hands on both may be, and `met` tells what each was taken for before.
     """
     turned = (its[1], its[0])
 
     def known(operands: Sequence[Taken]) -> bool:
-        return all(not isinstance(y, Ref) or not isinstance(x, Ref) or met.get((y.side, y.row), x.row) == x.row
-                   for x, y in zip(mine, operands, strict=True))
+        return all(
+            not isinstance(y, Ref)
+            or not isinstance(x, Ref)
+            or met.get((y.side, y.row), x.row) == x.row
+            for x, y in zip(mine, operands, strict=True)
+        )
 
     if _same(mine, its) and (known(its) or not _same(mine, turned)):
         return 0
@@ -157,5 +192,7 @@ def _order(mine: Sequence[Taken], its: Sequence[Taken], met: Mapping[tuple[int, 
 
 
 def _same(mine: Sequence[Taken], its: Sequence[Taken]) -> bool:
-    return all(x == y or (isinstance(x, Ref) and isinstance(y, Ref) and x.side == y.side != 0)
-               for x, y in zip(mine, its, strict=True))
+    return all(
+        x == y or (isinstance(x, Ref) and isinstance(y, Ref) and x.side == y.side != 0)
+        for x, y in zip(mine, its, strict=True)
+    )

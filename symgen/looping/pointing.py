@@ -42,16 +42,52 @@ def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
     columns = Columns.of(numbers)
     steps = _Steps(columns)
     nothing = Fraction(0)
-    trees = (Tree(*of_two(FUNCTION, METHOD, levels.first_of_both, levels.next_of_each, 1, 1, 1), (nothing,), 1, 1),
-             Tree(*of_two(FUNCTION, METHOD, levels.eliminated, levels.forced, levels.RUN, levels.KEPT, levels.ENDS),
-                  (nothing,)*levels.ENDS, levels.CUT, levels.TOLD),
-             Tree(*of_two(FUNCTION, METHOD, levels.last_of_both, levels.one_before_each, 1, 1, 1), (nothing,), 1, 1))
+    trees = (
+        Tree(
+            *of_two(FUNCTION, METHOD, levels.first_of_both, levels.next_of_each, 1, 1, 1),
+            (nothing,),
+            1,
+            1,
+        ),
+        Tree(
+            *of_two(
+                FUNCTION,
+                METHOD,
+                levels.eliminated,
+                levels.forced,
+                levels.RUN,
+                levels.KEPT,
+                levels.ENDS,
+            ),
+            (nothing,) * levels.ENDS,
+            levels.CUT,
+            levels.TOLD,
+        ),
+        Tree(
+            *of_two(FUNCTION, METHOD, levels.last_of_both, levels.one_before_each, 1, 1, 1),
+            (nothing,),
+            1,
+            1,
+        ),
+    )
     ports = {name: Port(name, (len(links),)) for name in (*ARGUMENTS, RESULT)}
-    return check(pruned(Levelled(
-        FUNCTION, METHOD, tuple(ports[name] for name in ARGUMENTS), (ports[RESULT],),
-        Kind(model.links[0].kind, 1, 1, columns.width, columns.names),
-        tuple(tuple(k.to_fraction(x) for x in columns.row(row)) for row in numbers),
-        steps.of_places, (0, 0, OF_HALVES, 0), trees, steps.work, segments=segments)))
+    return check(
+        pruned(
+            Levelled(
+                FUNCTION,
+                METHOD,
+                tuple(ports[name] for name in ARGUMENTS),
+                (ports[RESULT],),
+                Kind(model.links[0].kind, 1, 1, columns.width, columns.names),
+                tuple(tuple(k.to_fraction(x) for x in columns.row(row)) for row in numbers),
+                steps.of_places,
+                (0, 0, OF_HALVES, 0),
+                trees,
+                steps.work,
+                segments=segments,
+            )
+        )
+    )
 
 
 class _Steps:
@@ -61,8 +97,12 @@ class _Steps:
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
-        self.of_places = (self._made(lambda home: {RUN: home.inputs["b"]}, 0), self._made(self._halves, 1),
-                          self._made(self._rates, levels.ENDS), self._made(self._joints, 1))
+        self.of_places = (
+            self._made(lambda home: {RUN: home.inputs["b"]}, 0),
+            self._made(self._halves, 1),
+            self._made(self._rates, levels.ENDS),
+            self._made(self._joints, 1),
+        )
 
     def _halves(self, home: Derivation) -> Made:
         own = {name: home.constant(value) for name, value in self.columns.common.items()}

@@ -37,9 +37,11 @@ def segmented(mechanism: Mechanism, segments: int) -> Segmented:
     """
     if (refused := find(METHOD).refusal(mechanism)) is not None:
         raise RequestError(refused)
-    if len(mechanism.joints) < LEAST*segments:
-        raise OutOfReach(f"{FUNCTION} of '{mechanism.name}' is not cut into {segments} segments, since it has fewer than "
-                         f"{LEAST*segments} links; take --method fixman:planar")
+    if len(mechanism.joints) < LEAST * segments:
+        raise OutOfReach(
+            f"{FUNCTION} of '{mechanism.name}' is not cut into {segments} segments, since it has fewer than "
+            f"{LEAST * segments} links; take --method fixman:planar"
+        )
     return k.sharpened(lambda: _segmented(mechanism, segments))
 
 
@@ -49,22 +51,42 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
     columns = Columns.of(numbers)
     tables = tuple(tuple(k.to_fraction(x) for x in columns.row(row)) for row in numbers)
     sweeps = _Sweeps(columns)
-    ways = [sweeps.sweep(True, ["q", "b"], 1, sweeps.turned),
-            sweeps.sweep(True, ["b"], len(points.Inward._fields), sweeps.eliminated),
-            sweeps.sweep(False, [], len(points.Outward._fields), sweeps.forces),
-            sweeps.sweep(True, [], 1, sweeps.directions), sweeps.sweep(False, [], 1, sweeps.joints)]
+    ways = [
+        sweeps.sweep(True, ["q", "b"], 1, sweeps.turned),
+        sweeps.sweep(True, ["b"], len(points.Inward._fields), sweeps.eliminated),
+        sweeps.sweep(False, [], len(points.Outward._fields), sweeps.forces),
+        sweeps.sweep(True, [], 1, sweeps.directions),
+        sweeps.sweep(False, [], 1, sweeps.joints),
+    ]
     turned, inward, outward, whole, joints = map(sweeps.whole, ways)
     elements, forces = len(inward.start), len(outward.start)
     stages = (
-        turned, Across(True, *_both(_given_next, 1, 1), 0, 2),
-        inward, Across(True, *_both(_across_inward, elements, 3), 2, -1),
+        turned,
+        Across(True, *_both(_given_next, 1, 1), 0, 2),
+        inward,
+        Across(True, *_both(_across_inward, elements, 3), 2, -1),
         Across(False, *_both(_across_outward, elements, 2, len(points.Ends._fields)), 2, 5),
-        outward, Across(True, *_both(_added, forces, 1), 5, 8), Across(False, *_both(_rates, forces, 1, 1), 5, 9),
-        whole, joints)
+        outward,
+        Across(True, *_both(_added, forces, 1), 5, 8),
+        Across(False, *_both(_rates, forces, 1, 1), 5, 9),
+        whole,
+        joints,
+    )
     ports = {name: Port(name, (len(tables),)) for name in ("q", "b", RESULT)}
     kind = Kind(model.links[0].kind, 1, 1, columns.width, columns.names)
-    return check(Segmented(FUNCTION, METHOD, (ports["q"], ports["b"]), (ports[RESULT],), kind, tables, stages, sweeps.work,
-                           segments=segments))
+    return check(
+        Segmented(
+            FUNCTION,
+            METHOD,
+            (ports["q"], ports["b"]),
+            (ports[RESULT],),
+            kind,
+            tables,
+            stages,
+            sweeps.work,
+            segments=segments,
+        )
+    )
 
 
 def numbers_of(model: Model) -> list[dict[str, k.Constant]]:
@@ -77,10 +99,22 @@ def numbers_of(model: Model) -> list[dict[str, k.Constant]]:
         length = k.square_root(k.settle(end[0] * end[0] + end[1] * end[1]))
         before, ahead = ahead, k.scale(1 / length, end)
         turned = k.apply(link.rotation, ahead)
-        cosine, sine = k.dot(before, turned), k.settle(before[0] * turned[1] - before[1] * turned[0])
-        own = {"offset": k.ZERO if k.settle(cosine) == k.ONE else k.angle_of(cosine, sine), "u": k.settle(1 / length),
-               "w": k.settle(1 / link.inertia.m)}
-        found.append(own | {"u_before": found[-1]["u"] if i else own["u"], "w_before": found[-1]["w"] if i else k.ZERO})
+        cosine, sine = (
+            k.dot(before, turned),
+            k.settle(before[0] * turned[1] - before[1] * turned[0]),
+        )
+        own = {
+            "offset": k.ZERO if k.settle(cosine) == k.ONE else k.angle_of(cosine, sine),
+            "u": k.settle(1 / length),
+            "w": k.settle(1 / link.inertia.m),
+        }
+        found.append(
+            own
+            | {
+                "u_before": found[-1]["u"] if i else own["u"],
+                "w_before": found[-1]["w"] if i else k.ZERO,
+            }
+        )
     found[0]["offset"] = found[min(1, len(found) - 1)]["offset"]
     return [{name: own[name] for name in points.TABLE} for own in found]
 
@@ -97,11 +131,16 @@ class _Sweeps:
         self.names: list[str] = []
         self.work = 0
 
-    def sweep(self, inward: bool, ports: Sequence[str], carried: int, made: Callable[[Derivation], Made]) -> Sweep:
+    def sweep(
+        self, inward: bool, ports: Sequence[str], carried: int, made: Callable[[Derivation], Made]
+    ) -> Sweep:
         """One way along the links; what it starts with is given by a way across the segments, or is zero."""
         first, self.names = self.work, []
-        step = step_of(made, dict.fromkeys(ports, 1) | {TABLE: self.columns.width, KEPT: first, CARRIED: carried})
-        return Sweep(inward, (self._once(step),), (Fraction(0),)*carried, (), (first,))
+        step = step_of(
+            made,
+            dict.fromkeys(ports, 1) | {TABLE: self.columns.width, KEPT: first, CARRIED: carried},
+        )
+        return Sweep(inward, (self._once(step),), (Fraction(0),) * carried, (), (first,))
 
     def _once(self, step: Program) -> Program:
         """The same where numbers that are equal but for a sign are kept once."""
@@ -111,22 +150,31 @@ class _Sweeps:
             row, sign = (step.rows[r].args[0], -1) if step.rows[r].op == "neg" else (r, 1)
             self.places[name] = self.work + places.setdefault(row, len(places)), sign
         self.work += len(places)
-        outputs = tuple(port._replace(shape=(len(places),), rows=tuple(places)) if port.name == KEPT else port
-                        for port in step.outputs)
-        return passes.run(replace(step, outputs=outputs))   # which takes away what is kept no more
+        outputs = tuple(
+            port._replace(shape=(len(places),), rows=tuple(places)) if port.name == KEPT else port
+            for port in step.outputs
+        )
+        return passes.run(replace(step, outputs=outputs))  # which takes away what is kept no more
 
     def whole(self, sweep: Sweep) -> Sweep:
         """The same that takes all of a link's row of work, of which there is more now than when it was made."""
         (step,) = sweep.steps
-        inputs = tuple(port._replace(shape=(self.work,)) if port.name == KEPT else port for port in step.inputs)
+        inputs = tuple(
+            port._replace(shape=(self.work,)) if port.name == KEPT else port for port in step.inputs
+        )
         return replace(sweep, steps=(replace(step, inputs=inputs),))
 
     def turned(self, home: Derivation) -> Made:
         (b,) = home.inputs["b"]
-        return {CARRIED: [b], KEPT: self._kept(points.turned(home, home.inputs["q"][0], self._own(home)))}
+        return {
+            CARRIED: [b],
+            KEPT: self._kept(points.turned(home, home.inputs["q"][0], self._own(home))),
+        }
 
     def eliminated(self, home: Derivation) -> Made:
-        handed, kept = points.eliminated(home, home.inputs["b"][0], self._own(home), points.Inward(*home.inputs[CARRIED]))
+        handed, kept = points.eliminated(
+            home, home.inputs["b"][0], self._own(home), points.Inward(*home.inputs[CARRIED])
+        )
         return {CARRIED: handed, KEPT: self._kept(kept)}
 
     def forces(self, home: Derivation) -> Made:
@@ -144,10 +192,16 @@ class _Sweeps:
 
     def _own(self, home: Derivation) -> dict[str, Scalar]:
         """What a step knows of its link."""
-        found = {name: home.constant(value) for name, value in (*self.columns.common.items(), *self.constants.items())}
+        found = {
+            name: home.constant(value)
+            for name, value in (*self.columns.common.items(), *self.constants.items())
+        }
         found |= {name: home.inputs[TABLE][place] for name, place in self.columns.column.items()}
         kept = home.inputs.get(KEPT, [])
-        return found | {name: kept[place] if sign > 0 else -kept[place] for name, (place, sign) in self.places.items()}
+        return found | {
+            name: kept[place] if sign > 0 else -kept[place]
+            for name, (place, sign) in self.places.items()
+        }
 
     def _kept(self, numbers: Mapping[str, Scalar]) -> list[Scalar]:
         """Those that are to be kept, but for constants."""
@@ -158,16 +212,21 @@ class _Sweeps:
 
 # -- over the segments -----------------------------------------------------------------------------------------------------------
 
+
 def _given_next(home: Derivation, before: Sequence[Scalar] | None) -> Made:
     """b of the next segment's first link, and what an elimination starts with."""
     (b,) = home.inputs[ENDED]
     zero, one = home.zero, home.one
-    start = points.Inward(before[0] if before else zero, zero, zero, zero, one, zero, zero, zero, one, zero)
+    start = points.Inward(
+        before[0] if before else zero, zero, zero, zero, one, zero, zero, zero, one, zero
+    )
     return {CARRIED: [b], START: start}
 
 
 def _across_inward(home: Derivation, before: Sequence[Scalar] | None) -> Made:
-    row, ends = points.across_inward(home, points.Inward(*home.inputs[ENDED]), points.Row(*before) if before else None)
+    row, ends = points.across_inward(
+        home, points.Inward(*home.inputs[ENDED]), points.Row(*before) if before else None
+    )
     return {CARRIED: row, KEPT: ends}
 
 
@@ -186,23 +245,40 @@ def _added(home: Derivation, before: Sequence[Scalar] | None) -> Made:
 
 def _rates(home: Derivation, before: Sequence[Scalar] | None) -> Made:
     """The rate of the link before the segment's first one."""
-    own = points.directions(home, {"rate": points.Outward(*home.inputs[ENDED]).rate}, home.inputs[KEPT][0])
+    own = points.directions(
+        home, {"rate": points.Outward(*home.inputs[ENDED]).rate}, home.inputs[KEPT][0]
+    )
     return {CARRIED: [own], START: [before[0] if before else home.zero]}
 
 
-def _both(made: Callable[[Derivation, Sequence[Scalar] | None], Made], ended: int, carried: int, kept: int = 0
-          ) -> tuple[Program, Program]:
+def _both(
+    made: Callable[[Derivation, Sequence[Scalar] | None], Made],
+    ended: int,
+    carried: int,
+    kept: int = 0,
+) -> tuple[Program, Program]:
     """The step of the first segment on the way, and that of the others."""
     taken = {ENDED: ended} | ({KEPT: kept} if kept else {})
-    return (step_of(lambda home: made(home, None), taken),
-            step_of(lambda home: made(home, home.inputs[CARRIED]), taken | {CARRIED: carried}))
+    return (
+        step_of(lambda home: made(home, None), taken),
+        step_of(lambda home: made(home, home.inputs[CARRIED]), taken | {CARRIED: carried}),
+    )
 
 
-def step_of(made: Callable[[Derivation], Made], inputs: Mapping[str, int], method: str = METHOD) -> Program:
+def step_of(
+    made: Callable[[Derivation], Made], inputs: Mapping[str, int], method: str = METHOD
+) -> Program:
     """A step of these arguments, without those that nothing is taken of."""
     home = Derivation({name: size for name, size in inputs.items() if size})
     results = [(name, (len(atoms),), [*atoms]) for name, atoms in made(home).items() if atoms]
-    step = passes.run(home.freeze(FUNCTION, method, results, {name: (size,) for name, size in inputs.items() if size}))
+    step = passes.run(
+        home.freeze(
+            FUNCTION, method, results, {name: (size,) for name, size in inputs.items() if size}
+        )
+    )
     used = sorted({row.value[0] for row in step.rows if row.op == "input"})
-    rows = tuple(row._replace(value=(used.index(row.value[0]), row.value[1])) if row.op == "input" else row for row in step.rows)
+    rows = tuple(
+        row._replace(value=(used.index(row.value[0]), row.value[1])) if row.op == "input" else row
+        for row in step.rows
+    )
     return replace(step, inputs=tuple(step.inputs[place] for place in used), rows=rows)

@@ -23,15 +23,35 @@ def results_of(chain: Chain, program: Program, group: Group) -> dict[str, tuple[
     found: dict[str, list[int]] = {}
     for name, r in chain.results(program, group.link):
         found.setdefault(name, []).append(r)
-    return {name: (rows, max((level[r] for r in rows if r in level), default=-1)) for name, rows in found.items()}
+    return {
+        name: (rows, max((level[r] for r in rows if r in level), default=-1))
+        for name, rows in found.items()
+    }
 
 
 class Step:
     """What a link of a class does in one sweep, as a Program, and the first place that it keeps something in."""
 
-    def __init__(self, chain: Chain, program: Program, group: Group, plan: Plan, level: int, slots: Mapping[int, int], work: int,
-                 interface: Interface, handed: Sequence[tuple[int | None, int]], last: bool) -> None:
-        self.chain, self.source, self.group, self.level, self.interface = chain, program, group, level, interface
+    def __init__(
+        self,
+        chain: Chain,
+        program: Program,
+        group: Group,
+        plan: Plan,
+        level: int,
+        slots: Mapping[int, int],
+        work: int,
+        interface: Interface,
+        handed: Sequence[tuple[int | None, int]],
+        last: bool,
+    ) -> None:
+        self.chain, self.source, self.group, self.level, self.interface = (
+            chain,
+            program,
+            group,
+            level,
+            interface,
+        )
         self.link = chain.model.links[group.link]
         self.labels = {side: interface.labels[group.link + side] for side in (-1, 1)}
         before = set(plan.kept[level])
@@ -42,8 +62,11 @@ class Step:
         self.elements = interface.elements.get(level, [])
         at = {r: row for row, r in enumerate(group.rows)}
         # What is the same in all states comes with the last.
-        given = {name: rows for name, (rows, due) in results_of(chain, program, group).items()
-                 if level == due or (last and due < 0)}
+        given = {
+            name: rows
+            for name, (rows, due) in results_of(chain, program, group).items()
+            if level == due or (last and due < 0)
+        }
         results = [at[r] for rows in given.values() for r in rows if r in at]
         self.rows: list[Row] = []
         self.ports: dict[str, int] = {}
@@ -54,23 +77,46 @@ class Step:
         self.steps: list[str] = []
         self.names: set[str] = set()
         takes = own_of(group)
-        for row in sorted(behind(takes, {*(h for h, _ in handed if h is not None), *new, *results}, before)):
+        for row in sorted(
+            behind(takes, {*(h for h, _ in handed if h is not None), *new, *results}, before)
+        ):
             self._add(row)
         outputs = []
         if self.elements:
-            carried = [self._zero() if h is None else self._put(Row("neg", (self.at[h],))) if sign else self.at[h]
-                       for h, sign in handed]
+            carried = [
+                self._zero()
+                if h is None
+                else self._put(Row("neg", (self.at[h],)))
+                if sign
+                else self.at[h]
+                for h, sign in handed
+            ]
             outputs.append(Port(CARRIED, (len(carried),), tuple(carried)))
         if new:
             outputs.append(Port(KEPT, (len(new),), tuple(self.at[row] for row in new)))
         for name, rows in given.items():
             found = [self.at[at[r]] if r in at else self._same(r) for r in rows]
             outputs.append(Port(name, (len(found),), tuple(found)))
-        sizes = {TABLE: chain.columns[chain.classes[group.link]].width, KEPT: work, CARRIED: len(self.elements)}
-        sizes |= {port.name: port.size for port in program.inputs if chain.widths.get(port.name) == 0}
-        inputs = [Port(name, (sizes.get(name) or self._own(name).stop - self._own(name).start,)) for name in self.ports]
-        self.program = Program(program.function, program.method, tuple(inputs), tuple(outputs), tuple(self.rows),
-                               tuple(self.steps))
+        sizes = {
+            TABLE: chain.columns[chain.classes[group.link]].width,
+            KEPT: work,
+            CARRIED: len(self.elements),
+        }
+        sizes |= {
+            port.name: port.size for port in program.inputs if chain.widths.get(port.name) == 0
+        }
+        inputs = [
+            Port(name, (sizes.get(name) or self._own(name).stop - self._own(name).start,))
+            for name in self.ports
+        ]
+        self.program = Program(
+            program.function,
+            program.method,
+            tuple(inputs),
+            tuple(outputs),
+            tuple(self.rows),
+            tuple(self.steps),
+        )
 
     def _own(self, name: str) -> slice:
         return self.chain.own(name, self.link)
@@ -86,7 +132,9 @@ class Step:
         """A result that is the same in all states. Raises Unlike where it is another link's."""
         row = self.source.rows[r]
         if row.op != "const":
-            raise Unlike(f"a result of a link in {self.source.function} by {self.source.method} is another's")
+            raise Unlike(
+                f"a result of a link in {self.source.function} by {self.source.method} is another's"
+            )
         return self._constant(row.value)
 
     def _zero(self) -> int:
@@ -119,7 +167,11 @@ class Step:
                 args.append(self._carried(ref))
             else:
                 args.append(self.at[ref.row])
-        self.at[row] = self._put(source._replace(args=tuple(args), name=self._name(source.name), step=self._step(source.step)))
+        self.at[row] = self._put(
+            source._replace(
+                args=tuple(args), name=self._name(source.name), step=self._step(source.step)
+            )
+        )
 
     def _of_the_base(self, port: int, element: int) -> Fraction | None:
         """What there is to know of the base, of which there is one; None of anything else."""
@@ -131,7 +183,9 @@ class Step:
         if (known := self._of_the_base(ref.port, ref.element)) is not None:
             return self._constant(known)
         if ref not in self.alike:
-            self.alike[ref] = self._put(Row("input", (), (self._port(self.source.inputs[ref.port].name), ref.element)))
+            self.alike[ref] = self._put(
+                Row("input", (), (self._port(self.source.inputs[ref.port].name), ref.element))
+            )
         return self.alike[ref]
 
     def _input(self, port: int, element: int) -> tuple[int, int]:
@@ -147,7 +201,9 @@ class Step:
         elif self.interface.root(handed) in self.elements:
             element = self.elements.index(self.interface.root(handed))
         else:
-            raise Unlike(f"a link in {self.source.function} by {self.source.method} takes what others do not hand on")
+            raise Unlike(
+                f"a link in {self.source.function} by {self.source.method} takes what others do not hand on"
+            )
         if element not in self.carried:
             self.carried[element] = self._put(Row("input", (), (self._port(CARRIED), element)))
         return self.carried[element]

@@ -20,8 +20,10 @@ from symgen.errors import warn
 
 WHEN = ("background", "now", "never")
 """Choices of `blocks`: by another process, in the call that makes them worth it, or only by `Solver.prepare`."""
-_CHILD = "import pickle, sys; path, task = pickle.load(sys.stdin.buffer); sys.path[:] = path; " \
-         "from symgen.machine.blocks import compile_one; compile_one(task)"
+_CHILD = (
+    "import pickle, sys; path, task = pickle.load(sys.stdin.buffer); sys.path[:] = path; "
+    "from symgen.machine.blocks import compile_one; compile_one(task)"
+)
 _RUNNING: set[subprocess.Popen[bytes]] = set()
 _NICENESS = 19
 
@@ -31,7 +33,9 @@ class Compilation:
 
     def __init__(self, solver: Any, function: str, libraries: dict[str, str]) -> None:
         self.function, self.failure, self._libraries = function, "", libraries
-        self._thread = Thread(target=self._run, args=(solver,), name=f"symgen blocks of {function}", daemon=True)
+        self._thread = Thread(
+            target=self._run, args=(solver,), name=f"symgen blocks of {function}", daemon=True
+        )
         self._thread.start()
 
     @property
@@ -46,25 +50,34 @@ class Compilation:
     def _run(self, solver: Any) -> None:
         try:
             task = pickle.dumps((sys.path, pickle.dumps((solver, self.function))))
-            child = subprocess.Popen([sys.executable, "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                     stderr=subprocess.PIPE, start_new_session=True)
+            child = subprocess.Popen(
+                [sys.executable, "-c", _CHILD],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
             _RUNNING.add(child)
             try:
                 out, err = child.communicate(task)
             finally:
                 _RUNNING.discard(child)
             if child.returncode:
-                self.failure = (err.decode(errors="replace").strip() or f"exit status {child.returncode}").splitlines()[-1]
+                self.failure = (
+                    err.decode(errors="replace").strip() or f"exit status {child.returncode}"
+                ).splitlines()[-1]
             elif name := out.decode().strip():
                 self._libraries[self.function] = name
-        except Exception as error:   # a thread has nobody to catch it: the next call tells
+        except Exception as error:  # a thread has nobody to catch it: the next call tells
             self.failure = str(error)
 
     def tell(self) -> None:
         """Issue a SymgenWarning if the compilation failed."""
         if self.failure:
-            warn(f"{self.function} is not compiled for blocks of states ({self.failure}); calls go on state by state, and "
-                 f"solver.prepare('{self.function}') tries again")
+            warn(
+                f"{self.function} is not compiled for blocks of states ({self.failure}); calls go on state by state, and "
+                f"solver.prepare('{self.function}') tries again"
+            )
 
 
 def compile_one(task: bytes) -> None:
@@ -73,7 +86,7 @@ def compile_one(task: bytes) -> None:
         os.nice(_NICENESS)
     solver, function = pickle.loads(task)
     solver.prepare(function)
-    print(solver._named.get(function, ""))   # none of one chain in lanes
+    print(solver._named.get(function, ""))  # none of one chain in lanes
 
 
 @atexit.register

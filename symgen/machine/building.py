@@ -79,7 +79,16 @@ class Build:
         # Where it may use such instructions, gcc fuses a sum beside a difference all the same.
         apart = ("-fno-tree-slp-vectorize",) if self.native and not self.contract else ()
         threads = ("-fopenmp",) if self.threads else ()
-        return (f"-O{self.optimize}", contract, "-fno-math-errno", *native, *apart, *threads, "-fPIC", "-fvisibility=hidden")
+        return (
+            f"-O{self.optimize}",
+            contract,
+            "-fno-math-errno",
+            *native,
+            *apart,
+            *threads,
+            "-fPIC",
+            "-fvisibility=hidden",
+        )
 
 
 def scheduling(build: Build) -> tuple[str, ...]:
@@ -95,7 +104,10 @@ def _is_gcc(build: Build) -> bool:
 
 
 def load(
-    programs: Mapping[str, Form], target: Target, build: Build, sources: Mapping[str, str] | None = None,
+    programs: Mapping[str, Form],
+    target: Target,
+    build: Build,
+    sources: Mapping[str, str] | None = None,
     floors: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> ModuleType:
     """The compiled functions as a module with `lib` and `ffi`.
@@ -113,17 +125,40 @@ def load(
     files = backend.texts(programs, target, sources, floors)
     outlines = {name: program.outline for name, program in programs.items()}
     functions = _functions(outlines, target)
-    looped = {target.symbol(name): form for name, form in programs.items() if isinstance(form, Looped)}
-    context = {"name": target.name, "real": single_real(programs.values()), "line": VECTOR,
-               "functions": [one for one in functions if one["symbol"] not in looped],
-               "looped": [one | _of_loop(one, looped[one["symbol"]], target) for one in functions if one["symbol"] in looped],
-               "headers": [name for name in files if name == f"{target.symbol(ASSEMBLE)}.h"]}
-    loops, declarations = (render(backend.name, name, **context) for name in ("calls.c.j2", "calls.h.j2"))
-    return _built(files, loops, declarations, build,
-                  {target.file(name): UNSCHEDULED for name, form in programs.items() if backend.unscheduled(form)})
+    looped = {
+        target.symbol(name): form for name, form in programs.items() if isinstance(form, Looped)
+    }
+    context = {
+        "name": target.name,
+        "real": single_real(programs.values()),
+        "line": VECTOR,
+        "functions": [one for one in functions if one["symbol"] not in looped],
+        "looped": [
+            one | _of_loop(one, looped[one["symbol"]], target)
+            for one in functions
+            if one["symbol"] in looped
+        ],
+        "headers": [name for name in files if name == f"{target.symbol(ASSEMBLE)}.h"],
+    }
+    loops, declarations = (
+        render(backend.name, name, **context) for name in ("calls.c.j2", "calls.h.j2")
+    )
+    return _built(
+        files,
+        loops,
+        declarations,
+        build,
+        {
+            target.file(name): UNSCHEDULED
+            for name, form in programs.items()
+            if backend.unscheduled(form)
+        },
+    )
 
 
-def load_many(program: Form, target: Target, build: Build, floors: Mapping[int, Bound] | None = None) -> ModuleType:
+def load_many(
+    program: Form, target: Target, build: Build, floors: Mapping[int, Bound] | None = None
+) -> ModuleType:
     """One compiled function for many states, as a module with `lib` and `ffi`.
 
     `lib.NAME_<function>_many` takes a count, and of each argument and result a pointer and the steps, in elements, from state to
@@ -133,9 +168,18 @@ def load_many(program: Form, target: Target, build: Build, floors: Mapping[int, 
     """
     backend = printer()
     programs = {program.function: program}
-    files = {**backend.headers(programs, target), **backend.batches(programs, target, {program.function: floors or {}})}
-    context = backend.driver(program, target) | {"real": program.real, "line": VECTOR, "no_memory": NO_MEMORY}
-    calls, declarations = (render(backend.name, name, **context) for name in ("many.c.j2", "many.h.j2"))
+    files = {
+        **backend.headers(programs, target),
+        **backend.batches(programs, target, {program.function: floors or {}}),
+    }
+    context = backend.driver(program, target) | {
+        "real": program.real,
+        "line": VECTOR,
+        "no_memory": NO_MEMORY,
+    }
+    calls, declarations = (
+        render(backend.name, name, **context) for name in ("many.c.j2", "many.h.j2")
+    )
     return _built(files, calls, declarations, build, _in_parts(programs, target))
 
 
@@ -147,29 +191,66 @@ def load_ffi(program: Program, target: Target, build: Build, header: str) -> Mod
     """
     backend = printer()
     programs = {program.function: program}
-    files = {"xla_ffi_c_api.h": header, **backend.headers(programs, target), **backend.batches(programs, target)}
+    files = {
+        "xla_ffi_c_api.h": header,
+        **backend.headers(programs, target),
+        **backend.batches(programs, target),
+    }
     ports, real = (*program.inputs, *program.outputs), REALS[program.real]
-    least = BLOCK*(1 + SPREAD // (BLOCK*max(1, len(program.rows))))
-    context = {"symbol": target.symbol(program.function), "name": target.name, "real": program.real,
-               "header": next(iter(files)), "dtype": f"XLA_FFI_DataType_F{8*real.size}", "block": BLOCK, "least": least,
-               "arguments": len(program.inputs), "results": len(program.outputs), "buffers": len(ports),
-               "places": range(len(ports)), "axes": [len(port.shape) for port in ports], "counts": [port.size for port in ports]}
-    return _built(files, render("jax", "handler.c.j2", **context), "void *handler(void *);", build, _in_parts(programs, target))
+    least = BLOCK * (1 + SPREAD // (BLOCK * max(1, len(program.rows))))
+    context = {
+        "symbol": target.symbol(program.function),
+        "name": target.name,
+        "real": program.real,
+        "header": next(iter(files)),
+        "dtype": f"XLA_FFI_DataType_F{8 * real.size}",
+        "block": BLOCK,
+        "least": least,
+        "arguments": len(program.inputs),
+        "results": len(program.outputs),
+        "buffers": len(ports),
+        "places": range(len(ports)),
+        "axes": [len(port.shape) for port in ports],
+        "counts": [port.size for port in ports],
+    }
+    return _built(
+        files,
+        render("jax", "handler.c.j2", **context),
+        "void *handler(void *);",
+        build,
+        _in_parts(programs, target),
+    )
 
 
 def _in_parts(programs: Mapping[str, Form], target: Target) -> dict[str, tuple[str, ...]]:
     """What gcc is asked for besides of functions for many states that are in parts, by file."""
-    return {target.file_of_many(function): FEWER for function, program in programs.items() if printer().is_cut(program)}
+    return {
+        target.file_of_many(function): FEWER
+        for function, program in programs.items()
+        if printer().is_cut(program)
+    }
 
 
-def _built(files: Mapping[str, str], calls: str, declarations: str, build: Build,
-           besides: Mapping[str, tuple[str, ...]] = NOTHING) -> ModuleType:
+def _built(
+    files: Mapping[str, str],
+    calls: str,
+    declarations: str,
+    build: Build,
+    besides: Mapping[str, tuple[str, ...]] = NOTHING,
+) -> ModuleType:
     """The library of these texts, built unless it is in the cache; `besides` is what gcc is asked for besides, by file."""
     digest = hashlib.sha256()
-    for part in (*depends(build), *(t for item in files.items() for t in item), calls, declarations):
+    for part in (
+        *depends(build),
+        *(t for item in files.items() for t in item),
+        calls,
+        declarations,
+    ):
         digest.update(f"{len(part)}:{part}".encode())
     module = f"_symgen_{digest.hexdigest()[:24]}"
-    return opened(module) or _make(module, _place(module), files, calls, declarations, find_compiler(), build, besides)
+    return opened(module) or _make(
+        module, _place(module), files, calls, declarations, find_compiler(), build, besides
+    )
 
 
 _LOADED: dict[str, ModuleType] = {}
@@ -177,7 +258,16 @@ _LOADED: dict[str, ModuleType] = {}
 
 def depends(build: Build) -> tuple[str, ...]:
     """What a compiled library depends on besides its text. Raises BuildError where there is no compiler."""
-    return (sys.version, *runs_on(build), *find_compiler(), *build.flags, *HOST.scheduling, *FEWER, *UNSCHEDULED, BETWEEN)
+    return (
+        sys.version,
+        *runs_on(build),
+        *find_compiler(),
+        *build.flags,
+        *HOST.scheduling,
+        *FEWER,
+        *UNSCHEDULED,
+        BETWEEN,
+    )
 
 
 def opened(module: str) -> ModuleType | None:
@@ -205,7 +295,11 @@ class Packed(NamedTuple):
 def packed(module: str, build: Build) -> Packed | None:
     """The library of that name; None where it is no longer in the cache."""
     data = library.read(_place(module))
-    return None if data is None else Packed(module, runs_on(build), data, hashlib.sha256(data).hexdigest())
+    return (
+        None
+        if data is None
+        else Packed(module, runs_on(build), data, hashlib.sha256(data).hexdigest())
+    )
 
 
 def unpacked(sent: Packed, build: Build) -> ModuleType | None:
@@ -218,13 +312,22 @@ def unpacked(sent: Packed, build: Build) -> ModuleType | None:
     if (known := opened(sent.module)) is not None:
         return known
     if hashlib.sha256(sent.data).hexdigest() != sent.sha256:
-        raise BuildError(f"the library {sent.module} is not the one that was sent; send the solver again")
+        raise BuildError(
+            f"the library {sent.module} is not the one that was sent; send the solver again"
+        )
     path = _place(sent.module)
-    with _making(path), tempfile.TemporaryDirectory(prefix="arriving-", dir=library.prepared(path.parent)) as folder:
+    with (
+        _making(path),
+        tempfile.TemporaryDirectory(
+            prefix="arriving-", dir=library.prepared(path.parent)
+        ) as folder,
+    ):
         arrived = Path(folder) / f"{sent.module}.so"
         arrived.write_bytes(sent.data)
         arrived.chmod(0o700)
-        loaded = _open(sent.module, arrived)   # None: built where the C library is newer, for example
+        loaded = _open(
+            sent.module, arrived
+        )  # None: built where the C library is newer, for example
         if loaded is None:
             return None
         library.put(arrived, path)
@@ -239,7 +342,9 @@ def _making(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise BuildError(f"cannot build in the cache {path.parent}: {reason}; set SYMGEN_CACHE to a folder with room") from None
+        raise BuildError(
+            f"cannot build in the cache {path.parent}: {reason}; set SYMGEN_CACHE to a folder with room"
+        ) from None
 
 
 def _place(module: str) -> Path:
@@ -250,11 +355,23 @@ def _functions(programs: Mapping[str, Outline], target: Target) -> list[dict[str
     found = []
     for name, program in with_drivers(programs).items():
         names = printer().parameters(program, target)
-        ports = [[{"name": names[p.name], "size": p.size, "cast": handed(p, "", target.name)} for p in ports]
-                 for ports in (program.inputs, program.outputs)]
+        ports = [
+            [
+                {"name": names[p.name], "size": p.size, "cast": handed(p, "", target.name)}
+                for p in ports
+            ]
+            for ports in (program.inputs, program.outputs)
+        ]
         checked = target.checked or name == ASSEMBLE
-        found.append({"symbol": target.symbol(name), "arguments": ports[0], "results": ports[1], "checked": checked,
-                      "returns": "int" if checked else "void"})
+        found.append(
+            {
+                "symbol": target.symbol(name),
+                "arguments": ports[0],
+                "results": ports[1],
+                "checked": checked,
+                "returns": "int" if checked else "void",
+            }
+        )
     return found
 
 
@@ -270,7 +387,14 @@ def _of_loop(function: Mapping[str, Any], recursion: Looped, target: Target) -> 
         arguments.append(p | {"apart": f"{p['name']}_copy", "place": places[-1]})
         places.append(f"{p['name']}_copy + {p['size']}")
     copied = arguments if printer().apart(recursion) else []
-    return {"work": work, "own": own, "block": block, "arguments": arguments, "copied": copied, "no_memory": NO_MEMORY}
+    return {
+        "work": work,
+        "own": own,
+        "block": block,
+        "arguments": arguments,
+        "copied": copied,
+        "no_memory": NO_MEMORY,
+    }
 
 
 def runs_on(build: Build) -> tuple[str, ...]:
@@ -281,7 +405,11 @@ def runs_on(build: Build) -> tuple[str, ...]:
     if build.native:
         # A cache in a shared home folder is read by machines that differ in what -march=native means.
         try:
-            facts = re.findall(r"^(?:model name|flags|Features)\s*:.*$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+            facts = re.findall(
+                r"^(?:model name|flags|Features)\s*:.*$",
+                Path("/proc/cpuinfo").read_text(),
+                re.MULTILINE,
+            )
             cpu = "".join(sorted(set(facts)))
         except OSError:
             cpu = platform.processor()
@@ -303,7 +431,13 @@ def _open(module: str, path: Path) -> ModuleType | None:
 
 
 def _make(
-    module: str, path: Path, files: Mapping[str, str], loops: str, declarations: str, compiler: tuple[str, ...], build: Build,
+    module: str,
+    path: Path,
+    files: Mapping[str, str],
+    loops: str,
+    declarations: str,
+    compiler: tuple[str, ...],
+    build: Build,
     besides: Mapping[str, tuple[str, ...]],
 ) -> ModuleType:
     """Build the library, put it at `path`, and load it."""
@@ -311,11 +445,22 @@ def _make(
     include = sysconfig.get_path("include")
     if not (Path(include) / "Python.h").is_file():
         raise BuildError(f"Python's header Python.h is not in {include}; {WAY_OUT}")
-    with _making(path), tempfile.TemporaryDirectory(prefix="building-", dir=library.prepared(path.parent)) as folder:
-        built = _compile(Path(folder), module, files, loops, declarations, compiler, build, include, besides)
-        loaded = _open(module, built)   # where it was built: another process may be putting its own in the same place
+    with (
+        _making(path),
+        tempfile.TemporaryDirectory(
+            prefix="building-", dir=library.prepared(path.parent)
+        ) as folder,
+    ):
+        built = _compile(
+            Path(folder), module, files, loops, declarations, compiler, build, include, besides
+        )
+        loaded = _open(
+            module, built
+        )  # where it was built: another process may be putting its own in the same place
         if loaded is None:
-            raise BuildError(f"Python cannot load the library that {compiler[0]} built; check that CC builds for this Python")
+            raise BuildError(
+                f"Python cannot load the library that {compiler[0]} built; check that CC builds for this Python"
+            )
         library.put(built, path)
     LOG.info("%.2f s compiling with %s: %s", perf_counter() - start, compiler[0], path)
     _LOADED[module] = loaded
@@ -354,16 +499,27 @@ def _compile(
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as workers:
         objects = list(workers.map(unit, units))
-    shared = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
+    shared = (
+        ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
+    )
     _run([*compiler, *build.flags, *shared, *objects, "-lm", "-o", f"{module}.so"], folder)
     return folder / f"{module}.so"
 
 
 def _run(command: list[str], folder: Path) -> None:
     done = subprocess.run(
-        command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
     )
     if done.returncode:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        first = next((line for line in lines if "error" in line), lines[0] if lines else f"exit code {done.returncode}")
+        first = next(
+            (line for line in lines if "error" in line),
+            lines[0] if lines else f"exit code {done.returncode}",
+        )
         raise BuildError(f"the C compiler {command[0]} refused the generated text: {first}")

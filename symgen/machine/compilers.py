@@ -20,7 +20,9 @@ PATIENCE = 5.0
 def find_compiler() -> tuple[str, ...]:
     """The command of the C compiler: $CC, else the one that built Python, else cc, gcc or clang."""
     if os.name == "nt":
-        raise BuildError("the solver needs a POSIX system; on Windows use WSL, or build the generated folder with CMake")
+        raise BuildError(
+            "the solver needs a POSIX system; on Windows use WSL, or build the generated folder with CMake"
+        )
     own = os.environ.get("CC")
     candidates = [own] if own else [str(sysconfig.get_config_var("CC") or ""), "cc", "gcc", "clang"]
     for candidate in candidates:
@@ -28,7 +30,9 @@ def find_compiler() -> tuple[str, ...]:
         if command and shutil.which(command[0]):
             return tuple(command)
     if own:
-        raise BuildError(f"the C compiler '{own}' that CC names was not found; correct CC or unset it")
+        raise BuildError(
+            f"the C compiler '{own}' that CC names was not found; correct CC or unset it"
+        )
     raise BuildError(f"no C compiler was found; {WAY_OUT}, or set CC to the name of one")
 
 
@@ -36,13 +40,24 @@ def compiler_version() -> str:
     """Name and version of the compiler that the solver takes, as `gcc 12.2.0`; "no C compiler" where it finds none."""
     try:
         command = find_compiler()
-        done = subprocess.run([*command, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                              check=False, timeout=PATIENCE)
+        done = subprocess.run(
+            [*command, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=PATIENCE,
+        )
     except (BuildError, OSError, ValueError, subprocess.SubprocessError):
         return "no C compiler"
     first = done.stdout.partition("\n")[0]
-    numbers = re.findall(r"(?<![\w.-])\d+(?:\.\d+)+", re.sub(r"\([^)]*\)", "", first)) or re.findall(r"\d+(?:\.\d+)+", first)
+    numbers = re.findall(
+        r"(?<![\w.-])\d+(?:\.\d+)+", re.sub(r"\([^)]*\)", "", first)
+    ) or re.findall(r"\d+(?:\.\d+)+", first)
     called = Path(command[0]).name
-    gnu = "Free Software Foundation" in done.stdout and re.search(r"(?:^|-)(?:g?cc|c99)(?:-[\d.]+)?$", called)
+    gnu = "Free Software Foundation" in done.stdout and re.search(
+        r"(?:^|-)(?:g?cc|c99)(?:-[\d.]+)?$", called
+    )
     name = "clang" if "clang" in first else "gcc" if gnu else called
     return f"{name} {numbers[0]}" if numbers else f"{name} of no known version"

@@ -117,9 +117,18 @@ class Written(NamedTuple):
     sources: Mapping[str, str]
 
 
-def measure(mechanism: Mechanism, programs: Iterable[Form], target: str, states: int = STATES,
-            options: ProgramOptions | None = None, text: TextOptions = PLAIN, floors: Floors | None = None, *,
-            given: Mapping[str, Sequence[Fraction]] | None = None, written: Written | None = None) -> Measured:
+def measure(
+    mechanism: Mechanism,
+    programs: Iterable[Form],
+    target: str,
+    states: int = STATES,
+    options: ProgramOptions | None = None,
+    text: TextOptions = PLAIN,
+    floors: Floors | None = None,
+    *,
+    given: Mapping[str, Sequence[Fraction]] | None = None,
+    written: Written | None = None,
+) -> Measured:
     """The cost of every one of the robot's programs over seeded random states.
 
     `options` name the links of the arguments that are given at run time; `floors` are the certified bounds that checked
@@ -133,12 +142,16 @@ def measure(mechanism: Mechanism, programs: Iterable[Form], target: str, states:
     machine = targets.find(target)
     if not machine.counter:
         counted = ", ".join(name for name in targets.names() if targets.find(name).counter)
-        raise RequestError(f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine")
+        raise RequestError(
+            f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine"
+        )
     options = options or ProgramOptions()
     programs = list(programs)
     taken = {port.name: port.shape for program in programs for port in program.inputs}
     drawn = draw_states(mechanism, states, SEED, options.payload, options.wrench, taken)
-    drawn |= {name: np.array([numbers] * states, dtype=object) for name, numbers in (given or {}).items()}
+    drawn |= {
+        name: np.array([numbers] * states, dtype=object) for name, numbers in (given or {}).items()
+    }
     own = Target(mechanism.name if written is None else written.name, mechanism.sizes, text)
 
     with tempfile.TemporaryDirectory(prefix="symgen-cost-") as name:
@@ -155,14 +168,18 @@ def measure(mechanism: Mechanism, programs: Iterable[Form], target: str, states:
             tools = Toolchain(machine, folder / own.symbol(program.function))
             return _cost(program, {**headers, "one.c": source}, own, drawn, tools)
 
-        with ThreadPoolExecutor(os.cpu_count()) as side_by_side:   # each thread waits for compilers and emulators
+        with ThreadPoolExecutor(
+            os.cpu_count()
+        ) as side_by_side:  # each thread waits for compilers and emulators
             found = list(side_by_side.map(one, programs))
         costs = tuple(cost for cost, _ in found)
         whole = sum(cost.flash for cost in costs)
         if whole > machine.flash:
-            raise RequestError(f"the {len(costs)} functions of '{mechanism.name}' take {_size(whole)} of flash, and the "
-                               f"firmware/ of {machine.title} has {_size(machine.flash)}; ask for fewer with -f, or lock joints "
-                               "with --lock")
+            raise RequestError(
+                f"the {len(costs)} functions of '{mechanism.name}' take {_size(whole)} of flash, and the "
+                f"firmware/ of {machine.title} has {_size(machine.flash)}; ask for fewer with -f, or lock joints "
+                "with --lock"
+            )
         tools = Toolchain(machine, folder)
         objects = [f"{own.symbol(cost.function)}/one.o" for cost in costs]
         kept = [f"-Wl,--undefined={own.symbol(cost.function)}" for cost in costs]
@@ -188,8 +205,13 @@ def _size(count: int) -> str:
     return f"{count / 1024:.0f} KiB" if count >= 1024 else f"{count} bytes"
 
 
-def _cost(program: Form, texts: Mapping[str, str], target: Target, drawn: Mapping[str, Any],
-          tools: Toolchain) -> tuple[Cost, str]:
+def _cost(
+    program: Form,
+    texts: Mapping[str, str],
+    target: Target,
+    drawn: Mapping[str, Any],
+    tools: Toolchain,
+) -> tuple[Cost, str]:
     """The cost, and why a part of it could not be found out ("": nothing is missing). `texts` hold the function as one.c."""
     symbol = target.symbol(program.function)
     for name, text in texts.items():
@@ -197,21 +219,37 @@ def _cost(program: Form, texts: Mapping[str, str], target: Target, drawn: Mappin
     tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE, "-fstack-usage")
     stack = frames.stack((tools.folder / "one.su").read_text(encoding="utf-8"), symbol) or 0
     if stack > tools.machine.stack:
-        raise RequestError(f"{program.function} of '{target.name}' takes {_size(stack)} of stack, and the firmware/ of "
-                           f"{tools.machine.title} has {_size(tools.machine.stack)}; take --real float or --lock joints")
+        raise RequestError(
+            f"{program.function} of '{target.name}' takes {_size(stack)} of stack, and the firmware/ of "
+            f"{tools.machine.title} has {_size(tools.machine.stack)}; take --real float or --lock joints"
+        )
     sections = _sections(tools, "one.o")
-    undefined = tuple(sorted(line.split()[-1] for line in tools.tool("nm", "-u", "one.o").splitlines() if line.strip()))
-    calls = {name: ARITY[op] for op in LIBM if (name := printer().calls(program.real, target)[op]) in undefined}
+    undefined = tuple(
+        sorted(
+            line.split()[-1]
+            for line in tools.tool("nm", "-u", "one.o").splitlines()
+            if line.strip()
+        )
+    )
+    calls = {
+        name: ARITY[op]
+        for op in LIBM
+        if (name := printer().calls(program.real, target)[op]) in undefined
+    }
     renamed = [f"--redefine-sym={name}=tape_{name}" for name in calls]
     tools.tool("objcopy", *renamed, f"--redefine-sym={symbol}={symbol}_on_tape", "one.o", "tape.o")
     whole, alone, count, statuses = _run(program, target, drawn, calls, tools)
     untold = ""
     if refused := sum(map(bool, statuses)):
         if refused == len(statuses):
-            raise BuildError(f"{program.function} of '{target.name}' refuses all of {refused} states (status {statuses[0]}), so "
-                             "that what a call costs is not known")
+            raise BuildError(
+                f"{program.function} of '{target.name}' refuses all of {refused} states (status {statuses[0]}), so "
+                "that what a call costs is not known"
+            )
         accepted = [i for i, status in enumerate(statuses) if not status]
-        whole, alone, count, _ = _run(program, target, {key: rows[accepted] for key, rows in drawn.items()}, calls, tools)
+        whole, alone, count, _ = _run(
+            program, target, {key: rows[accepted] for key, rows in drawn.items()}, calls, tools
+        )
         untold = f"{refused} of {len(statuses)} states are refused by the checks and not measured"
     tools.image("linked.elf", "one.o", entry=symbol)
     linked = _sections(tools, "linked.elf")
@@ -223,24 +261,50 @@ def _cost(program: Form, texts: Mapping[str, str], target: Target, drawn: Mappin
         timed = _cycles(program.real, symbol, undefined, image, tools, whole, alone)
     except Unreadable as unreadable:
         untold = "; ".join(filter(None, (untold, str(unreadable))))
-    cost = Cost(program.function, program.method, (min(whole), max(whole)), (min(alone), max(alone)), count,
-                _bytes(sections, FLASH), stack, _bytes(sections, RAM), undefined,
-                _bytes(linked if undefined else sections, IMAGE), deepest, _bytes(linked, RAM),
-                work=REALS[program.real].size * printer().work(program, target.checked), **timed)
+    cost = Cost(
+        program.function,
+        program.method,
+        (min(whole), max(whole)),
+        (min(alone), max(alone)),
+        count,
+        _bytes(sections, FLASH),
+        stack,
+        _bytes(sections, RAM),
+        undefined,
+        _bytes(linked if undefined else sections, IMAGE),
+        deepest,
+        _bytes(linked, RAM),
+        work=REALS[program.real].size * printer().work(program, target.checked),
+        **timed,
+    )
     return cost, untold
 
 
-def _run(program: Form, target: Target, drawn: Mapping[str, Any], calls: Mapping[str, int],
-         tools: Toolchain) -> tuple[list[int], list[int], int, list[int]]:
+def _run(
+    program: Form,
+    target: Target,
+    drawn: Mapping[str, Any],
+    calls: Mapping[str, int],
+    tools: Toolchain,
+) -> tuple[list[int], list[int], int, list[int]]:
     """Build and run the measuring program; return what it printed as `_read` does."""
-    (tools.folder / "cost.c").write_text(_measuring(program, target, drawn, calls, tools), encoding="utf-8")
+    (tools.folder / "cost.c").write_text(
+        _measuring(program, target, drawn, calls, tools), encoding="utf-8"
+    )
     tools.compile("cost.c", "cost.o", "-std=gnu99", "-O2")
     tools.link("cost.elf", "cost.o", "one.o", "tape.o")
     return _read(tools.run("cost.elf"))
 
 
-def _cycles(real: str, symbol: str, undefined: tuple[str, ...], image: Image, tools: Toolchain, whole: list[int],
-            alone: list[int]) -> dict[str, Interval]:
+def _cycles(
+    real: str,
+    symbol: str,
+    undefined: tuple[str, ...],
+    image: Image,
+    tools: Toolchain,
+    whole: list[int],
+    alone: list[int],
+) -> dict[str, Interval]:
     """The fields `cycles` and `cycles_alone` of a function, as far as its core's manual goes. Raises Unreadable.
 
     The function's own instructions do not depend on the state, so one state shows them. Those of libm are recorded at every
@@ -250,9 +314,14 @@ def _cycles(real: str, symbol: str, undefined: tuple[str, ...], image: Image, to
     if timing is None:
         return {}
     if not timing.table:
-        return {"cycles": (-(-min(whole) // timing.issues), None), "cycles_alone": (-(-min(alone) // timing.issues), None)}
+        return {
+            "cycles": (-(-min(whole) // timing.issues), None),
+            "cycles_alone": (-(-min(alone) // timing.issues), None),
+        }
     if REALS[real].size > REALS[tools.machine.real].size:
-        raise Unreadable(f"the FPU of {tools.machine.title} has no double, whose cycles in software are not estimated")
+        raise Unreadable(
+            f"the FPU of {tools.machine.title} has no double, whose cycles in software are not estimated"
+        )
     entry, tape = image.symbols[symbol], image.symbols[f"{symbol}_on_tape"]
     called = [image.symbols[name] for name in undefined if name in image.symbols]
     own, libm = image.reach([entry], called), image.reach(called)
@@ -270,12 +339,18 @@ def _cycles(real: str, symbol: str, undefined: tuple[str, ...], image: Image, to
             states += [seen] if address == entry else []
         else:
             seen.append(address)
-    if [len(itself)] * len(alone) != alone or (called and [len(itself) + len(state) for state in states] != whole):
-        raise Unreadable("the trace of the emulator does not hold the instructions that its clock counted")
+    if [len(itself)] * len(alone) != alone or (
+        called and [len(itself) + len(state) for state in states] != whole
+    ):
+        raise Unreadable(
+            "the trace of the emulator does not hold the instructions that its clock counted"
+        )
     least, most = cortex_m4(itself, image.instructions, conditions)
     further = [cortex_m4(state, image.instructions, conditions) for state in states] or [(0, 0)]
-    return {"cycles": (least + min(low for low, _ in further), most + max(high for _, high in further)),
-            "cycles_alone": (least, most)}
+    return {
+        "cycles": (least + min(low for low, _ in further), most + max(high for _, high in further)),
+        "cycles_alone": (least, most),
+    }
 
 
 def _bytes(sections: Mapping[str, int], kinds: Iterable[str]) -> int:
@@ -288,12 +363,20 @@ def _sections(tools: Toolchain, file: str) -> dict[str, int]:
     for line in tools.tool("size", "-A", "-d", file).splitlines():
         words = line.split()
         if len(words) == 3 and words[1].isdigit():
-            kind = re.sub(r"^\.s?(text|rodata|data|bss|tdata|tbss)\b.*", r".\1", words[0])   # RISC-V has small ones: .srodata
+            kind = re.sub(
+                r"^\.s?(text|rodata|data|bss|tdata|tbss)\b.*", r".\1", words[0]
+            )  # RISC-V has small ones: .srodata
             found[kind] = found.get(kind, 0) + int(words[1])
     return found
 
 
-def _measuring(program: Form, target: Target, drawn: Mapping[str, Any], calls: Mapping[str, int], tools: Toolchain) -> str:
+def _measuring(
+    program: Form,
+    target: Target,
+    drawn: Mapping[str, Any],
+    calls: Mapping[str, int],
+    tools: Toolchain,
+) -> str:
     """The measuring program; `calls` are libm's functions, each with how many numbers it takes."""
     inputs = [f"in_{port.name}" for port in program.inputs]
     results = {f"out_{port.name}": port.size for port in program.outputs}
@@ -304,21 +387,51 @@ def _measuring(program: Form, target: Target, drawn: Mapping[str, Any], calls: M
 
     def rows(name: str) -> list[str]:
         states = drawn[name].reshape(len(drawn["q"]), -1)
-        return [", ".join(printer().literal(Fraction(x), program.real) for x in state) for state in states]
+        return [
+            ", ".join(printer().literal(Fraction(x), program.real) for x in state)
+            for state in states
+        ]
 
-    called = [{"name": name, "kind": "unary" if count == 1 else "binary", "given": ", ".join("yx"[-count:]),
-               "types": ", ".join(f"{program.real} {x}" for x in "yx"[-count:])} for name, count in calls.items()]
+    called = [
+        {
+            "name": name,
+            "kind": "unary" if count == 1 else "binary",
+            "given": ", ".join("yx"[-count:]),
+            "types": ", ".join(f"{program.real} {x}" for x in "yx"[-count:]),
+        }
+        for name, count in calls.items()
+    ]
     return render(
-        TEMPLATES, "cost.c.j2", **target.context, real=program.real, symbol=target.symbol(program.function), calls=called,
+        TEMPLATES,
+        "cost.c.j2",
+        **target.context,
+        real=program.real,
+        symbol=target.symbol(program.function),
+        calls=called,
         kinds={one["kind"] for one in called},
-        counter=f"counter_{tools.machine.counter}.h.j2", states=len(drawn["q"]),
+        counter=f"counter_{tools.machine.counter}.h.j2",
+        states=len(drawn["q"]),
         tape=1 + sum(program.operations.get(op, 0) for op in LIBM),
-        types=", ".join([f"const {struct_of(port, target.name) or program.real} *" for port in program.inputs]
-                        + [f"{program.real} *"] * len(results) + ["int"] * len(size)),
-        arguments=[{"name": c, "size": p.size, "rows": rows(p.name)} for c, p in zip(inputs, program.inputs, strict=True)],
+        types=", ".join(
+            [f"const {struct_of(port, target.name) or program.real} *" for port in program.inputs]
+            + [f"{program.real} *"] * len(results)
+            + ["int"] * len(size)
+        ),
+        arguments=[
+            {"name": c, "size": p.size, "rows": rows(p.name)}
+            for c, p in zip(inputs, program.inputs, strict=True)
+        ],
         results=[{"name": name, "size": size} for name, size in results.items()],
-        call=", ".join([*(handed(port, f"{name}[i]", target.name) for name, port in zip(inputs, program.inputs, strict=True)),
-                        *results, *size]),
+        call=", ".join(
+            [
+                *(
+                    handed(port, f"{name}[i]", target.name)
+                    for name, port in zip(inputs, program.inputs, strict=True)
+                ),
+                *results,
+                *size,
+            ]
+        ),
     )
 
 
@@ -327,19 +440,33 @@ def _read(text: str) -> tuple[list[int], list[int], int, list[int]]:
     from what the measuring program printed.
     """
     if "overflow" in text:
-        raise RequestError("a call takes more instructions than this target's counter holds; take --real float, or lock joints")
+        raise RequestError(
+            "a call takes more instructions than this target's counter holds; take --real float, or lock joints"
+        )
     lines = [line.split() for line in text.splitlines()]
-    printed = {word: [[int(x) for x in line[1:]] for line in lines if line and line[0] == word]
-               for word in ("loop", "nothing", "tape", "state", "status")}
-    (short, long), = printed["loop"]
+    printed = {
+        word: [[int(x) for x in line[1:]] for line in lines if line and line[0] == word]
+        for word in ("loop", "nothing", "tape", "state", "status")
+    }
+    ((short, long),) = printed["loop"]
     ticks = Fraction(long - short, _LOOP)
 
     def instructions(measured: int, empty: int) -> int:
-        return round((measured - empty) / ticks) + 1   # the empty function executes its return as well
+        return (
+            round((measured - empty) / ticks) + 1
+        )  # the empty function executes its return as well
 
     empty = printed["nothing"][0][0]
     tape = [instructions(own, itself) for own, itself in printed["tape"]]
     whole = [instructions(state[0], empty) for state in printed["state"]]
-    alone = [instructions(state[1], empty) - sum(n * each for n, each in zip(state[2:], tape, strict=True))
-             for state in printed["state"]]
-    return whole, alone, max(sum(state[2:]) for state in printed["state"]), [status for status, in printed["status"]]
+    alone = [
+        instructions(state[1], empty)
+        - sum(n * each for n, each in zip(state[2:], tape, strict=True))
+        for state in printed["state"]
+    ]
+    return (
+        whole,
+        alone,
+        max(sum(state[2:]) for state in printed["state"]),
+        [status for (status,) in printed["status"]],
+    )

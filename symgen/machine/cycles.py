@@ -36,7 +36,8 @@ TIMINGS = {
         "bounded from below only: the Arm Cortex-M7 Processor Technical Reference Manual (DDI 0489) has at most two instructions "
         "begin in a cycle, in order, and states no cycles of single instructions. Dependences, divisions, branches, caches and "
         "memory add to the bound.",
-        table=False, issues=2,
+        table=False,
+        issues=2,
     ),
 }
 """Cores by the name that GCC gives them."""
@@ -44,8 +45,24 @@ TIMINGS = {
 _REFILL = (1, 3)
 _SHADOW = 13
 """Cycles of a floating-point division or root during which integer instructions can run."""
-_ARITHMETIC = ("vadd", "vsub", "vmul", "vnmul", "vdiv", "vsqrt", "vmla", "vmls", "vnmla", "vnmls", "vfma", "vfms", "vfnma",
-               "vfnms", "vcvt", "vcvtr")
+_ARITHMETIC = (
+    "vadd",
+    "vsub",
+    "vmul",
+    "vnmul",
+    "vdiv",
+    "vsqrt",
+    "vmla",
+    "vmls",
+    "vnmla",
+    "vnmls",
+    "vfma",
+    "vfms",
+    "vfnma",
+    "vfnms",
+    "vcvt",
+    "vcvtr",
+)
 _ACCUMULATE = ("vmla", "vmls", "vnmla", "vnmls", "vfma", "vfms", "vfnma", "vfnms")
 _CYCLES = {"vdiv": 14, "vsqrt": 14} | dict.fromkeys(_ACCUMULATE, 3)
 _MOVES = ("vmov", "vneg", "vabs", "vcmp", "vcmpe", "vmrs", "vmsr")
@@ -66,12 +83,16 @@ def guarded(instructions: Mapping[int, Instruction]) -> dict[int, str]:
                 if following not in instructions:
                     break
                 condition = instruction.operands
-                found[following] = condition if letter == "t" else opposite.get(condition, condition)
+                found[following] = (
+                    condition if letter == "t" else opposite.get(condition, condition)
+                )
                 following += instructions[following].size
     return found
 
 
-def cortex_m4(way: Sequence[int], instructions: Mapping[int, Instruction], conditions: Mapping[int, str]) -> tuple[int, int]:
+def cortex_m4(
+    way: Sequence[int], instructions: Mapping[int, Instruction], conditions: Mapping[int, str]
+) -> tuple[int, int]:
     """(least, most) cycles of instructions executed one after the other, by address; `conditions` are those of `guarded`.
 
     Raises Unreadable for an instruction that the tables do not know.
@@ -87,7 +108,7 @@ def cortex_m4(way: Sequence[int], instructions: Mapping[int, Instruction], condi
         if _awaits(before, name, instruction.operands):
             low, high = low + 1, high + 1
         if address in conditions:
-            low = min(low, 1)   # skipped where the condition does not hold
+            low = min(low, 1)  # skipped where the condition does not hold
         if name.startswith("v"):
             shadow = _SHADOW if name in ("vdiv", "vsqrt") else 0
         else:
@@ -113,10 +134,14 @@ def _cost(name: str, instruction: Instruction, went_on: bool, before: str) -> tu
     if name in ("vldr", "vstr") or _SINGLE.fullmatch(name):
         double = operands.startswith("d")
         high = 3 if double else 2
-        low = high - 1 if name in ("str", "strb", "strh", "vstr") or before in ("ldr", "vldr") else high
+        low = (
+            high - 1
+            if name in ("str", "strb", "strh", "vstr") or before in ("ldr", "vldr")
+            else high
+        )
         if operands.startswith("pc"):
             return low + _REFILL[0], high + _REFILL[1]
-        return low, high + ("[pc" in operands)   # which may wait for the fetch of instructions
+        return low, high + ("[pc" in operands)  # which may wait for the fetch of instructions
     if name in ("tbb", "tbh"):
         return 2 + _REFILL[0], 3 + _REFILL[1]
     if name in _JUMPS or (name.startswith("b") and instruction.target is not None):
@@ -129,7 +154,7 @@ def _cost(name: str, instruction: Instruction, went_on: bool, before: str) -> tu
     if name.startswith("v"):
         if name not in (*_ARITHMETIC, *_MOVES) or ".f64" in instruction.word:
             raise Unreadable(f"no cycles are known of '{instruction.word}'")
-        pair = name == "vmov" and operands.count(",") > 1   # two registers of the core at once
+        pair = name == "vmov" and operands.count(",") > 1  # two registers of the core at once
         return (cycles := _CYCLES.get(name, 2 if pair else 1)), cycles
     return 1, 1
 
@@ -139,10 +164,23 @@ def _awaits(before: tuple[str, str], name: str, operands: str) -> bool:
     first, *others = (operand.strip(" []{}!") for operand in operands.split(","))
     result = before[1].partition(",")[0].strip()
     if before[0] in _ARITHMETIC:
-        reads = others if name in (*_ARITHMETIC, "vmov", "vneg", "vabs", "vldr") else [first, *others]
-        return result in reads   # the addend is needed one cycle later, so that an accumulation does not wait for it
+        reads = (
+            others if name in (*_ARITHMETIC, "vmov", "vneg", "vabs", "vldr") else [first, *others]
+        )
+        return (
+            result in reads
+        )  # the addend is needed one cycle later, so that an accumulation does not wait for it
     loads = name in ("vldr", "vstr") or _SINGLE.fullmatch(name) is not None
-    computed = not (before[0].startswith(("v", "it", "cmp", "cmn", "tst", "teq", "ldrd", "strd")) or before[0] in _JUMPS
-                    or _SINGLE.fullmatch(before[0]) or _MULTIPLE.fullmatch(before[0]))
+    computed = not (
+        before[0].startswith(("v", "it", "cmp", "cmn", "tst", "teq", "ldrd", "strd"))
+        or before[0] in _JUMPS
+        or _SINGLE.fullmatch(before[0])
+        or _MULTIPLE.fullmatch(before[0])
+    )
     address = operands.partition("[")[2].partition("]")[0]
-    return bool(result) and loads and computed and re.search(rf"\b{re.escape(result)}\b", address) is not None
+    return (
+        bool(result)
+        and loads
+        and computed
+        and re.search(rf"\b{re.escape(result)}\b", address) is not None
+    )

@@ -23,6 +23,15 @@ def assembling(functions: Mapping[str, Outline]) -> Outline | None:
     if not all(name in functions for name in ASSEMBLING):
         return None
     step, move = (functions[name] for name in ASSEMBLING)
-    each = {op: USUAL_TURNS * (count + move.operations.get(op, 0)) for op, count in step.operations.items()}
-    return replace(step, function=ASSEMBLE, inputs=move.inputs[:1], outputs=(move.outputs[0]._replace(name="q_out"),),
-                   operations=each, length=USUAL_TURNS * (step.length + move.length))
+    each = {
+        op: USUAL_TURNS * (count + move.operations.get(op, 0))
+        for op, count in step.operations.items()
+    }
+    return replace(
+        step,
+        function=ASSEMBLE,
+        inputs=move.inputs[:1],
+        outputs=(move.outputs[0]._replace(name="q_out"),),
+        operations=each,
+        length=USUAL_TURNS * (step.length + move.length),
+    )

@@ -15,7 +15,7 @@ from symgen.machine.targets import Machine
 EXACT_TIME = ("-icount", "shift=10,align=off,sleep=off")
 """QEMU's clock advances by 2^10 ns with every instruction, and by nothing else."""
 _TIMEOUT = 300
-_QUOTES = str.maketrans("\u2018\u2019", "\'\'")
+_QUOTES = str.maketrans("\u2018\u2019", "''")
 """GCC's quotation marks in a Unicode locale as those in another one."""
 _EXECUTED = re.compile(r"Trace \d+: 0x[0-9a-f]+ \[[0-9a-f]+/([0-9a-f]+)/")
 
@@ -37,8 +37,10 @@ class Toolchain:
 
     def versions(self) -> tuple[str, str]:
         """The compiler and the emulator, each by the first line of its version text."""
-        return (self.tool("gcc", "--version").splitlines()[0],
-                self._run([self.machine.emulator[0], "--version"]).splitlines()[0])
+        return (
+            self.tool("gcc", "--version").splitlines()[0],
+            self._run([self.machine.emulator[0], "--version"]).splitlines()[0],
+        )
 
     def tool(self, name: str, *words: str) -> str:
         """What one of the compiler's or binutils' programs prints."""
@@ -75,9 +77,27 @@ class Toolchain:
         version = re.search(r"version (\d+)\.(\d+)", self._run([emulator, "--version"]))
         renamed = version is not None and (int(version[1]), int(version[2])) >= (8, 1)
         single = ("-accel", "tcg,one-insn-per-tb=on") if renamed else ("-singlestep",)
-        command = [emulator, *single, "-d", "exec,nochain", "-dfilter", ranges, "-D", "/dev/stdout", *options, program]
-        with subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                              stderr=subprocess.DEVNULL, errors="replace") as run:
+        command = [
+            emulator,
+            *single,
+            "-d",
+            "exec,nochain",
+            "-dfilter",
+            ranges,
+            "-D",
+            "/dev/stdout",
+            *options,
+            program,
+        ]
+        with subprocess.Popen(
+            command,
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            stderr=subprocess.DEVNULL,
+            errors="replace",
+        ) as run:
             assert run.stdout is not None
             try:
                 for line in run.stdout:
@@ -88,19 +108,48 @@ class Toolchain:
 
     def _run(self, command: Sequence[str]) -> str:
         if shutil.which(command[0]) is None:
-            raise ToolMissing(f"{command[0]} is not installed; on Debian 'apt install {self.machine.packages}' brings it")
+            raise ToolMissing(
+                f"{command[0]} is not installed; on Debian 'apt install {self.machine.packages}' brings it"
+            )
         try:
-            done = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                                  stderr=subprocess.STDOUT, errors="replace", timeout=_TIMEOUT, check=False)
+            done = subprocess.run(
+                command,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                text=True,
+                stderr=subprocess.STDOUT,
+                errors="replace",
+                timeout=_TIMEOUT,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
-            raise BuildError(f"{command[0]} did not end within {_TIMEOUT} s; ask for fewer functions with -f") from None
+            raise BuildError(
+                f"{command[0]} did not end within {_TIMEOUT} s; ask for fewer functions with -f"
+            ) from None
         if done.returncode:
-            specs = [flag.removeprefix("--specs=") for flag in self.machine.flags if flag.startswith("--specs=")]
-            if any(f"spec file '{name}'" in done.stdout.translate(_QUOTES) for name in specs):   # which the library brings
-                library = next(word for word in self.machine.packages.split() if word.startswith("picolibc"))
-                raise ToolMissing(f"{library} is not installed; on Debian 'apt install {self.machine.packages}' brings it")
+            specs = [
+                flag.removeprefix("--specs=")
+                for flag in self.machine.flags
+                if flag.startswith("--specs=")
+            ]
+            if any(
+                f"spec file '{name}'" in done.stdout.translate(_QUOTES) for name in specs
+            ):  # which the library brings
+                library = next(
+                    word for word in self.machine.packages.split() if word.startswith("picolibc")
+                )
+                raise ToolMissing(
+                    f"{library} is not installed; on Debian 'apt install {self.machine.packages}' brings it"
+                )
             lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-            telling = [line for line in lines if "error" in line or "overflowed" in line or "will not fit" in line]
-            raise BuildError(f"{command[0]} refused the generated text for {self.machine.title}: "
-                             f"{next(iter(telling or lines), 'no reason given')}")
+            telling = [
+                line
+                for line in lines
+                if "error" in line or "overflowed" in line or "will not fit" in line
+            ]
+            raise BuildError(
+                f"{command[0]} refused the generated text for {self.machine.title}: "
+                f"{next(iter(telling or lines), 'no reason given')}"
+            )
         return done.stdout

@@ -23,8 +23,14 @@ No function reads errno, and a square root that sets it brings newlib's 1 kB of 
 def measured_flags(machine: str | None) -> dict[str, str]:
     """The compiler and the flags with which everything is measured on a target (None: this machine), by the templates' names."""
     chosen = targets.find(machine or "host")
-    return {"compiler": chosen.compiler, "optimize": OPTIMIZE, "base_flags": " ".join(BASE_FLAGS[1:]),
-            "flags": " ".join(chosen.flags), "scheduling": " ".join(chosen.scheduling), "architecture": chosen.architecture}
+    return {
+        "compiler": chosen.compiler,
+        "optimize": OPTIMIZE,
+        "base_flags": " ".join(BASE_FLAGS[1:]),
+        "flags": " ".join(chosen.flags),
+        "scheduling": " ".join(chosen.scheduling),
+        "architecture": chosen.architecture,
+    }
 
 
 def texts(target: Target, machine: str, programs: Mapping[str, Form]) -> dict[str, str]:
@@ -32,7 +38,10 @@ def texts(target: Target, machine: str, programs: Mapping[str, Form]) -> dict[st
     chosen = targets.find(machine)
     settings = ["set_parameters"] if REGROUP in programs else []
     drivers = [ASSEMBLE] if all(name in programs for name in ASSEMBLING) else []
-    frames = (chosen.frame(p.real, target.sizes.NV, sum(port.size for port in p.outputs)) for p in programs.values())
+    frames = (
+        chosen.frame(p.real, target.sizes.NV, sum(port.size for port in p.outputs))
+        for p in programs.values()
+    )
     context = target.context | {
         "target": machine,
         "title": chosen.title,
@@ -43,7 +52,12 @@ def texts(target: Target, machine: str, programs: Mapping[str, Form]) -> dict[st
         "emulator": " ".join(chosen.emulator),
         "packages": chosen.packages,
         "stack": max(frames),
-        "objects": [f"{target.symbol(function)}.o" for function in (*programs, *settings, *drivers)],
+        "objects": [
+            f"{target.symbol(function)}.o" for function in (*programs, *settings, *drivers)
+        ],
         "adjustable": REGROUP in programs,
     }
-    return {f"firmware/{file}": render(TEMPLATES, f"{file}.j2", **context) for file in ("main.c", "Makefile")}
+    return {
+        f"firmware/{file}": render(TEMPLATES, f"{file}.j2", **context)
+        for file in ("main.c", "Makefile")
+    }

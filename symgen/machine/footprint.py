@@ -46,13 +46,20 @@ def footprint(program: Form, target: Target, build: Build) -> Footprint:
         else:
             refused = _run(command, folder)
             if refused.returncode:
-                first = next((line.strip() for line in refused.stderr.splitlines() if "error" in line), "no reason given")
+                first = next(
+                    (line.strip() for line in refused.stderr.splitlines() if "error" in line),
+                    "no reason given",
+                )
                 raise BuildError(f"the C compiler {command[0]} refused the generated text: {first}")
         if taken is None:
-            missing["stack"] = f"the compiler {command[0]} does not state what a function takes (-fstack-usage)"
+            missing["stack"] = (
+                f"the compiler {command[0]} does not state what a function takes (-fstack-usage)"
+            )
         code = _code(folder)
         if code is None:
-            missing["code"] = "the program 'size' of binutils, which reads object files, is not there"
+            missing["code"] = (
+                "the program 'size' of binutils, which reads object files, is not there"
+            )
     return Footprint(code, taken, missing)
 
 
@@ -63,10 +70,22 @@ def _code(folder: Path) -> int | None:
     except OSError:
         return None
     sections = [line.split() for line in done.stdout.splitlines()]
-    sizes = [int(words[1]) for words in sections if len(words) == 3 and words[1].isdigit() and words[0].startswith(CODE)]
+    sizes = [
+        int(words[1])
+        for words in sections
+        if len(words) == 3 and words[1].isdigit() and words[0].startswith(CODE)
+    ]
     return sum(sizes) if sizes else None
 
 
 def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                          timeout=_TIMEOUT, check=False)
+    return subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_TIMEOUT,
+        check=False,
+    )

@@ -12,7 +12,17 @@ def stack(text: str, symbol: str) -> int | None:
     is called from it or from a part.
     """
     lines = [line.split("\t") for line in text.splitlines()]
-    found = [(fields[0].rpartition(":")[2], int(fields[1])) for fields in lines if len(fields) > 1 and fields[1].isdigit()]
-    part = re.compile(rf"{symbol}_part_\d+(?:\.\w+)*")   # a copy by the compiler has a dot in its name
+    found = [
+        (fields[0].rpartition(":")[2], int(fields[1]))
+        for fields in lines
+        if len(fields) > 1 and fields[1].isdigit()
+    ]
+    part = re.compile(
+        rf"{symbol}_part_\d+(?:\.\w+)*"
+    )  # a copy by the compiler has a dot in its name
     inner = [size for name, size in found if part.fullmatch(name)]
-    return sum(size for name, size in found if not part.fullmatch(name)) + max(inner, default=0) if found else None
+    return (
+        sum(size for name, size in found if not part.fullmatch(name)) + max(inner, default=0)
+        if found
+        else None
+    )

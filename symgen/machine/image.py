@@ -105,7 +105,9 @@ class Image:
                 taken += spare if instruction.operands == "sp,sp,t1" else step.takes
                 deepest = max(deepest, taken)
                 if step.jumps is not None:
-                    ways.append((step.jumps, taken, following if _saves(instruction) else back, spare))
+                    ways.append(
+                        (step.jumps, taken, following if _saves(instruction) else back, spare)
+                    )
                 if step.calls is not None:
                     below, others = self._walk(step.calls)
                     deepest = max(deepest, taken + below)
@@ -130,7 +132,9 @@ def read(tools: Toolchain, program: str) -> Image:
             target = _TARGET.search(operands)
             if not word.startswith("."):
                 size = len(code.replace(" ", "")) // 2
-                found[int(address, 16)] = Instruction(size, word, operands, int(target[1], 16) if target else None)
+                found[int(address, 16)] = Instruction(
+                    size, word, operands, int(target[1], 16) if target else None
+                )
     symbols = {}
     for line in tools.tool("nm", program).splitlines():
         words = line.split()
@@ -157,7 +161,9 @@ def plain(word: str) -> str:
 
 _CONDITIONS = "eq|ne|cs|cc|hs|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
 _BRANCH = re.compile(rf"b(?:{_CONDITIONS})")
-_STACK = re.compile(rf"(push|vpush|stmdb|pop|vpop|ldmia|vldmia|vstmdb|addw?|subw?|strd?|ldrd?)(?:{_CONDITIONS})?")
+_STACK = re.compile(
+    rf"(push|vpush|stmdb|pop|vpop|ldmia|vldmia|vstmdb|addw?|subw?|strd?|ldrd?)(?:{_CONDITIONS})?"
+)
 _RISCV = ("jal", "j", "ret", "jr", "jalr")
 _RISCV_FRAME = re.compile(r"(add|addi|c\.addi16sp) sp,sp,-?\d+")
 _RISCV_BRANCH = re.compile(r"b(eq|ne|lt|ge|gt|le)u?z?")
@@ -186,12 +192,21 @@ def _step(instruction: Instruction) -> Step:
     if re.fullmatch(rf"bx({_CONDITIONS})?", word) and first == "lr":
         return Step(goes_on=word != "bx", returns=True)
     takes = _takes(word, operands)
-    if re.search(r"\{[^}]*\bpc\b[^}]*\}", operands) or (word.startswith("ldr") and first == "pc" and "[sp]" in operands):
+    if re.search(r"\{[^}]*\bpc\b[^}]*\}", operands) or (
+        word.startswith("ldr") and first == "pc" and "[sp]" in operands
+    ):
         conditional = word not in ("pop", "ldmia", "ldr")
         return Step(0 if conditional else takes, goes_on=conditional, returns=True)
-    moved = first == "sp" and not takes and not word.startswith(("cmp", "tst")) and operands != "sp,sp,t1"
+    moved = (
+        first == "sp"
+        and not takes
+        and not word.startswith(("cmp", "tst"))
+        and operands != "sp,sp,t1"
+    )
     if moved or first == "pc" or word.startswith(("blx", "bx", "tb")):
-        raise Unreadable(f"'{instruction.word} {operands}' goes to where, or leaves the stack as, only a run can tell")
+        raise Unreadable(
+            f"'{instruction.word} {operands}' goes to where, or leaves the stack as, only a run can tell"
+        )
     return Step(takes)
 
 
@@ -199,7 +214,9 @@ def _riscv(instruction: Instruction, word: str, first: str) -> Step:
     if word == "ret" or (word == "jr" and first in ("t0", "ra")):
         return Step(goes_on=False, returns=True)
     if word in ("jr", "jalr") or instruction.target is None:
-        raise Unreadable(f"'{instruction.word} {instruction.operands}' goes to where only a run can tell")
+        raise Unreadable(
+            f"'{instruction.word} {instruction.operands}' goes to where only a run can tell"
+        )
     if word == "jal" and not _saves(instruction):
         return Step(calls=instruction.target)
     return Step(jumps=instruction.target, goes_on=word not in ("j", "jal"))

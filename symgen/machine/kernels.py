@@ -55,18 +55,35 @@ class Kernel:
     (None: it is in the cache). `when` is one of `symgen.machine.blocks.WHEN`.
     """
 
-    def __init__(self, program: Outline, library: Any, symbol: str, checked: bool, robot: str, sizes: Sizes,
-                 many: Callable[[], ModuleType | None] | None = None, contract: bool = False,
-                 behind: Callable[[], Compilation | None] | None = None) -> None:
+    def __init__(
+        self,
+        program: Outline,
+        library: Any,
+        symbol: str,
+        checked: bool,
+        robot: str,
+        sizes: Sizes,
+        many: Callable[[], ModuleType | None] | None = None,
+        contract: bool = False,
+        behind: Callable[[], Compilation | None] | None = None,
+    ) -> None:
         import numpy
 
         self.np = numpy
-        self.program, self.function, self.checked, self.symbol = program, program.function, checked, symbol
+        self.program, self.function, self.checked, self.symbol = (
+            program,
+            program.function,
+            checked,
+            symbol,
+        )
         self.sizes = sizes
         self.looped = is_loop(library, symbol)
         self.one = getattr(library.lib, f"{symbol}_alone" if self.looped else symbol)
         self.each = getattr(library.lib, f"{symbol}_each")
-        self.aligned, self.in_turn = getattr(library.lib, f"{symbol}_aligned"), getattr(library.lib, f"{symbol}_chain")
+        self.aligned, self.in_turn = (
+            getattr(library.lib, f"{symbol}_aligned"),
+            getattr(library.lib, f"{symbol}_chain"),
+        )
         self.ffi = library.ffi
         self.real = numpy.dtype(REALS[program.real].numpy)
         self.inputs, self.outputs = program.inputs, program.outputs
@@ -75,14 +92,18 @@ class Kernel:
         self._compilation: Compilation | None = None
         self._starting = Lock()
         self._blocks: tuple[Any, Any] | None = None
-        self._waited = FEW if contract else 0   # rows; blocks give other last bits where a*b + c may be contracted
+        self._waited = (
+            FEW if contract else 0
+        )  # rows; blocks give other last bits where a*b + c may be contracted
 
     def _heed(self, code: int | None) -> None:
         """The status of a checked function: StateError where it refuses a state. MemoryError where a loop over links has no place
         for its work.
         """
         if code == NO_MEMORY:
-            raise MemoryError(f"{self.function}: there is no memory for what it keeps of {self.sizes.NB} links")
+            raise MemoryError(
+                f"{self.function}: there is no memory for what it keeps of {self.sizes.NB} links"
+            )
         if code:
             raise StateError(f"{self.function} refuses its arguments: {self._why(code)}")
 
@@ -92,7 +113,9 @@ class Kernel:
         if bad.size:
             more = f" and {bad.size - 1} more" if bad.size > 1 else ""
             why = self._why(int(statuses.reshape(-1)[bad[0]]))
-            raise StateError(f"{self.function} refuses its arguments at state {bad[0]}{more}: {why}")
+            raise StateError(
+                f"{self.function} refuses its arguments at state {bad[0]}{more}: {why}"
+            )
 
     @staticmethod
     def _why(status: int) -> str:
@@ -105,42 +128,91 @@ class Kernel:
         costs. `templates/solver/call.py.j2` has the text.
         """
         # lambda is a word of Python's own
-        names, results = ([f"{port.name}_" if iskeyword(port.name) else port.name for port in ports]
-                          for ports in (self.inputs, self.outputs))
+        names, results = (
+            [f"{port.name}_" if iskeyword(port.name) else port.name for port in ports]
+            for ports in (self.inputs, self.outputs)
+        )
         own = derivatives.symbol(self.function)
         for name in (own, *names, *results):
             if not name.isidentifier() or name.startswith("_") or name in _OPTIONS:
-                raise ArgumentError(f"'{name}' cannot be the name of a function or an argument; use a plain identifier")
+                raise ArgumentError(
+                    f"'{name}' cannot be the name of a function or an argument; use a plain identifier"
+                )
         single = len(results) == 1
         index = "[()]" if single and not self.outputs[0].shape else ""
-        prepared = names[-1] == PREPARED.name   # unless it is given, what the solver's parameters make
+        prepared = (
+            names[-1] == PREPARED.name
+        )  # unless it is given, what the solver's parameters make
         signature = [*names[:-1], f"{names[-1]}=None"] if prepared else names
-        context = {"names": names, "signature": signature, "prepared": prepared, "results": results, "single": single,
-                   "index": index, "checked": self.checked, "in_place": [f"_from_buffer({name})" for name in names],
-                   "copied": [f"_read_{name}({name})" for name in names]}
+        context = {
+            "names": names,
+            "signature": signature,
+            "prepared": prepared,
+            "results": results,
+            "single": single,
+            "index": index,
+            "checked": self.checked,
+            "in_place": [f"_from_buffer({name})" for name in names],
+            "copied": [f"_read_{name}({name})" for name in names],
+        }
         text = render("solver", "call.py.j2", function=own, **context)
-        known: dict[str, Any] = {"_ndarray": self.np.ndarray, "_empty": self.np.empty, "_real": self.real}
-        known |= {"_one": self.aligned, "_from_buffer": self.ffi.from_buffer, "_chars": self.ffi.typeof("char[]")}
+        known: dict[str, Any] = {
+            "_ndarray": self.np.ndarray,
+            "_empty": self.np.empty,
+            "_real": self.real,
+        }
+        known |= {
+            "_one": self.aligned,
+            "_from_buffer": self.ffi.from_buffer,
+            "_chars": self.ffi.typeof("char[]"),
+        }
         known |= {"_long_road": self.long_road, "_are_apart": self.arrays.are_apart}
-        known |= {f"_shape_{name}": port.shape for name, port in zip(names, self.inputs, strict=True)}
+        known |= {
+            f"_shape_{name}": port.shape for name, port in zip(names, self.inputs, strict=True)
+        }
         readers = (self.arrays.reader(port, self.ffi.from_buffer) for port in self.inputs)
         known |= {f"_read_{name}": reader for name, reader in zip(names, readers, strict=True)}
-        known |= {f"_shape_out_{name}": port.shape for name, port in zip(results, self.outputs, strict=True)}
+        known |= {
+            f"_shape_out_{name}": port.shape
+            for name, port in zip(results, self.outputs, strict=True)
+        }
         exec(text, known)
         call: Call = known[own]
         call.__qualname__, call.__module__, call.__doc__ = f"Solver.{own}", __name__, self._doc()
         return call
 
-    def long_road(self, arguments: tuple[Any, ...], out: Any, threads: int = 1, layout: str = "aos", status: Any = None,
-                  progress: Progress | None = None) -> Any:
+    def long_road(
+        self,
+        arguments: tuple[Any, ...],
+        out: Any,
+        threads: int = 1,
+        layout: str = "aos",
+        status: Any = None,
+        progress: Progress | None = None,
+    ) -> Any:
         """A call on anything: convert, broadcast, check, and run through the states in C."""
         np, across = self.np, nearest(layout, LAYOUTS, "layout") == "soa"
         workers = self.arrays.workers(threads)
-        arrays = [self.arrays.argument(port, x, across) for port, x in zip(self.inputs, arguments, strict=True)]
-        lead = self.arrays.common([x.shape[: x.ndim - len(port.shape)] for port, x in zip(self.inputs, arrays, strict=True)])
+        arrays = [
+            self.arrays.argument(port, x, across)
+            for port, x in zip(self.inputs, arguments, strict=True)
+        ]
+        lead = self.arrays.common(
+            [
+                x.shape[: x.ndim - len(port.shape)]
+                for port, x in zip(self.inputs, arrays, strict=True)
+            ]
+        )
         shapes = [p.shape + lead if across else lead + p.shape for p in self.outputs]
-        found = [np.empty(shape, self.real) for shape in shapes] if out is None else self.arrays.results(out, shapes)
-        results = [behind(np, x, len(p.shape)) if across else x for p, x in zip(self.outputs, found, strict=True)]
+        found = (
+            [np.empty(shape, self.real) for shape in shapes]
+            if out is None
+            else self.arrays.results(out, shapes)
+        )
+        results = [
+            behind(np, x, len(p.shape)) if across else x
+            for p, x in zip(self.outputs, found, strict=True)
+        ]
         statuses = self.arrays.statuses(status, lead)
         if _states(lead):
             self._run_all(arrays, results, statuses, lead, workers, progress)
@@ -150,16 +222,29 @@ class Kernel:
             found = [result[()] for result in found]
         return found[0] if len(found) == 1 else tuple(found)
 
-    def _run_all(self, arrays: Sequence[Any], results: Sequence[Any], statuses: Any, lead: tuple[int, ...], workers: int,
-                 progress: Progress | None) -> None:
+    def _run_all(
+        self,
+        arrays: Sequence[Any],
+        results: Sequence[Any],
+        statuses: Any,
+        lead: tuple[int, ...],
+        workers: int,
+        progress: Progress | None,
+    ) -> None:
         """Compute every state."""
         states = _states(lead)
-        pairs = [strided(self.np, port, x, lead) for port, x in zip(self.inputs, arrays, strict=True)]
-        into = [strided(self.np, port, x, lead) for port, x in zip(self.outputs, results, strict=True)]
-        pairs = [self._apart(port, x, into, lead) for port, x in zip(self.inputs, pairs, strict=True)]
+        pairs = [
+            strided(self.np, port, x, lead) for port, x in zip(self.inputs, arrays, strict=True)
+        ]
+        into = [
+            strided(self.np, port, x, lead) for port, x in zip(self.outputs, results, strict=True)
+        ]
+        pairs = [
+            self._apart(port, x, into, lead) for port, x in zip(self.inputs, pairs, strict=True)
+        ]
         even = all(x.array.flags.c_contiguous for x in into)
         blocks = bool(lead) and self._has_blocks(states)
-        if not even and not blocks:   # state by state into arrays that lie close, and from there
+        if not even and not blocks:  # state by state into arrays that lie close, and from there
             close = [self.np.empty(x.shape, self.real) for x in results]
             self._run_all(arrays, close, statuses, lead, workers, progress)
             for result, x in zip(results, close, strict=True):
@@ -175,21 +260,23 @@ class Kernel:
     def _has_blocks(self, states: int) -> bool:
         """True if the function is compiled for blocks of states. After FEW rows that is begun, as `when` says."""
         if self._blocks is None and self._many is not None and self.when != "never":
-            self._waited += states*self.program.length
+            self._waited += states * self.program.length
             if self._waited >= FEW:
                 self._compile_blocks()
         return self._blocks is not None
 
     def _compile_blocks(self) -> None:
         """Compile for blocks of states now or in the background, and take what has been compiled there."""
-        if self.when == "now" or self._contract or self._behind is None:   # contracted blocks have other last bits
+        if (
+            self.when == "now" or self._contract or self._behind is None
+        ):  # contracted blocks have other last bits
             self.prepare()
             return
         with self._starting:
             if self._compilation is None:
                 self._compilation = self._behind()
             compilation = self._compilation
-        if compilation is None:   # compiled before
+        if compilation is None:  # compiled before
             self.prepare()
         elif compilation.ended and compilation.failure:
             self.when = "never"
@@ -213,15 +300,17 @@ class Kernel:
         assert self._blocks is not None
         ffi, call = self._blocks
         size = self.real.itemsize
-        arrays = [(x.array.__array_interface__["data"][0], x.state, x.element) for x in (*given, *into)]
+        arrays = [
+            (x.array.__array_interface__["data"][0], x.state, x.element) for x in (*given, *into)
+        ]
         where = None if statuses is None else statuses.__array_interface__["data"][0]
 
         def run(begin: int, end: int) -> None:
             words: list[Any] = []
             for address, state, element in arrays:
-                words += [ffi.cast("void *", address + begin*state*size), state, element]
+                words += [ffi.cast("void *", address + begin * state * size), state, element]
             if where is not None:
-                words.append(ffi.cast("int *", where + begin*statuses.itemsize))
+                words.append(ffi.cast("int *", where + begin * statuses.itemsize))
             if call(end - begin, *words) == NO_MEMORY:
                 self._heed(NO_MEMORY)
 
@@ -231,49 +320,83 @@ class Kernel:
         """`run(begin, end)` state by state."""
         np = self.np
         many = [x.state != 0 for x in given]
-        flat = [np.ascontiguousarray(x.array if each else _first(x.array, port)).reshape(-1, port.size)
-                for port, x, each in zip(self.inputs, given, many, strict=True)]
+        flat = [
+            np.ascontiguousarray(x.array if each else _first(x.array, port)).reshape(-1, port.size)
+            for port, x, each in zip(self.inputs, given, many, strict=True)
+        ]
         rows = [x.array.reshape(-1, port.size) for port, x in zip(self.outputs, into, strict=True)]
         return self._in_turn(flat, many, rows, statuses)
 
-    def _in_turn(self, given: Sequence[Any], many: Sequence[bool], rows: Sequence[Any], statuses: Any) -> Run:
+    def _in_turn(
+        self, given: Sequence[Any], many: Sequence[bool], rows: Sequence[Any], statuses: Any
+    ) -> Run:
         """`run(begin, end)` over states one below the other."""
         marks = [] if statuses is None else [statuses.reshape(-1)]
 
         def run(begin: int, end: int) -> None:
-            steps = self._steps([x[begin:end] if each else x for x, each in zip(given, many, strict=True)], many)
+            steps = self._steps(
+                [x[begin:end] if each else x for x, each in zip(given, many, strict=True)], many
+            )
             found = [self.ffi.cast("int *", self.ffi.from_buffer(x[begin:end])) for x in marks]
-            self._heed(self.each(end - begin, *steps, *self._into([x[begin:end] for x in rows]), *found))
+            self._heed(
+                self.each(end - begin, *steps, *self._into([x[begin:end] for x in rows]), *found)
+            )
 
         return run
 
-    def _apart(self, port: Port, x: Strided, into: Sequence[Strided], lead: tuple[int, ...]) -> Strided:
+    def _apart(
+        self, port: Port, x: Strided, into: Sequence[Strided], lead: tuple[int, ...]
+    ) -> Strided:
         """An argument over whose later states a result of an earlier one would be stored, copied."""
-        return strided(self.np, port, x.array.copy(), lead) if self._is_overwritten(x, into, lead) else x
+        return (
+            strided(self.np, port, x.array.copy(), lead)
+            if self._is_overwritten(x, into, lead)
+            else x
+        )
 
     def bind(self, arrays: Sequence[Any]) -> Call:
         """See `Solver.bind`."""
         ports = (*self.inputs, *self.outputs)
         if len(arrays) != len(ports):
             names = ", ".join(port.name for port in ports)
-            raise ArgumentError(f"{self.function}: {len(arrays)} arrays are bound, but it takes {len(ports)}: {names}")
+            raise ArgumentError(
+                f"{self.function}: {len(arrays)} arrays are bound, but it takes {len(ports)}: {names}"
+            )
         for port, x in zip(ports, arrays, strict=True):
             self.arrays.refuse_masked(port, x)
-            if not isinstance(x, self.np.ndarray) or x.dtype != self.real or not x.flags.c_contiguous or not x.flags.aligned:
-                raise ArgumentError(f"{self.function}: {port.name} must be a contiguous, aligned "
-                                    f"{self.real} array to be bound; {seen(x)}")
+            if (
+                not isinstance(x, self.np.ndarray)
+                or x.dtype != self.real
+                or not x.flags.c_contiguous
+                or not x.flags.aligned
+            ):
+                raise ArgumentError(
+                    f"{self.function}: {port.name} must be a contiguous, aligned "
+                    f"{self.real} array to be bound; {seen(x)}"
+                )
             self.arrays.check_shape(port, x)
         given, results = list(arrays[: len(self.inputs)]), arrays[len(self.inputs) :]
-        leads = [x.shape[: x.ndim - len(port.shape)] for port, x in zip(self.inputs, given, strict=True)]
+        leads = [
+            x.shape[: x.ndim - len(port.shape)] for port, x in zip(self.inputs, given, strict=True)
+        ]
         lead = self.arrays.common(leads)
-        results = self.arrays.results(tuple(results) if len(results) > 1 else results[0], [lead + p.shape for p in self.outputs])
-        into = [strided(self.np, port, x, lead) for port, x in zip(self.outputs, results, strict=True)]
+        results = self.arrays.results(
+            tuple(results) if len(results) > 1 else results[0],
+            [lead + p.shape for p in self.outputs],
+        )
+        into = [
+            strided(self.np, port, x, lead) for port, x in zip(self.outputs, results, strict=True)
+        ]
         for port, own, x in zip(self.inputs, leads, given, strict=True):
             if own != lead and _states(own) != 1:
                 wanted = f"bound arrays hold one state or all of {lead}"
-                raise ArgumentError(f"{self.function}: {port.name} has leading shape {own}; {wanted}")
+                raise ArgumentError(
+                    f"{self.function}: {port.name} has leading shape {own}; {wanted}"
+                )
             if self._is_overwritten(strided(self.np, port, x, lead), into, lead):
-                raise ArgumentError(f"{self.function}: {port.name} overlaps a result state by state; bind arrays that are apart")
+                raise ArgumentError(
+                    f"{self.function}: {port.name} overlaps a result state by state; bind arrays that are apart"
+                )
         return self._run(given, results, _states(lead)) if _states(lead) else (lambda: None)
 
     def chain(self, states: int, arrays: Sequence[Any]) -> Call:
@@ -283,12 +406,20 @@ class Kernel:
         def is_many(port: Port, x: Any) -> bool:
             return getattr(x, "ndim", 0) > len(port.shape)
 
-        first = [x[0, ...] if is_many(port, x) else x for port, x in zip(self.inputs, arrays, strict=False)]
+        first = [
+            x[0, ...] if is_many(port, x) else x
+            for port, x in zip(self.inputs, arrays, strict=False)
+        ]
         self.bind([*first, *arrays[count:]])
-        if any(len(x) != states or not x.flags.c_contiguous for port, x in zip(self.inputs, arrays, strict=False)
-               if is_many(port, x)):
-            raise ArgumentError(f"{self.function}: a chain of {states} states takes one state or {states} of each argument, "
-                                "contiguous")
+        if any(
+            len(x) != states or not x.flags.c_contiguous
+            for port, x in zip(self.inputs, arrays, strict=False)
+            if is_many(port, x)
+        ):
+            raise ArgumentError(
+                f"{self.function}: a chain of {states} states takes one state or {states} of each argument, "
+                "contiguous"
+            )
         many = [is_many(port, x) for port, x in zip(self.inputs, arrays, strict=False)]
         into = self._into(arrays[count:])
 
@@ -297,13 +428,17 @@ class Kernel:
             self._heed(self.in_turn(last - first, 0.0, *self._steps(given, many), *into))
 
         for x in arrays[count:]:
-            x[...] = 0   # the first call adds a share of these
+            x[...] = 0  # the first call adds a share of these
         return partial(in_slices, chain, states, self._first_share, 1)
 
     def _steps(self, arrays: Sequence[Any], many: Sequence[bool]) -> list[Any]:
         """Buffer and step of each argument. The step is 0 where one argument serves all states."""
         given = zip(self.inputs, arrays, many, strict=True)
-        return [item for port, x, each in given for item in (self.ffi.from_buffer(x), port.size if each else 0)]
+        return [
+            item
+            for port, x, each in given
+            for item in (self.ffi.from_buffer(x), port.size if each else 0)
+        ]
 
     def _into(self, results: Sequence[Any]) -> list[Any]:
         return [self.ffi.from_buffer(x, require_writable=True) for x in results]
@@ -312,7 +447,9 @@ class Kernel:
         """The call in C, arguments and buffers bound; the buffers keep their arrays alive."""
         plain = not self.checked and not self.looped
         if states == 1:
-            one = partial(self.one, *(self.ffi.from_buffer(x) for x in arrays), *self._into(results))
+            one = partial(
+                self.one, *(self.ffi.from_buffer(x) for x in arrays), *self._into(results)
+            )
             return one if plain else lambda: self._heed(one())
         many = [x.size > port.size for port, x in zip(self.inputs, arrays, strict=True)]
         if states <= self._first_share and plain:
@@ -334,13 +471,20 @@ class Kernel:
     def _first_share(self) -> int:
         return max(1, FIRST_SHARE // self.program.length)
 
-    def _is_overwritten(self, x: Strided, results: Sequence[Strided], lead: tuple[int, ...]) -> bool:
+    def _is_overwritten(
+        self, x: Strided, results: Sequence[Strided], lead: tuple[int, ...]
+    ) -> bool:
         """Whether a result of an earlier state would be stored over a later state of `x`.
 
         One state is safe, since C reads it whole before it stores; so are arrays that coincide state by state.
         """
+
         def over(r: Strided) -> bool:
-            same = x[1:] == r[1:] and x.array.nbytes == r.array.nbytes and _place(x.array) == _place(r.array)
+            same = (
+                x[1:] == r[1:]
+                and x.array.nbytes == r.array.nbytes
+                and _place(x.array) == _place(r.array)
+            )
             return bool(self.np.may_share_memory(x.array, r.array)) and not same
 
         return _states(lead) > 1 and any(map(over, results))
@@ -368,8 +512,10 @@ class Kernel:
             "Raises ArgumentError, a ValueError, on a wrong shape or type.",
         ]
         if self.checked:
-            lines += [f"status, an array of {self.np.dtype('intc')}, is told of each state why it is refused, 0 where it is not.",
-                      "Without it StateError names the first. The results of those that are not refused are stored all the same."]
+            lines += [
+                f"status, an array of {self.np.dtype('intc')}, is told of each state why it is refused, 0 where it is not.",
+                "Without it StateError names the first. The results of those that are not refused are stored all the same.",
+            ]
         return "\n".join(lines)
 
 
@@ -380,7 +526,7 @@ def is_loop(library: Any, symbol: str) -> bool:
 
 def _first(array: Any, port: Port) -> Any:
     """The first of the states of an array."""
-    return array[(0,)*(array.ndim - len(port.shape))]
+    return array[(0,) * (array.ndim - len(port.shape))]
 
 
 def _place(array: Any) -> Any:

@@ -23,8 +23,10 @@ def prepared(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     known = folder.stat()
     if not (mine(known) and mine(folder.lstat())):
-        raise BuildError(f"the cache {folder} belongs to another user, who could put other code there; {WAY_OUT}")
-    if not alone(known):   # an earlier umask; what lies there is looked at one by one
+        raise BuildError(
+            f"the cache {folder} belongs to another user, who could put other code there; {WAY_OUT}"
+        )
+    if not alone(known):  # an earlier umask; what lies there is looked at one by one
         folder.chmod(stat.S_IMODE(known.st_mode) & ~OTHERS)
     return folder
 
@@ -32,7 +34,11 @@ def prepared(folder: Path) -> Path:
 def whole(path: Path) -> bool:
     """Whether the library at `path` is the one that `put` wrote, in a folder where nobody else can exchange it."""
     try:
-        return mine(path.parent.lstat()) and alone(path.parent.stat()) and _read(_beside(path)) == _sum(_read(path))
+        return (
+            mine(path.parent.lstat())
+            and alone(path.parent.stat())
+            and _read(_beside(path)) == _sum(_read(path))
+        )
     except OSError:
         return False
 
@@ -69,7 +75,10 @@ def _sum(data: bytes) -> bytes:
 
 def _read(path: Path) -> bytes:
     """What is in a file of the user's own. OSError where it is a link, or somebody else could have written it."""
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+    with open(
+        os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)),
+        "rb",
+    ) as file:
         if not own(os.fstat(file.fileno())):
             raise OSError(f"{path} is not of this user alone")
         return file.read()

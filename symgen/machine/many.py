@@ -54,19 +54,23 @@ def _step(shape: Sequence[int], strides: Sequence[int], size: int) -> int | None
         if length != 1:
             if step is None:
                 step = stride
-            elif stride != step*count:
+            elif stride != step * count:
                 return None
             count *= length
-    return None if step is not None and step % size else (step or 0)//size
+    return None if step is not None and step % size else (step or 0) // size
 
 
-def in_slices(run: Run, states: int, first: int, threads: int, progress: Progress | None = None) -> None:
+def in_slices(
+    run: Run, states: int, first: int, threads: int, progress: Progress | None = None
+) -> None:
     """`run(begin, end)` over all states, the first slices of about `first` states each.
 
     An exception, and Ctrl-C, ends it when the slices that are under way have run. `progress(done, states)` is told now and then.
     """
     heap = _Heap(states, first, threads)
-    others = [Thread(target=heap.work, args=(run,)) for _ in range(min(threads, states // first) - 1)]
+    others = [
+        Thread(target=heap.work, args=(run,)) for _ in range(min(threads, states // first) - 1)
+    ]
     begun = []
     try:
         for one in others:
@@ -111,8 +115,8 @@ class _Heap:
             begin = self.begun
             share = self.share
             if self.threads > 1:
-                share = min(share, max(self.least, (self.states - begin) // (2*self.threads)))
-            end = min(begin + -(-share // BLOCK)*BLOCK, self.states)
+                share = min(share, max(self.least, (self.states - begin) // (2 * self.threads)))
+            end = min(begin + -(-share // BLOCK) * BLOCK, self.states)
             if end <= begin:
                 return False
             self.begun = end
@@ -121,5 +125,5 @@ class _Heap:
         took = perf_counter() - start
         with self.lock:
             self.done += end - begin
-            self.share = max(1, int((end - begin)*min(8.0, SHARE/max(took, 1e-6))))
+            self.share = max(1, int((end - begin) * min(8.0, SHARE / max(took, 1e-6))))
         return True

@@ -32,7 +32,18 @@ from symgen.machine.kernels import Call, Kernel
 from symgen.machine.parameters import Parameters, by_name, described
 from symgen.machine.sending import Sent
 from symgen.names import nearest, no_attribute
-from symgen.options import AUTO, HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
+from symgen.options import (
+    AUTO,
+    HOST,
+    NORMAL,
+    PLAIN,
+    Links,
+    Names,
+    ProgramOptions,
+    Rows,
+    TextOptions,
+    names_of,
+)
 from symgen.recursion import Form, Parted
 
 if TYPE_CHECKING:
@@ -86,12 +97,35 @@ def compile(
     from symgen.description.loading import load
     from symgen.mechanism import Mechanism
 
-    wanted = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
+    wanted = (
+        None
+        if functions is None
+        else [functions]
+        if isinstance(functions, str)
+        else list(functions)
+    )
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
-                             jacobian_order=jacobian_order, task_rows=task_rows, contact=contact, effort=effort,
-                             parameters=names_of(parameters), baumgarte=baumgarte, form=form).guarded(checked)
-    recipe = (mechanism, wanted, Build(optimize, native, contract), options, TextOptions(trig, checked=checked))
+    options = ProgramOptions(
+        real,
+        frame=frame,
+        payload=payload,
+        wrench=wrench,
+        jacobian_frame=jacobian_frame,
+        jacobian_order=jacobian_order,
+        task_rows=task_rows,
+        contact=contact,
+        effort=effort,
+        parameters=names_of(parameters),
+        baumgarte=baumgarte,
+        form=form,
+    ).guarded(checked)
+    recipe = (
+        mechanism,
+        wanted,
+        Build(optimize, native, contract),
+        options,
+        TextOptions(trig, checked=checked),
+    )
     solver = _found(recipe) or _made(recipe)
     solver._choose_blocks(blocks)
     warn_each(solver._notices)
@@ -126,20 +160,43 @@ def _made(recipe: Recipe) -> Solver:
     mechanism, wanted, build, options, text = recipe
     derived, refused = programs_and_refusals(mechanism, wanted, options)
     bounds = checked_floors(mechanism, derived, options, text)
-    solver = Solver(mechanism.name, derived, mechanism.sizes, build=build, text=text, mechanism=mechanism, floors=bounds)
+    solver = Solver(
+        mechanism.name,
+        derived,
+        mechanism.sizes,
+        build=build,
+        text=text,
+        mechanism=mechanism,
+        floors=bounds,
+    )
     solver._recipe = recipe
     solver._defaults = described(mechanism, options)
     solver._notices = notices(mechanism, derived, options, wanted is not None, refused)
     plain = [outline_to_plain(program.outline) for program in derived.values()]
-    if all(program.rounds is None for program in derived.values()):   # else a search was interrupted
-        shelf.keep({"library": solver._library, "functions": plain, "parameters": solver._defaults,
-                    "notices": solver._notices}, "solver", *_key(recipe))
+    if all(program.rounds is None for program in derived.values()):  # else a search was interrupted
+        shelf.keep(
+            {
+                "library": solver._library,
+                "functions": plain,
+                "parameters": solver._defaults,
+                "notices": solver._notices,
+            },
+            "solver",
+            *_key(recipe),
+        )
     return solver
 
 
 def _key(recipe: Recipe) -> tuple[Any, ...]:
     mechanism, wanted, build, options, text = recipe
-    return mechanism.content, mechanism.source_sha256, wanted, asdict(options), asdict(text), depends(build)
+    return (
+        mechanism.content,
+        mechanism.source_sha256,
+        wanted,
+        asdict(options),
+        asdict(text),
+        depends(build),
+    )
 
 
 def _arrived(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -> Solver:
@@ -149,13 +206,19 @@ def _arrived(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -
         try:
             return make(*origin)
         except BuildError as error:
-            there = f" is for {' '.join(sent.library.runs_on[:3])}" if sent.library else " came without its library"
-            raise BuildError(f"the solver of '{sent.name}' that was sent{there}, and cannot be compiled here: {error}") from None
+            there = (
+                f" is for {' '.join(sent.library.runs_on[:3])}"
+                if sent.library
+                else " came without its library"
+            )
+            raise BuildError(
+                f"the solver of '{sent.name}' that was sent{there}, and cannot be compiled here: {error}"
+            ) from None
     solver = Solver.__new__(Solver)
     given = make is _from_programs and origin[-1] is not None
     solver._hold(sent.name, sent.outlines, sent.sizes, sent.build, sent.text, library, given)
     if make is _compile_again:
-        solver._recipe, = origin
+        (solver._recipe,) = origin
         solver.mechanism = origin[0][0]
     else:
         solver._programs, solver._sources = origin[1], origin[-1]
@@ -173,8 +236,14 @@ def _compile_again(recipe: Recipe) -> Solver:
     return _found(recipe) or _made(recipe)
 
 
-def _from_programs(name: str, programs: Mapping[str, Form], sizes: Sizes, build: Build, text: TextOptions,
-                   sources: Mapping[str, str] | None) -> Solver:
+def _from_programs(
+    name: str,
+    programs: Mapping[str, Form],
+    sizes: Sizes,
+    build: Build,
+    text: TextOptions,
+    sources: Mapping[str, str] | None,
+) -> Solver:
     return Solver(name, programs, sizes, build=build, text=text, sources=sources)
 
 
@@ -213,12 +282,26 @@ class Solver:
         single_real(programs.values())
         library = load_library(programs, target, build or Build(), sources, floors)
         outlines = {function: program.outline for function, program in programs.items()}
-        self._hold(name, outlines, sizes, build or Build(), text, library, given=sources is not None)
-        self.mechanism, self._sources, self._programs = mechanism, dict(sources) if sources else None, dict(programs)
+        self._hold(
+            name, outlines, sizes, build or Build(), text, library, given=sources is not None
+        )
+        self.mechanism, self._sources, self._programs = (
+            mechanism,
+            dict(sources) if sources else None,
+            dict(programs),
+        )
         self._floors = floors
 
-    def _hold(self, name: str, outlines: Mapping[str, Outline], sizes: Sizes, build: Build, text: TextOptions,
-              library: ModuleType, given: bool = False) -> None:
+    def _hold(
+        self,
+        name: str,
+        outlines: Mapping[str, Outline],
+        sizes: Sizes,
+        build: Build,
+        text: TextOptions,
+        library: ModuleType,
+        given: bool = False,
+    ) -> None:
         """Set everything except where the C came from; of C that was `given` there is none for blocks of states."""
         self.name, self.sizes = name, sizes
         self.mechanism = None
@@ -229,15 +312,33 @@ class Solver:
         symbol = Target(name, sizes, text).symbol
         self._floors, self._parameters, self._defaults, self._notices = None, None, {}, []
         self._when = WHEN[0]
-        self._named: dict[str, str] = {}   # of the libraries for blocks of states, by function
+        self._named: dict[str, str] = {}  # of the libraries for blocks of states, by function
         many = {f: None if given else partial(self._blocks, f) for f in outlines}
         behind = {f: partial(self._compile_behind, f) for f in outlines}
-        self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes, many[f], build.contract, behind[f])
-                         for f, one in outlines.items()}
+        self._kernels = {
+            f: Kernel(
+                one,
+                library,
+                symbol(f),
+                text.checked,
+                name,
+                sizes,
+                many[f],
+                build.contract,
+                behind[f],
+            )
+            for f, one in outlines.items()
+        }
         for function, kernel in self._kernels.items():
             setattr(self, derivatives.symbol(function), MethodType(kernel.call(), self))
         if (driver := assembling(outlines)) is not None:
-            setattr(self, ASSEMBLE, MethodType(Kernel(driver, library, symbol(ASSEMBLE), True, name, sizes).call(), self))
+            setattr(
+                self,
+                ASSEMBLE,
+                MethodType(
+                    Kernel(driver, library, symbol(ASSEMBLE), True, name, sizes).call(), self
+                ),
+            )
 
     def _blocks(self, function: str) -> ModuleType | None:
         """The library of a function for many states: from the cache, where its name is known, else built. None of one chain in
@@ -258,10 +359,14 @@ class Solver:
 
     def _compile_behind(self, function: str) -> Compilation | None:
         """Begin to compile a function for blocks of states in the background; None if the cache has the library."""
-        if opened(self._named.get(function, "")) is not None:   # it came with a pickled solver
+        if opened(self._named.get(function, "")) is not None:  # it came with a pickled solver
             return None
-        with suppress(BuildError):   # there is no compiler, which the compilation tells
-            known = None if self._recipe is None else shelf.find("blocks", function, *_key(self._recipe))
+        with suppress(BuildError):  # there is no compiler, which the compilation tells
+            known = (
+                None
+                if self._recipe is None
+                else shelf.find("blocks", function, *_key(self._recipe))
+            )
             if known and opened(known["library"]) is not None:
                 return None
         return Compilation(self, function, self._named)
@@ -271,7 +376,12 @@ class Solver:
         known = None if key is None else shelf.find(*key)
         library = opened(known["library"]) if known else None
         if library is None:
-            target = Target(self.name, self.sizes, self._text, (self.mechanism and self.mechanism.source_sha256) or "")
+            target = Target(
+                self.name,
+                self.sizes,
+                self._text,
+                (self.mechanism and self.mechanism.source_sha256) or "",
+            )
             program = self.programs[function]
             if isinstance(program, Parted):
                 return None
@@ -287,7 +397,9 @@ class Solver:
         from symgen.certificate import checked_floors
 
         mechanism, _, _, options, text = self._recipe
-        needed = {name: self.programs[name] for name in (function, REGROUP) if name in self.programs}
+        needed = {
+            name: self.programs[name] for name in (function, REGROUP) if name in self.programs
+        }
         return checked_floors(mechanism, needed, options, text)[function]
 
     @property
@@ -295,9 +407,13 @@ class Solver:
         """The numbers that may change, by name (`symgen.machine.parameters`); ArgumentError where the solver has none."""
         if self._parameters is None:
             if not self._defaults:
-                raise ArgumentError("no number of this solver may change; name some in symgen.compile(…, parameters=[…])")
+                raise ArgumentError(
+                    "no number of this solver may change; name some in symgen.compile(…, parameters=[…])"
+                )
             judge = by_name(self._kernels[JUDGE]) if JUDGE in self._kernels else None
-            self._parameters = Parameters(self._defaults, self.real, by_name(self._kernels[REGROUP]), judge)
+            self._parameters = Parameters(
+                self._defaults, self.real, by_name(self._kernels[REGROUP]), judge
+            )
         return self._parameters
 
     @property
@@ -349,7 +465,9 @@ class Solver:
 
     def kernel(self, call: Call) -> Kernel | None:
         """What is behind one of the solver's calls; None for anything else."""
-        own = (self._kernels[f] for f in self.functions if getattr(self, derivatives.symbol(f)) == call)
+        own = (
+            self._kernels[f] for f in self.functions if getattr(self, derivatives.symbol(f)) == call
+        )
         return next(own, None)
 
     def bind(self, function: str, *arrays: Any) -> Call:
@@ -373,7 +491,9 @@ class Solver:
         Arguments are bound as by `bind`, results hold one state and end as the last one's. Nothing is added from call to
         call, yet a processor cannot know that: what is timed is how long an answer takes, not how many fit in a second.
         """
-        return self._kernels[nearest(function, self.functions, "compiled function")].chain(states, arrays)
+        return self._kernels[nearest(function, self.functions, "compiled function")].chain(
+            states, arrays
+        )
 
     def __getattr__(self, name: str) -> Any:
         raise no_attribute(name, self.functions, "compiled function")
@@ -384,9 +504,18 @@ class Solver:
     def __reduce__(self) -> tuple[Any, ...]:
         outlines = {function: kernel.program for function, kernel in self._kernels.items()}
         blocks = {function: packed(module, self._build) for function, module in self._named.items()}
-        sent = Sent(self.name, outlines, self.sizes, self._text, self._build, packed(self._library, self._build),
-                    {function: found for function, found in blocks.items() if found is not None}, self._defaults,
-                    dict(self._parameters or {}), self._when)
+        sent = Sent(
+            self.name,
+            outlines,
+            self.sizes,
+            self._text,
+            self._build,
+            packed(self._library, self._build),
+            {function: found for function, found in blocks.items() if found is not None},
+            self._defaults,
+            dict(self._parameters or {}),
+            self._when,
+        )
         if self._recipe is not None:
             return _arrived, (_compile_again, (self._recipe,), sent)
         programs = self.name, self.programs, self.sizes, self._build, self._text, self._sources

@@ -13,8 +13,9 @@ from symgen.options import Links, ProgramOptions, Rows
 from symgen.programs import making, task
 
 
-def asked(mechanism: Mechanism, words: Iterable[str] | None,
-          task_rows: Rows = None, contact: Links = None) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+def asked(
+    mechanism: Mechanism, words: Iterable[str] | None, task_rows: Rows = None, contact: Links = None
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """({function: methods}, {function: why not}) of "FUNCTION" or "FUNCTION=METHOD,METHOD" (None: where there is a choice).
 
     Raises RequestError for unknown names, for a function asked for by name that this robot cannot have, and for `task_rows` where
@@ -26,19 +27,28 @@ def asked(mechanism: Mechanism, words: Iterable[str] | None,
             _refuse_without_task(())
         several = [name for name in BY_DEFAULT if len(methods.offered(name, mechanism)) > 1]
         wanted = making.requested(mechanism, None)
-        why = {name: making.refusal(mechanism, name, None) or "on request only, with -f"
-               for name in several if name not in wanted}
+        why = {
+            name: making.refusal(mechanism, name, None) or "on request only, with -f"
+            for name in several
+            if name not in wanted
+        }
         return {name: methods.offered(name, mechanism) for name in several if name in wanted}, why
     chosen: dict[str, tuple[str, ...]] = {}
     for word in words:
         name, _, listed = word.partition("=")
         function = named(name)
         base = derivatives.of(function)
-        names = tuple(dict.fromkeys(filter(None, listed.split(",")))) or methods.offered(base, mechanism)
-        for method in names:   # an unknown method, or one that does not compute it, is refused by name
+        names = tuple(dict.fromkeys(filter(None, listed.split(",")))) or methods.offered(
+            base, mechanism
+        )
+        for (
+            method
+        ) in names:  # an unknown method, or one that does not compute it, is refused by name
             if listed or len(names) == 1 or methods.composition(method, base) is None:
                 methods.derivation(method, base)
-        refused = making.refusal(mechanism, function, None) or task.refusal(mechanism, function, options)
+        refused = making.refusal(mechanism, function, None) or task.refusal(
+            mechanism, function, options
+        )
         if refused is not None:
             raise RequestError(refused)
         chosen[function] = names
@@ -50,5 +60,7 @@ def asked(mechanism: Mechanism, words: Iterable[str] | None,
 def _refuse_without_task(functions: Iterable[str]) -> None:
     if not any(FUNCTIONS[name].counts("NK") for name in functions):
         of_tasks = [name for name, function in FUNCTIONS.items() if function.counts("NK")]
-        raise RequestError("none of these functions is about a task, so --task-rows does not apply; name "
-                           f"{' or '.join(of_tasks)} with -f")
+        raise RequestError(
+            "none of these functions is about a task, so --task-rows does not apply; name "
+            f"{' or '.join(of_tasks)} with -f"
+        )

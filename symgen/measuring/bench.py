@@ -105,34 +105,62 @@ class Bench:
     def facts(self) -> dict[str, Any]:
         """Plain types, times in nanoseconds."""
         return {
-            "robot": self.robot, "machine": self.machine, "states": STATES, "rounds": ROUNDS,
-            "absent": self.absent, "refused": self.refused,
+            "robot": self.robot,
+            "machine": self.machine,
+            "states": STATES,
+            "rounds": ROUNDS,
+            "absent": self.absent,
+            "refused": self.refused,
             "functions": {
                 m.function: {
-                    "method": m.method, "form": m.form, "operations": m.operations,
+                    "method": m.method,
+                    "form": m.form,
+                    "operations": m.operations,
                     "nanoseconds": {who: round(t.median, 1) for who, t in m.timings.items()},
-                    "peers": {who: {"algorithm": label, "alike": m.alike[who],
-                                    "over_python": round(m.timings[who].ratio(m.timings["python"]), 3),
-                                    "over_bound": round(m.timings[who].ratio(m.timings["bound"]), 3)}
-                              for who, label in m.labels.items()},
-                } for m in self.measured
+                    "peers": {
+                        who: {
+                            "algorithm": label,
+                            "alike": m.alike[who],
+                            "over_python": round(m.timings[who].ratio(m.timings["python"]), 3),
+                            "over_bound": round(m.timings[who].ratio(m.timings["bound"]), 3),
+                        }
+                        for who, label in m.labels.items()
+                    },
+                }
+                for m in self.measured
             },
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.robot}: nanoseconds a call, medians of {ROUNDS} interleaved rounds over {STATES} random states", ""]
+        lines = [
+            f"{self.robot}: nanoseconds a call, medians of {ROUNDS} interleaved rounds over {STATES} random states",
+            "",
+        ]
         beside = "peers from Python (time over ours, called alike)"
         ours = ("C", "dependent", "blocks", "bound", "Python")
         rows: list[tuple[object, ...]] = [("function", "method", "mul+add+div", *ours, beside)]
         for m in self.measured:
-            peers = ((label, m.timings[who], m.timings[m.alike[who]]) for who, label in m.labels.items())
-            beside = "; ".join(f"{label} {timing.median:.0f} ({timing.ratio(alike):.2f})" for label, timing, alike in peers)
-            times = (f"{m.timings[who].median:.0f}" for who in ("c", "latency", "blocks", "bound", "python"))
-            rows.append((m.function, m.method + LOOPS * (m.form == LOOPED), m.operations, *times, beside))
+            peers = (
+                (label, m.timings[who], m.timings[m.alike[who]]) for who, label in m.labels.items()
+            )
+            beside = "; ".join(
+                f"{label} {timing.median:.0f} ({timing.ratio(alike):.2f})"
+                for label, timing, alike in peers
+            )
+            times = (
+                f"{m.timings[who].median:.0f}"
+                for who in ("c", "latency", "blocks", "bound", "python")
+            )
+            rows.append(
+                (m.function, m.method + LOOPS * (m.form == LOOPED), m.operations, *times, beside)
+            )
         lines += table(rows, texts=(0, 1, 8))
-        lines += ["", "C: a loop over the states inside C (throughput); dependent: each call waits for the one before (latency)",
-                  f"blocks: {TIMES*STATES} states in one call of solver.function(…), a state",
-                  "bound: call() of solver.bind(…), and so is casadi called; Python: solver.function(…), and so are the others"]
+        lines += [
+            "",
+            "C: a loop over the states inside C (throughput); dependent: each call waits for the one before (latency)",
+            f"blocks: {TIMES * STATES} states in one call of solver.function(…), a state",
+            "bound: call() of solver.bind(…), and so is casadi called; Python: solver.function(…), and so are the others",
+        ]
         lines += [f"refused: {name}: {why}" for name, why in self.refused.items()]
         lines += [f"left out: {name}: {why}" for name, why in self.absent.items()]
         lines += ["", *(f"{name + ':':<11}{value}" for name, value in self.machine.items())]
@@ -140,8 +168,16 @@ class Bench:
 
 
 @validated
-def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, native: bool = False,
-          progress: Progress | None = None, contact: Links = None, baumgarte: bool = False, form: str = AUTO) -> Bench:
+def bench(
+    mechanism: Mechanism,
+    functions: Iterable[str] | None = None,
+    *,
+    native: bool = False,
+    progress: Progress | None = None,
+    contact: Links = None,
+    baumgarte: bool = False,
+    form: str = AUTO,
+) -> Bench:
     """Time functions ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) of a mechanism.
 
     `contact` and `baumgarte` are those of `symgen.program`, `form` that of `symgen.generate`. Raises RequestError for unknown
@@ -151,18 +187,27 @@ def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, nativ
     functions = None if functions is None else list(functions)
     wanted = making.requested(mechanism, functions)
     left_out = [name for name in BY_DEFAULT if functions is None and name not in wanted]
-    refused = {name: making.refusal(mechanism, name, None) or "on request only, with -f" for name in left_out}
+    refused = {
+        name: making.refusal(mechanism, name, None) or "on request only, with -f"
+        for name in left_out
+    }
     options = ProgramOptions(contact=contact, baumgarte=baumgarte, form=form)
     made, beyond = making.programs_and_refusals(mechanism, functions, options, tell)
-    programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
+    programs = {
+        name: made[name] for name in wanted if name in made
+    }  # in the order in which they were asked for
     refused |= beyond
     tell("compiling", 0, 1)
     build = Build(optimize=2, native=native)
-    solver = Solver.from_programs(mechanism.name, programs, mechanism.sizes, optimize=2, native=native)
+    solver = Solver.from_programs(
+        mechanism.name, programs, mechanism.sizes, optimize=2, native=native
+    )
     peers, absent = found(mechanism)
     taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
-    drawn = {name: np.ascontiguousarray(values.astype(float))
-             for name, values in draw_states(mechanism, STATES, seed=11, besides=taken).items()}
+    drawn = {
+        name: np.ascontiguousarray(values.astype(float))
+        for name, values in draw_states(mechanism, STATES, seed=11, besides=taken).items()
+    }
     measured = []
     for done, name in enumerate(programs):
         tell(f"timing {name}", done, len(programs))
@@ -170,23 +215,38 @@ def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, nativ
     return Bench(mechanism.name, machine_facts(build, peers), tuple(measured), absent, refused)
 
 
-def _measure(solver: Solver, function: str, drawn: Mapping[str, Any], peers: Iterable[Peer], absent: dict[str, str]) -> Measured:
+def _measure(
+    solver: Solver,
+    function: str,
+    drawn: Mapping[str, Any],
+    peers: Iterable[Peer],
+    absent: dict[str, str],
+) -> Measured:
     program = solver.programs[function]
     arguments = [drawn[port.name] for port in program.inputs]
     results = [np.empty((STATES, *port.shape)) for port in program.outputs]
     batch = solver.bind(function, *arguments, *results)
     batch()
-    states = [{name: values[k, ...].copy() for name, values in drawn.items()} for k in range(STATES)]
+    states = [
+        {name: values[k, ...].copy() for name, values in drawn.items()} for k in range(STATES)
+    ]
     python = getattr(solver, derivatives.symbol(function))
     given = [tuple(state[port.name] for port in program.inputs) for state in states]
-    bound = [solver.bind(function, *given[k], *(np.empty(port.shape) for port in program.outputs)) for k in range(STATES)]
+    bound = [
+        solver.bind(function, *given[k], *(np.empty(port.shape) for port in program.outputs))
+        for k in range(STATES)
+    ]
     contestants: dict[str, Callable[[], None]] = {
-        "c": batch, "latency": solver.chain(function, STATES, *arguments, *(np.empty(port.shape) for port in program.outputs)),
-        "bound": lambda: _each(bound), "python": lambda: _spread(python, given),
+        "c": batch,
+        "latency": solver.chain(
+            function, STATES, *arguments, *(np.empty(port.shape) for port in program.outputs)
+        ),
+        "bound": lambda: _each(bound),
+        "python": lambda: _spread(python, given),
     }
     solver.prepare(function)
-    tiled = [np.concatenate([x]*TIMES) for x in arguments]
-    into = [np.empty((TIMES*STATES, *port.shape)) for port in program.outputs]
+    tiled = [np.concatenate([x] * TIMES) for x in arguments]
+    into = [np.empty((TIMES * STATES, *port.shape)) for port in program.outputs]
     contestants["blocks"] = lambda: python(*tiled, out=tuple(into) if len(into) > 1 else into[0])
     labels, alike = {}, {}
     for peer in peers:
@@ -198,7 +258,9 @@ def _measure(solver: Solver, function: str, drawn: Mapping[str, Any], peers: Ite
             labels[peer.name], alike[peer.name] = peer.functions[function][0], peer.alike
             contestants[peer.name] = _looped(calls)
         else:
-            absent[f"{peer.name}, {function}"] = f"its answer differs from ours by {far:.1e} of the largest entry"
+            absent[f"{peer.name}, {function}"] = (
+                f"its answer differs from ours by {far:.1e} of the largest entry"
+            )
     form = LOOPED if isinstance(program, Looped) else UNROLLED
     return Measured(function, program.method, form, program.cost, race(contestants), labels, alike)
 
@@ -222,7 +284,9 @@ def _distance(theirs: Any, ours: Any) -> float:
     return float(np.abs(theirs - ours).max() / (np.abs(ours).max() or 1.0))
 
 
-def race(contestants: Mapping[str, Callable[[], None]], rounds: int | None = None) -> dict[str, Timing]:
+def race(
+    contestants: Mapping[str, Callable[[], None]], rounds: int | None = None
+) -> dict[str, Timing]:
     """Their times, each run of a contestant a call for each of STATES, of "blocks" TIMES as many; ROUNDS rounds unless told."""
     repeats: dict[str, int] = {}
     for who, run in contestants.items():
@@ -237,16 +301,26 @@ def race(contestants: Mapping[str, Callable[[], None]], rounds: int | None = Non
             start = time.perf_counter()
             for _ in range(repeats[who]):
                 run()
-            found[who].append((time.perf_counter() - start) * 1e9 / (repeats[who] * STATES * (TIMES if who == "blocks" else 1)))
+            found[who].append(
+                (time.perf_counter() - start)
+                * 1e9
+                / (repeats[who] * STATES * (TIMES if who == "blocks" else 1))
+            )
     share = (time.process_time() - ran) / (time.perf_counter() - began)
     load = _load() or 0.0
-    return {who: Timing(who, statistics.median(times), tuple(times), share, load) for who, times in found.items()}
+    return {
+        who: Timing(who, statistics.median(times), tuple(times), share, load)
+        for who, times in found.items()
+    }
 
 
 def busy(timings: Iterable[Timing]) -> str:
     """What disturbed these races, in words; empty if nothing did."""
     seen = list(timings)
-    share, load = min((t.share for t in seen), default=1.0), max((t.load for t in seen), default=0.0)
+    share, load = (
+        min((t.share for t in seen), default=1.0),
+        max((t.load for t in seen), default=0.0),
+    )
     if share >= BUSY_SHARE and load <= BUSY_LOAD:
         return ""
     beside = f"load {load:.1f} on {os.cpu_count()} processors"
@@ -259,7 +333,7 @@ def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
     facts = {
         "processor": processor(),
         "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, "
-                  f"load {'unknown' if load is None else f'{load:.1f}'}",
+        f"load {'unknown' if load is None else f'{load:.1f}'}",
         "compiler": f"{_first_line([*find_compiler(), '--version'])} {' '.join((*build.flags, *scheduling(build)))}",
         "python": f"{platform.python_implementation()} {platform.python_version()}, NumPy {np.__version__}",
         "symgen": __version__,
@@ -272,9 +346,16 @@ def processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+    model = next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        platform.machine(),
+    )
     try:
-        governor = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").read_text(encoding="utf-8").strip()
+        governor = (
+            Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+            .read_text(encoding="utf-8")
+            .strip()
+        )
     except OSError:
         governor = "unknown"
     return f"{model}, frequency governor {governor}"
@@ -289,7 +370,14 @@ def _load() -> float | None:
 
 def _first_line(command: list[str]) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     except OSError:
         return command[0]
     return (done.stdout.splitlines() or [command[0]])[0].strip()

@@ -59,11 +59,21 @@ COLUMNS: dict[str, Column] = {
     "add": Column("add", "additions and subtractions"),
     "div": Column("div", "divisions"),
     "depth": Column("depth", "operations on the longest dependency chain"),
-    "temporaries": Column("temps", "most computed values still needed at once, rows in order (no arguments, no constants)"),
+    "temporaries": Column(
+        "temps",
+        "most computed values still needed at once, rows in order (no arguments, no constants)",
+    ),
     "code_bytes": Column("code B", "bytes of machine code and its constants"),
     "stack_bytes": Column("stack B", "bytes of stack, without what sine and cosine take"),
-    "nanoseconds": Column("ns", f"nanoseconds a call in C, median of {ROUNDS} interleaved rounds over {STATES} random states"),
-    "round_off_double": Column("double eps", "worst round-off at random states, in eps = 2^-52 times the size of the answer", 3),
+    "nanoseconds": Column(
+        "ns",
+        f"nanoseconds a call in C, median of {ROUNDS} interleaved rounds over {STATES} random states",
+    ),
+    "round_off_double": Column(
+        "double eps",
+        "worst round-off at random states, in eps = 2^-52 times the size of the answer",
+        3,
+    ),
     "round_off_float": Column("float eps", "the same in float, eps = 2^-23", 3),
 }
 EXACT = ("mul", "add", "div", "depth", "temporaries")
@@ -112,7 +122,9 @@ class Comparison:
 
     def best(self, key: str) -> float | None:
         """The least figure of a column, None where there is nothing to compare."""
-        found = [row.figures[key] for row in self.rows if key in row.figures and key not in row.unjudged]
+        found = [
+            row.figures[key] for row in self.rows if key in row.figures and key not in row.unjudged
+        ]
         return min(found) if len(found) > 1 else None
 
     def __str__(self) -> str:
@@ -120,7 +132,9 @@ class Comparison:
 
     def text(self, explained: Iterable[Row]) -> str:
         """The table, the reasons of the rows that are `explained` under it."""
-        lines: list[list[object]] = [["method", *(column.heading + " " for column in COLUMNS.values())]]
+        lines: list[list[object]] = [
+            ["method", *(column.heading + " " for column in COLUMNS.values())]
+        ]
         for row in self.rows:
             lines.append([row.method, *(self._cell(row, key) for key in COLUMNS)])
         text = [self.function, *table(lines)]
@@ -139,21 +153,34 @@ class Comparison:
 
     def facts(self) -> dict[str, Any]:
         return {
-            "default": self.default, "why": self.why,
+            "default": self.default,
+            "why": self.why,
             "methods": {
-                row.method: {**{key: _plain(row.figures[key]) if key in row.figures else None for key in COLUMNS},
-                             "missing": {key or "all": why for key, why in row.missing.items()},
-                             "not_judged": dict(row.unjudged)}
+                row.method: {
+                    **{
+                        key: _plain(row.figures[key]) if key in row.figures else None
+                        for key in COLUMNS
+                    },
+                    "missing": {key or "all": why for key, why in row.missing.items()},
+                    "not_judged": dict(row.unjudged),
+                }
                 for row in self.rows
             },
-            "best": {key: [row.method for row in self.rows if row.figures.get(key) == self.best(key) and key not in row.unjudged]
-                     for key in COLUMNS if self.best(key) is not None},
+            "best": {
+                key: [
+                    row.method
+                    for row in self.rows
+                    if row.figures.get(key) == self.best(key) and key not in row.unjudged
+                ]
+                for key in COLUMNS
+                if self.best(key) is not None
+            },
         }
 
 
 def _plain(figure: float) -> float | int | str:
     if not isfinite(figure):
-        return str(figure)   # JSON has no infinity
+        return str(figure)  # JSON has no infinity
     return int(figure) if figure == int(figure) else round(figure, 4)
 
 
@@ -177,24 +204,38 @@ class Comparisons:
             for row in one.rows:
                 if "" in row.missing:
                     found.setdefault(row.method, {})[one.function] = row.missing[""]
-        return {method if len(set(whys.values())) == 1 else f"{function} by {method}": why
-                for method, whys in found.items() for function, why in whys.items()}
+        return {
+            method if len(set(whys.values())) == 1 else f"{function} by {method}": why
+            for method, whys in found.items()
+            for function, why in whys.items()
+        }
 
     def facts(self) -> dict[str, Any]:
         """Plain types."""
         return {
-            "robot": self.robot, "machine": self.machine, "refused": self.refused,
+            "robot": self.robot,
+            "machine": self.machine,
+            "refused": self.refused,
             "columns": {key: column.what for key, column in COLUMNS.items()},
             "functions": {one.function: one.facts() for one in self.compared},
         }
 
     def __str__(self) -> str:
         open_ = any(row.unjudged for one in self.compared for row in one.rows)
-        legend = f", {UNJUDGED} a round-off that is not judged, since the answer loses its digits" if open_ else ""
-        lines = [f"{self.robot}: every method side by side; * marks the best of a column{legend}", ""]
+        legend = (
+            f", {UNJUDGED} a round-off that is not judged, since the answer loses its digits"
+            if open_
+            else ""
+        )
+        lines = [
+            f"{self.robot}: every method side by side; * marks the best of a column{legend}",
+            "",
+        ]
         for one in self.compared:
             lines += [one.text(row for row in one.rows if "" not in row.missing), ""]
-        refused = [f"– {line}" for line in said_once(self.unsuited)] + [f"left out: {line}" for line in said_once(self.refused)]
+        refused = [f"– {line}" for line in said_once(self.unsuited)] + [
+            f"left out: {line}" for line in said_once(self.refused)
+        ]
         lines += [*refused, ""] if refused else []
         width = max(len(column.heading) for column in COLUMNS.values()) + 2
         lines += [f"{column.heading + ':':<{width}}{column.what}" for column in COLUMNS.values()]
@@ -202,8 +243,16 @@ class Comparisons:
         return "\n".join(lines)
 
 
-def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, progress: Progress | None = None,
-            task_rows: Rows = None, contact: Links = None, baumgarte: bool = False, form: str = UNROLLED) -> Comparisons:
+def compare(
+    mechanism: Mechanism,
+    functions: Iterable[str] | None = None,
+    *,
+    progress: Progress | None = None,
+    task_rows: Rows = None,
+    contact: Links = None,
+    baumgarte: bool = False,
+    form: str = UNROLLED,
+) -> Comparisons:
     """Every method of the functions that `asked` names, measured on this machine. Options as in `symgen.program`; with the form
     LOOPED what has loops over links stands there in both forms.
 
@@ -214,9 +263,15 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
     wanted, refused = asked(mechanism, functions, task_rows, contact)
     options = ProgramOptions(task_rows=task_rows, contact=contact, baumgarte=baumgarte)
     build = Build(optimize=2)
-    machine = machine_facts(build, ())   # no compiler: said before the long work
-    truth = Truth(mechanism, ROUND_OFF_STATES, frame=tip(mechanism) if mechanism.frames else None,
-                  task_rows=options.rows, contact=options.contact, baumgarte=baumgarte)
+    machine = machine_facts(build, ())  # no compiler: said before the long work
+    truth = Truth(
+        mechanism,
+        ROUND_OFF_STATES,
+        frame=tip(mechanism) if mechanism.frames else None,
+        task_rows=options.rows,
+        contact=options.contact,
+        baumgarte=baumgarte,
+    )
     total, done = sum(len(names) + 1 for names in wanted.values()), 0
     compared = []
     for function, names in wanted.items():
@@ -238,26 +293,57 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
         if form == LOOPED and not loops:
             refused[f"loops of {function}"] = why
         measured, twins = _apart(programs)
-        compiled = {method: program for method, program in measured.items() if _length(program) <= COMPILED_ROWS}
-        typed = {real: {method: one for method, program in compiled.items()
-                        if (one := _typed(mechanism, program, real, options)) is not None} for real in REALS}
+        compiled = {
+            method: program
+            for method, program in measured.items()
+            if _length(program) <= COMPILED_ROWS
+        }
+        typed = {
+            real: {
+                method: one
+                for method, program in compiled.items()
+                if (one := _typed(mechanism, program, real, options)) is not None
+            }
+            for real in REALS
+        }
         tell(f"compiling {function} by every method", done, total)
-        with ThreadPoolExecutor(os.cpu_count()) as at_once:   # the C compiler takes long, in a process of its own
-            building = {real: at_once.submit(_solver, mechanism, typed[real], real) for real in REALS if typed[real]}
-            weighing = {method: at_once.submit(_one, mechanism, method, program, build) for method, program in measured.items()}
+        with ThreadPoolExecutor(
+            os.cpu_count()
+        ) as at_once:  # the C compiler takes long, in a process of its own
+            building = {
+                real: at_once.submit(_solver, mechanism, typed[real], real)
+                for real in REALS
+                if typed[real]
+            }
+            weighing = {
+                method: at_once.submit(_one, mechanism, method, program, build)
+                for method, program in measured.items()
+            }
             rows |= {method: weighed.result() for method, weighed in weighing.items()}
             solvers = {real: built.result() for real, built in building.items()}
         if solvers:
             tell(f"timing {function}", done, total)
             for method, time in _times(compiled, solvers[DOUBLE.name], mechanism).items():
                 rows[method].figures["nanoseconds"] = time
-                _judge(rows[method], {real: own[method] for real, own in typed.items() if method in own}, solvers, truth)
+                _judge(
+                    rows[method],
+                    {real: own[method] for real, own in typed.items() if method in own},
+                    solvers,
+                    truth,
+                )
         done += 1
-        rows |= {method: replace(rows[first], method=method, twin=first) for method, first in twins.items()}
-        rows = {row: rows[row] for method in names for row in (method, method + LOOPS) if row in rows}
+        rows |= {
+            method: replace(rows[first], method=method, twin=first)
+            for method, first in twins.items()
+        }
+        rows = {
+            row: rows[row] for method in names for row in (method, method + LOOPS) if row in rows
+        }
         try:
             whole = len(names) == len(methods.offered(derivatives.of(function), mechanism))
-            compared.append(_comparison(function, whole, rows, making.made(mechanism, function, None, options)))
+            compared.append(
+                _comparison(function, whole, rows, making.made(mechanism, function, None, options))
+            )
         except OutOfReach as error:
             if functions is not None:
                 raise
@@ -265,7 +351,9 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
     return Comparisons(mechanism.name, machine, tuple(compared), refused)
 
 
-def _derived(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> tuple[Program | None, str]:
+def _derived(
+    mechanism: Mechanism, function: str, method: str, options: ProgramOptions
+) -> tuple[Program | None, str]:
     why = methods.find(method).refusal(mechanism)
     if why is not None:
         return None, why
@@ -275,7 +363,9 @@ def _derived(mechanism: Mechanism, function: str, method: str, options: ProgramO
         return None, str(error)
 
 
-def _looped(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> tuple[Looped | None, str]:
+def _looped(
+    mechanism: Mechanism, function: str, method: str, options: ProgramOptions
+) -> tuple[Looped | None, str]:
     """By a method, as loops over links, or why there are none."""
     try:
         found = making.shaped(mechanism, function, method, replace(options, form=LOOPED))
@@ -286,11 +376,18 @@ def _looped(mechanism: Mechanism, function: str, method: str, options: ProgramOp
 
 def _comparison(function: str, whole: bool, rows: Mapping[str, Row], best: Program) -> Comparison:
     """The default, `best` as `choosing.best` chooses it, and why, in figures; `whole` where every method is compared."""
-    derived = sorted((row for row in rows.values() if row.figures and not row.method.endswith(LOOPS)), key=lambda row: row.cost)
+    derived = sorted(
+        (row for row in rows.values() if row.figures and not row.method.endswith(LOOPS)),
+        key=lambda row: row.cost,
+    )
     if not whole or not derived or derived[0].method != best.method:
         # a selection does not say what the default is, nor do the figures where a method loses its digits
         passed_over = [row.method for row in derived if row.cost < best.cost and row.unjudged]
-        why = f", since {', '.join(passed_over)} would lose the digits of the answer" if passed_over else ""
+        why = (
+            f", since {', '.join(passed_over)} would lose the digits of the answer"
+            if passed_over
+            else ""
+        )
         needs = f"which needs {best.cost} operations (mul + add + div){why}"
         return Comparison(function, best.method, needs, tuple(rows.values()))
     first, others = derived[0], derived[1:]
@@ -309,8 +406,16 @@ def _apart(programs: Mapping[str, Form]) -> tuple[dict[str, Form], dict[str, str
     apart: dict[str, Form] = {}
     twins: dict[str, str] = {}
     for method, program in programs.items():
-        first = next((other for other, one in apart.items() if isinstance(one, Program) and isinstance(program, Program)
-                      and one.rows == program.rows), None)
+        first = next(
+            (
+                other
+                for other, one in apart.items()
+                if isinstance(one, Program)
+                and isinstance(program, Program)
+                and one.rows == program.rows
+            ),
+            None,
+        )
         if first is None:
             apart[method] = program
         else:
@@ -320,31 +425,51 @@ def _apart(programs: Mapping[str, Form]) -> tuple[dict[str, Form], dict[str, str
 
 def _length(form: Form) -> int:
     """Rows that a C compiler reads."""
-    return len(form.rows) if isinstance(form, Program) else sum(len(step.rows) for step in form.programs)
+    return (
+        len(form.rows)
+        if isinstance(form, Program)
+        else sum(len(step.rows) for step in form.programs)
+    )
 
 
 def _one(mechanism: Mechanism, name: str, program: Form, build: Build) -> Row:
     """What a method's Program is, and what its code takes."""
     ops = program.operations
     figures: dict[str, float] = {key: ops[key] for key in ("mul", "add", "div")}
-    figures |= {"depth": program.depth} | ({"temporaries": program.temporaries} if isinstance(program, Program) else {})
+    figures |= {"depth": program.depth} | (
+        {"temporaries": program.temporaries} if isinstance(program, Program) else {}
+    )
     if _length(program) > COMPILED_ROWS:
-        why = f"not compiled, since {_length(program)} rows are more than a C compiler takes at ease"
+        why = (
+            f"not compiled, since {_length(program)} rows are more than a C compiler takes at ease"
+        )
         return Row(name, figures, dict.fromkeys(MEASURED, why))
     size = footprint(program, Target(mechanism.name, mechanism.sizes, TextOptions(HOST)), build)
     missing = {f"{key}_bytes": why for key, why in size.missing.items()}
-    figures |= {f"{key}_bytes": value for key, value in (("code", size.code), ("stack", size.stack)) if value is not None}
-    missing |= {} if isinstance(program, Program) else {"temporaries": "what loops keep is in an array of the caller's"}
+    figures |= {
+        f"{key}_bytes": value
+        for key, value in (("code", size.code), ("stack", size.stack))
+        if value is not None
+    }
+    missing |= (
+        {}
+        if isinstance(program, Program)
+        else {"temporaries": "what loops keep is in an array of the caller's"}
+    )
     return Row(name, figures, missing)
 
 
-def _judge(row: Row, typed: Mapping[str, Form], solvers: Mapping[str, Solver], truth: Truth) -> None:
+def _judge(
+    row: Row, typed: Mapping[str, Form], solvers: Mapping[str, Solver], truth: Truth
+) -> None:
     """The round-off of a method in each real type, into its row."""
     for real, program in typed.items():
         found = _round_off(program, solvers[real], truth)
         row.figures[f"round_off_{real}"] = found.error
         if not found.passed:
-            row.unjudged[f"round_off_{real}"] = found.unjudged or f"it failed, {found.detail}: {found.miss}"
+            row.unjudged[f"round_off_{real}"] = (
+                found.unjudged or f"it failed, {found.detail}: {found.miss}"
+            )
 
 
 def _typed(mechanism: Mechanism, form: Form, real: str, options: ProgramOptions) -> Form | None:
@@ -375,8 +500,16 @@ def _round_off(program: Form, solver: Solver, truth: Truth) -> Check:
     real = np.dtype(REALS[program.real].numpy)
 
     def run(arguments: Mapping[str, Array]) -> Results:
-        found = getattr(solver, _name(program))(*(arguments[port.name].astype(real) for port in program.inputs))
-        return dict(zip((port.name for port in program.outputs), found if isinstance(found, tuple) else (found,), strict=True))
+        found = getattr(solver, _name(program))(
+            *(arguments[port.name].astype(real) for port in program.inputs)
+        )
+        return dict(
+            zip(
+                (port.name for port in program.outputs),
+                found if isinstance(found, tuple) else (found,),
+                strict=True,
+            )
+        )
 
     return check_floating(program, run, truth, program.function, TextOptions(HOST))
 
@@ -384,8 +517,10 @@ def _round_off(program: Form, solver: Solver, truth: Truth) -> Check:
 def _times(programs: Mapping[str, Form], solver: Solver, mechanism: Mechanism) -> dict[str, float]:
     """Nanoseconds a call by method, all of them interleaved."""
     taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
-    drawn = {name: np.ascontiguousarray(values.astype(float))
-             for name, values in draw_states(mechanism, STATES, seed=11, besides=taken).items()}
+    drawn = {
+        name: np.ascontiguousarray(values.astype(float))
+        for name, values in draw_states(mechanism, STATES, seed=11, besides=taken).items()
+    }
     contestants: dict[str, Callable[[], None]] = {}
     for method, program in programs.items():
         buffers = [drawn[port.name] for port in program.inputs]

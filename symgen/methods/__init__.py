@@ -35,8 +35,17 @@ POSE_METHOD = "kinematics"
 @cache
 def names() -> tuple[str, ...]:
     """All methods and their variants, sorted."""
-    stems = [entry.name for entry in pkgutil.iter_modules(__path__) if not entry.name.startswith("_")]
-    return tuple(sorted([*stems, *(f"{stem}:{variant}" for stem in stems for variant in _declared(stem).variants)]))
+    stems = [
+        entry.name for entry in pkgutil.iter_modules(__path__) if not entry.name.startswith("_")
+    ]
+    return tuple(
+        sorted(
+            [
+                *stems,
+                *(f"{stem}:{variant}" for stem in stems for variant in _declared(stem).variants),
+            ]
+        )
+    )
 
 
 @cache
@@ -44,26 +53,46 @@ def find(name: str) -> Method:
     """A method or variant with all that it computes; UnknownName suggests the nearest."""
     stem, _, variant = method_named(name, names()).partition(":")
     declared = _declared(stem).variant(variant)
-    found = replace(declared, functions={function: of_own(function, derive) for function, derive in declared.functions.items()},
-                    refusal=suiting(name, declared))
-    follows = {} if found.factor is None else {
-        **functions_of(found.factor, _bias_force, _jacobian), **of_task(found.factor, _jacobian),
-        **of_loops(found.factor, _bias_force), **of_contacts(found.factor, _bias_force)}
+    found = replace(
+        declared,
+        functions={
+            function: of_own(function, derive) for function, derive in declared.functions.items()
+        },
+        refusal=suiting(name, declared),
+    )
+    follows = (
+        {}
+        if found.factor is None
+        else {
+            **functions_of(found.factor, _bias_force, _jacobian),
+            **of_task(found.factor, _jacobian),
+            **of_loops(found.factor, _bias_force),
+            **of_contacts(found.factor, _bias_force),
+        }
+    )
     if "mass_matrix" in found.functions:
         follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
         follows["reduced_mass_matrix"] = reduced_by(found.functions["mass_matrix"])
     if "inverse_dynamics" in found.functions:
         whole = with_drives("inverse_dynamics", found.functions["inverse_dynamics"])
-        follows |= {"constrained_inverse_dynamics": held_by(whole), "loop_equation": equation_of(whole)}
+        follows |= {
+            "constrained_inverse_dynamics": held_by(whole),
+            "loop_equation": equation_of(whole),
+        }
     every = {**follows, **found.functions}
-    return replace(found, functions={function: with_drives(function, derive) for function, derive in every.items()})
+    return replace(
+        found,
+        functions={function: with_drives(function, derive) for function, derive in every.items()},
+    )
 
 
 def _declared(stem: str) -> Method:
     """What a method's own file says."""
     method = vars(import_module(f"symgen.methods.{stem}")).get("METHOD")
     if not isinstance(method, Method):
-        raise ArgumentError(f"method '{stem}' declares no METHOD; end its file with METHOD = Method(source=..., functions=...)")
+        raise ArgumentError(
+            f"method '{stem}' declares no METHOD; end its file with METHOD = Method(source=..., functions=...)"
+        )
     return method
 
 
@@ -85,13 +114,19 @@ def composers(function: str) -> tuple[str, ...]:
 @cache
 def providers(function: str) -> tuple[str, ...]:
     """The methods that compute a function in rows."""
-    return tuple(name for name in names()
-                 if (function in find(name).functions or function in find(name).compositions) and not find(name).looped)
+    return tuple(
+        name
+        for name in names()
+        if (function in find(name).functions or function in find(name).compositions)
+        and not find(name).looped
+    )
 
 
 def offered(function: str, mechanism: Mechanism) -> tuple[str, ...]:
     """The methods that compute a function, without those for joints that follow others where none does."""
-    return tuple(name for name in providers(function) if mechanism.coupled or not find(name).followers)
+    return tuple(
+        name for name in providers(function) if mechanism.coupled or not find(name).followers
+    )
 
 
 def composition(method: str, function: str) -> Compose | None:
@@ -103,22 +138,36 @@ def derivation(method: str, function: str) -> Derive:
     """How `method` computes `function`, one object for one derivation; ArgumentError lists the methods that do."""
     found = find(method).functions.get(function)
     if found is None and composition(method, function) is not None:
-        raise ArgumentError(f"{function} is put together of other functions by {method} and has no derivation; look at those "
-                            "that it calls")
+        raise ArgumentError(
+            f"{function} is put together of other functions by {method} and has no derivation; look at those "
+            "that it calls"
+        )
     if found is None:
-        raise ArgumentError(f"method '{method}' does not compute {function}; these do: {', '.join(providers(function))}")
+        raise ArgumentError(
+            f"method '{method}' does not compute {function}; these do: {', '.join(providers(function))}"
+        )
     return found
 
 
 def reading(method: str, function: str, mechanism: Mechanism) -> Derive:
     """`derivation` of the variant that a method stands for on a robot: what shares it gives the same Program."""
     stands_for = find(method).stands_for
-    found = None if stands_for is None else find(f"{method}:{stands_for(mechanism)}").functions.get(function)
+    found = (
+        None
+        if stands_for is None
+        else find(f"{method}:{stands_for(mechanism)}").functions.get(function)
+    )
     return found or derivation(method, function)
 
 
 def alike(method: str, function: str, mechanism: Mechanism) -> str:
     """The first name of the derivation that a method or variant has for a function on a robot; several may share one."""
     found, stem = reading(method, function, mechanism), method.partition(":")[0]
-    return next((name for name in providers(function)
-                 if name.partition(":")[0] == stem and reading(name, function, mechanism) is found), method)
+    return next(
+        (
+            name
+            for name in providers(function)
+            if name.partition(":")[0] == stem and reading(name, function, mechanism) is found
+        ),
+        method,
+    )

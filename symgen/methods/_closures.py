@@ -63,7 +63,9 @@ class Directed(NamedTuple):
     turns: bool
 
 
-def inward(linkage: Linkage, frame: Frame, way: Sequence[int], directions: Sequence[Vector], off: Vector) -> Inward:
+def inward(
+    linkage: Linkage, frame: Frame, way: Sequence[int], directions: Sequence[Vector], off: Vector
+) -> Inward:
     """From a frame, whose axes the directions are in, to the link behind the way; the point lies `off` its origin."""
     own, origin = linkage.mounted(frame)
     axes, lever = [own.outward(one) for one in directions], origin + own.outward(off)
@@ -74,16 +76,25 @@ def inward(linkage: Linkage, frame: Frame, way: Sequence[int], directions: Seque
         for dof in link.dofs:
             moved = dof.H_linear + dof.H_angular.cross(lever)
             columns[dof.index] = [(axis.dot(dof.H_angular), axis.dot(moved)) for axis in axes]
-        inner, outer = (link.shift.inner, link.shift.outer) if isinstance(link.shift, SplitShift) else (linkage.zeros, link.shift)
+        inner, outer = (
+            (link.shift.inner, link.shift.outer)
+            if isinstance(link.shift, SplitShift)
+            else (linkage.zeros, link.shift)
+        )
         axes = [link.rotation.outward(axis) for axis in axes]
         lever = link.rotation.outward(lever + inner) + outer
         if link.parent < 0:
             turned = linkage.base_axes(i)
-            axes, lever = [turned.outward(axis) for axis in axes], turned.outward(lever) + linkage.base_place(i)
+            axes, lever = (
+                [turned.outward(axis) for axis in axes],
+                turned.outward(lever) + linkage.base_place(i),
+            )
     return Inward(columns, axes, lever)
 
 
-def outward(linkage: Linkage, frame: Frame, way: Sequence[int], directions: Sequence[Vector]) -> list[Vector]:
+def outward(
+    linkage: Linkage, frame: Frame, way: Sequence[int], directions: Sequence[Vector]
+) -> list[Vector]:
     """Directions that the link behind the way has, in the axes of a frame at its end."""
     for i in reversed(way):
         link = linkage.links[i]
@@ -96,7 +107,9 @@ def outward(linkage: Linkage, frame: Frame, way: Sequence[int], directions: Sequ
     return [own.inward(one) for one in directions]
 
 
-def at_frame(linkage: Linkage, frame: Frame, w: Vector, v: Vector, dw: Vector, dv: Vector) -> Moving:
+def at_frame(
+    linkage: Linkage, frame: Frame, w: Vector, v: Vector, dw: Vector, dv: Vector
+) -> Moving:
     """Of a frame, what its link does: RK (2.3), (2.7)."""
     own, origin = linkage.mounted(frame)
     v, dv = v + w.cross(origin), dv + dw.cross(origin) + w.cross(w.cross(origin))
@@ -126,8 +139,10 @@ class Loop:
     @cached_property
     def ways(self) -> tuple[list[int], list[int]]:
         """The links from each end inward, without those that carry both."""
-        ends = [[] if frame.link < 0 else [frame.link, *self.linkage.model.ancestors(frame.link)]
-                for frame in (self.closing.first, self.closing.second)]
+        ends = [
+            [] if frame.link < 0 else [frame.link, *self.linkage.model.ancestors(frame.link)]
+            for frame in (self.closing.first, self.closing.second)
+        ]
         shared = set(ends[0]) & set(ends[1])
         return [i for i in ends[0] if i not in shared], [i for i in ends[1] if i not in shared]
 
@@ -149,7 +164,9 @@ class Loop:
     def seen(self, directions: Sequence[Vector]) -> list[Vector]:
         """Directions in the first's axes, as the second has them: inward on one way, outward on the other."""
         first, second = self.ways
-        turned = inward(self.linkage, self.closing.first, first, directions, self.linkage.zeros).directions
+        turned = inward(
+            self.linkage, self.closing.first, first, directions, self.linkage.zeros
+        ).directions
         return outward(self.linkage, self.closing.second, second, turned)
 
     @cached_property
@@ -168,12 +185,20 @@ class Loop:
         (about,) = turned
         assert about == 2, "a closure turns about z, about nothing or anyhow"
         (x,) = self.seen(self.units[:1])
-        return [Vector((x[0], x[1], self.linkage.zero)), Vector((-x[1], x[0], self.linkage.zero)), self.units[2]]
+        return [
+            Vector((x[0], x[1], self.linkage.zero)),
+            Vector((-x[1], x[0], self.linkage.zero)),
+            self.units[2],
+        ]
 
     def apart(self) -> Vector:
         """d in the first's axes, anywhere: the difference of both levers, about which the link that carries both is asked."""
-        found = [inward(self.linkage, frame, way, self.units if k == 0 else (), self.linkage.zeros) for k, (frame, way) in
-                 enumerate(zip((self.closing.first, self.closing.second), self.ways, strict=True))]
+        found = [
+            inward(self.linkage, frame, way, self.units if k == 0 else (), self.linkage.zeros)
+            for k, (frame, way) in enumerate(
+                zip((self.closing.first, self.closing.second), self.ways, strict=True)
+            )
+        ]
         between = found[1].lever - found[0].lever
         return Vector([axis.dot(between) for axis in found[0].directions])
 
@@ -215,7 +240,9 @@ class Loop:
         linkage, zero = self.linkage, self.linkage.zero
         (first, second), directed = self.ways, self.directed
         near = inward(linkage, self.closing.first, first, [one.first for one in directed], self.off)
-        far = inward(linkage, self.closing.second, second, [one.second for one in directed], linkage.zeros)
+        far = inward(
+            linkage, self.closing.second, second, [one.second for one in directed], linkage.zeros
+        )
         rows = [[zero] * len(linkage.dofs) for _ in directed]
         for sign, way in ((-1, near), (1, far)):
             for k, columns in way.columns.items():
@@ -231,7 +258,9 @@ class Loop:
         """
         linkage, rates = self.linkage, self.linkage.inputs["v"]
         own = [i for way in self.ways for i in way]
-        whole = beside and not all(linkage.links[i].rotation.keeps_z and turns_about_z(linkage.links[i]) for i in own)
+        whole = beside and not all(
+            linkage.links[i].rotation.keeps_z and turns_about_z(linkage.links[i]) for i in own
+        )
         still = () if whole else [i for i in range(len(linkage)) if i not in own]
         motions = outward_sweep(linkage, rates, at_rest(linkage), whole, still)
         moved = velocities(linkage, still) if self.slides else [linkage.zeros] * len(linkage)
@@ -253,11 +282,17 @@ class Loop:
             return rates
         position, velocity = linkage.inputs["gains"]
         opened = self.residual()
-        linkage.home.step(f"loop {self.closing.name}: how fast it opens, and what pulls it together")
+        linkage.home.step(
+            f"loop {self.closing.name}: how fast it opens, and what pulls it together"
+        )
         carried = a.v + a.w.cross(self.off)
         found = []
         for rate, C, one in zip(rates, opened, self.directed, strict=True):
-            opening = one.second.dot(b.w) - one.first.dot(a.w) if one.turns else one.second.dot(b.v) - one.first.dot(carried)
+            opening = (
+                one.second.dot(b.w) - one.first.dot(a.w)
+                if one.turns
+                else one.second.dot(b.v) - one.first.dot(carried)
+            )
             found.append(rate + velocity * opening + position * C)
         return found
 
@@ -267,17 +302,31 @@ class Loop:
         linkage.home.step(f"loop {closing.name}: how its rows change")
         zero, d = linkage.zero, self.off
         moved, spins, slides = a.w.cross(d), self._free(closing.type.spinning), self.slides
-        spin = Vector([axis.dot(b.w) - a.w[k] if k in spins else zero for k, axis in enumerate(self.axes)])
-        slide = Vector([axis.dot(b.v) - a.v[k] - moved[k] if k in slides else zero for k, axis in enumerate(self.axes)])
-        turning = spin.cross(a.w) - a.dw                                    # ω̇ without R α_b
+        spin = Vector(
+            [axis.dot(b.w) - a.w[k] if k in spins else zero for k, axis in enumerate(self.axes)]
+        )
+        slide = Vector(
+            [
+                axis.dot(b.v) - a.v[k] - moved[k] if k in slides else zero
+                for k, axis in enumerate(self.axes)
+            ]
+        )
+        turning = spin.cross(a.w) - a.dw  # ω̇ without R α_b
         sliding = -a.dv - a.dw.cross(d) - a.w.cross(moved + slide + slide)  # u̇ without R a_b
         found = []
         for row, one in zip(closing.rows, self.directed, strict=True):
-            rate = one.second.dot(b.dw) + one.first.dot(turning) if one.turns else one.second.dot(b.dv) + one.first.dot(sliding)
+            rate = (
+                one.second.dot(b.dw) + one.first.dot(turning)
+                if one.turns
+                else one.second.dot(b.dv) + one.first.dot(sliding)
+            )
             if isinstance(row, Apart):
                 rate = rate + slide.dot(slide)
             if isinstance(row, Across):
-                rate = rate + spin.cross(spin.cross(self._second_axis(row.second)))[row.first] * row.sign
+                rate = (
+                    rate
+                    + spin.cross(spin.cross(self._second_axis(row.second)))[row.first] * row.sign
+                )
             found.append(rate)
         return found
 
@@ -292,7 +341,10 @@ class Loop:
                 found.append(d[row.axis])
             elif isinstance(row, Apart):
                 length = closing.parameters["distance"]
-                found.append((d.dot(d) - linkage.home.constant(length * length)) * linkage.home.constant(HALF))
+                found.append(
+                    (d.dot(d) - linkage.home.constant(length * length))
+                    * linkage.home.constant(HALF)
+                )
             elif isinstance(row, Across):
                 found.append(self.everywhere[row.first][row.second] * row.sign)
             else:

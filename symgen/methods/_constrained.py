@@ -28,16 +28,28 @@ class Held:
     leaves the least λ.
     """
 
-    def __init__(self, factor: Factor, rows: Sequence[Sequence[Scalar]], active: Sequence[Scalar] | None = None,
-                 solves: int = 1) -> None:
+    def __init__(
+        self,
+        factor: Factor,
+        rows: Sequence[Sequence[Scalar]],
+        active: Sequence[Scalar] | None = None,
+        solves: int = 1,
+    ) -> None:
         self.factor, self.linkage, self.active = factor, factor.linkage, active
         self.rows = [list(row) for row in rows]
         if active is not None:
-            self.rows = [[x * holds for x in row] for row, holds in zip(self.rows, active, strict=True)]
+            self.rows = [
+                [x * holds for x in row] for row, holds in zip(self.rows, active, strict=True)
+            ]
         self.pairs = factor.halves(self.rows)
         linkage = self.linkage
-        linkage.home.step("what the constraints feel: the products of their rows over the inverse of the mass matrix")
-        lower = [[linkage.dot(self.pairs[i][0], self.pairs[j][1]) for j in range(i + 1)] for i in range(len(rows))]
+        linkage.home.step(
+            "what the constraints feel: the products of their rows over the inverse of the mass matrix"
+        )
+        lower = [
+            [linkage.dot(self.pairs[i][0], self.pairs[j][1]) for j in range(i + 1)]
+            for i in range(len(rows))
+        ]
         for row, holds in zip(lower, active or (), strict=active is not None):
             row[-1] = row[-1] + (linkage.one - holds)
         self.solves = solves
@@ -60,19 +72,28 @@ class Held:
         """λ with S λ = right."""
         found = self.S.solve(right, "lambda")
         for turn in range(1, self.solves):
-            found = self.S.solve([r + mu * x for r, mu, x in zip(right, self.mu, found, strict=True)], f"lambda_{turn}")
+            found = self.S.solve(
+                [r + mu * x for r, mu, x in zip(right, self.mu, found, strict=True)],
+                f"lambda_{turn}",
+            )
         return found
 
-    def driven(self, free: Sequence[Scalar], gamma: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+    def driven(
+        self, free: Sequence[Scalar], gamma: Sequence[Scalar]
+    ) -> tuple[list[Scalar], list[Scalar]]:
         """(a, λ) that the forces `free` = τ − c cause, with A a = −γ."""
         linkage = self.linkage
         if self.active is not None:
             gamma = [x * holds for x, holds in zip(gamma, self.active, strict=True)]
         ((_, shared),) = self.factor.halves([free])
         linkage.home.step("forces of the constraints")
-        right = [-(linkage.dot(y, shared) + own) for (y, _), own in zip(self.pairs, gamma, strict=True)]
+        right = [
+            -(linkage.dot(y, shared) + own) for (y, _), own in zip(self.pairs, gamma, strict=True)
+        ]
         found = self.forces(right)
-        return self.factor.back([x + y for x, y in zip(shared, self._pushed(found), strict=True)]), found
+        return self.factor.back(
+            [x + y for x, y in zip(shared, self._pushed(found), strict=True)]
+        ), found
 
     def moved(self, forces: Sequence[Scalar]) -> list[Scalar]:
         """M⁻¹ Aᵀ λ."""

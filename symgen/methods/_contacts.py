@@ -42,13 +42,19 @@ class Touching(NamedTuple):
 
 def touching(linkage: Linkage) -> list[Touching]:
     """Every contact of a linkage."""
-    return [Touching(frame, [frame.link, *linkage.model.ancestors(frame.link)]) for frame in linkage.contacts]
+    return [
+        Touching(frame, [frame.link, *linkage.model.ancestors(frame.link)])
+        for frame in linkage.contacts
+    ]
 
 
 def rows(linkage: Linkage, contact: Touching) -> list[list[Scalar]]:
     """Three rows of A, each as long as v."""
     columns = _columns(linkage, contact)
-    found = [[columns[k][axis] if k in columns else linkage.zero for k in range(len(linkage.dofs))] for axis in range(AXES)]
+    found = [
+        [columns[k][axis] if k in columns else linkage.zero for k in range(len(linkage.dofs))]
+        for axis in range(AXES)
+    ]
     return [linkage.coupling.felt(row) for row in found]
 
 
@@ -65,29 +71,37 @@ def _columns(linkage: Linkage, contact: Touching) -> dict[int, Vector]:
         linkage.step(i, f"what its joint moves at {contact.frame.name}")
         for dof in link.dofs:
             moved = dof.H_linear + dof.H_angular.cross(lever)
-            columns[dof.index] = moved if place <= contact.meeting else Vector([axis.dot(moved) for axis in axes])
+            columns[dof.index] = (
+                moved if place <= contact.meeting else Vector([axis.dot(moved) for axis in axes])
+            )
         if link.parent < 0:
             break
         if place < contact.meeting:
             columns = {k: link.rotation.outward(column) for k, column in columns.items()}
         else:
             axes = [link.rotation.outward(axis) for axis in axes]
-        inner, outer = (link.shift.inner, link.shift.outer) if isinstance(link.shift, SplitShift) else (linkage.zeros, link.shift)
+        inner, outer = (
+            (link.shift.inner, link.shift.outer)
+            if isinstance(link.shift, SplitShift)
+            else (linkage.zeros, link.shift)
+        )
         lever = link.rotation.outward(lever + inner) + outer
     return columns
 
 
-def accelerations(linkage: Linkage, motions: Sequence[Motion], contact: Touching, gravity: bool = True) -> Vector:
+def accelerations(
+    linkage: Linkage, motions: Sequence[Motion], contact: Touching, gravity: bool = True
+) -> Vector:
     """Of the point where the links move so; `gravity` says whether that is in them."""
     motion, (_, lever) = motions[contact.frame.link], linkage.mounted(contact.frame)
     linkage.step(contact.frame.link, f"acceleration of {contact.frame.name}")
     found = motion.accel + times(motion.U, lever)
-    for i in contact.way[:contact.meeting]:
+    for i in contact.way[: contact.meeting]:
         found = linkage.links[i].rotation.outward(found)
     if not gravity:
         return found
     still = linkage.against_gravity(contact.way[-1])
-    for i in reversed(contact.way[contact.meeting:-1]):
+    for i in reversed(contact.way[contact.meeting : -1]):
         still = linkage.links[i].rotation.inward(still)
     return found - still
 
@@ -105,7 +119,7 @@ def from_base_axes(linkage: Linkage, contact: Touching, force: Sequence[Scalar])
 def _turn(linkage: Linkage, contact: Touching) -> Rotation:
     root = contact.way[-1]
     factors = [*linkage.base_axes(root).factors]
-    for i in reversed(contact.way[contact.meeting:]):
+    for i in reversed(contact.way[contact.meeting :]):
         factors += linkage.links[i].rotation.factors
     return Rotation(factors)
 
@@ -120,14 +134,25 @@ def of_contacts(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
 
     def turned(linkage: Linkage, forces: Sequence[Scalar]) -> list[Scalar]:
         linkage.home.step("forces in the axes of the base")
-        return [x for k, one in enumerate(touching(linkage)) for x in in_base_axes(linkage, one, forces[AXES * k:AXES * (k + 1)])]
+        return [
+            x
+            for k, one in enumerate(touching(linkage))
+            for x in in_base_axes(linkage, one, forces[AXES * k : AXES * (k + 1)])
+        ]
 
-    def driven(linkage: Linkage, free: Sequence[Scalar], A: Sequence[Sequence[Scalar]], gamma: Sequence[Scalar]) -> Results:
+    def driven(
+        linkage: Linkage,
+        free: Sequence[Scalar],
+        A: Sequence[Sequence[Scalar]],
+        gamma: Sequence[Scalar],
+    ) -> Results:
         """What `free` causes, the forces of loops, and those of contacts. What opens and drifts stands still where it is no
         argument."""
         active = [holds for holds in linkage.inputs["active"] for _ in range(AXES)]
         always = len(A) - len(active)
-        drift = [*linkage.inputs.get("opening", []), *linkage.inputs.get("drift", [])] or [linkage.zero] * len(A)
+        drift = [*linkage.inputs.get("opening", []), *linkage.inputs.get("drift", [])] or [
+            linkage.zero
+        ] * len(A)
         wanted = [x - d for x, d in zip(gamma, drift, strict=True)]
         bordered = Held(factor(linkage), A, [*[linkage.one] * always, *active], linkage.solves)
         change, found = bordered.driven(free, wanted)
@@ -139,14 +164,18 @@ def of_contacts(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
         free = less_the_bias(linkage, c)
         motions = outward_sweep(linkage, linkage.inputs["v"], at_rest(linkage))
         gamma = [x for one in touching(linkage) for x in accelerations(linkage, motions, one)]
-        return driven(linkage, free, held_rows(linkage), [*bias_entries(linkage, beside=True), *gamma])
+        return driven(
+            linkage, free, held_rows(linkage), [*bias_entries(linkage, beside=True), *gamma]
+        )
 
     def impact_solution(linkage: Linkage) -> Results:
         """v⁺, λ and impulses with M (v⁺ − v) = Aᵀ (λ, impulses), and A v⁺ = 0 of loops, and where a contact is active."""
         v, A = linkage.home.inputs["v"], held_rows(linkage)
         linkage.home.step("velocities of the contacts")
         gamma = [linkage.dot(row, v) for row in A]
-        change, *found = driven(linkage, linkage.inputs.get("push", [linkage.zero] * len(v)), A, gamma)
+        change, *found = driven(
+            linkage, linkage.inputs.get("push", [linkage.zero] * len(v)), A, gamma
+        )
         linkage.home.step("velocities after the impact")
         return [x + y for x, y in zip(v, change, strict=True)], *found
 
@@ -160,4 +189,7 @@ def of_contacts(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
         after, _, impulses = impact_solution(linkage)
         return after, impulses
 
-    return {derive.__name__: derive for derive in (contact_forward_dynamics, contact_impulse, contact_solution, impact_solution)}
+    return {
+        derive.__name__: derive
+        for derive in (contact_forward_dynamics, contact_impulse, contact_solution, impact_solution)
+    }

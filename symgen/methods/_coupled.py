@@ -34,7 +34,10 @@ def of_own(function: str, derive: Derive) -> Derive:
         if not linkage.coupling.couples:
             return found
         linkage.home.step("joints that follow others: what their leaders feel")
-        return tuple(_reduced(linkage, one, entries) for one, entries in zip(what.results, found, strict=True))
+        return tuple(
+            _reduced(linkage, one, entries)
+            for one, entries in zip(what.results, found, strict=True)
+        )
 
     return reduced
 
@@ -48,13 +51,19 @@ def _reduced(linkage: Linkage, what: Array, entries: list[Scalar]) -> list[Scala
     if what.shape == ("NV", "NV") and (lower := _lower(linkage, entries)) is not None:
         return full(linkage, coupling.triangle(lower))
     if what.shape == ("NV", "NV"):
-        return [x for row in coupling.felt_both([entries[r * n:(r + 1) * n] for r in range(n)]) for x in row]
+        return [
+            x
+            for row in coupling.felt_both([entries[r * n : (r + 1) * n] for r in range(n)])
+            for x in row
+        ]
     if what.shape[:1] == ("NV",):
         width = len(entries) // n
         columns = [coupling.felt(entries[c::width]) for c in range(width)]
         entries = [column[r] for r in range(len(linkage.own)) for column in columns]
     if what.shape[1:] == ("NV",):
-        entries = [x for r in range(len(entries) // n) for x in coupling.felt(entries[r * n:(r + 1) * n])]
+        entries = [
+            x for r in range(len(entries) // n) for x in coupling.felt(entries[r * n : (r + 1) * n])
+        ]
     return entries
 
 
@@ -63,7 +72,10 @@ def _lower(linkage: Linkage, entries: Sequence[Scalar]) -> list[dict[int, Scalar
     n = len(linkage.dofs)
     if any(entries[i * n + j] is not entries[j * n + i] for i in range(n) for j in range(i)):
         return None
-    return [{j: entries[i * n + j] for j in range(i + 1) if not entries[i * n + j].is_zero} for i in range(n)]
+    return [
+        {j: entries[i * n + j] for j in range(i + 1) if not entries[i * n + j].is_zero}
+        for i in range(n)
+    ]
 
 
 def suiting(name: str, method: Method) -> Refusal:
@@ -72,13 +84,25 @@ def suiting(name: str, method: Method) -> Refusal:
     def along_the_tree(mechanism: Mechanism) -> str | None:
         if not mechanism.coupled:
             return method.refusal(mechanism)
-        follower = next(one.name for one, follows in zip(mechanism.joints, mechanism.follows, strict=True) if follows)
-        return (f"{name} goes along the tree joint by joint, and in '{mechanism.name}' joint '{follower}' follows another; take "
-                "composite_body, or read mimic joints as independent")
+        follower = next(
+            one.name
+            for one, follows in zip(mechanism.joints, mechanism.follows, strict=True)
+            if follows
+        )
+        return (
+            f"{name} goes along the tree joint by joint, and in '{mechanism.name}' joint '{follower}' follows another; take "
+            "composite_body, or read mimic joints as independent"
+        )
 
     def where_joints_follow(mechanism: Mechanism) -> str | None:
         if mechanism.coupled:
             return method.refusal(mechanism)
         return f"{name} is for joints that follow others, and no joint of '{mechanism.name}' does; take another method"
 
-    return where_joints_follow if method.followers else method.refusal if method.couples else along_the_tree
+    return (
+        where_joints_follow
+        if method.followers
+        else method.refusal
+        if method.couples
+        else along_the_tree
+    )

@@ -25,11 +25,19 @@ def _to_forces(place: int) -> Change:
         """The forces of the drives, on the result at this place, and without what bears the weight of links."""
         found = results[place]
         if any(one.resists for one in linkage.drives):
-            own = linkage.coupling.felt(forces(linkage.model, linkage.drives, linkage.home, linkage.inputs))
+            own = linkage.coupling.felt(
+                forces(linkage.model, linkage.drives, linkage.home, linkage.inputs)
+            )
             found = [x + y for x, y in zip(found, own, strict=True)]
         if bears(linkage.model):
-            found = [x - y for x, y in zip(found, linkage.coupling.felt(spared(linkage.links, linkage.held)), strict=True)]
-        return (*results[:place], found, *results[place + 1:])
+            found = [
+                x - y
+                for x, y in zip(
+                    found, linkage.coupling.felt(spared(linkage.links, linkage.held)), strict=True
+                )
+            ]
+        return (*results[:place], found, *results[place + 1 :])
+
     return change
 
 
@@ -41,13 +49,17 @@ def _to_inverse_dynamics(linkage: Linkage, results: Results) -> Results:
 def _to_an_impact(linkage: Linkage, results: Results) -> Results:
     """Armature times the change of v; friction and springs do nothing in no time."""
     after = linkage.coupling.followed(linkage.inputs["v_after"])
-    return _to_turn_rotors(results, linkage, [x - y for x, y in zip(after, linkage.inputs["v"], strict=True)])
+    return _to_turn_rotors(
+        results, linkage, [x - y for x, y in zip(after, linkage.inputs["v"], strict=True)]
+    )
 
 
 def _to_turn_rotors(results: Results, linkage: Linkage, a: Sequence[Scalar]) -> Results:
     """Armature · a on the first result."""
     tau, *rest = results
-    own = linkage.coupling.felt([one.armature * x for one, x in zip(linkage.drives, a, strict=True)])
+    own = linkage.coupling.felt(
+        [one.armature * x for one, x in zip(linkage.drives, a, strict=True)]
+    )
     return ([x + y for x, y in zip(tau, own, strict=True)], *rest)
 
 
@@ -74,8 +86,10 @@ def rotor(mechanism: Mechanism, method: str, why: str) -> str | None:
     joint = next((joint for joint in mechanism.joints if joint.drive.armature), None)
     if joint is None:
         return None
-    return (f"{method} {why}, and joint '{joint.name}' of '{mechanism.name}' has an armature; leave that out by --drives, or "
-            "take another method, such as riccati")
+    return (
+        f"{method} {why}, and joint '{joint.name}' of '{mechanism.name}' has an armature; leave that out by --drives, or "
+        "take another method, such as riccati"
+    )
 
 
 CHANGES: dict[str, Change] = {

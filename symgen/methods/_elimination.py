@@ -19,7 +19,9 @@ def full(linkage: Linkage, rows: list[dict[int, Scalar]]) -> list[Scalar]:
     return [rows[max(i, j)].get(min(i, j), linkage.zero) for i in range(n) for j in range(n)]
 
 
-def eliminate(linkage: Linkage, rows: list[dict[int, Scalar]]) -> tuple[list[dict[int, Scalar]], list[Scalar], list[Scalar]]:
+def eliminate(
+    linkage: Linkage, rows: list[dict[int, Scalar]]
+) -> tuple[list[dict[int, Scalar]], list[Scalar], list[Scalar]]:
     """Reverse Gaussian elimination, k = n … 2 (SA 30): returns α_ik as alpha[k][i], the pivots m̂_k and their inverses."""
     n = len(rows)
     alpha: list[dict[int, Scalar]] = [{} for _ in range(n)]
@@ -60,7 +62,9 @@ class Eliminated(Factor):
         """U⁻¹ b = E_2 … E_n b (SA 24)."""
         x = list(b)
         for k in reversed(range(len(x))):
-            self.linkage.step(self.linkage.own[k].link, "elimination applied to the right-hand side, SA (24)")
+            self.linkage.step(
+                self.linkage.own[k].link, "elimination applied to the right-hand side, SA (24)"
+            )
             for i, factor in self.alpha[k].items():
                 x[i] = x[i] - factor * x[k]
         return x
@@ -87,7 +91,9 @@ class Eliminated(Factor):
     def halves(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
         """(U⁻¹ b, D⁻¹ U⁻¹ b) of every column b."""
         left = [self.eliminated(b) for b in columns]
-        return [(x, [xk * inverse for xk, inverse in zip(x, self.inverses, strict=True)]) for x in left]
+        return [
+            (x, [xk * inverse for xk, inverse in zip(x, self.inverses, strict=True)]) for x in left
+        ]
 
     def inverse(self) -> list[Scalar]:
         """M⁻¹ = U⁻ᵀ D⁻¹ U⁻¹ (SA 17-19); only where it can be nonzero is anything computed."""

@@ -101,14 +101,26 @@ def functions_of(factor: TakeApart, bias_force: Derive, jacobian: Derive) -> dic
         """Λ⁻¹ = J M⁻¹ Jᵀ out of the rows of J; symmetric entries are taken once."""
         n = len(linkage.own)
         (J,) = jacobian(linkage)
-        pairs = factor(linkage).halves([J[r * n:(r + 1) * n] for r in range(6)])
-        linkage.home.step("products of the rows of the Jacobian over the inverse of the mass matrix")
-        found = {(i, j): linkage.dot(pairs[i][0], pairs[j][1]) for i in range(6) for j in range(i, 6)}
+        pairs = factor(linkage).halves([J[r * n : (r + 1) * n] for r in range(6)])
+        linkage.home.step(
+            "products of the rows of the Jacobian over the inverse of the mass matrix"
+        )
+        found = {
+            (i, j): linkage.dot(pairs[i][0], pairs[j][1]) for i in range(6) for j in range(i, 6)
+        }
         return ([found[min(i, j), max(i, j)] for i in range(6) for j in range(6)],)
 
-    return {derive.__name__: derive for derive in (
-        mass_matrix_solve, inverse_mass_matrix, mass_matrix_determinant, mass_matrix_log_determinant, forward_dynamics,
-        operational_inertia_inverse)}
+    return {
+        derive.__name__: derive
+        for derive in (
+            mass_matrix_solve,
+            inverse_mass_matrix,
+            mass_matrix_determinant,
+            mass_matrix_log_determinant,
+            forward_dynamics,
+            operational_inertia_inverse,
+        )
+    }
 
 
 def with_bias(mass_matrix: Derive, bias_force: Derive) -> Derive:

@@ -16,10 +16,15 @@ def felt_rows(linkage: Linkage) -> list[list[Scalar]]:
     return [linkage.coupling.felt(row) for row in jacobian_rows(linkage)]
 
 
-def borne(linkage: Linkage, rows: Sequence[Sequence[Scalar]], driven: Sequence[Scalar]) -> list[Scalar]:
+def borne(
+    linkage: Linkage, rows: Sequence[Sequence[Scalar]], driven: Sequence[Scalar]
+) -> list[Scalar]:
     """What the forces λ of the rows of loops leave of those that drive."""
     linkage.home.step("what loops bear, and how they would open")
-    return [f - linkage.dot([row[k] for row in rows], linkage.inputs["lambda"]) for k, f in enumerate(driven)]
+    return [
+        f - linkage.dot([row[k] for row in rows], linkage.inputs["lambda"])
+        for k, f in enumerate(driven)
+    ]
 
 
 def of_loops(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
@@ -49,7 +54,9 @@ def of_loops(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
         change = bordered.moved(impulses)
         return [x + d for x, d in zip(rates, change, strict=True)], impulses
 
-    own: dict[str, Derive] = {derive.__name__: derive for derive in (constrained_forward_dynamics, constraint_impulse)}
+    own: dict[str, Derive] = {
+        derive.__name__: derive for derive in (constrained_forward_dynamics, constraint_impulse)
+    }
     return own | {"loop_solution": constrained_forward_dynamics}
 
 
@@ -61,6 +68,8 @@ def equation_of(inverse_dynamics: Derive) -> Derive:
         (driven,) = inverse_dynamics(linkage)
         rows, a = felt_rows(linkage), linkage.coupling.leading(linkage.inputs["a"])
         left = borne(linkage, rows, driven)
-        return left, [linkage.dot(row, a) + own for row, own in zip(rows, bias_entries(linkage), strict=True)]
+        return left, [
+            linkage.dot(row, a) + own for row, own in zip(rows, bias_entries(linkage), strict=True)
+        ]
 
     return loop_equation

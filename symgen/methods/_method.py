@@ -95,12 +95,22 @@ class Method:
 
     def __post_init__(self) -> None:
         if not self.source.strip():
-            raise ArgumentError("a method has no source; name the paper, its year if known, and the equations that it follows")
+            raise ArgumentError(
+                "a method has no source; name the paper, its year if known, and the equations that it follows"
+            )
         readings: dict[str, Method | Variant] = {"the method": self}
-        readings |= {f"variant '{name}' of the method": variant for name, variant in self.variants.items()}
+        readings |= {
+            f"variant '{name}' of the method": variant for name, variant in self.variants.items()
+        }
         for which, reading in readings.items():
-            if not reading.functions and reading.factor is None and not (reading is self and self.compositions):
-                raise ArgumentError(f"{which} after {self.source} computes nothing; give it functions or a factor")
+            if (
+                not reading.functions
+                and reading.factor is None
+                and not (reading is self and self.compositions)
+            ):
+                raise ArgumentError(
+                    f"{which} after {self.source} computes nothing; give it functions or a factor"
+                )
             for function in reading.functions:
                 named(function)
         for function in self.compositions:
@@ -111,7 +121,22 @@ class Method:
         if not name:
             return self
         own = self.variants[name]
-        return replace(self, functions=own.functions, factor=own.factor, compositions={}, variants={}, stands_for=None,
-                       centred=own.centred, shallow=own.shallow, followers=own.followers, asked=own.asked, looped=own.looped,
-                       tails=own.tails, refusal=own.refusal or self.refusal, differs=own.differs or self.differs,
-                       quantities={letter: one for letter, one in self.quantities.items() if one.variant in ("", name)})
+        return replace(
+            self,
+            functions=own.functions,
+            factor=own.factor,
+            compositions={},
+            variants={},
+            stands_for=None,
+            centred=own.centred,
+            shallow=own.shallow,
+            followers=own.followers,
+            asked=own.asked,
+            looped=own.looped,
+            tails=own.tails,
+            refusal=own.refusal or self.refusal,
+            differs=own.differs or self.differs,
+            quantities={
+                letter: one for letter, one in self.quantities.items() if one.variant in ("", name)
+            },
+        )

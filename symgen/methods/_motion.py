@@ -30,13 +30,17 @@ class Motion:
         return cls(zeros, zeros, zeros, (zeros, zeros, zeros), ())
 
 
-def acceleration_field(omega: Vector, alpha: Vector) -> tuple[Matrix, tuple[Scalar, Scalar, Scalar]]:
+def acceleration_field(
+    omega: Vector, alpha: Vector
+) -> tuple[Matrix, tuple[Scalar, Scalar, Scalar]]:
     """U = [ω̇]× + ω ωᵀ − |ω|² 1 and the squares of ω."""
     x, y, z = omega
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    U = (Vector((-(yy + zz), xy - alpha[2], xz + alpha[1])),
-         Vector((xy + alpha[2], -(xx + zz), yz - alpha[0])),
-         Vector((xz - alpha[1], yz + alpha[0], -(xx + yy))))
+    U = (
+        Vector((-(yy + zz), xy - alpha[2], xz + alpha[1])),
+        Vector((xy + alpha[2], -(xx + zz), yz - alpha[0])),
+        Vector((xz - alpha[1], yz + alpha[0], -(xx + yy))),
+    )
     return U, (xx, yy, zz)
 
 
@@ -46,7 +50,10 @@ def origins_acceleration(linkage: Linkage, i: int, parent: Motion, U: Matrix) ->
     outer, inner = link.shift, linkage.zeros
     still = all(dof.H_linear.is_zero for dof in link.dofs)
     if isinstance(link.shift, SplitShift) and still and not any(x.is_zero for x in link.shift):
-        outer, inner = link.shift.outer, link.shift.inner   # a point on the joint's axis moves with either link
+        outer, inner = (
+            link.shift.outer,
+            link.shift.inner,
+        )  # a point on the joint's axis moves with either link
     return link.rotation.inward(parent.accel + times(parent.U, outer)) + times(U, inner)
 
 

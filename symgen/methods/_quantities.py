@@ -28,7 +28,9 @@ class Block:
     right: int | None = None
 
     def transposed(self) -> Block:
-        return Block([list(column) for column in zip(*self.rows, strict=True)], self.right, self.left)
+        return Block(
+            [list(column) for column in zip(*self.rows, strict=True)], self.right, self.left
+        )
 
 
 Entries = dict[tuple[int, ...], Block]
@@ -89,7 +91,9 @@ def mirrored(lower: Mapping[tuple[int, int], Block]) -> Entries:
 
 def spread(columns: Sequence[tuple[Vector, Vector]]) -> Rows:
     """The 6 x m matrix with these columns."""
-    return [list(row) for row in zip(*([*first, *second] for first, second in columns), strict=True)]
+    return [
+        list(row) for row in zip(*([*first, *second] for first, second in columns), strict=True)
+    ]
 
 
 def units(linkage: Linkage) -> list[tuple[Vector, Vector]]:

@@ -35,9 +35,15 @@ class Split(NamedTuple):
         """Where these entries of v depend on the others."""
         rows = [linkage.coupling.felt(row) for row in jacobian_rows(linkage)]
         columns = [[row[k] for row in rows] for k in range(len(linkage.own))]
-        dependent, free = [columns[k] for k in given], [k for k in range(len(columns)) if k not in given]
+        dependent, free = (
+            [columns[k] for k in given],
+            [k for k in range(len(columns)) if k not in given],
+        )
         linkage.home.step("velocities that the loops give: products of their columns")
-        lower = [[linkage.dot(one, other) for other in dependent[:i + 1]] for i, one in enumerate(dependent)]
+        lower = [
+            [linkage.dot(one, other) for other in dependent[: i + 1]]
+            for i, one in enumerate(dependent)
+        ]
         return Split(free, dependent, [columns[k] for k in free], Symmetric.of(linkage.home, lower))
 
     def given(self, column: Sequence[Scalar], name: str) -> list[Scalar]:
@@ -48,11 +54,17 @@ class Split(NamedTuple):
         """The least λ that bears these forces on the velocities that depend."""
         shares = self.G.solve(loads, name)
         self.G.home.step("forces of the joints that close loops")
-        return [self.G.home.dot([column[r] for column in self.dependent], shares) for r in range(len(self.dependent[0]))]
+        return [
+            self.G.home.dot([column[r] for column in self.dependent], shares)
+            for r in range(len(self.dependent[0]))
+        ]
 
     def left(self, f: Sequence[Scalar], held: Sequence[Scalar]) -> list[Scalar]:
         """What of the forces f is left for the independent velocities beside λ: f_i − A_iᵀ λ."""
-        return [f[k] - self.G.home.dot(column, held) for k, column in zip(self.free, self.independent, strict=True)]
+        return [
+            f[k] - self.G.home.dot(column, held)
+            for k, column in zip(self.free, self.independent, strict=True)
+        ]
 
 
 def reduced_by(mass_matrix: Derive) -> Derive:
@@ -66,12 +78,16 @@ def reduced_by(mass_matrix: Derive) -> Derive:
         for k, column in zip(split.free, split.independent, strict=True):
             whole = [linkage.zero] * n
             whole[k] = linkage.one
-            for place, rate in zip(linkage.dependent, split.given(column, f"n_{k + 1}"), strict=True):
+            for place, rate in zip(
+                linkage.dependent, split.given(column, f"n_{k + 1}"), strict=True
+            ):
                 whole[place] = rate
             N.append(whole)
         linkage.home.step("the mass matrix of the independent velocities")
-        moved = [[linkage.dot(M[r * n:(r + 1) * n], one) for r in range(n)] for one in N]
-        found = {(i, j): linkage.dot(N[i], moved[j]) for i in range(len(N)) for j in range(i, len(N))}
+        moved = [[linkage.dot(M[r * n : (r + 1) * n], one) for r in range(n)] for one in N]
+        found = {
+            (i, j): linkage.dot(N[i], moved[j]) for i in range(len(N)) for j in range(i, len(N))
+        }
         return ([found[min(i, j), max(i, j)] for i in range(len(N)) for j in range(len(N))],)
 
     return reduced_mass_matrix
@@ -90,21 +106,27 @@ def held_by(inverse_dynamics: Derive) -> Derive:
         if more:
             shares, held = _shared(linkage, split, more, f, held)
         linkage.home.step("forces of the independent coordinates")
-        driven = dict(zip(split.free, split.left(f, held), strict=True)) | dict(zip(more, shares, strict=True))
+        driven = dict(zip(split.free, split.left(f, held), strict=True)) | dict(
+            zip(more, shares, strict=True)
+        )
         return [driven[k] for k in linkage.actuated], held
 
     return constrained_inverse_dynamics
 
 
-def _shared(linkage: Linkage, split: Split, more: Sequence[int], f: Sequence[Scalar], held: Sequence[Scalar]
-            ) -> tuple[list[Scalar], list[Scalar]]:
+def _shared(
+    linkage: Linkage, split: Split, more: Sequence[int], f: Sequence[Scalar], held: Sequence[Scalar]
+) -> tuple[list[Scalar], list[Scalar]]:
     """tau_e of joints that are driven besides the independent ones, and what λ is with them."""
     zero, one = linkage.zero, linkage.one
-    Y = [split.held([one if k == place else zero for k in linkage.passive], f"share_{place + 1}") for place in more]
+    Y = [
+        split.held([one if k == place else zero for k in linkage.passive], f"share_{place + 1}")
+        for place in more
+    ]
     linkage.home.step("forces of more joints than are needed")
     tau = split.left(f, held)
     N = [[-linkage.dot(column, own) for column in split.independent] for own in Y]
-    lower = [[linkage.dot(row, other) for other in N[:i + 1]] for i, row in enumerate(N)]
+    lower = [[linkage.dot(row, other) for other in N[: i + 1]] for i, row in enumerate(N)]
     for row in lower:
         row[-1] = row[-1] + one
     shares = Symmetric.of(linkage.home, lower).solve([linkage.dot(row, tau) for row in N], "tau_e")

@@ -64,7 +64,10 @@ class Symmetric(NamedTuple):
     def inverse(self) -> list[Scalar]:
         """Row-major and full; symmetric entries are taken once."""
         n, zero, one = len(self.L), self.home.zero, self.home.one
-        columns = [self.solve([one if i == j else zero for i in range(n)], f"e_{j + 1}", j) for j in range(n)]
+        columns = [
+            self.solve([one if i == j else zero for i in range(n)], f"e_{j + 1}", j)
+            for j in range(n)
+        ]
         return [columns[min(i, j)][max(i, j)] for i in range(n) for j in range(n)]
 
 
@@ -74,14 +77,16 @@ def of_task(factor: TakeApart, jacobian: Derive) -> dict[str, Derive]:
     def rows(linkage: Linkage) -> list[list[Scalar]]:
         n = len(linkage.own)
         (J,) = jacobian(linkage)
-        return [J[r * n:(r + 1) * n] for r in linkage.task_rows]
+        return [J[r * n : (r + 1) * n] for r in linkage.task_rows]
 
     def operational_inertia(linkage: Linkage) -> Results:
         """Λ, row-major and full."""
         J = rows(linkage)
         pairs = factor(linkage).halves(J)
         linkage.home.step("inertia that the task feels")
-        lower = [[linkage.dot(pairs[i][0], pairs[j][1]) for j in range(i + 1)] for i in range(len(J))]
+        lower = [
+            [linkage.dot(pairs[i][0], pairs[j][1]) for j in range(i + 1)] for i in range(len(J))
+        ]
         return (Symmetric.of(linkage.home, lower).inverse(),)
 
     def dynamically_consistent_inverse(linkage: Linkage) -> Results:
@@ -89,7 +94,17 @@ def of_task(factor: TakeApart, jacobian: Derive) -> dict[str, Derive]:
         J, taken = rows(linkage), factor(linkage)
         X = [taken.solve(row) for row in J]
         linkage.home.step("inverse of the task's Jacobian that M weighs")
-        within = Symmetric.of(linkage.home, [[linkage.dot(J[i], X[j]) for j in range(i + 1)] for i in range(len(J))])
-        return ([entry for j in range(len(linkage.own)) for entry in within.solve([x[j] for x in X], f"x_{j + 1}")],)
+        within = Symmetric.of(
+            linkage.home, [[linkage.dot(J[i], X[j]) for j in range(i + 1)] for i in range(len(J))]
+        )
+        return (
+            [
+                entry
+                for j in range(len(linkage.own))
+                for entry in within.solve([x[j] for x in X], f"x_{j + 1}")
+            ],
+        )
 
-    return {derive.__name__: derive for derive in (operational_inertia, dynamically_consistent_inverse)}
+    return {
+        derive.__name__: derive for derive in (operational_inertia, dynamically_consistent_inverse)
+    }

@@ -60,7 +60,10 @@ def shares(linkage: Linkage) -> list[Matter]:
     """
     if all(inertia.m.is_constant for inertia in linkage.inertia):
         inverse = linkage.one / total_mass(linkage)
-        return gathered(linkage, [Matter(inertia.m * inverse, inertia.h * inverse) for inertia in linkage.inertia])
+        return gathered(
+            linkage,
+            [Matter(inertia.m * inverse, inertia.h * inverse) for inertia in linkage.inertia],
+        )
     composite, total = matter(linkage), linkage.zero
     for i, link in enumerate(linkage.links):
         total = total + composite[i].m if link.parent < 0 else total
@@ -112,7 +115,12 @@ def stand(linkage: Linkage) -> Stand:
         only = Root(first, STILL, linkage.zeros)
         return Stand((only,), whole[first], reach[first], linkage.base_place(first))
     place = base[first].base_shift
-    found = [Root(i, whole[i], reach[i] - reach[first] + linkage.vector(k.sub(base[i].base_shift, place))) for i in roots]
+    found = [
+        Root(
+            i, whole[i], reach[i] - reach[first] + linkage.vector(k.sub(base[i].base_shift, place))
+        )
+        for i in roots
+    ]
     return Stand(tuple(found), STILL, reach[first], linkage.vector(place))
 
 
@@ -124,7 +132,11 @@ def _heaviest(linkage: Linkage) -> int:
     mass = dict.fromkeys(root_of, k.ZERO)
     for root, declared in zip(root_of, linkage.model.links, strict=True):
         mass[root] = k.settle(mass[root] + declared.inertia.m)
-    loaded = [root for root, inertia in zip(root_of, linkage.inertia, strict=True) if not inertia.m.is_zero]
+    loaded = [
+        root
+        for root, inertia in zip(root_of, linkage.inertia, strict=True)
+        if not inertia.m.is_zero
+    ]
     return max(loaded or root_of, key=lambda root: k.as_float(mass[root]))
 
 

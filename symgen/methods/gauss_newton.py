@@ -29,8 +29,10 @@ def step(robot: Calls) -> Results:
     (C,) = robot("constraint_residual")
     (entries,) = robot("constraint_residual:jacobian")
     nv = len(entries) // len(C)
-    slopes = [entries[k * nv:(k + 1) * nv] for k in range(len(C))]
-    counted = [(J, c) for J, c in zip(slopes, C, strict=True) if not all(x.is_zero for x in J)]   # positions answer for these
+    slopes = [entries[k * nv : (k + 1) * nv] for k in range(len(C))]
+    counted = [
+        (J, c) for J, c in zip(slopes, C, strict=True) if not all(x.is_zero for x in J)
+    ]  # positions answer for these
     rows, left = [J for J, _ in counted], [c for _, c in counted]
     home.step("the damped square of the residual's derivative")
     lower = [[home.dot(rows[i], rows[j]) for j in range(i + 1)] for i in range(len(rows))]
@@ -40,7 +42,7 @@ def step(robot: Calls) -> Results:
         row[-1] = row[-1] + mu
     home.step("damped Gauss-Newton step")
     weights = Symmetric.of(home, lower).solve(left, "w")
-    delta = [-home.dot([row[k] for row in rows], weights) for k in range(nv)]               # (1)
+    delta = [-home.dot([row[k] for row in rows], weights) for k in range(nv)]  # (1)
     return delta, C, [turned(robot)]
 
 
@@ -55,7 +57,7 @@ def turned(robot: Calls) -> Scalar:
 
     def axis(end: End, k: int) -> list[Scalar]:
         own = [home.constant(row[k]) for row in displacement(end.pose)[0]]
-        rows = [turns[9 * end.body + 3 * i:9 * end.body + 3 * i + 3] for i in range(3)]
+        rows = [turns[9 * end.body + 3 * i : 9 * end.body + 3 * i + 3] for i in range(3)]
         return own if end.body == BASE else [home.dot(row, own) for row in rows]
 
     for loop in loops:
@@ -64,4 +66,8 @@ def turned(robot: Calls) -> Scalar:
     return total
 
 
-METHOD = Method(source="Levenberg 1944, with μ as a part of the trace: (1)", couples=True, compositions={"assembly_step": step})
+METHOD = Method(
+    source="Levenberg 1944, with μ as a part of the trace: (1)",
+    couples=True,
+    compositions={"assembly_step": step},
+)

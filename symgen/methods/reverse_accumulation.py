@@ -16,8 +16,12 @@ from symgen.methods._method import Method
 
 def mass_matrix_log_determinant_gradient(robot: Calls) -> Results:
     """∂ ln det M / ∂q (NV)."""
-    return robot("mass_matrix_log_determinant:vjp", logdet_bar=[robot.home.one])            # (1), (2)
+    return robot("mass_matrix_log_determinant:vjp", logdet_bar=[robot.home.one])  # (1), (2)
 
 
-METHOD = Method(source="Linnainmaa 1976, written out as (1)-(2)", couples=True, followers=True,
-                compositions={"mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient})
+METHOD = Method(
+    source="Linnainmaa 1976, written out as (1)-(2)",
+    couples=True,
+    followers=True,
+    compositions={"mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient},
+)

@@ -43,18 +43,25 @@ def step(robot: Calls) -> Results:
     (a1,) = robot("forward_dynamics", "k1")
     home.step("k2: velocities")
     v2 = moved(v, a1, half)
-    a2 = stage("k2", v, half, v2)                                                       # (1)
+    a2 = stage("k2", v, half, v2)  # (1)
     home.step("k3: velocities")
     v3 = moved(v, a2, half)
-    a3 = stage("k3", moved(v2, bracket(robot, v, a1), half * half * home.constant(Fraction(1, 2))), half, v3)   # (2)
+    a3 = stage(
+        "k3",
+        moved(v2, bracket(robot, v, a1), half * half * home.constant(Fraction(1, 2))),
+        half,
+        v3,
+    )  # (2)
     home.step("k4: velocities")
-    a4 = stage("k4", v3, dt, moved(v, a3, dt))                                          # (3)
+    a4 = stage("k4", v3, dt, moved(v, a3, dt))  # (3)
     home.step("velocities at the end of the step")
     both = [x + y for x, y in zip(a2, a3, strict=True)]
     through = [x + y for x, y in zip(a1, both, strict=True)]
-    v_next = moved(v, [x + (y + z) for x, y, z in zip(through, both, a4, strict=True)], sixth)                  # (4)
+    v_next = moved(
+        v, [x + (y + z) for x, y, z in zip(through, both, a4, strict=True)], sixth
+    )  # (4)
     rates = moved(moved(v, through, sixth), bracket(robot, v, a3), half * sixth)
-    (q_next,) = robot("integrate", "q", v=rates)                                        # (5)
+    (q_next,) = robot("integrate", "q", v=rates)  # (5)
     return q_next, v_next
 
 
@@ -64,9 +71,14 @@ def bracket(robot: Calls, x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scal
     for joint, own in zip(robot.mechanism.joints, robot.mechanism.v_slices, strict=True):
         if joint.type.along is None:
             continue
-        places = [(one.unit == "m", axis) for one, axis in zip(joint.type.velocities, joint.type.along, strict=True)]
+        places = [
+            (one.unit == "m", axis)
+            for one, axis in zip(joint.type.velocities, joint.type.along, strict=True)
+        ]
 
-        def twist(rates: Sequence[Scalar], places: Sequence[tuple[bool, int]] = places) -> list[Vector]:
+        def twist(
+            rates: Sequence[Scalar], places: Sequence[tuple[bool, int]] = places
+        ) -> list[Vector]:
             parts = [[robot.home.zero] * 3, [robot.home.zero] * 3]
             for rate, (linear, axis) in zip(rates, places, strict=True):
                 parts[linear][axis] = rate
@@ -78,4 +90,6 @@ def bracket(robot: Calls, x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scal
     return found
 
 
-METHOD = Method(source="Munthe-Kaas 1998, written out as (1)-(5)", couples=True, compositions={"step_rk4": step})
+METHOD = Method(
+    source="Munthe-Kaas 1998, written out as (1)-(5)", couples=True, compositions={"step_rk4": step}
+)

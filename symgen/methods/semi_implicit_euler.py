@@ -17,10 +17,13 @@ def step(robot: Calls) -> Results:
     (dt,) = robot.inputs["dt"]
     (a,) = robot("forward_dynamics")
     robot.home.step("velocities at the end of the step")
-    v_next = [rate + change * dt for rate, change in zip(robot.inputs["v"], a, strict=True)]   # (1)
-    (q_next,) = robot("integrate", v=v_next)                                                   # (2)
+    v_next = [rate + change * dt for rate, change in zip(robot.inputs["v"], a, strict=True)]  # (1)
+    (q_next,) = robot("integrate", v=v_next)  # (2)
     return q_next, v_next
 
 
-METHOD = Method(source="Hairer, Lubich & Wanner 2006, chapter I, written out as (1)-(2)", couples=True,
-                compositions={"step": step})
+METHOD = Method(
+    source="Hairer, Lubich & Wanner 2006, chapter I, written out as (1)-(2)",
+    couples=True,
+    compositions={"step": step},
+)

@@ -23,9 +23,33 @@ from symgen.passes.value_number import value_number
 FIRST = (eliminate, value_number)
 """After these, no row is idle or repeated: what is left over changes the count by a few per cent."""
 PIPELINE = (
-    *FIRST, fold, recognize, fold, eliminate, gather, factor, value_number, fold, eliminate, divide, balance, eliminate,
+    *FIRST,
+    fold,
+    recognize,
+    fold,
+    eliminate,
+    gather,
+    factor,
+    value_number,
+    fold,
+    eliminate,
+    divide,
+    balance,
+    eliminate,
 )
-LAST = (resubstitute, fold, eliminate, gather, factor, value_number, fold, eliminate, divide, balance, eliminate)
+LAST = (
+    resubstitute,
+    fold,
+    eliminate,
+    gather,
+    factor,
+    value_number,
+    fold,
+    eliminate,
+    divide,
+    balance,
+    eliminate,
+)
 """The search for other rows, which takes as long as all before it and is made for the Program that is taken in the end, and what
 that search lays bare."""
 
@@ -42,7 +66,7 @@ def begin(program: Program) -> Program:
 
 def finish(program: Program) -> Program:
     """The passes behind those of FIRST."""
-    return _through(program, PIPELINE[len(FIRST):])
+    return _through(program, PIPELINE[len(FIRST) :])
 
 
 def least(begun: list[Program]) -> Program:
@@ -63,7 +87,11 @@ def polish(finished: Program) -> Program:
 
 def told(program: Program) -> Program:
     """The same Program where the numbers that the passes do not know are 1 (`symgen.ir.ONES`)."""
-    return _through(_ones.told(program), (value_number, *LAST[1:])) if _ones.apart(program) else program
+    return (
+        _through(_ones.told(program), (value_number, *LAST[1:]))
+        if _ones.apart(program)
+        else program
+    )
 
 
 def searched(program: Program, limits: Limits, random: Random, span: range, moves: int) -> Program:

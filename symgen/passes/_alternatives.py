@@ -46,14 +46,18 @@ def single(values: Sequence[int], targets: Sequence[int], among: Sequence[int]) 
     low, high = (np.searchsorted(at[order], pairs.values, side) for side in ("left", "right"))
     some = np.flatnonzero(high > low)
     found = []
-    for first, end, (kind, a, b) in zip(low[some].tolist(), high[some].tolist(), pairs.told(some), strict=True):
+    for first, end, (kind, a, b) in zip(
+        low[some].tolist(), high[some].tolist(), pairs.told(some), strict=True
+    ):
         for t in [targets[k] for k in order[first:end].tolist()]:
             if t not in (among[a], among[b]):
                 found.append((t, OPERATIONS[kind], among[a], among[b]))
     return sorted(found)
 
 
-def double(values: Sequence[int], targets: Sequence[int], among: Sequence[int], sums: bool = False) -> list[Double]:
+def double(
+    values: Sequence[int], targets: Sequence[int], among: Sequence[int], sums: bool = False
+) -> list[Double]:
     """What the targets, which are `among` the others, may be: of one of those and a sum or a product of two more.
 
     With `sums` only as sums and differences of three.
@@ -61,18 +65,21 @@ def double(values: Sequence[int], targets: Sequence[int], among: Sequence[int], 
     if not targets:
         return []
     wanted = set(targets)
-    among = [*targets, *(c for c in among if c not in wanted)]   # pairs with a target come first
+    among = [*targets, *(c for c in among if c not in wanted)]  # pairs with a target come first
     others, m, n = _Some(values, among), len(targets), len(among)
     own = _Pairs(others, range(m), (SUM, DIFFERENCE))
     pairs = [own, _Pairs(others, range(m, n), (SUM, DIFFERENCE), own.table)]
     pairs += [] if sums else [_Pairs(others, range(n), (PRODUCT,), own.table)]
     found = []
-    for group in _repeated(pairs):   # t ± x is what y ± z or y z is
+    for group in _repeated(pairs):  # t ± x is what y ± z or y z is
         for one in group:
             _, a, b = one
             for t, x in ((a, b), (b, a)) if one[0] != PRODUCT and a != b else ():
-                found += [(among[t], "add", among[x], _way(other, among, others)) for other in group
-                          if t < m and other is not one and t not in other[1:]]
+                found += [
+                    (among[t], "add", among[x], _way(other, among, others))
+                    for other in group
+                    if t < m and other is not one and t not in other[1:]
+                ]
     for t, x, pair in [] if sums else _quotients(others, m):
         if t not in (x, *pair[1:]):
             found.append((among[t], "mul", among[x], _way(pair, among, others)))
@@ -123,7 +130,9 @@ class _Table:
 class _Pairs:
     """Of the pairs whose first stands in some rows, and whose second does not stand before it: sums, differences, products."""
 
-    def __init__(self, others: _Some, rows: range, kinds: Sequence[int], table: _Table | None = None) -> None:
+    def __init__(
+        self, others: _Some, rows: range, kinds: Sequence[int], table: _Table | None = None
+    ) -> None:
         """What is in no `table` is left out."""
         n = self.count = len(others.values)
         values, codes = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
@@ -168,7 +177,10 @@ def _told(codes: Places, n: int) -> list[Pair]:
 
 def _repeated(some: Sequence[_Pairs]) -> Iterator[list[Pair]]:
     """Those of equal value."""
-    values, codes = np.concatenate([pairs.values for pairs in some]), np.concatenate([pairs.codes for pairs in some])
+    values, codes = (
+        np.concatenate([pairs.values for pairs in some]),
+        np.concatenate([pairs.codes for pairs in some]),
+    )
     bits = min(MOST_BITS, len(values).bit_length() + SPARE_BITS // 2)
     cells = values & np.int32((1 << bits) - 1)
     last, shared = np.empty(1 << bits, dtype=np.int32), np.zeros(1 << bits, dtype=bool)
@@ -179,15 +191,17 @@ def _repeated(some: Sequence[_Pairs]) -> Iterator[list[Pair]]:
     kept = kept[np.lexsort((codes[kept], values[kept]))]
     keys = values[kept]
     alike = keys[1:] == keys[:-1]
-    again = np.append(False, alike)[:len(kept)]
-    kept = kept[again | np.append(again[1:], False)[:len(kept)]]
+    again = np.append(False, alike)[: len(kept)]
+    kept = kept[again | np.append(again[1:], False)[: len(kept)]]
     keys = values[kept]
     place = np.arange(len(keys))
-    first = np.append(True, keys[1:] != keys[:-1])[:len(keys)]
+    first = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
     kept = kept[place - np.maximum.accumulate(np.where(first, place, 0)) < ALIKE]
     told, keys = _told(codes[kept], some[0].count), values[kept]
     start = 0
-    for end in [] if not told else [*(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]:
+    for end in (
+        [] if not told else [*(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
+    ):
         yield told[start:end]
         start = end
 
@@ -199,8 +213,10 @@ def _quotients(others: _Some, m: int) -> Iterator[tuple[int, int, Pair]]:
     step = max(1, CHUNK // max(1, n))
     rests: Values = np.empty(m * n, np.int32)
     for start in range(0, m, step):
-        some = others.wide[start:min(start + step, m), None]
-        rests[start * n:start * n + some.size * n] = _canonical(some * inverses[None, :] % PRIME).ravel()
+        some = others.wide[start : min(start + step, m), None]
+        rests[start * n : start * n + some.size * n] = _canonical(
+            some * inverses[None, :] % PRIME
+        ).ravel()
     pairs = _Pairs(others, range(n), (SUM, DIFFERENCE, PRODUCT), _Table(rests))
     places = pairs.table.hits(rests)
     kept = _Table(rests[places]).hits(pairs.values)
@@ -208,6 +224,8 @@ def _quotients(others: _Some, m: int) -> Iterator[tuple[int, int, Pair]]:
     keys, told = pairs.values[kept], pairs.told(kept)
     low, high = (np.searchsorted(keys, rests[places], side) for side in ("left", "right"))
     found = np.flatnonzero(high > low)
-    for place, first, end in zip(places[found].tolist(), low[found].tolist(), high[found].tolist(), strict=True):
-        for pair in told[first:min(end, first + ALIKE)]:
+    for place, first, end in zip(
+        places[found].tolist(), low[found].tolist(), high[found].tolist(), strict=True
+    ):
+        for pair in told[first : min(end, first + ALIKE)]:
             yield place // n, place % n, pair

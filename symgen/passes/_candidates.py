@@ -116,12 +116,20 @@ class Candidates:
     def single(self, targets: Iterable[int], among: Container[int]) -> Ways:
         """Ways by two quantities that are there; all are `among` some."""
         found: Ways = {}
-        some, others = ([c for c in all_of_them if c in among] for all_of_them in (targets, self.operands))
+        some, others = (
+            [c for c in all_of_them if c in among] for all_of_them in (targets, self.operands)
+        )
         for t, op, x, y in single(self._small, some, others):
-            if {x, y} != set(self.network.below[t]) and (signs := self._signs(t, op, self._v[x], self._v[y])) is not None:
+            if {x, y} != set(self.network.below[t]) and (
+                signs := self._signs(t, op, self._v[x], self._v[y])
+            ) is not None:
                 self._learn()
                 way = Way(op, x, y, *signs)
-                if self._values and self._behind_no_more(t, op, x, Way(op, y, y)) and self._fits(t, way):
+                if (
+                    self._values
+                    and self._behind_no_more(t, op, x, Way(op, y, y))
+                    and self._fits(t, way)
+                ):
                     found.setdefault(t, []).append(way)
         return found
 
@@ -134,7 +142,9 @@ class Candidates:
         new: dict[Way, int | None] = {}
         there = {0, *(_key(self._v[c]) for c in self.operands)}
         self._learn()
-        some, others = ([c for c in all_of_them if c in among] for all_of_them in (targets, self.operands))
+        some, others = (
+            [c for c in all_of_them if c in among] for all_of_them in (targets, self.operands)
+        )
         for t, op, x, way in double(self._small, some, others, sums):
             value = self._of_way(way, self._v, PRIME)
             signs = None if _key(value) in there else self._signs(t, op, self._v[x], value)
@@ -185,16 +195,22 @@ class Candidates:
         most, summed = self.limits.behind[_key(self._v[t])]
         inner = self._behind[way.a] | self._behind[way.b]
         behind = inner | self._behind[x]
-        return not behind & ~most and (summed or not ((inner and way.op == "add") or (behind and op == "add")))
+        return not behind & ~most and (
+            summed or not ((inner and way.op == "add") or (behind and op == "add"))
+        )
 
     def _fits(self, t: int, way: Way) -> bool:
         """Whether a way loses no digits of t."""
-        return not _above(self._error(way, self._values[t], self._errors), self.limits.errors[_key(self._v[t])])
+        return not _above(
+            self._error(way, self._values[t], self._errors), self.limits.errors[_key(self._v[t])]
+        )
 
     def _value(self, way: Way) -> PerState:
         s, t = way.sign, way.other
         pairs = zip(self._values[way.a], self._values[way.b], strict=True)
-        return tuple([s * x * y for x, y in pairs] if way.op == "mul" else [s * x + t * y for x, y in pairs])
+        return tuple(
+            [s * x * y for x, y in pairs] if way.op == "mul" else [s * x + t * y for x, y in pairs]
+        )
 
     def _error(self, way: Way, value: PerState, errors: Sequence[PerState]) -> PerState:
         """The bound of a quantity's round-off in a way, as `_round_offs` has it."""
@@ -202,7 +218,12 @@ class Candidates:
         if way.op == "add":
             return tuple([g + h + abs(v) for g, h, v in zip(e, f, value, strict=True)])
         operands = zip(self._values[way.a], self._values[way.b], strict=True)
-        return tuple([abs(x) * h + abs(y) * g + abs(v) for (x, y), g, h, v in zip(operands, e, f, value, strict=True)])
+        return tuple(
+            [
+                abs(x) * h + abs(y) * g + abs(v)
+                for (x, y), g, h, v in zip(operands, e, f, value, strict=True)
+            ]
+        )
 
     # -- back to rows --------------------------------------------------------------------------------------------------------
 
@@ -212,7 +233,7 @@ class Candidates:
             return
         while (worse := self._worse()) is not None:
             if not self._taken_back(worse):
-                while sum([self._back(c) for c in range(self.first)]):   # all of them
+                while sum([self._back(c) for c in range(self.first)]):  # all of them
                     pass
                 return
 
@@ -231,7 +252,11 @@ class Candidates:
 
     def _back(self, c: int) -> bool:
         old = self.before[c]
-        return old is not None and old != self.network.way[c] and self.network.change(c, old) is not None
+        return (
+            old is not None
+            and old != self.network.way[c]
+            and self.network.change(c, old) is not None
+        )
 
     def _worse(self) -> int | None:
         """The first quantity of the network as it is now that is further off than it may be; None where none is."""
@@ -240,10 +265,22 @@ class Candidates:
             way = network.way[c]
             if way is not None:
                 errors[c] = self._error(way, self._values[c], errors)
-            elif network.below[c]:   # no sum and no product: as much worse as what it is computed from
-                ratios = [[now / old if old else 1.0 for now, old in zip(errors[a], self._errors[a], strict=True)]
-                          for a in network.below[c]]
-                errors[c] = tuple([e * max(1.0, *ratio) for e, *ratio in zip(self._errors[c], *ratios, strict=True)])
+            elif network.below[
+                c
+            ]:  # no sum and no product: as much worse as what it is computed from
+                ratios = [
+                    [
+                        now / old if old else 1.0
+                        for now, old in zip(errors[a], self._errors[a], strict=True)
+                    ]
+                    for a in network.below[c]
+                ]
+                errors[c] = tuple(
+                    [
+                        e * max(1.0, *ratio)
+                        for e, *ratio in zip(self._errors[c], *ratios, strict=True)
+                    ]
+                )
             limit = self.limits.errors.get(_key(self._v[c]))
             if limit is not None and _above(errors[c], limit):
                 return c
@@ -251,7 +288,11 @@ class Candidates:
 
     def written(self) -> tuple[Program, list[Place | None]]:
         """The Program of the network as it is now, and where each row stands in it; None for what is not needed any more."""
-        rows, network, out = self.program.rows, self.network, Signed(row.name for row in self.program.rows)
+        rows, network, out = (
+            self.program.rows,
+            self.network,
+            Signed(row.name for row in self.program.rows),
+        )
         place: dict[int, Place] = {}
         for i, first in enumerate(rows):
             waiting = [i] if network.uses[i] else []
@@ -265,13 +306,17 @@ class Candidates:
                 name = row.name if row else ""
                 if way is not None:
                     (a, s), (b, t) = place[way.a], place[way.b]
-                    place[c] = out.put(way.op, [(a, s * way.sign), (b, t * way.other)], None, name, first.step)
+                    place[c] = out.put(
+                        way.op, [(a, s * way.sign), (b, t * way.other)], None, name, first.step
+                    )
                 elif row is not None:
                     operands = [_times(place[d], s) for d, s in [self._of[a] for a in row.args]]
                     place[c] = out.put(row.op, operands, row.value, name, first.step)
         places = [_times(place[c], s) if c in place else None for c, s in self._of]
-        outputs = [Port(port.name, port.shape, tuple([out.held(_of(places[r])) for r in port.rows]))
-                   for port in self.program.outputs]
+        outputs = [
+            Port(port.name, port.shape, tuple([out.held(_of(places[r])) for r in port.rows]))
+            for port in self.program.outputs
+        ]
         return self.program.with_rows(out.rows, outputs), places
 
 

@@ -28,8 +28,13 @@ class Network:
     needed, 0 of what is not. `total` is the price of all that is needed. `height` is more than that of everything below.
     """
 
-    def __init__(self, ways: Iterable[Way | None], below: Iterable[tuple[int, ...]], operations: Sequence[str],
-                 results: Iterable[int]) -> None:
+    def __init__(
+        self,
+        ways: Iterable[Way | None],
+        below: Iterable[tuple[int, ...]],
+        operations: Sequence[str],
+        results: Iterable[int],
+    ) -> None:
         self.way = list(ways)
         self.below = list(below)
         self.constant = [op == "const" for op in operations]

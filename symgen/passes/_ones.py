@@ -20,6 +20,10 @@ def apart(program: Program) -> bool:
 def told(program: Program) -> Program:
     """The Program in which they are constants."""
     last = len(program.inputs) - 1
-    rows = [row._replace(op="const", value=Fraction(1)) if row.op == "input" and row.value[0] == last else row
-            for row in program.rows]
+    rows = [
+        row._replace(op="const", value=Fraction(1))
+        if row.op == "input" and row.value[0] == last
+        else row
+        for row in program.rows
+    ]
     return replace(program, inputs=program.inputs[:-1], rows=tuple(rows))

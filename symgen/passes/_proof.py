@@ -14,7 +14,9 @@ PROOF_PRIME, PROOF_SEED = 271828182845904539, 2
 """Another prime and another point than those by which equal values were found. Near no power of two, as constants are such."""
 
 
-def prove(before: Program, after: Program, places: Sequence[Place | None], what: str = "recognized") -> None:
+def prove(
+    before: Program, after: Program, places: Sequence[Place | None], what: str = "recognized"
+) -> None:
     """That every row of `before` stands at its place in `after` (None: nowhere): modulo another prime, at another point.
 
     Raises ProgramError naming the first row that does not.
@@ -28,8 +30,11 @@ def prove(before: Program, after: Program, places: Sequence[Place | None], what:
         if place is not None and (old[i] - place[1] * new[place[0]]) % PROOF_PRIME:
             name = f" ('{before.rows[i].name}')" if before.rows[i].name else ""
             raise ProgramError(f"{here}: row {i}{name} was {what} as what it does not equal")
-    ends = [(a, b) for one, other in zip(results(before), after.outputs, strict=True)
-            for a, b in zip(one.rows, other.rows, strict=True)]
+    ends = [
+        (a, b)
+        for one, other in zip(results(before), after.outputs, strict=True)
+        for a, b in zip(one.rows, other.rows, strict=True)
+    ]
     for a, b in ends:
         if old[a] != new[b]:
             raise ProgramError(f"{here}: row {a}, a result, has lost its sign")

@@ -19,7 +19,13 @@ class Quantities:
     0, 1, or a constant of the Program.
     """
 
-    def __init__(self, program: Program, values: Sequence[int], prime: int, apart: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        program: Program,
+        values: Sequence[int],
+        prime: int,
+        apart: frozenset[int] = frozenset(),
+    ) -> None:
         rows = self.rows = program.rows
         self.apart = apart
         self.of: list[int] = []
@@ -35,7 +41,7 @@ class Quantities:
             c = find(x if x < y else y, i) if i not in apart else i
             s = 1 if c == i or values[c] == x else -1
             op, args = rows[i][0], rows[i][1]
-            if op == "neg":   # even of a row that stands apart
+            if op == "neg":  # even of a row that stands apart
                 c, s = self.of[args[0]], -self.sign[args[0]]
             elif op == "const":
                 self.constants.setdefault(c, s * rows[i].value)

@@ -29,7 +29,7 @@ def residues(prime: int, seed: int, *programs: Program) -> list[list[int]] | Non
         point = _Point(prime, f"{seed}/{trial}")
         try:
             return [point.values(program) for program in programs]
-        except ValueError:   # no inverse
+        except ValueError:  # no inverse
             continue
     return None
 
@@ -105,7 +105,10 @@ class _Point:
         key = min(angle, p - angle)
         if key not in self._turns:
             (c, s), (d, t) = self._turn(first), self._turn(second)
-            self._turns[key] = (c * d - s * t) % p, (s * d + c * t) * (1 if key == angle else -1) % p
+            self._turns[key] = (
+                (c * d - s * t) % p,
+                (s * d + c * t) * (1 if key == angle else -1) % p,
+            )
 
 
 def angles(program: Program) -> set[int]:

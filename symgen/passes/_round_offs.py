@@ -35,7 +35,7 @@ def told(program: Program, asked: Iterable[int]) -> list[tuple[list[float], Erro
                 needed[a] = True
     found = []
     for state in STATES:
-        with suppress(ArithmeticError, ValueError):   # a division by zero, say
+        with suppress(ArithmeticError, ValueError):  # a division by zero, say
             found.append(_errors(program, _arguments(program, state), needed))
     return found
 
@@ -49,12 +49,14 @@ def _arguments(program: Program, shift: float | None) -> list[list[float]]:
     else:
         values = [[3 * x for x in port] for port in values]
     for port, first in program.unit_quaternions:
-        four = values[port][first:first + 4]
-        values[port][first:first + 4] = [x / math.hypot(*four) for x in four]
+        four = values[port][first : first + 4]
+        values[port][first : first + 4] = [x / math.hypot(*four) for x in four]
     return values
 
 
-def _errors(program: Program, arguments: list[list[float]], needed: list[bool]) -> tuple[list[float], Errors]:
+def _errors(
+    program: Program, arguments: list[list[float]], needed: list[bool]
+) -> tuple[list[float], Errors]:
     values: list[float] = []
     errors: Errors = []
     for i, (op, args, value, _, _) in enumerate(program.rows):
@@ -87,7 +89,9 @@ def _errors(program: Program, arguments: list[list[float]], needed: list[bool]) 
         elif op == "atan2":
             a, b = args
             x = math.atan2(values[a], values[b])
-            e = (abs(values[b]) * errors[a] + abs(values[a]) * errors[b]) / (values[a] ** 2 + values[b] ** 2)
+            e = (abs(values[b]) * errors[a] + abs(values[a]) * errors[b]) / (
+                values[a] ** 2 + values[b] ** 2
+            )
         else:
             x, slope = _function(op, values[args[0]])
             e = slope * errors[args[0]]

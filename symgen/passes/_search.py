@@ -17,7 +17,9 @@ FREED = 2
 """Operations that a value has to free for a new row to be put: it, and one more."""
 
 
-def improved(program: Program, limits: Limits, random: Random, span: range, moves: int, thorough: bool) -> Program:
+def improved(
+    program: Program, limits: Limits, random: Random, span: range, moves: int, thorough: bool
+) -> Program:
     """The Program with no more operations than before, often with fewer; proved.
 
     The rows of `span` are compared with each other. `moves` are tried for each way that is found. If `thorough`, a new row is put
@@ -29,17 +31,23 @@ def improved(program: Program, limits: Limits, random: Random, span: range, move
     network = candidates.network
     ways = candidates.single(candidates.targets, span)
     targets = candidates.targets
-    if not thorough:   # of a longer Program that would take too long
-        targets = [t for t in targets if len(program.rows) <= len(span) and candidates.is_sum(t) and network.alone(t) > FREED]
+    if not thorough:  # of a longer Program that would take too long
+        targets = [
+            t
+            for t in targets
+            if len(program.rows) <= len(span) and candidates.is_sum(t) and network.alone(t) > FREED
+        ]
     for t, more in candidates.double(targets, span, sums=not thorough).items():
         ways.setdefault(t, []).extend(more)
     for t, some in ways.items():
         old = candidates.before[t]
         some += [] if old is None else [old]
     before = list(network.way)
-    anneal(network, ways, random, moves * min(sum(map(len, ways.values())), WAYS * candidates.first))
+    anneal(
+        network, ways, random, moves * min(sum(map(len, ways.values())), WAYS * candidates.first)
+    )
     candidates.restore()
-    if network.way[:len(before)] == before:
+    if network.way[: len(before)] == before:
         return program
     after, places = candidates.written()
     prove(program, after, places, "computed anew")
@@ -51,7 +59,7 @@ def anneal(network: Network, ways: Ways, random: Random, moves: int) -> None:
     targets = sorted(ways)
     draw, uses = random.random, network.uses
     best = network.total
-    changed: dict[int, Way] = {}   # since the best
+    changed: dict[int, Way] = {}  # since the best
     last = network.steps + STEPS * moves
     for n in range(moves):
         if network.steps > last:
@@ -68,5 +76,5 @@ def anneal(network: Network, ways: Ways, random: Random, moves: int) -> None:
             best, changed = network.total, {}
         else:
             changed.setdefault(c, old)
-    while changed:   # from the bottom up there is never a circle
+    while changed:  # from the bottom up there is never a circle
         changed = {c: old for c, old in changed.items() if network.change(c, old) is None}

@@ -13,7 +13,7 @@ SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
 Place = tuple[int, int]
 """(row, sign)."""
 
-_new = tuple.__new__   # rows are made by the ten thousand
+_new = tuple.__new__  # rows are made by the ten thousand
 
 
 class Signed:
@@ -24,7 +24,15 @@ class Signed:
         self._taken = set(taken)
         self._opposite: dict[int, int] = {}
 
-    def put(self, op: str, operands: list[Place], value: Any = None, name: str = "", step: int = -1, wanted: int = 1) -> Place:
+    def put(
+        self,
+        op: str,
+        operands: list[Place],
+        value: Any = None,
+        name: str = "",
+        step: int = -1,
+        wanted: int = 1,
+    ) -> Place:
         """The operation on signed operands: the row and its sign, which is `wanted` if that costs nothing.
 
         Of a sum or a difference, `op` is "add" and the signs say which. `wanted` is the sign that `name` stands for.
@@ -37,7 +45,7 @@ class Signed:
             (a, first), (b, second) = operands
             if first == second:
                 op, sign = "add", first
-            else:   # the one of two differences whose sign is wanted
+            else:  # the one of two differences whose sign is wanted
                 op, sign = "sub", wanted
                 if first != wanted:
                     args = (b, a)
@@ -58,7 +66,11 @@ class Signed:
         if row not in self._opposite:
             op, _, value, _, step = self.rows[row]
             self._opposite[row] = len(self.rows)
-            self.rows.append(Row("const", (), -value, "", step) if op == "const" else Row("neg", (row,), None, "", step))
+            self.rows.append(
+                Row("const", (), -value, "", step)
+                if op == "const"
+                else Row("neg", (row,), None, "", step)
+            )
         return self._opposite[row]
 
     def _turned(self, name: str) -> str:

@@ -41,5 +41,9 @@ def behind(program: Program) -> Program:
     place = [0] * len(order)
     for new, old in enumerate(order):
         place[old] = new
-    rows = [with_args(program.rows[i], tuple([place[a] for a in program.rows[i].args])) for i in order]
-    return program.with_rows(rows, [port._replace(rows=tuple([place[r] for r in port.rows])) for port in program.outputs])
+    rows = [
+        with_args(program.rows[i], tuple([place[a] for a in program.rows[i].args])) for i in order
+    ]
+    return program.with_rows(
+        rows, [port._replace(rows=tuple([place[r] for r in port.rows])) for port in program.outputs]
+    )

@@ -28,8 +28,13 @@ class Ways:
     circle would: they have to stand apart.
     """
 
-    def __init__(self, quantities: Quantities, results: Iterable[int], errors: Sequence[Sequence[float]],
-                 spare: AbstractSet[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        quantities: Quantities,
+        results: Iterable[int],
+        errors: Sequence[Sequence[float]],
+        spare: AbstractSet[int] = frozenset(),
+    ) -> None:
         self.quantities = quantities
         self.chosen: dict[int, int] = {}
         self.bad = set[int]()
@@ -72,7 +77,7 @@ class Ways:
         wanted = self._read(row)
         if c in wanted:
             return False
-        least = height[c]   # what is no higher does not depend on c
+        least = height[c]  # what is no higher does not depend on c
         waiting = [a for a in wanted if height[a] > least]
         seen = set(waiting)
         while waiting:
@@ -90,7 +95,9 @@ class Ways:
             least = 1 + max([height[a] for a in below[c]], default=-1)
             if least > height[c]:
                 height[c] = least
-                waiting += [user for user in self._used_by(c) if height[user] <= least and c in below[user]]
+                waiting += [
+                    user for user in self._used_by(c) if height[user] <= least and c in below[user]
+                ]
         return True
 
     def _used_by(self, c: int) -> list[int]:
@@ -138,7 +145,11 @@ class Ways:
                     if row != self.chosen.get(c, c):
                         for idle in self._idle(list(self._read(row))):
                             found.setdefault(idle, {})[c] = row
-        sets = {tuple(sorted(together.items())): together for together in found.values() if len(together) > 1}
+        sets = {
+            tuple(sorted(together.items())): together
+            for together in found.values()
+            if len(together) > 1
+        }
         return sorted(sets.values(), key=len, reverse=True)
 
     def _idle(self, waiting: list[int]) -> set[int]:
@@ -194,9 +205,15 @@ class Ways:
         return price
 
 
-def _as_good(good: Sequence[int], others: Sequence[int], errors: Sequence[Sequence[float]]) -> list[int]:
+def _as_good(
+    good: Sequence[int], others: Sequence[int], errors: Sequence[Sequence[float]]
+) -> list[int]:
     """Those of some other ways whose bound is not much larger than that of a good one at any state."""
-    return [row for row in others if good and all(state[row] <= WORSE * min(state[g] for g in good) for state in errors)]
+    return [
+        row
+        for row in others
+        if good and all(state[row] <= WORSE * min(state[g] for g in good) for state in errors)
+    ]
 
 
 def _good(ways: Sequence[int], errors: Sequence[Sequence[float]]) -> list[int]:

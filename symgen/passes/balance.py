@@ -42,8 +42,13 @@ def balance(program: Program) -> Program:
         if row.op == "mul":
             for a in row.args:
                 inner[a] = rows[a].op == "mul" and used[a] == 1
-    whole = [i for i, row in enumerate(rows)
-             if row.op == "mul" and not inner[i] and any(inner[a] or _beyond(rows[a], WITHIN - 1) for a in row.args)]
+    whole = [
+        i
+        for i, row in enumerate(rows)
+        if row.op == "mul"
+        and not inner[i]
+        and any(inner[a] or _beyond(rows[a], WITHIN - 1) for a in row.args)
+    ]
     sizes = _sizes(program) if whole else []
     spread = {i: found for i in whole if (found := _endangered(rows, i, inner, sizes))}
     if not spread:
@@ -72,29 +77,48 @@ def _short(program: Program) -> bool:
 
 def _beyond(row: Row, orders: float) -> bool:
     """Whether a row is a constant of so many binary orders of magnitude, or of one less."""
-    return row[0] == "const" and bool(row[2]) and abs(row[2].numerator.bit_length() - row[2].denominator.bit_length()) > orders
+    return (
+        row[0] == "const"
+        and bool(row[2])
+        and abs(row[2].numerator.bit_length() - row[2].denominator.bit_length()) > orders
+    )
 
 
 def _sizes(program: Program) -> list[Sizes]:
     """Of every row, at a state without symmetry: with its first argument alone, and with all of them."""
-    whole = program.with_rows(program.rows, [Port("", (len(program.rows),), tuple(range(len(program.rows))))])
+    whole = program.with_rows(
+        program.rows, [Port("", (len(program.rows),), tuple(range(len(program.rows))))]
+    )
     numbers = Numbers(_double, math.sin, math.cos, math.sqrt, math.log)
     found = []
     for given in {1, len(program.inputs)}:
         generic = (1 / 8 + k * GOLDEN % 1 for k in count(1))
-        state = {port.name: [next(generic) * (n < given) for _ in range(port.size)] for n, port in enumerate(program.inputs)}
-        with suppress(ArithmeticError, ValueError):   # a division by zero, say: this state tells nothing
+        state = {
+            port.name: [next(generic) * (n < given) for _ in range(port.size)]
+            for n, port in enumerate(program.inputs)
+        }
+        with suppress(
+            ArithmeticError, ValueError
+        ):  # a division by zero, say: this state tells nothing
             sizes: list[float] = []
             for row, value in zip(program.rows, evaluate(whole, state, numbers)[""], strict=True):
-                if row.op == "mul":   # where the product of two doubles is none
+                if row.op == "mul":  # where the product of two doubles is none
                     sizes.append(sizes[row.args[0]] + sizes[row.args[1]])
                 else:
-                    sizes.append(_order(row.value) if row.op == "const" else math.log2(abs(value)) if value else -math.inf)
+                    sizes.append(
+                        _order(row.value)
+                        if row.op == "const"
+                        else math.log2(abs(value))
+                        if value
+                        else -math.inf
+                    )
             found.append(sizes)
     return list(zip(*found, strict=True)) or [()] * len(program.rows)
 
 
-def _endangered(rows: tuple[Row, ...], top: int, inner: list[bool], sizes: list[Sizes]) -> list[Factor]:
+def _endangered(
+    rows: tuple[Row, ...], top: int, inner: list[bool], sizes: list[Sizes]
+) -> list[Factor]:
     """The factors of a product, where some of them multiplied are far larger or smaller than all of them; else none."""
     factors = [r for _, r in leaves(rows, top, ("mul",), inner.__getitem__)]
     known = [k for k in range(len(sizes[top])) if all(math.isfinite(sizes[r][k]) for r in factors)]
@@ -103,9 +127,13 @@ def _endangered(rows: tuple[Row, ...], top: int, inner: list[bool], sizes: list[
     def reach(places: Iterable[int]) -> float:
         return max((abs(sizes[r][k]) for r in places for k in known), default=0.0)
 
-    if not known or reach({*factors, *_partial(rows, top, inner)}) <= max(WITHIN, reach([top, *given])):
+    if not known or reach({*factors, *_partial(rows, top, inner)}) <= max(
+        WITHIN, reach([top, *given])
+    ):
         return []
-    constant = math.prod((rows[r].value for r in factors if rows[r].op == "const"), start=Fraction(1))
+    constant = math.prod(
+        (rows[r].value for r in factors if rows[r].op == "const"), start=Fraction(1)
+    )
     varying: list[Factor] = [(round(4 * fmean(sizes[r][k] for k in known)), r) for r in given]
     return varying + [(round(4 * _order(part)), part) for part in _parts(constant)]
 
@@ -134,10 +162,21 @@ def _product(out: Rewriter, factors: list[Factor], top: Row) -> int:
     """The smallest by the largest, again and again: nothing on the way is larger than a factor or than all of them."""
     left: list[tuple[int, int]] = []
     for size, factor in factors:
-        insort(left, (size, out.put(Row("const", (), factor)) if isinstance(factor, Fraction) else out.place[factor]))
+        insort(
+            left,
+            (
+                size,
+                out.put(Row("const", (), factor))
+                if isinstance(factor, Fraction)
+                else out.place[factor],
+            ),
+        )
     while len(left) > 1:
         (low, a), (high, b) = left.pop(0), left.pop()
-        insort(left, (low + high, out.put(Row("mul", (b, a), None, "" if left else top.name, top.step))))
+        insort(
+            left,
+            (low + high, out.put(Row("mul", (b, a), None, "" if left else top.name, top.step))),
+        )
     return left[0][1]
 
 
@@ -145,7 +184,11 @@ def _order(value: Fraction) -> float:
     """log2 |value|, however large or small."""
     top, bottom = abs(value.numerator), value.denominator
     shift = top.bit_length() - bottom.bit_length()
-    return math.log2(top / (bottom << shift) if shift > 0 else (top << -shift) / bottom) + shift if top else -math.inf
+    return (
+        math.log2(top / (bottom << shift) if shift > 0 else (top << -shift) / bottom) + shift
+        if top
+        else -math.inf
+    )
 
 
 def _double(value: Fraction) -> float:

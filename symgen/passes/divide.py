@@ -10,14 +10,20 @@ def divide(program: Program) -> Program:
     """The same Program with a multiplication less for every reciprocal that is used once."""
     rows = program.rows
     quotients = [r for r, row in enumerate(rows) if row[0] == "div"]
-    over_one = [r for r in quotients if rows[rows[r].args[0]].op == "const" and rows[rows[r].args[0]].value == 1]
+    over_one = [
+        r
+        for r in quotients
+        if rows[rows[r].args[0]].op == "const" and rows[rows[r].args[0]].value == 1
+    ]
     count = uses(program) if over_one else []
     reciprocals = {r for r in over_one if count[r] == 1}
     if not reciprocals:
         return program
     out = Rewriter(program)
     for row in rows:
-        where = next((k for k, a in enumerate(row.args) if row.op == "mul" and a in reciprocals), None)
+        where = next(
+            (k for k, a in enumerate(row.args) if row.op == "mul" and a in reciprocals), None
+        )
         if where is None:
             out.place.append(out.keep(row))
         else:

@@ -29,15 +29,21 @@ def factor(program: Program) -> Program:
     for i, row in enumerate(rows):
         if row[0] in SUMS and not inner[i]:
             terms = _terms(program, count, i, inner)
-            if len([1 for _, factors in terms if len(factors) > 1]) > 1 and _shared(terms) is not None:
+            if (
+                len([1 for _, factors in terms if len(factors) > 1]) > 1
+                and _shared(terms) is not None
+            ):
                 sums[i] = terms
     if not sums:
         return program
     out = Rewriter(program, min(sums))
     places, keep = out.place, out.keep
     for i in range(len(places), len(rows)):
-        places.append(_emit(out, [(s, tuple([places[f] for f in fs])) for s, fs in sums[i]], rows[i]) if i in sums
-                      else keep(rows[i]))
+        places.append(
+            _emit(out, [(s, tuple([places[f] for f in fs])) for s, fs in sums[i]], rows[i])
+            if i in sums
+            else keep(rows[i])
+        )
     return out.finish()
 
 
@@ -109,6 +115,6 @@ def _sum(out: Rewriter, terms: list[Term], root: Row) -> tuple[int, int]:
     if lead is None:
         lead, flip, parts = 0, -1, [(-sign, row) for sign, row in parts]
     total = parts[lead][1]
-    for sign, row in parts[:lead] + parts[lead + 1:]:
+    for sign, row in parts[:lead] + parts[lead + 1 :]:
         total = out.put(Row("add" if sign > 0 else "sub", (total, row), None, "", root.step))
     return flip, total

@@ -24,7 +24,7 @@ def fold(program: Program) -> Program:
     """The constants by where they now stand."""
 
     def constant(value: Fraction) -> int:
-        key = value.numerator, value.denominator   # told apart sooner than a Fraction
+        key = value.numerator, value.denominator  # told apart sooner than a Fraction
         if key not in constants:
             constants[key] = out.put(Row("const", (), value))
             fixed[constants[key]] = value
@@ -34,7 +34,7 @@ def fold(program: Program) -> Program:
         op, args = row[0], row[1]
         if len(args) == 2:
             a, b = place[args[0]], place[args[1]]
-            if a not in fixed and b not in fixed and (a != b or op != "sub"):   # as most are
+            if a not in fixed and b not in fixed and (a != b or op != "sub"):  # as most are
                 place.append(keep(row))
                 continue
         elif op != "const" and op != "neg":
@@ -55,7 +55,11 @@ def _settled(rows: Sequence[Row]) -> tuple[int, dict[tuple[int, int], int]]:
         if len(args) == 2:
             a, b = args
             if a in fixed or b in fixed:
-                if b in units or (a in units and (op != "div" or not rows[a].value)) or (a in fixed and b in fixed):
+                if (
+                    b in units
+                    or (a in units and (op != "div" or not rows[a].value))
+                    or (a in fixed and b in fixed)
+                ):
                     return i, constants
             elif a == b and op == "sub":
                 return i, constants
@@ -72,8 +76,13 @@ def _settled(rows: Sequence[Row]) -> tuple[int, dict[tuple[int, int], int]]:
     return len(rows), constants
 
 
-def _simpler(row: Row, args: tuple[int, ...], values: list[Fraction | None], constant: Callable[[Fraction], int],
-             out: Rewriter) -> int:
+def _simpler(
+    row: Row,
+    args: tuple[int, ...],
+    values: list[Fraction | None],
+    constant: Callable[[Fraction], int],
+    out: Rewriter,
+) -> int:
     """Where the row's value stands: an existing row when it is trivial, else the row itself, put."""
     op = row.op
     if op == "const":

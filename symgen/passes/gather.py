@@ -50,7 +50,9 @@ def gather(program: Program) -> Program:
     return out.finish()
 
 
-def _product(out: Rewriter, constants: list[tuple[int, Fraction]], rest: list[tuple[int, int]], root: Row) -> int:
+def _product(
+    out: Rewriter, constants: list[tuple[int, Fraction]], rest: list[tuple[int, int]], root: Row
+) -> int:
     value = Fraction(1)
     for _, c in constants:
         value *= c
@@ -60,7 +62,9 @@ def _product(out: Rewriter, constants: list[tuple[int, Fraction]], rest: list[tu
     return _named(out, total, root)
 
 
-def _sum(out: Rewriter, constants: list[tuple[int, Fraction]], rest: list[tuple[int, int]], root: Row) -> int:
+def _sum(
+    out: Rewriter, constants: list[tuple[int, Fraction]], rest: list[tuple[int, int]], root: Row
+) -> int:
     total = out.put(Row("const", (), sum((s * c for s, c in constants), Fraction(0))))
     for sign, r in rest:
         total = out.put(Row("add" if sign > 0 else "sub", (total, r), None, "", root.step))

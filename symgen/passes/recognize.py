@@ -27,7 +27,7 @@ PRIME, SEED = 314159265358979347, 1
 def recognize(program: Program) -> Program:
     """The same Program with each value computed once up to its sign; see the module docstring."""
     found = residues(PRIME, SEED, program)
-    if found is None:   # it divides by zero
+    if found is None:  # it divides by zero
         return without_spare(program)
     values = found[0]
     quantities = Quantities(program, values, PRIME)
@@ -35,9 +35,18 @@ def recognize(program: Program) -> Program:
         return without_spare(program)
     chosen: dict[int, int] = {}
     spare = idle(program)
-    errors = round_offs(program, chain.from_iterable(quantities.ways.values())) if quantities.ways else []
+    errors = (
+        round_offs(program, chain.from_iterable(quantities.ways.values()))
+        if quantities.ways
+        else []
+    )
     while quantities.ways:
-        ways = Ways(quantities, [quantities.of[r] for port in results(program) for r in port.rows], errors, spare)
+        ways = Ways(
+            quantities,
+            [quantities.of[r] for port in results(program) for r in port.rows],
+            errors,
+            spare,
+        )
         chosen = ways.chosen
         if not ways.bad:
             break
@@ -71,18 +80,32 @@ class _Writer:
                 if chosen:
                     self._put_below(i, rows[i][4])
                 self._put(c, i, rows[i][4])
-        outputs = [Port(port.name, port.shape, tuple([self._held(of[r], self.quantities.sign[r]) for r in port.rows]))
-                   for port in results(self.program)]
+        outputs = [
+            Port(
+                port.name,
+                port.shape,
+                tuple([self._held(of[r], self.quantities.sign[r]) for r in port.rows]),
+            )
+            for port in results(self.program)
+        ]
         return self.program.with_rows(self.out.rows, outputs)
 
     @property
     def places(self) -> list[Place]:
         """Of every row of the Program as it was."""
-        return [(self._row[c], s * self._sign[c]) for c, s in zip(self.quantities.of, self.quantities.sign, strict=True)]
+        return [
+            (self._row[c], s * self._sign[c])
+            for c, s in zip(self.quantities.of, self.quantities.sign, strict=True)
+        ]
 
     def _put_below(self, which: int, step: int) -> None:
         """Put under a step what an old row is computed from and does not stand yet."""
-        rows, of, row, constants = self.program.rows, self.quantities.of, self._row, self.quantities.constants
+        rows, of, row, constants = (
+            self.program.rows,
+            self.quantities.of,
+            self._row,
+            self.quantities.constants,
+        )
         waiting = [which]
         while waiting:
             i = waiting[-1]
@@ -99,14 +122,18 @@ class _Writer:
         op, args, value, _, _ = self.program.rows[which]
         named = self._names.get(c)
         if c in self.quantities.constants:
-            self._row[c], self._sign[c] = self.out.put("const", [], self.quantities.constants[c], "", step)
+            self._row[c], self._sign[c] = self.out.put(
+                "const", [], self.quantities.constants[c], "", step
+            )
             return
         operands = [(self._row[of[a]], signs[a] * self._sign[of[a]]) for a in args]
-        own = signs[which]   # of what is put, against the quantity
+        own = signs[which]  # of what is put, against the quantity
         if op == "sub":
             operands[1] = operands[1][0], -operands[1][1]
         wanted = own * signs[named] if named is not None else own
-        name = self.program.rows[named][3] if named is not None and args else ""   # an argument has its own
+        name = (
+            self.program.rows[named][3] if named is not None and args else ""
+        )  # an argument has its own
         row, sign = self.out.put(op, operands, value, name, step, wanted)
         self._row[c], self._sign[c] = row, own * sign
 

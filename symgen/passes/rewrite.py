@@ -65,7 +65,9 @@ def uses(program: Program) -> list[int]:
     return count
 
 
-def leaves(rows: Sequence[Row], root: int, ops: tuple[str, ...], inside: Callable[[int], bool]) -> list[tuple[int, int]]:
+def leaves(
+    rows: Sequence[Row], root: int, ops: tuple[str, ...], inside: Callable[[int], bool]
+) -> list[tuple[int, int]]:
     """(sign, row) of what a sum or product of rows adds up or multiplies, from left to right.
 
     Starts at `root` and goes through every row for which `inside` holds; a subtraction flips the sign of its right side.

@@ -16,7 +16,7 @@ def value_number(program: Program) -> Program:
     for row in program.rows:
         op, args, value, name, _ = row
         key: object
-        if not args:   # a const's two integers are told apart sooner than a Fraction
+        if not args:  # a const's two integers are told apart sooner than a Fraction
             key = (op, value.numerator, value.denominator) if op == "const" else (op, value)
         elif len(args) == 2:
             a, b = args = (place[args[0]], place[args[1]])

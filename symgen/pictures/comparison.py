@@ -32,8 +32,13 @@ LEAST = 0.01
 WIDTH, BAR, FRAME = 17.0, 0.36, 1.2
 """Inches: of the picture, of a bar with its gap, and of what stands above and below a chart."""
 STYLE: Any = {
-    "font.size": 14, "axes.titlesize": 15, "axes.labelsize": 14, "axes.spines.top": False, "axes.spines.right": False,
-    "svg.fonttype": "none", "svg.hashsalt": "symgen",   # text stays text, and the same figures give the same bytes
+    "font.size": 14,
+    "axes.titlesize": 15,
+    "axes.labelsize": 14,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "symgen",  # text stays text, and the same figures give the same bytes
 }
 DEFAULT, OTHER = "#1f5a94", "#a9bfd4"
 """The default method's bars, and all others'."""
@@ -52,20 +57,28 @@ def canvas(file: str) -> Callable[[Callable[[Any], Any]], None]:
     """
     ending = Path(file).suffix.removeprefix(".").lower()
     if ending not in ENDINGS:
-        raise ArgumentError(f"a picture cannot be written to '{file}'; name a file that ends with .svg or .png")
+        raise ArgumentError(
+            f"a picture cannot be written to '{file}'; name a file that ends with .svg or .png"
+        )
     if not (folder := Path(file).resolve().parent).is_dir():
-        raise ArgumentError(f"a picture cannot be written to '{file}': the folder {folder} does not exist; make it first")
+        raise ArgumentError(
+            f"a picture cannot be written to '{file}': the folder {folder} does not exist; make it first"
+        )
     try:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        raise RequestError("--plot draws with matplotlib, which is not installed; pip install 'symgen[plot]'") from None
+        raise RequestError(
+            "--plot draws with matplotlib, which is not installed; pip install 'symgen[plot]'"
+        ) from None
 
     def paint(make: Callable[[Any], Any]) -> None:
         with matplotlib.rc_context(STYLE):
             figure = make(Figure)
             whole = io.BytesIO()
-            figure.savefig(whole, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None)
+            figure.savefig(
+                whole, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None
+            )
         try:
             disk.write_file(Path(file), whole.getvalue())
         except OSError as error:
@@ -79,14 +92,20 @@ def _draw(figure_type: Any, compared: Comparisons) -> Any:
     functions = [(one, merged(one.rows)) for one in compared.compared]
     functions = [(one, groups) for one, groups in functions if groups]
     if not functions:
-        raise RequestError(f"there is nothing to draw: no method suits '{compared.robot}'; leave out --plot to read why")
+        raise RequestError(
+            f"there is nothing to draw: no method suits '{compared.robot}'; leave out --plot to read why"
+        )
     heights = [FRAME + BAR * len(groups) for _, groups in functions]
     figure = figure_type(figsize=(WIDTH, sum(heights) + 0.8), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.12, w_pad=0.08)
     hatched = any(group[0].unjudged for _, groups in functions for group in groups)
     legend = "; hatched: not judged, since the answer loses its digits" if hatched else ""
-    figure.suptitle(f"{compared.robot}: less is better; dark: the default method{legend}", fontsize=17)
-    charts = figure.subplots(len(functions), len(PANELS), squeeze=False, gridspec_kw={"height_ratios": heights})
+    figure.suptitle(
+        f"{compared.robot}: less is better; dark: the default method{legend}", fontsize=17
+    )
+    charts = figure.subplots(
+        len(functions), len(PANELS), squeeze=False, gridspec_kw={"height_ratios": heights}
+    )
     for line, (one, groups) in zip(charts, functions, strict=True):
         line[0].set_title(one.function, loc="left", fontweight="bold")
         for place, ((key, label), chart) in enumerate(zip(PANELS, line, strict=True)):
@@ -110,7 +129,15 @@ def _named(group: list[Row]) -> str:
     """riccati, :fd2, :fd4; another paper's method keeps its whole name."""
     first, *others = (row.method for row in group)
     paper = first.partition(":")[0]
-    return ", ".join([first, *(other.removeprefix(paper) if other.startswith(f"{paper}:") else other for other in others)])
+    return ", ".join(
+        [
+            first,
+            *(
+                other.removeprefix(paper) if other.startswith(f"{paper}:") else other
+                for other in others
+            ),
+        ]
+    )
 
 
 def _bars(chart: Any, one: Comparison, groups: list[list[Row]], key: str) -> None:
@@ -118,19 +145,29 @@ def _bars(chart: Any, one: Comparison, groups: list[list[Row]], key: str) -> Non
     rows = [group[0] for group in groups]
     figures = [row.cost if key == "operations" else row.figures.get(key) for row in rows]
     known = [figure for figure in figures if figure is not None]
-    colours = [DEFAULT if one.default in {row.method for row in group} else OTHER for group in groups]
+    colours = [
+        DEFAULT if one.default in {row.method for row in group} else OTHER for group in groups
+    ]
     longest = max(known, default=1.0) or 1.0
     if key in LOGARITHMIC:
         decades = max(1.0, log10(longest / LEAST)) if isfinite(longest) else 20.0
         chart.set_xscale("log")
         chart.set_xlim(LEAST, LEAST * 10 ** (1.35 * decades))
         lengths = [min(figure or 0.0, LEAST * 10**decades) for figure in figures]
-        bars = chart.barh(range(len(rows)), [max(0.0, x - LEAST) for x in lengths], left=LEAST, color=colours, height=0.72)
+        bars = chart.barh(
+            range(len(rows)),
+            [max(0.0, x - LEAST) for x in lengths],
+            left=LEAST,
+            color=colours,
+            height=0.72,
+        )
         chart.xaxis.get_major_locator().set_params(numticks=5)
         chart.minorticks_off()
     else:
-        bars = chart.barh(range(len(rows)), [figure or 0.0 for figure in figures], color=colours, height=0.72)
-        chart.set_xlim(0, 1.25 * longest)   # room for the figure behind the longest bar
+        bars = chart.barh(
+            range(len(rows)), [figure or 0.0 for figure in figures], color=colours, height=0.72
+        )
+        chart.set_xlim(0, 1.25 * longest)  # room for the figure behind the longest bar
         chart.locator_params(axis="x", nbins=4)
     for bar, row in zip(bars, rows, strict=True):
         if key in row.unjudged:

@@ -37,10 +37,12 @@ def _rows(mechanism: Mechanism) -> Iterator[list[list[Any]]]:
     for seed in range(10 * len(mechanism.bodies)):
         drawn = draw_states(mechanism, BATCH, seed)
         for state in range(BATCH):
-            given = {name: [BALLS.constant(x) for x in drawn[name][state]] for name in ("q", "v", "a")}
+            given = {
+                name: [BALLS.constant(x) for x in drawn[name][state]] for name in ("q", "v", "a")
+            }
             (flat,) = evaluate(made, given, BALLS).values()
             width = len(flat) // mechanism.nv
-            yield [flat[j * width:(j + 1) * width] for j in range(mechanism.nv)]
+            yield [flat[j * width : (j + 1) * width] for j in range(mechanism.nv)]
 
 
 def _regressor(mechanism: Mechanism) -> Program:
@@ -48,8 +50,15 @@ def _regressor(mechanism: Mechanism) -> Program:
     what = FUNCTIONS[FUNCTION]
     shapes = {a.name: a.sizes(mechanism.sizes) for a in what.arguments}
     home = Derivation({name: prod(shape) for name, shape in shapes.items()})
-    results = methods.derivation(METHOD, FUNCTION)(Linkage(declared(mechanism), home, coupling=Coupling.of(mechanism)))
-    made = home.freeze(FUNCTION, METHOD, [(r.name, (len(x),), x) for r, x in zip(what.results, results, strict=True)], shapes)
+    results = methods.derivation(METHOD, FUNCTION)(
+        Linkage(declared(mechanism), home, coupling=Coupling.of(mechanism))
+    )
+    made = home.freeze(
+        FUNCTION,
+        METHOD,
+        [(r.name, (len(x),), x) for r, x in zip(what.results, results, strict=True)],
+        shapes,
+    )
     for one in FIRST:
         made = one(made)
     return made

@@ -33,7 +33,9 @@ class Dual(Scalar):
 
     def __mul__(self, other: Scalar | int) -> Scalar:
         other = self.home.atom(other)
-        mine, theirs = (_times(x, plain(y)) for x, y in ((self.slopes, other), (slopes(other), self)))
+        mine, theirs = (
+            _times(x, plain(y)) for x, y in ((self.slopes, other), (slopes(other), self))
+        )
         return Dual(plain(self) * plain(other), _sum(mine, theirs))
 
     def __add__(self, other: Scalar | int) -> Scalar:
@@ -61,8 +63,14 @@ class Places(list[Scalar]):
         self.steps = steps
 
 
-def jacobian(mechanism: Mechanism, wanted: Derivative, method: str, compose: Compose, options: ProgramOptions,
-             made: Made) -> Program:
+def jacobian(
+    mechanism: Mechanism,
+    wanted: Derivative,
+    method: str,
+    compose: Compose,
+    options: ProgramOptions,
+    made: Made,
+) -> Program:
     """`wanted`, a Jacobian of a function that `compose` makes of those that `made` gives."""
     own = FUNCTIONS[wanted.of]
     by = wanted.by or tuple(array.name for array in own.arguments)
@@ -74,7 +82,9 @@ def jacobian(mechanism: Mechanism, wanted: Derivative, method: str, compose: Com
         for result, values in zip(own.results, compose(robot), strict=True):
             rows = steps(values)
             for name in by:
-                entries = [row[k] if row else home.zero for row in rows for k in range(*robot.span(name))]
+                entries = [
+                    row[k] if row else home.zero for row in rows for k in range(*robot.span(name))
+                ]
                 columns = () if name in numbers else (robot.sizes[name],)
                 found.append((derivatives.slope(result.name, name), (len(rows), *columns), entries))
         return found
@@ -85,49 +95,86 @@ def jacobian(mechanism: Mechanism, wanted: Derivative, method: str, compose: Com
 class Chained(Inlining):
     """`symgen.methods._composition.Calls` over numbers x + ε d, with a direction for each element of each argument in `by`."""
 
-    def __init__(self, mechanism: Mechanism, home: Derivation, made: Made, by: Sequence[str]) -> None:
+    def __init__(
+        self, mechanism: Mechanism, home: Derivation, made: Made, by: Sequence[str]
+    ) -> None:
         super().__init__(mechanism, home, made)
         sizes = [mechanism.nv if name in POSITIONS else len(home.inputs[name]) for name in by]
         self.begins = {name: sum(sizes[:k]) for k, name in enumerate(by)}
         self.sizes, self.count = dict(zip(by, sizes, strict=True)), sum(sizes)
-        self.inputs = {name: self._seeded(name, atoms) if name in by else atoms for name, atoms in home.inputs.items()}
+        self.inputs = {
+            name: self._seeded(name, atoms) if name in by else atoms
+            for name, atoms in home.inputs.items()
+        }
 
     def span(self, name: str) -> tuple[int, int]:
         """The first direction of an argument, and the one behind its last."""
         return self.begins[name], self.begins[name] + self.sizes[name]
 
     def _seeded(self, name: str, atoms: list[Scalar]) -> list[Scalar]:
-        unit = [[self.home.one if k == own else self.home.zero for k in range(self.count)] for own in range(*self.span(name))]
-        return Places(atoms, unit) if name in POSITIONS else [Dual(x, row) for x, row in zip(atoms, unit, strict=True)]
+        unit = [
+            [self.home.one if k == own else self.home.zero for k in range(self.count)]
+            for own in range(*self.span(name))
+        ]
+        return (
+            Places(atoms, unit)
+            if name in POSITIONS
+            else [Dual(x, row) for x, row in zip(atoms, unit, strict=True)]
+        )
 
-    def __call__(self, function: str, stage: str = "", **arguments: Sequence[Scalar]) -> tuple[list[Scalar], ...]:
+    def __call__(
+        self, function: str, stage: str = "", **arguments: Sequence[Scalar]
+    ) -> tuple[list[Scalar], ...]:
         """See `Calls`."""
         program = self.made(function)
         given = {port.name: {**self.inputs, **arguments}[port.name] for port in program.inputs}
-        values = inlined(program, self.home, [[plain(x) for x in atoms] for atoms in given.values()], stage)
+        values = inlined(
+            program, self.home, [[plain(x) for x in atoms] for atoms in given.values()], stage
+        )
         moved = tuple(name for name, atoms in given.items() if any(steps(atoms)))
         if not moved:
             return values
         sloped, told = self._sloped(function, [port.name for port in program.outputs], moved)
         taken = [[plain(x) for x in given[port.name]] for port in sloped.inputs]
-        blocks = dict(zip((port.name for port in sloped.outputs), inlined(sloped, self.home, taken, stage), strict=True))
+        blocks = dict(
+            zip(
+                (port.name for port in sloped.outputs),
+                inlined(sloped, self.home, taken, stage),
+                strict=True,
+            )
+        )
         results: list[list[Scalar]] = []
         for port, atoms in zip(program.outputs, values, strict=True):
-            rows = self._product([(blocks[told[port.name, name]], steps(given[name])) for name in moved])
-            results.append(Places(atoms, rows) if port.name in POSITIONS
-                           else [Dual(x, row) for x, row in zip(atoms, rows, strict=True)])
+            rows = self._product(
+                [(blocks[told[port.name, name]], steps(given[name])) for name in moved]
+            )
+            results.append(
+                Places(atoms, rows)
+                if port.name in POSITIONS
+                else [Dual(x, row) for x, row in zip(atoms, rows, strict=True)]
+            )
         return tuple(results)
 
-    def _sloped(self, function: str, results: Sequence[str],
-                moved: tuple[str, ...]) -> tuple[Program, dict[tuple[str, str], str]]:
+    def _sloped(
+        self, function: str, results: Sequence[str], moved: tuple[str, ...]
+    ) -> tuple[Program, dict[tuple[str, str], str]]:
         """The shortest Program with the slopes of a function's results by what is moved, and what they are called in it."""
         pairs = [(result, name) for result in results for name in moved]
         own = tuple(array.name for array in FUNCTIONS[function].arguments)
-        ways = [(self.made(Derivative(function, "jacobian", () if moved == own else moved).name),
-                 {pair: derivatives.slope(*pair) for pair in pairs})]
+        ways = [
+            (
+                self.made(Derivative(function, "jacobian", () if moved == own else moved).name),
+                {pair: derivatives.slope(*pair) for pair in pairs},
+            )
+        ]
         elsewhere = [derivatives.ELSEWHERE.get((function, *pair), ("", "")) for pair in pairs]
         if len({other for other, _ in elsewhere}) == 1 and elsewhere[0][0] in FUNCTIONS:
-            ways.append((self.made(elsewhere[0][0]), {pair: name for pair, (_, name) in zip(pairs, elsewhere, strict=True)}))
+            ways.append(
+                (
+                    self.made(elsewhere[0][0]),
+                    {pair: name for pair, (_, name) in zip(pairs, elsewhere, strict=True)},
+                )
+            )
         return min(ways, key=lambda way: way[0].cost)
 
     def _product(self, pairs: Sequence[tuple[Sequence[Scalar], Sequence[Slopes]]]) -> list[Slopes]:
@@ -135,8 +182,18 @@ class Chained(Inlining):
         (first, of_first), *_ = pairs
         found: list[Slopes] = []
         for i in range(len(first) // len(of_first)):
-            row = [(block[i * len(rows) + k], one) for block, rows in pairs for k, one in enumerate(rows) if one]
-            found.append([self.home.dot([x for x, _ in row], [one[j] for _, one in row]) for j in range(self.count)])
+            row = [
+                (block[i * len(rows) + k], one)
+                for block, rows in pairs
+                for k, one in enumerate(rows)
+                if one
+            ]
+            found.append(
+                [
+                    self.home.dot([x for x, _ in row], [one[j] for _, one in row])
+                    for j in range(self.count)
+                ]
+            )
         return found
 
 

@@ -39,7 +39,9 @@ a seventh, of a short one a quarter. Too tight a limit shows in the recorded cou
 def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
     """The methods that can compute a function of this robot."""
     named(function)
-    return tuple(m for m in methods.providers(function) if methods.find(m).refusal(mechanism) is None)
+    return tuple(
+        m for m in methods.providers(function) if methods.find(m).refusal(mechanism) is None
+    )
 
 
 def divides_by_pivots(made: Program) -> bool:
@@ -47,8 +49,12 @@ def divides_by_pivots(made: Program) -> bool:
     return made.operations["div"] > 0 and FUNCTIONS[made.function].by_pivots
 
 
-def best(mechanism: Mechanism, function: str, options: ProgramOptions,
-         loss: Callable[[], Loss | None] = lambda: None) -> Program:
+def best(
+    mechanism: Mechanism,
+    function: str,
+    options: ProgramOptions,
+    loss: Callable[[], Loss | None] = lambda: None,
+) -> Program:
     """By the method with the fewest operations for this robot (mul + add + div; ties by name) that does not lose its digits.
 
     `loss` is asked where a method divides by pivots of M, which are nothing where M is singular.
@@ -67,9 +73,11 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions,
     def order(name: str) -> tuple[bool, bool, str]:
         return methods.find(name).differs(mechanism), long and not methods.find(name).sweeps, name
 
-    for method in sorted((m for m in methods_for(mechanism, function) if not methods.find(m).asked), key=order):
+    for method in sorted(
+        (m for m in methods_for(mechanism, function) if not methods.find(m).asked), key=order
+    ):
         reading = methods.reading(method, function, mechanism)
-        if reading in seen:   # a variant that shares another's derivation
+        if reading in seen:  # a variant that shares another's derivation
             continue
         seen.add(reading)
         if _loses(mechanism, function, method, options, 1):
@@ -77,7 +85,10 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions,
             continue
         try:
             candidate = before_the_last(mechanism, function, method, options, longest, dearest)
-        except (TooManyRows, MethodRefusal) as error:   # a method may decline a payload, which its refusal does not see
+        except (
+            TooManyRows,
+            MethodRefusal,
+        ) as error:  # a method may decline a payload, which its refusal does not see
             weighed.append(f"{method} left ({error})")
             continue
         except LostDigits as error:
@@ -98,7 +109,9 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions,
             # has never ended up the shortest, and is left out.
             longest = 400 + len(candidate.rows) * 4 // 3
             dearest = FEWER + candidate.cost * DEARER
-    for method in hopeless if found is None else ():   # nothing else is left; `verify` says what they are worth
+    for method in (
+        hopeless if found is None else ()
+    ):  # nothing else is left; `verify` says what they are worth
         with suppress(TooManyRows, MethodRefusal, LostDigits):
             return once(mechanism, function, method, options)
     if found is None:
@@ -109,9 +122,15 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions,
             "method; lock joints that do not matter with --lock, or ask for other functions with -f"
         )
     weighed += [f"{method} left (it would lose its digits here)" for method in (*hopeless, *lost)]
-    last = [once(mechanism, function, one.method, options) for one in close if one.cost <= CLOSE * found.cost + FEW]
+    last = [
+        once(mechanism, function, one.method, options)
+        for one in close
+        if one.cost <= CLOSE * found.cost + FEW
+    ]
     found = min(last, key=lambda one: (one.cost, one.method))
-    shelf.LOG.info("%s by %s, the fewest operations: %s", function, found.method, ", ".join(weighed))
+    shelf.LOG.info(
+        "%s by %s, the fewest operations: %s", function, found.method, ", ".join(weighed)
+    )
     return replace(found, passed_over=tuple(lost.items()))
 
 
@@ -121,7 +140,9 @@ def terms(mechanism: Mechanism, function: str, method: str, options: ProgramOpti
     reading = methods.find(method)
     found = 1.0
     if reading.differs(mechanism):
-        from symgen.reference.free_bodies import freedom  # NumPy, which a cached Program does without
+        from symgen.reference.free_bodies import (
+            freedom,
+        )  # NumPy, which a cached Program does without
 
         found = max(found, freedom(mechanism, payload, deriving.starts(mechanism)))
     if reading.centred:
@@ -137,7 +158,9 @@ def terms(mechanism: Mechanism, function: str, method: str, options: ProgramOpti
     return found
 
 
-def _loses(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, depth: int) -> bool:
+def _loses(
+    mechanism: Mechanism, function: str, method: str, options: ProgramOptions, depth: int
+) -> bool:
     """Whether a method loses the digits of its answer in `depth` operations, by the rule of `verify`."""
     larger = terms(mechanism, function, method, options)
     return larger > 1 and loses((depth + OF_A_CALL) * larger, options.real)
@@ -145,5 +168,6 @@ def _loses(mechanism: Mechanism, function: str, method: str, options: ProgramOpt
 
 def loses_digits(mechanism: Mechanism, made: Form, options: ProgramOptions) -> bool:
     """Whether the terms of a Program's method are so much larger than its answer that no digit of it can be relied on."""
-    return made.function not in PREPARING and _loses(mechanism, made.function, made.method, replace(options, real=made.real),
-                                                     made.depth)
+    return made.function not in PREPARING and _loses(
+        mechanism, made.function, made.method, replace(options, real=made.real), made.depth
+    )

@@ -33,9 +33,18 @@ def assembly(mechanism: Mechanism) -> Assembly:
     if "refused" in known:
         raise OutOfReach(known["refused"])
     found = known["found"]
-    return assembling.Assembly(tuple(found["q"]), tuple(map(tuple, found["kept"])), found["rank"], tuple(found["dependent"]),
-                               tuple(found["given"]), found["start"], tuple(found["actuated"]), tuple(found["passive"]),
-                               found["unmoved"], found["rounded"])
+    return assembling.Assembly(
+        tuple(found["q"]),
+        tuple(map(tuple, found["kept"])),
+        found["rank"],
+        tuple(found["dependent"]),
+        tuple(found["given"]),
+        found["start"],
+        tuple(found["actuated"]),
+        tuple(found["passive"]),
+        found["unmoved"],
+        found["rounded"],
+    )
 
 
 @lru_cache(maxsize=64)
@@ -82,7 +91,9 @@ def lay(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
     closed = assembly(mechanism)
     linkage.loops = closings(linkage.model, mechanism, closed.kept, moves(mechanism))
     linkage.solves = solves(mechanism)
-    linkage.anywhere = anywhere or closed.rounded   # rows that are left out leave the frames off by rounding
+    linkage.anywhere = (
+        anywhere or closed.rounded
+    )  # rows that are left out leave the frames off by rounding
     linkage.dependent = closed.given
     linkage.actuated, linkage.passive = closed.actuated, closed.passive
 
@@ -90,7 +101,9 @@ def lay(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
 def settled(mechanism: Mechanism, baumgarte: bool) -> None:
     """ArgumentError where there is no loop to be pulled together."""
     if baumgarte and not mechanism.loops:
-        raise ArgumentError(f"'{mechanism.name}' has no loops that --baumgarte could pull together; leave it out")
+        raise ArgumentError(
+            f"'{mechanism.name}' has no loops that --baumgarte could pull together; leave it out"
+        )
 
 
 def refusal(mechanism: Mechanism, function: str) -> str | None:
@@ -98,16 +111,22 @@ def refusal(mechanism: Mechanism, function: str) -> str | None:
     if not FUNCTIONS[function].of_loops:
         return None
     if mechanism.loops:
-        return _unmoved(mechanism, function) if mechanism.actuated and FUNCTIONS[function].counts("NA") else None
+        return (
+            _unmoved(mechanism, function)
+            if mechanism.actuated and FUNCTIONS[function].counts("NA")
+            else None
+        )
     if any(note.kind == "idle" for note in mechanism.notes):
-        return (f"{function} is about loops, and those of '{mechanism.name}' constrain nothing; take functions of the tree, as "
-                "forward_dynamics")
+        return (
+            f"{function} is about loops, and those of '{mechanism.name}' constrain nothing; take functions of the tree, as "
+            "forward_dynamics"
+        )
     return f"{function} is about loops, and '{mechanism.name}' has none; declare joints that close some, as [[loop]] does in TOML"
 
 
 def _unmoved(mechanism: Mechanism, function: str) -> str | None:
     """Why the joints that are declared to be driven cannot do what a function asks of them."""
-    with suppress(OutOfReach):   # loops that do not close are told elsewhere
+    with suppress(OutOfReach):  # loops that do not close are told elsewhere
         why = assembly(mechanism).unmoved
         return f"{function}: {why}" if why else None
     return None

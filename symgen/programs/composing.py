@@ -25,7 +25,14 @@ Result = tuple[str, tuple[int, ...], list[Scalar]]
 """Name, shape and elements."""
 
 
-def composed(mechanism: Mechanism, function: str, method: str, compose: Compose, options: ProgramOptions, made: Made) -> Program:
+def composed(
+    mechanism: Mechanism,
+    function: str,
+    method: str,
+    compose: Compose,
+    options: ProgramOptions,
+    made: Made,
+) -> Program:
     """The Program of a function that `compose` makes of those that `made` gives.
 
     Raises TooManyRows when it has more than `deriving.ROW_BUDGET` rows, or its derivation four times as many.
@@ -34,29 +41,52 @@ def composed(mechanism: Mechanism, function: str, method: str, compose: Compose,
 
     def results(home: Derivation) -> list[Result]:
         found = compose(Inlining(mechanism, home, made))
-        sizes = mechanism.sizes._replace(NL=closing.rows(mechanism) if closing.known(mechanism, function) else 0)
-        return [(one.name, one.sizes(sizes), atoms) for one, atoms in zip(what.results, found, strict=True)]
+        sizes = mechanism.sizes._replace(
+            NL=closing.rows(mechanism) if closing.known(mechanism, function) else 0
+        )
+        return [
+            (one.name, one.sizes(sizes), atoms)
+            for one, atoms in zip(what.results, found, strict=True)
+        ]
 
     return put_together(mechanism, what, method, options, results)
 
 
-def put_together(mechanism: Mechanism, what: Function, method: str, options: ProgramOptions,
-                 results: Callable[[Derivation], list[Result]]) -> Program:
+def put_together(
+    mechanism: Mechanism,
+    what: Function,
+    method: str,
+    options: ProgramOptions,
+    results: Callable[[Derivation], list[Result]],
+) -> Program:
     """The Program of these results, after all passes."""
     links = options.at_run_time
-    arguments = [*what.arguments, *(a.of_each(len(links[a.name])) for a in what.feels if a.name in links)]
-    taken = adjusting.adjusting(mechanism, options.parameters).prepared.size if options.parameters else 0
+    arguments = [
+        *what.arguments,
+        *(a.of_each(len(links[a.name])) for a in what.feels if a.name in links),
+    ]
+    taken = (
+        adjusting.adjusting(mechanism, options.parameters).prepared.size
+        if options.parameters
+        else 0
+    )
     sizes = mechanism.sizes._replace(NW=len(options.wrenches), NS=taken)
     shapes = {a.name: a.sizes(sizes) for a in arguments}
     with constants.precision():
-        home = Derivation({name: prod(shape) for name, shape in shapes.items()}, 4 * deriving.ROW_BUDGET)
+        home = Derivation(
+            {name: prod(shape) for name, shape in shapes.items()}, 4 * deriving.ROW_BUDGET
+        )
         frozen = home.freeze(what.name, method, results(home), shapes)
     prepare = passes.begin if options.series else passes.run
     found = deriving.without_idle(prepare(frozen), len(what.arguments))
     if len(found.rows) > deriving.ROW_BUDGET:
         raise TooManyRows(f"{len(found.rows)} rows")
-    return replace(found, quaternions=mechanism.quaternions, real=options.real,
-                   joints=tuple(joint.kind for joint in mechanism.leading))
+    return replace(
+        found,
+        quaternions=mechanism.quaternions,
+        real=options.real,
+        joints=tuple(joint.kind for joint in mechanism.leading),
+    )
 
 
 class Inlining:
@@ -66,20 +96,36 @@ class Inlining:
         self.mechanism, self.home, self.made = mechanism, home, made
         self.inputs: Mapping[str, list[Scalar]] = home.inputs
 
-    def __call__(self, function: str, stage: str = "", **arguments: Sequence[Scalar]) -> tuple[list[Scalar], ...]:
+    def __call__(
+        self, function: str, stage: str = "", **arguments: Sequence[Scalar]
+    ) -> tuple[list[Scalar], ...]:
         """See `Calls`."""
         program = self.made(function)
         given = {**self.inputs, **arguments}
         return inlined(program, self.home, [given[port.name] for port in program.inputs], stage)
 
 
-def inlined(program: Program, home: Derivation, given: Sequence[Sequence[Scalar]], stage: str = "") -> tuple[list[Scalar], ...]:
+def inlined(
+    program: Program, home: Derivation, given: Sequence[Sequence[Scalar]], stage: str = ""
+) -> tuple[list[Scalar], ...]:
     """The results of a Program, its rows recorded anew with its arguments (flat) bound to what is `given`.
 
     Names of rows begin with the `stage`, and so do the comments that they stand under.
     """
-    binary = {"mul": home.multiply, "add": home.sum, "sub": lambda a, b: home.sum(a, -b), "div": home.divide, "atan2": home.atan2}
-    unary = {"neg": lambda a: -a, "sin": home.sin, "cos": home.cos, "sqrt": home.sqrt, "log": home.log}
+    binary = {
+        "mul": home.multiply,
+        "add": home.sum,
+        "sub": lambda a, b: home.sum(a, -b),
+        "div": home.divide,
+        "atan2": home.atan2,
+    }
+    unary = {
+        "neg": lambda a: -a,
+        "sin": home.sin,
+        "cos": home.cos,
+        "sqrt": home.sqrt,
+        "log": home.log,
+    }
     found: list[Scalar] = []
     under = -1
     for row in program.rows:

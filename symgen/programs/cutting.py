@@ -41,8 +41,10 @@ def cut(mechanism: Mechanism, count: int) -> tuple[tuple[int, ...], float]:
     most = max(map(freer, found[:-1]), default=1.0)
     if most == float("inf"):
         last = mechanism.bodies[max(found[:-1], key=freer) - 1].name
-        raise OutOfReach(f"forward_dynamics of '{mechanism.name}' is not cut into {count} segments, since without what is behind "
-                         f"link '{last}', or near it, a joint moves nothing that is heavy; take --method riccati")
+        raise OutOfReach(
+            f"forward_dynamics of '{mechanism.name}' is not cut into {count} segments, since without what is behind "
+            f"link '{last}', or near it, a joint moves nothing that is heavy; take --method riccati"
+        )
     lengths = [b - a for a, b in pairwise((0, *found))]
     return (() if lengths == plain else tuple(lengths)), most
 
@@ -55,12 +57,14 @@ def ends(plain: Sequence[int], freer: Callable[[int], float]) -> list[int]:
     found: list[int] = []
     for g, near in enumerate([*accumulate(plain)][:-1]):
         first, last = near - aside, near + aside
-        if found:   # no longer than the first one, and the rest has room
+        if found:  # no longer than the first one, and the rest has room
             first = max(first, whole - (count - 1 - g) * found[0])
             last = min(last, found[-1] + found[0])
         else:
             first = near
-        several = [end for _, end in sorted((abs(end - near), end) for end in range(first, last + 1))]
+        several = [
+            end for _, end in sorted((abs(end - near), end) for end in range(first, last + 1))
+        ]
         found.append(next((end for end in several if freer(end) <= LIGHT), min(several, key=freer)))
     return [*found, whole]
 

@@ -18,7 +18,18 @@ from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.scalars import Derivation, DivisionByZero, TooManyRows
 from symgen.description.tip import tip
 from symgen.errors import MethodRefusal, SymgenError
-from symgen.functions import FUNCTIONS, GAINS, ON_LINKS, PAYLOAD, PREPARED, PREPARING, USUAL, WRENCH, Function, Q
+from symgen.functions import (
+    FUNCTIONS,
+    GAINS,
+    ON_LINKS,
+    PAYLOAD,
+    PREPARED,
+    PREPARING,
+    USUAL,
+    WRENCH,
+    Function,
+    Q,
+)
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
@@ -31,8 +42,16 @@ CLOSE = 1.05
 """Times the fewest operations, after the first passes, within which the passes behind them may change who has fewer."""
 LONG = 30_000
 """Operations after the first passes, beyond which those behind take minutes: they are not run to compare layouts."""
-FEEL_WEIGHT = ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "mass_matrix_coriolis_and_bias",
-               "link_accelerations", "inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+FEEL_WEIGHT = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "bias_force",
+    "mass_matrix_and_bias",
+    "mass_matrix_coriolis_and_bias",
+    "link_accelerations",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+)
 """Functions that feel weight in the forces of joints alone, so that what is borne of it may be taken off gravity."""
 ROW_BUDGET = 100_000
 """Most rows of a Program. A C compiler takes half a minute for as many, and reading the C back as long. A derivation may have
@@ -55,8 +74,10 @@ def _models(mechanism: Mechanism, digits: int) -> tuple[Model, Model]:
 
 def starts(mechanism: Mechanism) -> tuple[tuple[float, float, float], ...]:
     """Where the frame of each link starts that was chosen, in the declared frame of the link (m)."""
-    return tuple((constants.as_float(x), constants.as_float(y), constants.as_float(z))
-                 for x, y, z in (link.placement[1] for link in models(mechanism)[0].links))
+    return tuple(
+        (constants.as_float(x), constants.as_float(y), constants.as_float(z))
+        for x, y, z in (link.placement[1] for link in models(mechanism)[0].links)
+    )
 
 
 def laid(mechanism: Mechanism, where: Layout) -> Model:
@@ -77,8 +98,15 @@ def _regrouped(mechanism: Mechanism, where: Layout, forget: bool, digits: int) -
         return regroup(laid(mechanism, where), forget)
 
 
-def derive(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, budget: int = ROW_BUDGET,
-           longest: int | None = None, dearest: float | None = None) -> Program:
+def derive(
+    mechanism: Mechanism,
+    function: str,
+    method: str,
+    options: ProgramOptions,
+    budget: int = ROW_BUDGET,
+    longest: int | None = None,
+    dearest: float | None = None,
+) -> Program:
     """The Program of one function by one method.
 
     Raises TooManyRows when it has more than `budget` rows, its derivation more than `longest` (four times as many), or more
@@ -95,8 +123,15 @@ class Attempt:
     The answer does not depend on earlier calls: new limits are compared with the same figures.
     """
 
-    def __init__(self, mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> None:
-        self.mechanism, self.function, self.method, self.options = mechanism, function, method, options
+    def __init__(
+        self, mechanism: Mechanism, function: str, method: str, options: ProgramOptions
+    ) -> None:
+        self.mechanism, self.function, self.method, self.options = (
+            mechanism,
+            function,
+            method,
+            options,
+        )
         self.length = self.cost = 0
         """Rows of the derivation, or a number that it exceeded; operations once nothing is repeated."""
         self.begun: list[Program] = []
@@ -120,7 +155,9 @@ class Attempt:
                 self._polished = passes.told(passes.polish(finished))
         return self._polished
 
-    def program(self, budget: int | None = None, longest: int | None = None, dearest: float | None = None) -> Program:
+    def program(
+        self, budget: int | None = None, longest: int | None = None, dearest: float | None = None
+    ) -> Program:
         """See `derive`, before the passes that come last; raises what the derivation raised."""
         budget = budget or ROW_BUDGET
         longest = longest or 4 * budget
@@ -134,10 +171,15 @@ class Attempt:
             if dearest is not None and self.cost > dearest:
                 raise TooManyRows(f"{self.cost} operations")
             if self.finished is None:
-                if len(self.begun[0].rows) > 2 * budget:   # the passes after the first do not halve it
+                if (
+                    len(self.begun[0].rows) > 2 * budget
+                ):  # the passes after the first do not halve it
                     raise TooManyRows(f"{len(self.begun[0].rows)} rows")
                 prepared = self.begun[0] if self.options.series else passes.least(self.begun)
-                self.finished, self.begun = without_idle(prepared, len(FUNCTIONS[self.function].arguments)), []
+                self.finished, self.begun = (
+                    without_idle(prepared, len(FUNCTIONS[self.function].arguments)),
+                    [],
+                )
         if len(self.finished.rows) > budget:
             raise TooManyRows(f"{len(self.finished.rows)} rows")
         return self.finished
@@ -149,7 +191,7 @@ class Attempt:
             self.length = longest + 1
             raise
         except SymgenError as error:
-            self.refused = copy(error)   # without its traceback
+            self.refused = copy(error)  # without its traceback
             raise
 
     def _lay(self, longest: int) -> None:
@@ -158,7 +200,9 @@ class Attempt:
         """
         lengths, begun = [], []
         for where in self._layouts():
-            frozen = _derivation(self.mechanism, self.function, self.method, self.options, where, longest)
+            frozen = _derivation(
+                self.mechanism, self.function, self.method, self.options, where, longest
+            )
             lengths.append(len(frozen.rows))
             begun.append(passes.begin(frozen))
         costs = [passes.cost(one) for one in begun]
@@ -196,14 +240,26 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     """The options as far as they change the rows of a function's Program, so that what is alike is derived once."""
     what = FUNCTIONS[function]
     links = {a.name: getattr(options, a.name) for a in what.feels if a in ON_LINKS}
-    parameters = options.parameters if PREPARED in what.feels or function in PREPARING or what.counts("NR") else ()
+    parameters = (
+        options.parameters
+        if PREPARED in what.feels or function in PREPARING or what.counts("NR")
+        else ()
+    )
     axes, order = options.convention if what.follows else USUAL
     rows = options.rows if what.counts("NK") else None
-    return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
-                          task_rows=rows, contact=options.contact if what.counts("NT") else None, parameters=parameters,
-                          floors=options.floors and function in PREPARING, baumgarte=options.baumgarte and GAINS in what.feels,
-                          series=options.series and turns_by_series(mechanism, what),
-                          anywhere=(options.anywhere or options.baumgarte) and closing.known(mechanism, function), **links)
+    return ProgramOptions(
+        frame=frames(mechanism, what, options) or None,
+        jacobian_frame=axes,
+        jacobian_order=order,
+        task_rows=rows,
+        contact=options.contact if what.counts("NT") else None,
+        parameters=parameters,
+        floors=options.floors and function in PREPARING,
+        baumgarte=options.baumgarte and GAINS in what.feels,
+        series=options.series and turns_by_series(mechanism, what),
+        anywhere=(options.anywhere or options.baumgarte) and closing.known(mechanism, function),
+        **links,
+    )
 
 
 def turns_by_series(mechanism: Mechanism, what: Function) -> bool:
@@ -213,7 +269,9 @@ def turns_by_series(mechanism: Mechanism, what: Function) -> bool:
 
 def moves_positions(what: Function) -> bool:
     """True if a function moves positions, or tells them apart."""
-    return any("NQ" in one.shape for one in what.results) or "q_next" in [one.name for one in what.arguments]
+    return any("NQ" in one.shape for one in what.results) or "q_next" in [
+        one.name for one in what.arguments
+    ]
 
 
 def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
@@ -226,11 +284,19 @@ def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tup
 
 def once(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Program:
     """`derive`, with each derivation done once in a process: for every real type, and for all methods that share it."""
-    return replace(_shared(mechanism, function, method, options).polished(), method=method, real=options.real)
+    return replace(
+        _shared(mechanism, function, method, options).polished(), method=method, real=options.real
+    )
 
 
-def before_the_last(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int | None = None,
-                    dearest: float | None = None) -> Program:
+def before_the_last(
+    mechanism: Mechanism,
+    function: str,
+    method: str,
+    options: ProgramOptions,
+    longest: int | None = None,
+    dearest: float | None = None,
+) -> Program:
     """Likewise before the passes that come last, which change a count by a few per cent."""
     made = _shared(mechanism, function, method, options)
     return replace(made.program(longest=longest, dearest=dearest), method=method, real=options.real)
@@ -241,15 +307,32 @@ def _shared(mechanism: Mechanism, function: str, method: str, options: ProgramOp
     return _attempt(mechanism, function, shared, felt(mechanism, function, options))
 
 
-def _derivation(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, where: Layout,
-                longest: int) -> Program:
+def _derivation(
+    mechanism: Mechanism,
+    function: str,
+    method: str,
+    options: ProgramOptions,
+    where: Layout,
+    longest: int,
+) -> Program:
     """The rows of one method, as it records them. The constants have as many digits as they need."""
-    return constants.sharpened(lambda: _recorded(mechanism, function, method, options, where, longest))
+    return constants.sharpened(
+        lambda: _recorded(mechanism, function, method, options, where, longest)
+    )
 
 
-def _recorded(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, where: Layout, longest: int) -> Program:
+def _recorded(
+    mechanism: Mechanism,
+    function: str,
+    method: str,
+    options: ProgramOptions,
+    where: Layout,
+    longest: int,
+) -> Program:
     what, closed = FUNCTIONS[function], closing.known(mechanism, function)
-    if function in FEEL_WEIGHT and not options.parameters and options.payload is None:   # those have weight of their own
+    if (
+        function in FEEL_WEIGHT and not options.parameters and options.payload is None
+    ):  # those have weight of their own
         mechanism = lightened(mechanism)
     build = methods.derivation(method, function)
     regroups = methods.find(method).regroups and not what.own_inertia
@@ -259,46 +342,87 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         model = adjusting.lay(where)
     with constants.precision():
         meant = [model.frame(mechanism, name) for name in frames(mechanism, what, options)]
-        loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time and a in ON_LINKS}
+        loaded = {
+            a: options.at_run_time[a.name]
+            for a in what.feels
+            if a.name in options.at_run_time and a in ON_LINKS
+        }
         arguments = [*what.arguments, *(a.of_each(len(links)) for a, links in loaded.items())]
         arguments += [GAINS] if options.baumgarte else []
         arguments += [PREPARED] if adjusting else []
-        arguments += [] if Q in arguments else [Q]   # what a linkage is laid out by, idle in the end
-        base = base_parameters(adjusting.of_any_gravity(mechanism) if adjusting else mechanism) if what.counts("NR") else None
-        sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
-                                         NK=len(options.rows), NT=len(options.contacts),
-                                         NS=adjusting.prepared.size if adjusting else 0,
-                                         **(closing.sizes(mechanism) if closed else {}))
+        arguments += [] if Q in arguments else [Q]  # what a linkage is laid out by, idle in the end
+        base = (
+            base_parameters(adjusting.of_any_gravity(mechanism) if adjusting else mechanism)
+            if what.counts("NR")
+            else None
+        )
+        sizes = mechanism.sizes._replace(
+            NF=len(meant),
+            NW=len(options.wrenches),
+            NR=0 if base is None else len(base),
+            NK=len(options.rows),
+            NT=len(options.contacts),
+            NS=adjusting.prepared.size if adjusting else 0,
+            **(closing.sizes(mechanism) if closed else {}),
+        )
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         stated = options.convention if what.follows else USUAL
         try:
-            at = {a: [model.frame(mechanism, link) for link in links] for a, links in loaded.items()}
+            at = {
+                a: [model.frame(mechanism, link) for link in links] for a, links in loaded.items()
+            }
             carried = at[PAYLOAD][0] if PAYLOAD in at else None
-            at_run_time = adjusting.at_run_time(regroups, forget=not what.keeps_mass) if adjusting else None
-            linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()), at_run_time,
-                              Coupling.of(mechanism))
-            linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
+            at_run_time = (
+                adjusting.at_run_time(regroups, forget=not what.keeps_mass) if adjusting else None
+            )
+            linkage = Linkage(
+                model,
+                home,
+                meant[0] if meant else None,
+                carried,
+                at.get(WRENCH, ()),
+                at_run_time,
+                Coupling.of(mechanism),
+            )
+            linkage.jacobian_frame, linkage.base, linkage.task_rows = (
+                stated.frame,
+                base,
+                options.rows,
+            )
             linkage.series = options.series
             if closed:
                 closing.lay(linkage, mechanism, options.anywhere)
             if what.counts("NT"):
                 points = [mechanism.contact(one) for one in options.contacts]
-                linkage.contacts = tuple(model.placed(one.name, one.body, one.pose) for one in points)
+                linkage.contacts = tuple(
+                    model.placed(one.name, one.body, one.pose) for one in points
+                )
                 linkage.solves = touching.solves(mechanism, options.contacts)
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
-            named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]
+            named = [
+                (r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)
+            ]
             found = home.freeze(function, method, named, shapes, spare=True)
-            return replace(found, quaternions=mechanism.quaternions, convention=stated,
-                           joints=tuple(joint.kind for joint in mechanism.leading))
+            return replace(
+                found,
+                quaternions=mechanism.quaternions,
+                convention=stated,
+                joints=tuple(joint.kind for joint in mechanism.leading),
+            )
         except DivisionByZero:
             if adjusting is None:
                 raise
-            raise MethodRefusal(f"{method} divides by inertia of a link of '{mechanism.name}' that is zero whatever "
-                                f"{', '.join(options.parameters[:3])} are; take another method, such as riccati") from None
+            raise MethodRefusal(
+                f"{method} divides by inertia of a link of '{mechanism.name}' that is zero whatever "
+                f"{', '.join(options.parameters[:3])} are; take another method, such as riccati"
+            ) from None
         except LostDigits as lost:
-            raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
+            raise LostDigits(
+                lost.what,
+                lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}",
+            ) from None
 
 
 def lightened(mechanism: Mechanism) -> Mechanism:
@@ -333,5 +457,8 @@ def without_idle(program: Program, own: int) -> Program:
     read = {row.value[0] for row in program.rows if row.op == "input"}
     kept = [i for i in range(len(program.inputs)) if i < own or i in read]
     place = {old: new for new, old in enumerate(kept)}
-    rows = (row._replace(value=(place[row.value[0]], row.value[1])) if row.op == "input" else row for row in program.rows)
+    rows = (
+        row._replace(value=(place[row.value[0]], row.value[1])) if row.op == "input" else row
+        for row in program.rows
+    )
     return replace(program, inputs=tuple(program.inputs[i] for i in kept), rows=tuple(rows))

@@ -45,24 +45,46 @@ class Solves(NamedTuple):
 
 SOLVES = {
     "forward_dynamics": Solves("inverse_dynamics", {"a": "a"}, {"tau": "tau"}, "forward_dynamics"),
-    "constrained_forward_dynamics": Solves("loop_equation", {"a": "a", "lambda": "lambda"}, {"tau": "tau", "opening": "opening"},
-                                           "loop_solution"),
-    "contact_forward_dynamics": Solves("contact_equation", {"a": "a", "lambda": "lambda", "forces": "forces"},
-                                       {"tau": "tau", "opening": "opening", "drift": "drift"}, "contact_solution"),
-    "contact_impulse": Solves("impact_equation", {"v_after": "v_after", "lambda": "lambda", "impulses": "impulses"},
-                              {"push": "push", "opening": "opening", "drift": "drift"}, "impact_solution"),
+    "constrained_forward_dynamics": Solves(
+        "loop_equation",
+        {"a": "a", "lambda": "lambda"},
+        {"tau": "tau", "opening": "opening"},
+        "loop_solution",
+    ),
+    "contact_forward_dynamics": Solves(
+        "contact_equation",
+        {"a": "a", "lambda": "lambda", "forces": "forces"},
+        {"tau": "tau", "opening": "opening", "drift": "drift"},
+        "contact_solution",
+    ),
+    "contact_impulse": Solves(
+        "impact_equation",
+        {"v_after": "v_after", "lambda": "lambda", "impulses": "impulses"},
+        {"push": "push", "opening": "opening", "drift": "drift"},
+        "impact_solution",
+    ),
 }
 """By function. One whose forces are redundant solves no equation: forces that do nothing have no equation of their own."""
 RECURSION = "derivative_recursion"
-RECURSIVE = {"inverse_dynamics": ("inverse_dynamics_derivatives", {"dtau_dq": "dtau_dq", "dtau_dv": "dtau_dv", "dtau_da": "M"}),
-             "forward_dynamics": ("forward_dynamics_derivatives", {"da_dq": "da_dq", "da_dv": "da_dv", "da_dtau": "Minv"})}
+RECURSIVE = {
+    "inverse_dynamics": (
+        "inverse_dynamics_derivatives",
+        {"dtau_dq": "dtau_dq", "dtau_dv": "dtau_dv", "dtau_da": "M"},
+    ),
+    "forward_dynamics": (
+        "forward_dynamics_derivatives",
+        {"da_dq": "da_dq", "da_dv": "da_dv", "da_dtau": "Minv"},
+    ),
+}
 """By function: the one that has its Jacobian by that method, and what the blocks are called there."""
 LEFT = 4
 """Times as many rows are recorded as the passes leave, at most."""
 
 
 @validated
-def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: str = "jacobian") -> Program:
+def derivative(
+    program: Program, wrt: str | Iterable[str] | None = None, mode: str = "jacobian"
+) -> Program:
     """The derivative of a Program, as a Program.
 
     `wrt` names arguments ("q", "q,v" or a list; None: all but a payload and wrenches), and `mode` is one of
@@ -75,8 +97,10 @@ def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: s
     """
     nearest(mode, derivatives.MODES, f"derivative of {program.function}")
     if derivatives.told(program.function) is not None:
-        raise ArgumentError(f"{program.function} is a derivative already; differentiate {derivatives.of(program.function)}, of "
-                            "which hvp is the second derivative along a direction")
+        raise ArgumentError(
+            f"{program.function} is a derivative already; differentiate {derivatives.of(program.function)}, of "
+            "which hvp is the second derivative along a direction"
+        )
     switches = [a.name for f in FUNCTIONS.values() for a in f.arguments if a.switch]
     known = [port.name for port in program.inputs if port.name not in switches]
     own = [name for name in known if name not in [array.name for array in AT_RUN_TIME]]
@@ -87,8 +111,10 @@ def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: s
     if not _turns(program):
         return differentiate(program, wanted)
     if program.origin is None or program.origin.contents != Origin.of(program):
-        raise ArgumentError(f"the rows of {program.function} were changed, and slopes of its turns need others; differentiate "
-                            f"the Program that symgen.program gives, or ask it for '{wanted.name}'")
+        raise ArgumentError(
+            f"the rows of {program.function} were changed, and slopes of its turns need others; differentiate "
+            f"the Program that symgen.program gives, or ask it for '{wanted.name}'"
+        )
     return cast(Program, program.origin.made(function=wanted.name))
 
 
@@ -102,15 +128,20 @@ def _turns(program: Program) -> bool:
     known = FUNCTIONS.get(program.function)
     if known is None or known.derivative is not None:
         return False
-    return moves_positions(known) and any(joint_type(kind).along is not None for kind in program.joints)
+    return moves_positions(known) and any(
+        joint_type(kind).along is not None for kind in program.joints
+    )
 
 
 def differentiate(program: Program, wanted: Derivative, equation: Program | None = None) -> Program:
     """`wanted` of a Program. With an `equation`, that of the function of SOLVES, the Program is that of its solution."""
     by = wanted.by or FUNCTIONS[wanted.of].own
     solves = None if equation is None else _equation(equation, wanted.of)
-    long = lengths(program, wanted.mode, by) if solves is None or wanted.mode != "jacobian" else \
-        lengths(solves.program, wanted.mode, solves.of(by))
+    long = (
+        lengths(program, wanted.mode, by)
+        if solves is None or wanted.mode != "jacobian"
+        else lengths(solves.program, wanted.mode, solves.of(by))
+    )
     if min(long) > LEFT * ROW_BUDGET:
         raise TooLong(_too_long(wanted, by, f"about {min(long)}"))
     found = differentiated(program, wanted._replace(by=by), wanted.name, solves)
@@ -122,8 +153,13 @@ def differentiate(program: Program, wanted: Derivative, equation: Program | None
 def _equation(equation: Program, function: str) -> Equation:
     solved, what = SOLVES[function], FUNCTIONS[function]
     own, given = ({array.name for array in arrays} for arrays in (what.arguments, what.results))
-    return Equation(equation, solved.unknowns, solved.rights, tuple(one for one in solved.rights.values() if one not in own),
-                    tuple(one for one in solved.unknowns.values() if one not in given))
+    return Equation(
+        equation,
+        solved.unknowns,
+        solved.rights,
+        tuple(one for one in solved.rights.values() if one not in own),
+        tuple(one for one in solved.unknowns.values() if one not in given),
+    )
 
 
 def require_arguments(program: Program, wanted: Derivative, asked: Collection[str]) -> None:
@@ -136,10 +172,18 @@ def require_arguments(program: Program, wanted: Derivative, asked: Collection[st
     if absent is None:
         return
     if absent in asked:
-        raise ArgumentError(f"{wanted.name}: {wanted.of} of this robot does not depend on '{absent}', and the derivative is "
-                            f"zero; leave '{absent}' out")
-    way = "baumgarte (--baumgarte)" if absent == GAINS.name else f"{absent} (--{absent}), which names a link that moves"
-    raise ArgumentError(f"{wanted.name}: {wanted.of} has no argument '{absent}' here; request it with {way}")
+        raise ArgumentError(
+            f"{wanted.name}: {wanted.of} of this robot does not depend on '{absent}', and the derivative is "
+            f"zero; leave '{absent}' out"
+        )
+    way = (
+        "baumgarte (--baumgarte)"
+        if absent == GAINS.name
+        else f"{absent} (--{absent}), which names a link that moves"
+    )
+    raise ArgumentError(
+        f"{wanted.name}: {wanted.of} has no argument '{absent}' here; request it with {way}"
+    )
 
 
 def recursive(wanted: Derivative) -> str | None:
@@ -158,12 +202,19 @@ def of_steps(wanted: Derivative) -> bool:
 def out_of(whole: Program, wanted: Derivative) -> Program:
     """The derivative out of the Program of `recursive`."""
     called, blocks = RECURSIVE[wanted.of][1], {port.name: port for port in whole.outputs}
-    outputs = [blocks[called[block.name]]._replace(name=block.name) for block in FUNCTIONS[wanted.name].results]
+    outputs = [
+        blocks[called[block.name]]._replace(name=block.name)
+        for block in FUNCTIONS[wanted.name].results
+    ]
     return passes.run(replace(whole.with_rows(whole.rows, outputs), function=wanted.name))
 
 
 def _too_long(wanted: Derivative, by: tuple[str, ...], rows: str) -> str:
-    ways = [f"{wanted.of}:vjp or {wanted.of}:jvp, which are a row or a column at a time"] if wanted.mode == "jacobian" else []
+    ways = (
+        [f"{wanted.of}:vjp or {wanted.of}:jvp, which are a row or a column at a time"]
+        if wanted.mode == "jacobian"
+        else []
+    )
     ways += [f"a part of it, as {wanted._replace(by=by[:1]).name}"] if len(by) > 1 else []
     way = f"ask for {', or '.join(ways)}" if ways else "lock joints that do not matter with --lock"
     return f"{wanted.name} needs {rows} rows, more than {ROW_BUDGET}; {way}"

@@ -25,7 +25,11 @@ CUTTING = {segmenting.METHOD: segmenting, pointwise.METHOD: pointwise}
 """What cuts one chain into segments, by method: each computes one function."""
 LEVELS = {levelling.METHOD: levelling, pointing.METHOD: pointing}
 """What goes through one chain level by level, by method: each computes a few functions."""
-ALONE = {segmenting.METHOD: segmenting.FUNCTION, pointwise.METHOD: pointwise.FUNCTION, pointing.METHOD: pointwise.FUNCTION}
+ALONE = {
+    segmenting.METHOD: segmenting.FUNCTION,
+    pointwise.METHOD: pointwise.FUNCTION,
+    pointing.METHOD: pointwise.FUNCTION,
+}
 """The methods that are loops alone, and have no rows: each computes one function."""
 SHARE = 256
 """Links of a group of segments that have levels: a thread's share, at least."""
@@ -33,8 +37,13 @@ SHORT = 60
 """Joints of a robot of which no function that could be looped is too long."""
 
 
-def formed(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions,
-           unrolled: Callable[[], Program]) -> Form:
+def formed(
+    mechanism: Mechanism,
+    function: str,
+    method: str | None,
+    options: ProgramOptions,
+    unrolled: Callable[[], Program],
+) -> Form:
     """The function in the form that `options` ask for; `unrolled` makes the Program. Raises what that does, and OutOfReach where
     a looped form is asked for and there is none.
     """
@@ -49,7 +58,7 @@ def formed(mechanism: Mechanism, function: str, method: str | None, options: Pro
             raise
         return unrolled()
     if options.form == AUTO and found.outline.length <= ROW_BUDGET:
-        with suppress(TooLong):   # few rows a link, of more joints than rows are written for
+        with suppress(TooLong):  # few rows a link, of more joints than rows are written for
             return unrolled()
     return found
 
@@ -59,11 +68,15 @@ def instead_of_rows(form: Form) -> bool:
     return isinstance(form, Recursion | Levelled) and form.method not in ALONE
 
 
-def looped(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Recursion | Levelled:
+def looped(
+    mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
+) -> Recursion | Levelled:
     """The function as loops over links: by that method, or by the one with the fewest operations. Raises OutOfReach."""
     why = _not_looped(mechanism, function, options)
     if why is not None:
-        raise OutOfReach(f"{function} of '{mechanism.name}' has no looped form {why}; take --form unrolled")
+        raise OutOfReach(
+            f"{function} of '{mechanism.name}' has no looped form {why}; take --form unrolled"
+        )
     (frame,) = frames(mechanism, FUNCTIONS[function], options) or ("",)
     found: Recursion | Levelled | str
     if method == levelling.METHOD and function in levelling.FUNCTIONS:
@@ -75,20 +88,29 @@ def looped(mechanism: Mechanism, function: str, method: str | None, options: Pro
     return found.in_real(options.real)
 
 
-def apart(mechanism: Mechanism, function: str, name: str, options: ProgramOptions) -> Segmented | Levelled:
+def apart(
+    mechanism: Mechanism, function: str, name: str, options: ProgramOptions
+) -> Segmented | Levelled:
     """A function of one chain by one of ALONE: in segments, which are as many as lanes of a vector, or some times as many, groups
     of which are swept at the same time; or level by level in such segments. Raises OutOfReach where the robot is no such chain.
     """
     if function != ALONE[name]:
-        raise ArgumentError(f"method '{name}' does not compute {function}; it computes {ALONE[name]}")
+        raise ArgumentError(
+            f"method '{name}' does not compute {function}; it computes {ALONE[name]}"
+        )
     if options.form == UNROLLED:
-        raise OutOfReach(f"{function} by {name} is loops over links, and rows are asked for; take {name.split(':')[0]}, or leave "
-                         "out --form unrolled")
+        raise OutOfReach(
+            f"{function} by {name} is loops over links, and rows are asked for; take {name.split(':')[0]}, or leave "
+            "out --form unrolled"
+        )
     why = _not_looped(mechanism, function, options)
     if why is not None:
         raise OutOfReach(f"{function} of '{mechanism.name}' is not cut into segments {why}")
-    found = (_levelled(mechanism, name, function, _levels_of(mechanism, options)) if name in LEVELS
-             else _segmented(mechanism, name, cutting.segments(mechanism, options.real)))
+    found = (
+        _levelled(mechanism, name, function, _levels_of(mechanism, options))
+        if name in LEVELS
+        else _segmented(mechanism, name, cutting.segments(mechanism, options.real))
+    )
     if isinstance(found, str):
         raise OutOfReach(found)
     return found.in_real(options.real)
@@ -127,8 +149,13 @@ def _segmented(mechanism: Mechanism, name: str, count: int) -> Segmented | str:
 def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:
     """Why, behind "has no looped form"."""
     asked = felt(mechanism, function, options)
-    for option, given in (("parameter", asked.parameters), ("payload", asked.payload), ("wrench", asked.wrenches),
-                          ("contact", asked.contacts), ("baumgarte", asked.baumgarte)):
+    for option, given in (
+        ("parameter", asked.parameters),
+        ("payload", asked.payload),
+        ("wrench", asked.wrenches),
+        ("contact", asked.contacts),
+        ("baumgarte", asked.baumgarte),
+    ):
         if given:
             return f"with --{option}"
     what = FUNCTIONS[function]
@@ -171,11 +198,19 @@ def _candidates(mechanism: Mechanism, function: str) -> tuple[list[str], list[st
     do not.
     """
     apart = FUNCTIONS[function].needs_inverse or FUNCTIONS[function].by_pivots
-    several = [name for name in methods.offered(function, mechanism)
-               if methods.composition(name, function) is None and not methods.find(name).asked
-               and not (apart and methods.find(name).couples)
-               and methods.find(name).refusal(mechanism) is None]
-    once = [name for name in several if name == methods.alike(name, function, mechanism)
-            or methods.alike(name, function, mechanism) not in several]
+    several = [
+        name
+        for name in methods.offered(function, mechanism)
+        if methods.composition(name, function) is None
+        and not methods.find(name).asked
+        and not (apart and methods.find(name).couples)
+        and methods.find(name).refusal(mechanism) is None
+    ]
+    once = [
+        name
+        for name in several
+        if name == methods.alike(name, function, mechanism)
+        or methods.alike(name, function, mechanism) not in several
+    ]
     differing = [name for name in once if methods.find(name).differs(mechanism)]
     return [name for name in once if name not in differing], differing

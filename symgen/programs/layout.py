@@ -100,7 +100,9 @@ def choices(mechanism: Mechanism, function: str) -> tuple[Layout, ...]:
     found = layouts(mechanism)
     own = [one for measured, one in found.own if measured in (function, *RELATED.get(function, ()))]
     if function in OF_PARAMETERS:
-        return tuple(dict.fromkeys(Layout((), one.axes, declared=True) for one in (found.general, PLAIN)))
+        return tuple(
+            dict.fromkeys(Layout((), one.axes, declared=True) for one in (found.general, PLAIN))
+        )
     return tuple(dict.fromkeys((found.general, *own, PLAIN)))
 
 
@@ -131,11 +133,16 @@ def written(found: Layouts) -> dict[str, Any]:
 
 
 def _pairs(one: Layout) -> dict[str, list[list[int]]]:
-    return {"slides": [list(pair) for pair in one.slides], "axes": [list(pair) for pair in one.axes]}
+    return {
+        "slides": [list(pair) for pair in one.slides],
+        "axes": [list(pair) for pair in one.axes],
+    }
 
 
 def _read(known: Mapping[str, Any]) -> Layouts:
-    return Layouts(_layout(known), tuple((function, _layout(one)) for function, one in known["own"].items()))
+    return Layouts(
+        _layout(known), tuple((function, _layout(one)) for function, one in known["own"].items())
+    )
 
 
 def _layout(known: Mapping[str, Any]) -> Layout:
@@ -156,8 +163,12 @@ def _descents(mechanism: Mechanism) -> Layouts:
         plain = reframe(mechanism)
         alike = _alike(plain, regroup(plain))
         general = _descent(plain, alike)
-        own = {function: _own(plain, alike, general, function, method) for function, method in MEASURED}
-    return Layouts(general, tuple((function, one) for function, one in own.items() if one != general))
+        own = {
+            function: _own(plain, alike, general, function, method) for function, method in MEASURED
+        }
+    return Layouts(
+        general, tuple((function, one) for function, one in own.items() if one != general)
+    )
 
 
 def _descent(plain: Model, alike: list[tuple[int, ...]]) -> Layout:
@@ -178,7 +189,9 @@ def _descent(plain: Model, alike: list[tuple[int, ...]]) -> Layout:
     return found
 
 
-def _own(plain: Model, alike: list[tuple[int, ...]], found: Layout, function: str, method: str) -> Layout:
+def _own(
+    plain: Model, alike: list[tuple[int, ...]], found: Layout, function: str, method: str
+) -> Layout:
     """That of one function, from the general one on."""
     whole = _Limb(plain, tuple(range(len(plain.links))))
     tried = {found}
@@ -198,7 +211,10 @@ def _own(plain: Model, alike: list[tuple[int, ...]], found: Layout, function: st
                 if rows > most:
                     return found
                 begun = passes.begin(frozen)
-                if passes.cost(begun) <= NEAR * early and (operations := passes.finish(begun).cost) < least:
+                if (
+                    passes.cost(begun) <= NEAR * early
+                    and (operations := passes.finish(begun).cost) < least
+                ):
                     found, early, least = candidate, passes.cost(begun), operations
         if found == before:
             break
@@ -247,21 +263,32 @@ class _Limb:
         for old in kept:
             link = plain.links[old]
             q, v = (own.stop - own.start for own in (link.q, link.v))
-            links.append(replace(link, parent=self.place.get(link.parent, -1), q=slice(nq, nq + q), v=slice(nv, nv + v)))
+            links.append(
+                replace(
+                    link,
+                    parent=self.place.get(link.parent, -1),
+                    q=slice(nq, nq + q),
+                    v=slice(nv, nv + v),
+                )
+            )
             nq, nv = nq + q, nv + v
         self.model, self.sizes = replace(plain, links=tuple(links)), Sizes(nq, nv, len(links))
 
     def own(self, found: Layout) -> Layout:
         """A layout of the whole, as far as it is of these links."""
         place = {GROUND: GROUND, **self.place}
-        slides, axes = (tuple((place[a], place[b]) for a, b in pairs if a in place and b in place)
-                        for pairs in (found.slides, found.axes))
+        slides, axes = (
+            tuple((place[a], place[b]) for a, b in pairs if a in place and b in place)
+            for pairs in (found.slides, found.axes)
+        )
         return Layout(slides, axes)
 
     def count(self, own: Layout) -> tuple[int, int]:
         """(operations of what is MEASURED once nothing is repeated, rows that were recorded)."""
         found = [self.derived(own, function, method) for function, method in MEASURED]
-        return sum(passes.cost(passes.begin(frozen)) for frozen in found), sum(len(frozen.rows) for frozen in found)
+        return sum(passes.cost(passes.begin(frozen)) for frozen in found), sum(
+            len(frozen.rows) for frozen in found
+        )
 
     def derived(self, own: Layout, function: str, method: str) -> Program:
         """One function in a layout, as it is recorded."""
@@ -269,13 +296,19 @@ class _Limb:
         shapes = {a.name: a.sizes(self.sizes) for a in what.arguments}
         home = Derivation({name: prod(shape) for name, shape in shapes.items()})
         results = methods.derivation(method, function)(Linkage(regroup(own.lay(self.model)), home))
-        named = [(r.name, r.sizes(self.sizes), atoms) for r, atoms in zip(what.results, results, strict=True)]
+        named = [
+            (r.name, r.sizes(self.sizes), atoms)
+            for r, atoms in zip(what.results, results, strict=True)
+        ]
         return home.freeze(function, method, named, shapes, spare=True)
 
 
 # -- what may be changed ---------------------------------------------------------------------------------------------------
 
-def _moves(plain: Model, found: Layout, links: tuple[int, ...], alike: list[tuple[int, ...]]) -> Iterator[Layout]:
+
+def _moves(
+    plain: Model, found: Layout, links: tuple[int, ...], alike: list[tuple[int, ...]]
+) -> Iterator[Layout]:
     """The layouts that differ in the axes of these links, or in where they start, in one of the two. A joint without an axis
     has its motion in the axes of its own link."""
     groups, first = members(plain), links[0]
@@ -284,16 +317,25 @@ def _moves(plain: Model, found: Layout, links: tuple[int, ...], alike: list[tupl
     near = (plain.links[first].parent, *plain.children(first))
     same = [i for i in near if i >= 0 and groups[i].group == groups[first].group]
     for chosen in (None, GROUND, *same):
-        axes = {i: _corresponding(chosen, [j for j, m in enumerate(groups) if m.group == groups[i].group], alike) for i in links}
+        axes = {
+            i: _corresponding(
+                chosen, [j for j, m in enumerate(groups) if m.group == groups[i].group], alike
+            )
+            for i in links
+        }
         yield replace(found, axes=_changed(found.axes, axes))
     for toward in (None, GROUND, *plain.children(first)):
         levels = {i: _corresponding(toward, plain.children(i), alike) for i in links}
         candidate = replace(found, slides=_changed(found.slides, levels))
-        if toward is None or any(not k.is_zero(step) for i, step in candidate.steps(plain) if i in links):
+        if toward is None or any(
+            not k.is_zero(step) for i, step in candidate.steps(plain) if i in links
+        ):
             yield candidate
 
 
-def _corresponding(chosen: int | None, among: Iterable[int], alike: list[tuple[int, ...]]) -> int | None:
+def _corresponding(
+    chosen: int | None, among: Iterable[int], alike: list[tuple[int, ...]]
+) -> int | None:
     """The link of `among` that is like `chosen`."""
     if chosen is None or chosen == GROUND:
         return chosen
@@ -312,7 +354,13 @@ def _alike(plain: Model, regrouped: Model) -> list[tuple[int, ...]]:
     carried: list[tuple[object, ...]] = [()] * n
     for i in reversed(range(n)):
         link, inertia = plain.links[i], regrouped.links[i].inertia
-        numbers = (*(x for row in link.rotation for x in row), *link.shift, inertia.m, *inertia.h, *inertia.S)
+        numbers = (
+            *(x for row in link.rotation for x in row),
+            *link.shift,
+            inertia.m,
+            *inertia.h,
+            *inertia.S,
+        )
         own = (link.kind, *(k.whole(x) is None or abs(k.whole(x) or 0) for x in numbers))
         carried[i] = (own, tuple(sorted((carried[c] for c in plain.children(i)), key=repr)))
     whole: list[tuple[object, ...]] = []

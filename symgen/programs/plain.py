@@ -18,16 +18,24 @@ def to_plain(program: Program) -> dict[str, Any]:
     rows = program.rows
     steps = [[i, row.step] for i, row in enumerate(rows) if i == 0 or row.step != rows[i - 1].step]
     return {
-        "function": program.function, "method": program.method, "real": program.real,
+        "function": program.function,
+        "method": program.method,
+        "real": program.real,
         "inputs": [[port.name, list(port.shape)] for port in program.inputs],
         "outputs": [[port.name, list(port.shape), list(port.rows)] for port in program.outputs],
         "operations": "".join([_LETTERS[row.op] for row in rows]),
         "operands": [a for row in rows for a in row.args],
-        "constants": [f"{row.value.numerator:x}/{row.value.denominator:x}" for row in rows if row.op == "const"],
+        "constants": [
+            f"{row.value.numerator:x}/{row.value.denominator:x}"
+            for row in rows
+            if row.op == "const"
+        ],
         "elements": [list(row.value) for row in rows if row.op == "input"],
         "names": [[i, row.name] for i, row in enumerate(rows) if row.name],
-        "steps": list(program.steps), "begins": steps,
-        "quaternions": list(program.quaternions), "convention": list(program.convention),
+        "steps": list(program.steps),
+        "begins": steps,
+        "quaternions": list(program.quaternions),
+        "convention": list(program.convention),
         "joints": list(program.joints),
         "passed_over": [list(one) for one in program.passed_over],
     }
@@ -37,24 +45,55 @@ def from_plain(facts: Any) -> Program | None:
     """The Program that `to_plain` wrote; None for anything that it did not, or that is no Program."""
     try:
         return check(_program(facts))
-    except (ProgramError, AttributeError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError, StopIteration):
+    except (
+        ProgramError,
+        AttributeError,
+        IndexError,
+        KeyError,
+        TypeError,
+        ValueError,
+        ZeroDivisionError,
+        StopIteration,
+    ):
         return None
 
 
 def outline_to_plain(outline: Outline) -> list[Any]:
     """Likewise of what a caller sees."""
-    ports = [[[port.name, list(port.shape)] for port in given] for given in (outline.inputs, outline.outputs)]
-    return [outline.function, outline.method, *ports, outline.operations, outline.length, outline.real,
-            list(outline.convention)]
+    ports = [
+        [[port.name, list(port.shape)] for port in given]
+        for given in (outline.inputs, outline.outputs)
+    ]
+    return [
+        outline.function,
+        outline.method,
+        *ports,
+        outline.operations,
+        outline.length,
+        outline.real,
+        list(outline.convention),
+    ]
 
 
 def outline_from_plain(facts: Any) -> Outline | None:
     """The Outline that `outline_to_plain` wrote, or None."""
     try:
         function, method, inputs, outputs, operations, length, real, convention = facts
-        taken, given = (tuple(Port(_text(name), tuple(map(_whole, shape))) for name, shape in one) for one in (inputs, outputs))
+        taken, given = (
+            tuple(Port(_text(name), tuple(map(_whole, shape))) for name, shape in one)
+            for one in (inputs, outputs)
+        )
         counts = {_text(op): _whole(count) for op, count in operations.items()}
-        return Outline(_text(function), _text(method), taken, given, counts, _whole(length), _text(real), _convention(convention))
+        return Outline(
+            _text(function),
+            _text(method),
+            taken,
+            given,
+            counts,
+            _whole(length),
+            _text(real),
+            _convention(convention),
+        )
     except (AttributeError, TypeError, ValueError):
         return None
 
@@ -71,15 +110,32 @@ def _program(facts: Any) -> Program:
     for i, op in enumerate(operations):
         step = begins.get(i, step)
         value: Any = next(constants) if op == "const" else next(elements) if op == "input" else None
-        rows.append(Row(op, tuple([next(operands) for _ in range(ARITY[op])]), value, names.get(i, ""), step))
+        rows.append(
+            Row(
+                op, tuple([next(operands) for _ in range(ARITY[op])]), value, names.get(i, ""), step
+            )
+        )
     if any(next(rest, None) is not None for rest in (operands, constants, elements)):
         raise ValueError("more is there than the rows take")
     inputs = tuple(Port(_text(name), tuple(map(_whole, shape))) for name, shape in facts["inputs"])
-    outputs = tuple(Port(_text(name), tuple(map(_whole, shape)), tuple(map(_whole, at))) for name, shape, at in facts["outputs"])
+    outputs = tuple(
+        Port(_text(name), tuple(map(_whole, shape)), tuple(map(_whole, at)))
+        for name, shape, at in facts["outputs"]
+    )
     passed_over = tuple((_text(method), _text(why)) for method, why in facts["passed_over"])
-    return Program(_text(facts["function"]), _text(facts["method"]), inputs, outputs, tuple(rows),
-                   tuple(map(_text, facts["steps"])), _text(facts["real"]), tuple(map(_whole, facts["quaternions"])),
-                   _convention(facts["convention"]), tuple(map(_text, facts["joints"])), passed_over)
+    return Program(
+        _text(facts["function"]),
+        _text(facts["method"]),
+        inputs,
+        outputs,
+        tuple(rows),
+        tuple(map(_text, facts["steps"])),
+        _text(facts["real"]),
+        tuple(map(_whole, facts["quaternions"])),
+        _convention(facts["convention"]),
+        tuple(map(_text, facts["joints"])),
+        passed_over,
+    )
 
 
 def _convention(facts: Any) -> Convention:

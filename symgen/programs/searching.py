@@ -45,9 +45,20 @@ def searched(finished: Program, plain: Program, most: int | None) -> Program:
     `most` are the rounds after which the search ends, None where it has found enough.
     """
     whole = AGAIN * ROUNDS * max(1, math.ceil(len(finished.rows) / SPAN))
-    best, done = _search(finished, plain, whole // AGAIN, whole if most is None else min(most, whole))
-    shelf.LOG.info("%s: %d operations after %d of %d rounds, %d without", plain.function, best.cost, done, whole, plain.cost)
-    return replace(best, method=plain.method, real=plain.real, rounds=done if done < whole else None)
+    best, done = _search(
+        finished, plain, whole // AGAIN, whole if most is None else min(most, whole)
+    )
+    shelf.LOG.info(
+        "%s: %d operations after %d of %d rounds, %d without",
+        plain.function,
+        best.cost,
+        done,
+        whole,
+        plain.cost,
+    )
+    return replace(
+        best, method=plain.method, real=plain.real, rounds=done if done < whole else None
+    )
 
 
 def _search(finished: Program, plain: Program, anew: int, most: int) -> tuple[Program, int]:

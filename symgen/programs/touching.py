@@ -17,11 +17,15 @@ def settled(mechanism: Mechanism, contacts: Iterable[str]) -> None:
     named = tuple(contacts)
     for text in named:
         if mechanism.contact(text).body == BASE:
-            raise ArgumentError(f"the contact '{text}' of '{mechanism.name}' is on its base, which nothing moves; name a link "
-                                "that a joint carries, or let the base move with --base free")
+            raise ArgumentError(
+                f"the contact '{text}' of '{mechanism.name}' is on its base, which nothing moves; name a link "
+                "that a joint carries, or let the base move with --base free"
+            )
     for text in _immovable(mechanism, named):
-        raise ArgumentError(f"no joint moves the contact '{text}' of '{mechanism.name}', which lies on the axes of those that "
-                            f"carry it; move it with --contact {told(text).link}:x,y,z (m, in the link's frame)")
+        raise ArgumentError(
+            f"no joint moves the contact '{text}' of '{mechanism.name}', which lies on the axes of those that "
+            f"carry it; move it with --contact {told(text).link}:x,y,z (m, in the link's frame)"
+        )
 
 
 @lru_cache(maxsize=64)
@@ -41,14 +45,18 @@ def refusal(mechanism: Mechanism, function: str, contacts: tuple[str, ...]) -> s
     """Why a function of contacts does not exist without any, in one sentence; None when it does."""
     if contacts or not FUNCTIONS[function].counts("NT"):
         return None
-    return (f"{function} of '{mechanism.name}' is about points that touch something, and none is named; name each with "
-            "--contact LINK or --contact LINK:x,y,z")
+    return (
+        f"{function} of '{mechanism.name}' is about points that touch something, and none is named; name each with "
+        "--contact LINK or --contact LINK:x,y,z"
+    )
 
 
 @lru_cache(maxsize=64)
 def solves(mechanism: Mechanism, contacts: tuple[str, ...]) -> int:
     """How often forces are solved for, with one elimination; see `symgen.reference.contacts`."""
-    from symgen.reference.contacts import solves as count  # NumPy, which a cached Program does without
+    from symgen.reference.contacts import (
+        solves as count,
+    )  # NumPy, which a cached Program does without
     from symgen.reference.mechanics import Reference
 
     known = shelf.find("solves", mechanism.content, contacts)

@@ -22,13 +22,28 @@ from symgen.proof import eva
 from symgen.proof.multipliers import multiplier_sizes
 
 
-def finite(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions,
-           certified: Mapping[str, Iterable[Floor]], ranges: Ranges, target: Target) -> dict[str, eva.Proof]:
+def finite(
+    mechanism: Mechanism,
+    programs: Mapping[str, Program],
+    options: ProgramOptions,
+    certified: Mapping[str, Iterable[Floor]],
+    ranges: Ranges,
+    target: Target,
+) -> dict[str, eva.Proof]:
     """What Eva proves of the C of each function over `ranges`; `certified` are the certificates of its divisors.
 
     Raises ToolMissing without Frama-C.
     """
-    lowest = {f: {one.row: one.floor for one in found if one.floor is not None} for f, found in certified.items()}
-    sizes = {f: shares(programs[f]) | multiplier_sizes(Recognition(mechanism, programs[f], options), ranges.of, rows,
-                                                       options.payload) for f, rows in lowest.items() if rows}
+    lowest = {
+        f: {one.row: one.floor for one in found if one.floor is not None}
+        for f, found in certified.items()
+    }
+    sizes = {
+        f: shares(programs[f])
+        | multiplier_sizes(
+            Recognition(mechanism, programs[f], options), ranges.of, rows, options.payload
+        )
+        for f, rows in lowest.items()
+        if rows
+    }
     return eva.prove(programs, target, ranges.of, lowest, sizes)

@@ -40,8 +40,12 @@ class Load:
     spread: float
 
 
-def multiplier_sizes(recognised: Recognition, ranges: Ranges, floors: Mapping[int, Fraction],
-                     payload: str | None = None) -> dict[int, Fraction]:
+def multiplier_sizes(
+    recognised: Recognition,
+    ranges: Ranges,
+    floors: Mapping[int, Fraction],
+    payload: str | None = None,
+) -> dict[int, Fraction]:
     """{row: bound of its magnitude} of the multipliers whose divisor has a floor, those of the last elimination first.
 
     Of `ranges`, the travel of sliding joints counts, and the load on the link `payload`; `floors` are the least of divisors by
@@ -51,40 +55,65 @@ def multiplier_sizes(recognised: Recognition, ranges: Ranges, floors: Mapping[in
     for model in recognised.models:
         load = None if payload is None else heaviest(mechanism, model, payload, ranges)
         of_each.append(carried(model, travels(mechanism, ranges), load))
-    most = [(max(moments), max(masses)) for moments, masses in (zip(*links, strict=True) for links in zip(*of_each, strict=True))]
+    most = [
+        (max(moments), max(masses))
+        for moments, masses in (zip(*links, strict=True) for links in zip(*of_each, strict=True))
+    ]
     of = [columns(joint) for joint in mechanism.joints]
     pivots = recognised.divisors
-    least = {joint: floor for row, floor in floors.items() if floor > 0 and (joint := pivots.get(row)) is not None}
+    least = {
+        joint: floor
+        for row, floor in floors.items()
+        if floor > 0 and (joint := pivots.get(row)) is not None
+    }
     found = {}
     for row, what in reversed(recognised.multipliers.items() if least else ()):
         if isinstance(what, Multiplier):
-            divided, met = what.over, sum(abs(float(one.rate))*math.sqrt(_met(of[one.body][one.of], *most[one.body]))
-                                          for one in driven(mechanism)[what.joint])**2
+            divided, met = (
+                what.over,
+                sum(
+                    abs(float(one.rate)) * math.sqrt(_met(of[one.body][one.of], *most[one.body]))
+                    for one in driven(mechanism)[what.joint]
+                )
+                ** 2,
+            )
         else:
-            divided, met = what.joint, most[mechanism.dofs[what.joint][0]][0 if what.element < 3 else 1]
+            divided, met = (
+                what.joint,
+                most[mechanism.dofs[what.joint][0]][0 if what.element < 3 else 1],
+            )
         if divided in least:
-            found[row] = Fraction(ROUND_OFF*math.sqrt(met/least[divided]))
+            found[row] = Fraction(ROUND_OFF * math.sqrt(met / least[divided]))
     return found
 
 
 def _met(column: Column, moment: float, mass: float) -> float:
-    return moment*k.as_float(column.turning) + mass*k.as_float(column.sliding)
+    return moment * k.as_float(column.turning) + mass * k.as_float(column.sliding)
 
 
-def carried(model: Model, travel: Sequence[float], load: Load | None = None) -> list[tuple[float, float]]:
+def carried(
+    model: Model, travel: Sequence[float], load: Load | None = None
+) -> list[tuple[float, float]]:
     """For each link with all that it carries, in any configuration: at least its moment of inertia about any axis through
     the origin of the link's frame, and its mass; but for rounding. `travel` (m): how far each joint moves its link at most."""
-    moments, masses = [0.0]*len(model.links), [0.0]*len(model.links)
-    matter = [Load(body, 0.0, k.as_float(link.inertia.m), sum(k.as_float(link.inertia.S[i]) for i in (0, 3, 5)))
-              for body, link in enumerate(model.links)]
+    moments, masses = [0.0] * len(model.links), [0.0] * len(model.links)
+    matter = [
+        Load(
+            body,
+            0.0,
+            k.as_float(link.inertia.m),
+            sum(k.as_float(link.inertia.S[i]) for i in (0, 3, 5)),
+        )
+        for body, link in enumerate(model.links)
+    ]
     for one in matter if load is None else [*matter, load]:
         reach, carrier = one.away, one.link
         while carrier >= 0:
             # ∫(reach + |r|)² over the body is at most this (Minkowski).
-            moments[carrier] += (reach*math.sqrt(one.mass) + math.sqrt(one.spread))**2
+            moments[carrier] += (reach * math.sqrt(one.mass) + math.sqrt(one.spread)) ** 2
             masses[carrier] += one.mass
             outer = model.links[carrier]
-            reach += travel[carrier] + math.sqrt(sum(k.as_float(x)**2 for x in outer.shift))
+            reach += travel[carrier] + math.sqrt(sum(k.as_float(x) ** 2 for x in outer.shift))
             carrier = outer.parent
     return list(zip(moments, masses, strict=True))
 
@@ -92,7 +121,10 @@ def carried(model: Model, travel: Sequence[float], load: Load | None = None) -> 
 def travels(mechanism: Mechanism, ranges: Ranges) -> list[float]:
     """How far (m) each joint moves its link at most."""
     with k.precision():
-        return [k.as_float(travel(joint, own_ranges(mechanism, ranges["q"], i))) for i, joint in enumerate(mechanism.joints)]
+        return [
+            k.as_float(travel(joint, own_ranges(mechanism, ranges["q"], i)))
+            for i, joint in enumerate(mechanism.joints)
+        ]
 
 
 def heaviest(mechanism: Mechanism, model: Model, payload: str, ranges: Ranges) -> Load:
@@ -100,7 +132,12 @@ def heaviest(mechanism: Mechanism, model: Model, payload: str, ranges: Ranges) -
     mass, *_, xx, _, _, yy, _, zz = (_largest(one) for one in ranges["payload"])
     with k.precision():
         frame = model.frame(mechanism, payload)
-        return Load(frame.link, math.sqrt(sum(k.as_float(x)**2 for x in frame.shift)), mass, (xx + yy + zz)/2)
+        return Load(
+            frame.link,
+            math.sqrt(sum(k.as_float(x) ** 2 for x in frame.shift)),
+            mass,
+            (xx + yy + zz) / 2,
+        )
 
 
 def _largest(one: tuple[Fraction | float, Fraction | float]) -> float:

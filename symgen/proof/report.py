@@ -72,52 +72,110 @@ class Proof:
 
     def __repr__(self) -> str:
         verdict = "holds" if self.holds else "does not hold"
-        return f"<symgen Proof {self.robot}: {len(self.functions)} functions, {self.real}; {verdict}>"
+        return (
+            f"<symgen Proof {self.robot}: {len(self.functions)} functions, {self.real}; {verdict}>"
+        )
 
     def facts(self) -> dict[str, Any]:
         """Everything as plain JSON types."""
         return {
-            "robot": self.robot, "folder": self.folder or None, "real": self.real, "states": self.states,
+            "robot": self.robot,
+            "folder": self.folder or None,
+            "real": self.real,
+            "states": self.states,
             "holds": self.holds,
             "assumptions": list(self.assumptions),
-            "ranges": {name: [[float(low), float(high)] for low, high in self.ranges.of[name]]
-                       for name in ("q", "v", "a", "tau")},
-            "joints": [{"joint": own.joint, "link": own.link, "own_inertia": _number(own.value), "unit": unit,
-                        "reason": own.reason} for own, unit in zip(self.joints, self.units, strict=True)],
-            "functions": {one.function: {"method": one.method, "divisors": [self._divisor(d) for d in one.divisors],
-                                         "round_off": _round_off(one.round_off)} for one in self.functions},
-        } | ({} if self.finite is None else {"eva": {name: one.facts for name, one in self.finite.items()}})
+            "ranges": {
+                name: [[float(low), float(high)] for low, high in self.ranges.of[name]]
+                for name in ("q", "v", "a", "tau")
+            },
+            "joints": [
+                {
+                    "joint": own.joint,
+                    "link": own.link,
+                    "own_inertia": _number(own.value),
+                    "unit": unit,
+                    "reason": own.reason,
+                }
+                for own, unit in zip(self.joints, self.units, strict=True)
+            ],
+            "functions": {
+                one.function: {
+                    "method": one.method,
+                    "divisors": [self._divisor(d) for d in one.divisors],
+                    "round_off": _round_off(one.round_off),
+                }
+                for one in self.functions
+            },
+        } | (
+            {}
+            if self.finite is None
+            else {"eva": {name: one.facts for name, one in self.finite.items()}}
+        )
 
     def _divisor(self, divisor: Divisor) -> dict[str, Any]:
         floor = divisor.floor
         own = None if floor.joint is None else self.joints[floor.joint]
-        return {"row": floor.row, "joint": own and own.joint, "link": own and own.link, "exact": _number(floor.exact),
-                "round_off": _number(floor.lost), "certified": _number(floor.floor), "least_seen": divisor.least,
-                "reason": floor.reason} | ({"what": floor.what} if floor.what else {})
+        return {
+            "row": floor.row,
+            "joint": own and own.joint,
+            "link": own and own.link,
+            "exact": _number(floor.exact),
+            "round_off": _number(floor.lost),
+            "certified": _number(floor.floor),
+            "least_seen": divisor.least,
+            "reason": floor.reason,
+        } | ({"what": floor.what} if floor.what else {})
 
     def __str__(self) -> str:
         subject = f"{self.robot}, the folder {self.folder}" if self.folder else self.robot
-        lines = [f"{subject}, {self.real}", "", "the link's own inertia H^T M H, which its pivot D of the mass matrix never "
-                 "falls below", *self._of_several(), *self._with_rotors(), "", *self._own()]
+        lines = [
+            f"{subject}, {self.real}",
+            "",
+            "the link's own inertia H^T M H, which its pivot D of the mass matrix never "
+            "falls below",
+            *self._of_several(),
+            *self._with_rotors(),
+            "",
+            *self._own(),
+        ]
         for one in self.functions:
             if one.divisors:
                 lines += ["", f"divisors of {one.function}={one.method}", "", *self._divisors(one)]
         if self.finite is not None:
-            lines += ["", "every operation over the ranges, by Frama-C's Eva", "", *eva.lines(self.finite)]
+            lines += [
+                "",
+                "every operation over the ranges, by Frama-C's Eva",
+                "",
+                *eva.lines(self.finite),
+            ]
         if any(one.round_off.bound for one in self.functions):
             lines += ["", "round-off", "", *self._round_offs()]
         lines += ["", "assumed:", *(f"  {text}" for text in self.assumptions), ""]
         wrong = [one.function for one in self.functions if not one.holds]
         counted = [d.floor.certified for one in self.functions for d in one.divisors]
-        verdict = (f"{sum(counted)} of {len(counted)} divisors certified" if counted else
-                   "no division" if self.functions else "no function of which anything is proved")
-        seen = "nothing observed exceeds its bound" if not wrong else f"CONTRADICTED by what was observed: {', '.join(wrong)}"
+        verdict = (
+            f"{sum(counted)} of {len(counted)} divisors certified"
+            if counted
+            else "no division"
+            if self.functions
+            else "no function of which anything is proved"
+        )
+        seen = (
+            "nothing observed exceeds its bound"
+            if not wrong
+            else f"CONTRADICTED by what was observed: {', '.join(wrong)}"
+        )
         return "\n".join([*lines, f"{self.robot}: {verdict}; {seen}"])
 
     def _of_several(self) -> list[str]:
         """What stands for it where a joint has several velocities, and its link so many rows."""
         several = len({own.link for own in self.joints}) < len(self.joints)
-        return ["(of a joint with several velocities: the link's own pivot, the later ones free)"] if several else []
+        return (
+            ["(of a joint with several velocities: the link's own pivot, the later ones free)"]
+            if several
+            else []
+        )
 
     def _with_rotors(self) -> list[str]:
         """What is part of it where a drive has a rotor."""
@@ -126,35 +184,88 @@ class Proof:
     def _own(self) -> list[str]:
         rows: list[Row] = [("joint", "link", "H^T M H", "", "")]
         for own, unit in zip(self.joints, self.units, strict=True):
-            rows.append((own.joint, own.link, *((_below(own.value), unit, "") if own.value is not None else
-                                                ("no certificate", "", own.reason))))
+            rows.append(
+                (
+                    own.joint,
+                    own.link,
+                    *(
+                        (_below(own.value), unit, "")
+                        if own.value is not None
+                        else ("no certificate", "", own.reason)
+                    ),
+                )
+            )
         return table(rows, texts=(0, 1, 3, 4))
 
     def _divisors(self, one: Proved) -> list[str]:
-        rows: list[Row] = [("joint", "link", "D exact >=", "round-off <=", "D computed >=", "least seen", "")]
+        rows: list[Row] = [
+            ("joint", "link", "D exact >=", "round-off <=", "D computed >=", "least seen", "")
+        ]
         for divisor in one.divisors:
             floor = divisor.floor
             names = (floor.what or ("(a sum of squares)" if floor.certified else "(none)"), "")
             if floor.joint is not None:
                 names = self.joints[floor.joint].joint, self.joints[floor.joint].link
-            rows.append((*names, _below(floor.exact), _above(floor.lost),
-                         "no certificate" if floor.floor is None else _below(floor.floor), _near(divisor.least), floor.reason))
+            rows.append(
+                (
+                    *names,
+                    _below(floor.exact),
+                    _above(floor.lost),
+                    "no certificate" if floor.floor is None else _below(floor.floor),
+                    _near(divisor.least),
+                    floor.reason,
+                )
+            )
         return table(rows, texts=(0, 1, 6))
 
     def _round_offs(self) -> list[str]:
-        rows: list[Row] = [("function", "method", "result", "proved for", "bound", "seen", "bound/seen", "largest answer")]
+        rows: list[Row] = [
+            (
+                "function",
+                "method",
+                "result",
+                "proved for",
+                "bound",
+                "seen",
+                "bound/seen",
+                "largest answer",
+            )
+        ]
         for one in self.functions:
-            found, where = one.round_off, "the ranges" if one.round_off.everywhere else f"{self.states} states"
+            found, where = (
+                one.round_off,
+                "the ranges" if one.round_off.everywhere else f"{self.states} states",
+            )
             for name in found.bound:
-                rows.append((one.function, one.method, name, where, _above(found.most(name)), _near(found.seen(name), 2),
-                             _near(found.ratio(name), 2), _near(found.largest.get(name), 3)))
+                rows.append(
+                    (
+                        one.function,
+                        one.method,
+                        name,
+                        where,
+                        _above(found.most(name)),
+                        _near(found.seen(name), 2),
+                        _near(found.ratio(name), 2),
+                        _near(found.largest.get(name), 3),
+                    )
+                )
         return table(rows, texts=(0, 1, 2, 3))
 
 
 def _round_off(found: RoundOff) -> dict[str, Any]:
-    return {"proved_for": "ranges" if found.everywhere else "states",
-            "results": {name: {"bound": _finite(found.most(name)), "observed": found.seen(name), "nearest": found.nearest(name),
-                               "ratio": _finite(found.ratio(name)), "largest": found.largest.get(name)} for name in found.bound}}
+    return {
+        "proved_for": "ranges" if found.everywhere else "states",
+        "results": {
+            name: {
+                "bound": _finite(found.most(name)),
+                "observed": found.seen(name),
+                "nearest": found.nearest(name),
+                "ratio": _finite(found.ratio(name)),
+                "largest": found.largest.get(name),
+            }
+            for name in found.bound
+        },
+    }
 
 
 def _finite(value: float | None) -> float | None:

@@ -62,7 +62,9 @@ class RoundOff:
     def ratio(self, name: str) -> float | None:
         """The largest bound over the largest error observed, both at the states that were compared."""
         seen = self.seen(name)
-        return None if not seen else float(self.bound[name][: len(self.observed[name])].max()) / seen
+        return (
+            None if not seen else float(self.bound[name][: len(self.observed[name])].max()) / seen
+        )
 
     def nearest(self, name: str) -> float | None:
         """The largest quotient observed/bound of one element at one state; 0/0 is 0."""
@@ -79,21 +81,37 @@ class RoundOff:
         return all((near := self.nearest(name)) is None or near <= 1 for name in self.bound)
 
 
-def bounded(program: Program, ranges: Ranges, states: Mapping[str, Array], arithmetic: Arithmetic) -> RoundOff:
+def bounded(
+    program: Program, ranges: Ranges, states: Mapping[str, Array], arithmetic: Arithmetic
+) -> RoundOff:
     """The bound over the ranges where there is a finite one, else the bound at each of `states`."""
     if all(row.op not in ("div", "sqrt", "log") for row in program.rows):
-        everywhere = _errors(program, propagate(program, boxes(program, ranges), arithmetic, wanted=_outputs(program)), 1)
+        everywhere = _errors(
+            program,
+            propagate(program, boxes(program, ranges), arithmetic, wanted=_outputs(program)),
+            1,
+        )
         if all(np.isfinite(bound).all() for bound in everywhere.values()):
-            return RoundOff(True, {name: bound.max(axis=0, keepdims=True) for name, bound in everywhere.items()})
+            return RoundOff(
+                True, {name: bound.max(axis=0, keepdims=True) for name, bound in everywhere.items()}
+            )
     return RoundOff(False, at_states(program, states, arithmetic))
 
 
 def at_states(program: Program, states: Mapping[str, Array], arithmetic: Arithmetic) -> Results:
     """The running error bound of every result's elements at every state: (count, elements)."""
     wanted = _outputs(program)
-    found = [_errors(program, propagate(program, points(part), arithmetic, wanted=wanted), len(next(iter(part.values()))))
-             for part in _parts(program, states)]
-    return {port.name: np.concatenate([one[port.name] for one in found]) for port in program.outputs}
+    found = [
+        _errors(
+            program,
+            propagate(program, points(part), arithmetic, wanted=wanted),
+            len(next(iter(part.values()))),
+        )
+        for part in _parts(program, states)
+    ]
+    return {
+        port.name: np.concatenate([one[port.name] for one in found]) for port in program.outputs
+    }
 
 
 def _outputs(program: Program) -> list[int]:
@@ -104,7 +122,7 @@ def _parts(program: Program, states: Mapping[str, Array]) -> Iterator[dict[str, 
     given = {port.name: states[port.name] for port in program.inputs}
     chunk = max(1, min(_CHUNK, VALUES // len(program.rows)))
     for start in range(0, len(next(iter(given.values()))), chunk):
-        yield {name: values[start:start + chunk] for name, values in given.items()}
+        yield {name: values[start : start + chunk] for name, values in given.items()}
 
 
 def _errors(program: Program, rows: Mapping[int, Rounded], count: int) -> Results:
@@ -115,36 +133,62 @@ def _errors(program: Program, rows: Mapping[int, Rounded], count: int) -> Result
     return found
 
 
-def observe(mechanism: Mechanism, program: Program, options: ProgramOptions, states: Mapping[str, Array], run: Any,
-            found: RoundOff) -> RoundOff:
+def observe(
+    mechanism: Mechanism,
+    program: Program,
+    options: ProgramOptions,
+    states: Mapping[str, Array],
+    run: Any,
+    found: RoundOff,
+) -> RoundOff:
     """`found` with the observed error of the compiled `run`: at `states` for float, at the first IN_BALLS of them for double."""
     balls = options.real == DOUBLE.name
     scalars = arb(DIGITS) if balls else precision.FLOAT
     count = len(next(iter(states.values())))
     shapes = {port.name: port.shape for port in program.inputs}
-    taken = {name: (values[:IN_BALLS] if balls else values).reshape(-1, *shapes.get(name, values.shape[1:]))
-             for name, values in states.items()}
+    taken = {
+        name: (values[:IN_BALLS] if balls else values).reshape(
+            -1, *shapes.get(name, values.shape[1:])
+        )
+        for name, values in states.items()
+    }
     real = np.dtype(REALS[options.real].numpy)
     computed = run(*(taken[port.name].astype(real) for port in program.inputs))
     computed = computed if isinstance(computed, tuple) else (computed,)
     frame = options.frame if FUNCTIONS[program.function].needs_frame else None
     spec = FUNCTIONS[program.function]
-    links = {argument.name: getattr(options, argument.name) for argument in spec.feels if argument != PREPARED}
+    links = {
+        argument.name: getattr(options, argument.name)
+        for argument in spec.feels
+        if argument != PREPARED
+    }
     felt = [argument for argument in spec.feels if links.get(argument.name) is not None]
     arguments = {a.name: scalars.array(taken[a.name]) for a in (*spec.arguments, *felt)}
     for name in POSITIONS:
         if name in arguments:
             arguments[name] = _of_unit_length(mechanism, arguments[name], scalars)
-    reference = Reference(mechanism, scalars, frame=frame, convention=options.convention, task_rows=options.rows,
-                          contact=options.contact, **links)
-    exact = answers(reference, DIGITS, program.function, arguments, KNOWN) if balls else \
-        reference.evaluate(program.function, arguments)
+    reference = Reference(
+        mechanism,
+        scalars,
+        frame=frame,
+        convention=options.convention,
+        task_rows=options.rows,
+        contact=options.contact,
+        **links,
+    )
+    exact = (
+        answers(reference, DIGITS, program.function, arguments, KNOWN)
+        if balls
+        else reference.evaluate(program.function, arguments)
+    )
     observed, largest = {}, {}
     for port, values in zip(program.outputs, computed, strict=True):
         rows = min(count, IN_BALLS) if balls else count
         truth = exact[port.name].reshape(rows, -1)
         with scalars.working():
-            missed = np.abs(scalars.array(values.astype(float).reshape(rows, -1)) - truth).astype(float)
+            missed = np.abs(scalars.array(values.astype(float).reshape(rows, -1)) - truth).astype(
+                float
+            )
         sizes = np.abs(truth.astype(float)).max(axis=-1, keepdims=True)
         observed[port.name] = np.maximum(missed - REFERENCE[options.real] * sizes, 0.0)
         largest[port.name] = float(sizes.max())

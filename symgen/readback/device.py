@@ -38,11 +38,28 @@ def device(text: str, name: str, symbol: str, bounded: bool, checked: bool) -> D
     lines = without_comments(text).splitlines()
     frame = [line for line in lines if line.lstrip().startswith("#")]
     code = "\n".join("" if line.lstrip().startswith("#") else line for line in lines)
-    code = re.sub(rf"^static __device__ __noinline__ void ({symbol}_part_\d+\()", r"static void \1", code, flags=re.MULTILINE)
-    code, found = re.subn(rf"^static __device__ inline (void|int) {symbol}_device\(", rf"\1 {symbol}(", code, flags=re.MULTILINE)
+    code = re.sub(
+        rf"^static __device__ __noinline__ void ({symbol}_part_\d+\()",
+        r"static void \1",
+        code,
+        flags=re.MULTILINE,
+    )
+    code, found = re.subn(
+        rf"^static __device__ inline (void|int) {symbol}_device\(",
+        rf"\1 {symbol}(",
+        code,
+        flags=re.MULTILINE,
+    )
     if found != 1:
-        raise ProgramError(f"{symbol}_device stands there {found} times, as a static inline function of the device")
+        raise ProgramError(
+            f"{symbol}_device stands there {found} times, as a static inline function of the device"
+        )
     if strange := _CUDA.search(code):
         raise ProgramError(f"{strange[0]} does not stand where generated code has it")
-    head = _HEAD.replace("SINES", _SINES if bounded else "").replace("SYMBOL", symbol) + directives.refusal(checked)
-    return Device(head.replace("NAME", name) + code.strip() + "\n", tuple(word for line in frame for word in line.split()))
+    head = _HEAD.replace("SINES", _SINES if bounded else "").replace(
+        "SYMBOL", symbol
+    ) + directives.refusal(checked)
+    return Device(
+        head.replace("NAME", name) + code.strip() + "\n",
+        tuple(word for line in frame for word in line.split()),
+    )

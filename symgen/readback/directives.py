@@ -54,18 +54,34 @@ def directives(text: str, name: str, symbol: str) -> list[str]:
     blocks = [block for refusal in _REFUSALS if (block := refusal.replace("NAME", name)) in text]
     text = text.replace(blocks[0], "\n", 1) if blocks else text
     missing = [] if blocks else ["the text does not refuse -ffast-math"]
-    lines = [line.strip() for line in without_comments(text).splitlines() if line.lstrip().startswith("#")]
+    lines = [
+        line.strip()
+        for line in without_comments(text).splitlines()
+        if line.lstrip().startswith("#")
+    ]
     own = f"#define {name}_sincos {symbol}_sincos"
     counted = [line for line in lines if re.fullmatch(_COUNTED.replace("NAME", name), line)]
     found = ["the angles of the loop are counted twice"] if len(counted) > 1 else []
-    found += [f"the directive '{line}' does not belong into generated code" for line in lines if line not in
-             ("#include <math.h>", f'#include "{name}.h"', f'#include "{name}_sincos.h"', own, *counted)]
+    found += [
+        f"the directive '{line}' does not belong into generated code"
+        for line in lines
+        if line
+        not in (
+            "#include <math.h>",
+            f'#include "{name}.h"',
+            f'#include "{name}_sincos.h"',
+            own,
+            *counted,
+        )
+    ]
     return missing + found + disguises(text)
 
 
 def together(text: str, name: str) -> int:
     """How many angles the text gives to a loop over all of them; 0 where it has none."""
-    found = re.search(f"^{_COUNTED.replace('NAME', name)}[ \t]*$", without_comments(text), re.MULTILINE)
+    found = re.search(
+        f"^{_COUNTED.replace('NAME', name)}[ \t]*$", without_comments(text), re.MULTILINE
+    )
     return int(found[1]) if found else 0
 
 
@@ -80,25 +96,41 @@ def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
     macros, sine and cosine, no more, and it must assert the size of the real type.
     """
     exports = _EXPORTS.replace("NAME", name)
-    hidden = [] if exports in header else [f"the header does not define {name}_API as generated headers do"]
+    hidden = (
+        []
+        if exports in header
+        else [f"the header does not define {name}_API as generated headers do"]
+    )
     header = header.replace(exports, "\n" * exports.count("\n"), 1)
     hidden += [f"the header's {sentence}" for sentence in disguises(header)]
     header = without_comments(header)
     libm = REALS[program.real].libm
-    wanted = {f"{name}_SIN(x)": f"{libm('sin')}(x)", f"{name}_COS(x)": f"{libm('cos')}(x)", f"{name}_H": ""}
-    wanted |= {f"{name}_{status}": str(value) for value, status in enumerate(STATUSES)} if checked else {}
+    wanted = {
+        f"{name}_SIN(x)": f"{libm('sin')}(x)",
+        f"{name}_COS(x)": f"{libm('cos')}(x)",
+        f"{name}_H": "",
+    }
+    wanted |= (
+        {f"{name}_{status}": str(value) for value, status in enumerate(STATUSES)} if checked else {}
+    )
     for port, shape in zip((*program.inputs, *program.outputs), shapes(program), strict=True):
         for size, symbol in zip(port.shape, shape, strict=True):
             if isinstance(symbol, str):
                 wanted[f"{name}_{symbol}"] = str(size)
     found = []
     if any(port.name == PREPARED.name for port in program.inputs) and (
-            f"typedef struct {{ {program.real} value[{name}_NS]; }} {name}_prepared;" not in header.splitlines()):
+        f"typedef struct {{ {program.real} value[{name}_NS]; }} {name}_prepared;"
+        not in header.splitlines()
+    ):
         found.append(f"the header does not declare {name}_prepared as generated headers do")
-    for macro, value in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\S+)[ \t]*(.*?)[ \t]*$", header, flags=re.MULTILINE):
+    for macro, value in re.findall(
+        r"^[ \t]*#[ \t]*define[ \t]+(\S+)[ \t]*(.*?)[ \t]*$", header, flags=re.MULTILINE
+    ):
         if macro in wanted and value != wanted[macro]:
             found.append(f"the header defines {macro} as '{value}', not '{wanted[macro]}'")
-        if macro not in wanted and macro not in {f"{name}_{size}" for size in (*Sizes._fields, WORK.upper())}:
+        if macro not in wanted and macro not in {
+            f"{name}_{size}" for size in (*Sizes._fields, WORK.upper())
+        }:
             found.append(f"the header defines {macro}, which does not belong there")
     if header.count(prototypes.size_assertion(name, REALS[program.real])) != 1:
         found.append(f"the header does not assert the size of {program.real}")

@@ -21,10 +21,14 @@ def disguises(text: str) -> list[str]:
         found = pattern.search(where)
         if found is not None:
             line = where.count("\n", 0, found.start()) + 1
-            return [f"line {line} holds {found[0]!a}, which a compiler may read otherwise and no generated text holds"]
+            return [
+                f"line {line} holds {found[0]!a}, which a compiler may read otherwise and no generated text holds"
+            ]
     return []
 
 
 def without_comments(text: str) -> str:
     """`text` with its comments left out, but for their line ends."""
-    return re.sub(r"/\*.*?\*/", lambda found: " " + "\n" * found[0].count("\n"), text, flags=re.DOTALL)
+    return re.sub(
+        r"/\*.*?\*/", lambda found: " " + "\n" * found[0].count("\n"), text, flags=re.DOTALL
+    )

@@ -20,7 +20,9 @@ from symgen.readback.disguise import without_comments
 from symgen.readback.rows import compare
 
 _FUNCTION = re.compile(r"static void (\w+)\((.*)\)")
-_PARAMETER = re.compile(r"(?:const )?(\w+) (\w+)\[(?:\w+_RESTRICT|restrict) (\d+)\](?:\[\d+\])?|int \w+\[\d+\]")
+_PARAMETER = re.compile(
+    r"(?:const )?(\w+) (\w+)\[(?:\w+_RESTRICT|restrict) (\d+)\](?:\[\d+\])?|int \w+\[\d+\]"
+)
 _LOOP = re.compile(r"    for \(lane = 0; lane < \d+; \+\+lane\) \{")
 _WORK = re.compile(r"    \w+ (\w+)\[(\d+)\]\[\d+\];")
 _ANGLE = re.compile(r" +\w+\[(?:(\d+) \+ )?lane\] = (.+);")
@@ -31,10 +33,10 @@ _TURN = re.compile(r"    (\w+) = (\w+)\((\w+)\);")
 _CALL = re.compile(r"    (\w+)\((.*)\);")
 _STORE = re.compile(r"(\w+)\[(\d+)\] = (.+);")
 
-_TEXT = f'''#include <math.h>
+_TEXT = f"""#include <math.h>
 #include "NAME.h"
 ANGLES{AS_WRITTEN}#endif
-'''
+"""
 
 
 class Lanes(NamedTuple):
@@ -67,7 +69,9 @@ def lanes(text: str, name: str, symbol: str, results: Collection[str]) -> Lanes:
 
 def of_a_lane(program: Program, text: str, name: str) -> list[str]:
     """What keeps the function of lanes NAME_<function>, one of several in the text, from being the Program; [] when it is."""
-    results = [own for port in program.outputs for own in (port.name, f"{port.name}_")]   # the second where C has the first
+    results = [
+        own for port in program.outputs for own in (port.name, f"{port.name}_")
+    ]  # the second where C has the first
     try:
         return compare(program, _step(text, name, f"{name}_{program.function}", results))
     except ProgramError as error:
@@ -76,7 +80,12 @@ def of_a_lane(program: Program, text: str, name: str) -> list[str]:
 
 def _step(text: str, name: str, symbol: str, results: Collection[str]) -> str:
     """The text of a function of one lane, of the function `symbol` in a text of several such, each in one piece."""
-    own = list(takewhile(lambda line: line != "}", _behind(without_comments(text).splitlines(), f"static void {symbol}(")))
+    own = list(
+        takewhile(
+            lambda line: line != "}",
+            _behind(without_comments(text).splitlines(), f"static void {symbol}("),
+        )
+    )
     functions, _ = _functions([*own, "}"])
     if not functions:
         raise ProgramError(f"there is no function {symbol}")
@@ -99,7 +108,9 @@ def _functions(lines: Collection[str]) -> tuple[list[_Function], list[str]]:
             matched = [_PARAMETER.fullmatch(one) for one in head[2].split(", ")]
             if not all(matched):
                 raise ProgramError(f"{head[1]} has a parameter that is no array of lanes")
-            found.append(_Function(head[1], [(m[1], m[2], m[3]) for m in matched if m and m[1]], []))
+            found.append(
+                _Function(head[1], [(m[1], m[2], m[3]) for m in matched if m and m[1]], [])
+            )
         if inside and line != "}":
             found[-1].lines.extend([line] if line.strip() and line != "{" else [])
         else:
@@ -139,7 +150,11 @@ class _Reader:
             part = self.parts.pop(called[1])
             if called[2].split(", ") != [name for _, name, _ in part.parameters]:
                 raise ProgramError(f"{called[1]} is not given what its parameters are called")
-            if part.lines[:1] != ["    int lane;"] or not _LOOP.fullmatch(part.lines[1]) or "    }" in part.lines[:-1]:
+            if (
+                part.lines[:1] != ["    int lane;"]
+                or not _LOOP.fullmatch(part.lines[1])
+                or "    }" in part.lines[:-1]
+            ):
                 raise ProgramError(f"{called[1]} is not one loop over the lanes")
             self._loop(part.lines[1], part.lines[2:-1])
             self.frame.append(line)
@@ -153,14 +168,19 @@ class _Reader:
     def _loop(self, head: str, lines: list[str]) -> None:
         """One loop: of checks, of angles, of their sines one by one, or of rows."""
         self.frame.append(head)
-        angles, called = [_ANGLE.fullmatch(line) for line in lines], [_LIBM.fullmatch(line) for line in lines]
+        angles, called = (
+            [_ANGLE.fullmatch(line) for line in lines],
+            [_LIBM.fullmatch(line) for line in lines],
+        )
         if any("[lane] = !(" in line for line in lines):
             self.frame += lines
         elif all(called):
             self.calls = {one[1]: one[2] for one in called if one}
             self.frame += lines
         elif all(angles) and not self.angles:
-            self.angles = {int(one[1] or 0): _ELEMENT.sub(r"\1[\2]", one[2]) for one in angles if one}
+            self.angles = {
+                int(one[1] or 0): _ELEMENT.sub(r"\1[\2]", one[2]) for one in angles if one
+            }
         else:
             self.loops.append([self._lane(line) for line in lines])
 
@@ -186,11 +206,21 @@ def _share_sines(turn: str, loops: list[list[str]], array: str, size: int) -> in
     In a block every loop sees `turn`. Of one state each loop is a part, and the first of them takes all sines.
     """
     sine = re.compile(rf"\b{turn}\.(?:sine|cosine)\[\d+\]")
-    first = next((number for number, loop in enumerate(loops) if any(f"{turn}." in line for line in loop)), len(loops))
-    later = [line for loop in loops[first + 1:] for line in loop]
-    places = {taken: size + k for k, taken in enumerate(dict.fromkeys(one for line in later for one in sine.findall(line)))}
+    first = next(
+        (number for number, loop in enumerate(loops) if any(f"{turn}." in line for line in loop)),
+        len(loops),
+    )
+    later = [line for loop in loops[first + 1 :] for line in loop]
+    places = {
+        taken: size + k
+        for k, taken in enumerate(
+            dict.fromkeys(one for line in later for one in sine.findall(line))
+        )
+    }
     for number in range(first + 1, len(loops)):
-        loops[number] = [sine.sub(lambda found: f"{array}[{places[found[0]]}]", line) for line in loops[number]]
+        loops[number] = [
+            sine.sub(lambda found: f"{array}[{places[found[0]]}]", line) for line in loops[number]
+        ]
     if places:
         loops[first] += [f"{array}[{place}] = {taken};" for taken, place in places.items()]
     return len(places)
@@ -203,9 +233,13 @@ def _single(read: _Reader, name: str, symbol: str, results: Collection[str]) -> 
     real = read.block.parameters[0][0]
     loops = [list(loop) for loop in read.loops] or [[]]
     if read.turn:
-        first = next((loop for loop in loops if any(f"{read.turn}." in line for line in loop)), loops[-1])
-        first[:0] = [f"const {real} all_angles[{name}_ANGLES] = {{{', '.join(read.angles.values())}}};",
-                     f"const {name}_turns {read.turn} = {name}_sincos(all_angles);"]
+        first = next(
+            (loop for loop in loops if any(f"{read.turn}." in line for line in loop)), loops[-1]
+        )
+        first[:0] = [
+            f"const {real} all_angles[{name}_ANGLES] = {{{', '.join(read.angles.values())}}};",
+            f"const {name}_turns {read.turn} = {name}_sincos(all_angles);",
+        ]
     array, size = read.work
     if read.turn:
         size += _share_sines(read.turn, loops, array, size)
@@ -216,17 +250,35 @@ def _single(read: _Reader, name: str, symbol: str, results: Collection[str]) -> 
                 loop[k] = f"{array}[{size}] = {store[3]};"
                 loops[-1].append(f"{store[1]}[{store[2]}] = {array}[{size}];")
                 size += 1
-    given = ", ".join(f"{'' if own in results else 'const '}{kind} {own}[{count}]" for kind, own, count in read.block.parameters)
-    own_sines = re.search(r"^#define \w+_sincos ", "\n".join(read.frame), re.MULTILINE) is not None or read.turn
+    given = ", ".join(
+        f"{'' if own in results else 'const '}{kind} {own}[{count}]"
+        for kind, own, count in read.block.parameters
+    )
+    own_sines = (
+        re.search(r"^#define \w+_sincos ", "\n".join(read.frame), re.MULTILINE) is not None
+        or read.turn
+    )
     pairs = any(f"const {name}_pair " in line for loop in loops for line in loop)
     angles = [f"#define {name}_ANGLES {len(read.angles)}"] if read.turn else []
-    angles += [f"#define {name}_sincos {symbol}_sincos", f'#include "{name}_sincos.h"'] if own_sines or pairs else []
+    angles += (
+        [f"#define {name}_sincos {symbol}_sincos", f'#include "{name}_sincos.h"']
+        if own_sines or pairs
+        else []
+    )
     lines = [_TEXT.replace("NAME", name).replace("ANGLES", "\n".join(angles), 1)]
     if not size:
-        return "\n".join([*lines, f"void {symbol}({given})", "{", *(f"    {line}" for line in loops[0]), "}", ""])
+        return "\n".join(
+            [*lines, f"void {symbol}({given})", "{", *(f"    {line}" for line in loops[0]), "}", ""]
+        )
     called = ", ".join([own for _, own, _ in read.block.parameters] + [array])
     for number, loop in enumerate(loops, 1):
-        lines += [f"static void {symbol}_part_{number}({given}, {real} {array}[{size}])", "{",
-                  *(f"    {line}" for line in loop), "}"]
+        lines += [
+            f"static void {symbol}_part_{number}({given}, {real} {array}[{size}])",
+            "{",
+            *(f"    {line}" for line in loop),
+            "}",
+        ]
     calls = [f"    {symbol}_part_{number}({called});" for number in range(1, len(loops) + 1)]
-    return "\n".join([*lines, f"void {symbol}({given})", "{", f"    {real} {array}[{size}];", *calls, "}", ""])
+    return "\n".join(
+        [*lines, f"void {symbol}({given})", "{", f"    {real} {array}[{size}];", *calls, "}", ""]
+    )

@@ -19,13 +19,15 @@ _LITERAL = re.compile(r"(?:\d+\.\d+|\d+(?=e))(?:e[+-]?\d{1,4})?")
 def nearest(value: Fraction, real: Real) -> Number:
     """The number of the type that is nearest to `value`, the even one of two."""
     over, under = abs(value.numerator), value.denominator
-    scale = max(over.bit_length() - under.bit_length() - real.digits, real.exponent - real.digits + 1)
+    scale = max(
+        over.bit_length() - under.bit_length() - real.digits, real.exponent - real.digits + 1
+    )
     if _quotient(over, under, scale)[0].bit_length() > real.digits:
         scale += 1
     whole, rest, divisor = _quotient(over, under, scale)
-    if 2*rest > divisor or (2*rest == divisor and whole % 2 == 1):
+    if 2 * rest > divisor or (2 * rest == divisor and whole % 2 == 1):
         whole += 1
-    return value < 0, whole * Fraction(2)**scale
+    return value < 0, whole * Fraction(2) ** scale
 
 
 def _quotient(over: int, under: int, scale: int) -> tuple[int, int, int]:

@@ -44,12 +44,14 @@ def of_arguments(recursion: Recursion, wanted: Expected, real: Real) -> list[Owe
         for x in elements:
             total = terms.of(("add", total, terms.of(("mul", nothing, x))))
         for first in recursion.quaternions if port.name in POSITIONS else ():
-            squares = [terms.of(("mul", x, x)) for x in elements[first:first + 4]]
+            squares = [terms.of(("mul", x, x)) for x in elements[first : first + 4]]
             whole = squares[0]
             for square in squares[1:]:
                 whole = terms.of(("add", whole, square))
             one = terms.of(("const", nearest(Fraction(1), real)))
-            units.append((True, terms.of(("sub", whole, one)), "<=", nearest(length(recursion.real), real)))
+            units.append(
+                (True, terms.of(("sub", whole, one)), "<=", nearest(length(recursion.real), real))
+            )
     found: list[Owed] = [("NOT_FINITE", [(False, total, ">=", zero)])]
     return [*found, ("NOT_UNIT", units)] if units else found
 
@@ -80,7 +82,7 @@ def _compared(owed: Least | None, real: Real) -> tuple[bool, str, Number]:
     """Comparison of a divisor, or of an angle, for which no bound is owed: its sine must be a proved one."""
     if owed is None:
         return True, "<=", nearest(FARTHEST, real)
-    assert isinstance(owed.least, Fraction)   # no floor is certified
+    assert isinstance(owed.least, Fraction)  # no floor is certified
     return owed.magnitude, ">=", nearest(owed.least, real)
 
 
@@ -110,8 +112,14 @@ class Heeded(Walk):
         self.pending: Owed | None = None
         self.known = {f"{self.name}_{status}": [value] for value, status in enumerate(STATUSES)}
         super().run(body)
-        if self.returned is None or not self.sized or (not self.failing and (self.due or self.pending or self.ending)):
-            raise ProgramError("the function does not make all comparisons that it owes, and return how they went")
+        if (
+            self.returned is None
+            or not self.sized
+            or (not self.failing and (self.due or self.pending or self.ending))
+        ):
+            raise ProgramError(
+                "the function does not make all comparisons that it owes, and return how they went"
+            )
 
     def _statement(self, node: Any) -> None:
         if self.returned is not None:
@@ -119,11 +127,23 @@ class Heeded(Walk):
         if isinstance(node, c_ast.Return):
             self._paid(node)
             self.returned = self._whole(node.expr)
-        elif isinstance(node, c_ast.If) and isinstance(node.cond, c_ast.UnaryOp) and node.cond.op == "!":
+        elif (
+            isinstance(node, c_ast.If)
+            and isinstance(node.cond, c_ast.UnaryOp)
+            and node.cond.op == "!"
+        ):
             self._compare(node)
-        elif isinstance(node, c_ast.If) and isinstance(node.cond, c_ast.BinaryOp) and name_of(node.cond.left) == self.size:
+        elif (
+            isinstance(node, c_ast.If)
+            and isinstance(node.cond, c_ast.BinaryOp)
+            and name_of(node.cond.left) == self.size
+        ):
             self._room(node)
-        elif isinstance(node, c_ast.Assignment) and node.op == "=" and isinstance(self.names.get(name_of(node.lvalue)), Memory):
+        elif (
+            isinstance(node, c_ast.Assignment)
+            and node.op == "="
+            and isinstance(self.names.get(name_of(node.lvalue)), Memory)
+        ):
             self._put(self._place(node.lvalue), self._term(node.rvalue), node)
         else:
             super()._statement(node)
@@ -131,21 +151,33 @@ class Heeded(Walk):
     def _declare(self, node: Any) -> None:
         """The status, and what is zero where all arguments are finite, besides."""
         names = list(getattr(getattr(node.type, "type", None), "names", []))
-        plain = isinstance(node.type, c_ast.TypeDecl) and not node.type.quals and not node.storage and node.name not in self.names
+        plain = (
+            isinstance(node.type, c_ast.TypeDecl)
+            and not node.type.quals
+            and not node.storage
+            and node.name not in self.names
+        )
         if plain and node.init is not None and names == ["int"] and not self.status:
             if self._status(node.init) != STATUSES[0]:
                 raise self._strange(node)
             self.status, self.names[node.name] = node.name, [0]
         elif plain and node.init is not None and names == [self.real.name]:
             self.names[node.name] = Memory(node.name, [self._term(node.init)], True)
-        elif isinstance(node.init, c_ast.InitList):   # so that no compiler takes it for empty where nothing is read
+        elif isinstance(
+            node.init, c_ast.InitList
+        ):  # so that no compiler takes it for empty where nothing is read
             zeros, node.init = node.init, None
             super()._declare(node)
             node.init = zeros
-        elif isinstance(node.init, c_ast.TernaryOp):   # no place behind the array's end
+        elif isinstance(node.init, c_ast.TernaryOp):  # no place behind the array's end
             other, cond = node.init.iftrue, node.init.cond
-            if name_of(other) != self.held or not isinstance(cond, c_ast.BinaryOp) or cond.op != "<" \
-                    or name_of(cond.left) != self.size or self.sized:
+            if (
+                name_of(other) != self.held
+                or not isinstance(cond, c_ast.BinaryOp)
+                or cond.op != "<"
+                or name_of(cond.left) != self.size
+                or self.sized
+            ):
                 raise self._strange(node)
             self.needed = self._whole(cond.right)
             node.init, whole = node.init.iffalse, node.init
@@ -163,15 +195,22 @@ class Heeded(Walk):
         if id(part.step) in self.steps:
             place = next(at for at, port in enumerate(part.step.outputs) if port.name == GUARD)
             compared = self.steps[id(part.step)]
-            values = [self.wanted.terms.of((self.calls[-1], place, k)) for k in range(len(compared))]
-            conditions = [(magnitude, value, sign, bound)
-                          for value, (magnitude, sign, bound) in zip(values, compared, strict=True)]
+            values = [
+                self.wanted.terms.of((self.calls[-1], place, k)) for k in range(len(compared))
+            ]
+            conditions = [
+                (magnitude, value, sign, bound)
+                for value, (magnitude, sign, bound) in zip(values, compared, strict=True)
+            ]
             if any(sign == "<=" for _, sign, _ in compared):
                 self.pending = "OUT_OF_RANGE", conditions
                 return
             zero = nearest(Fraction(0), self.real)
             nothing = self.wanted.terms.of(("const", zero))
-            finite = [(False, self.wanted.terms.of(("mul", nothing, value)), ">=", zero) for value in values]
+            finite = [
+                (False, self.wanted.terms.of(("mul", nothing, value)), ">=", zero)
+                for value in values
+            ]
             self.pending = "DIVISOR", [*conditions, *finite]
 
     def _put(self, place: Place, term: int, node: Any) -> None:
@@ -193,7 +232,9 @@ class Heeded(Walk):
             joined = joined.left
         read = [self._condition(part) for part in (joined, *parts)]
         if self.stored or sorted(read) != sorted(owed[1]):
-            raise ProgramError(f"line {node.coord.line}: this comparison is not the one that is owed here, or comes too late")
+            raise ProgramError(
+                f"line {node.coord.line}: this comparison is not the one that is owed here, or comes too late"
+            )
         self._branch(node, owed[0])
 
     def _room(self, node: Any) -> None:
@@ -210,9 +251,17 @@ class Heeded(Walk):
     def _branch(self, node: Any, status: str) -> None:
         """The one statement where it does not hold, and the rest where it does."""
         only = (node.iftrue.block_items or []) if isinstance(node.iftrue, c_ast.Compound) else []
-        if len(only) != 1 or not isinstance(only[0], c_ast.Assignment) or only[0].op != "=" or not self.status \
-                or name_of(only[0].lvalue) != self.status or self._status(only[0].rvalue) != status:
-            raise ProgramError(f"line {node.coord.line}: where this does not hold the status is not {self.name}_{status}")
+        if (
+            len(only) != 1
+            or not isinstance(only[0], c_ast.Assignment)
+            or only[0].op != "="
+            or not self.status
+            or name_of(only[0].lvalue) != self.status
+            or self._status(only[0].rvalue) != status
+        ):
+            raise ProgramError(
+                f"line {node.coord.line}: where this does not hold the status is not {self.name}_{status}"
+            )
         self.met.append(status)
         if len(self.met) == self.failing:
             self.names[self.status][0] = STATUSES.index(status)
@@ -229,8 +278,11 @@ class Heeded(Walk):
         return name_of(node).removeprefix(f"{self.name}_")
 
     def _condition(self, node: Any) -> Condition:
-        number = literal(node.right.value, self.real) if isinstance(node, c_ast.BinaryOp) and isinstance(
-            node.right, c_ast.Constant) else None
+        number = (
+            literal(node.right.value, self.real)
+            if isinstance(node, c_ast.BinaryOp) and isinstance(node.right, c_ast.Constant)
+            else None
+        )
         if number is None or node.op not in (">=", "<="):
             raise self._strange(node)
         value, magnitude = node.left, isinstance(node.left, c_ast.FuncCall)
@@ -243,7 +295,11 @@ class Heeded(Walk):
     def _term(self, node: Any) -> int:
         if isinstance(node, c_ast.BinaryOp) and node.op == "-":
             return self.wanted.terms.of(("sub", self._term(node.left), self._term(node.right)))
-        if isinstance(node, c_ast.ID) and isinstance(own := self.names.get(node.name), Memory) and len(own.cells) == 1 \
-                and own.cells[0] is not None:
+        if (
+            isinstance(node, c_ast.ID)
+            and isinstance(own := self.names.get(node.name), Memory)
+            and len(own.cells) == 1
+            and own.cells[0] is not None
+        ):
             return own.cells[0]
         return super()._term(node)

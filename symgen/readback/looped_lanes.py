@@ -13,7 +13,9 @@ from symgen.readback.loop_checks import compared
 from symgen.recursion import GUARD, LAST, Recursion, as_function, guarded
 
 
-def compare(recursion: Recursion, text: str, printed: str, name: str, checked: bool, inline: bool) -> list[str]:
+def compare(
+    recursion: Recursion, text: str, printed: str, name: str, checked: bool, inline: bool
+) -> list[str]:
     """What keeps the C from being the Recursion, `checked` or not, with sines `inline` or not; [] when it is.
 
     `printed` is what symgen prints now, `name` that of the robot.
@@ -30,7 +32,15 @@ def compare(recursion: Recursion, text: str, printed: str, name: str, checked: b
 def _steps(recursion: Recursion) -> list[Program]:
     """The functions of arrays of lanes."""
     several = len(recursion.kinds) > 1
-    named = [(f"{s}_{c}" if several else f"{s}", one) for s, sweep in enumerate(recursion.sweeps, 1)
-             for c, one in enumerate(sweep.steps, 1) if one.outputs and c - 1 in recursion.classes(sweep)]
-    named += [(number, one) for number, one in ((LAST, recursion.last), (f"{LAST}_{GUARD}", recursion.looked)) if one]
+    named = [
+        (f"{s}_{c}" if several else f"{s}", one)
+        for s, sweep in enumerate(recursion.sweeps, 1)
+        for c, one in enumerate(sweep.steps, 1)
+        if one.outputs and c - 1 in recursion.classes(sweep)
+    ]
+    named += [
+        (number, one)
+        for number, one in ((LAST, recursion.last), (f"{LAST}_{GUARD}", recursion.looked))
+        if one
+    ]
     return [as_function(one, f"{recursion.function}_lanes_{number}") for number, one in named]

@@ -14,7 +14,15 @@ from symgen.ir import Bound, Program
 from symgen.reals import REALS
 from symgen.recursion import Form
 
-STATUSES = ("OK", "NOT_FINITE", "OUT_OF_RANGE", "DIVISOR", "NOT_UNIT", "NO_WORK", "RESULT_NOT_FINITE")
+STATUSES = (
+    "OK",
+    "NOT_FINITE",
+    "OUT_OF_RANGE",
+    "DIVISOR",
+    "NOT_UNIT",
+    "NO_WORK",
+    "RESULT_NOT_FINITE",
+)
 """What a checked function returns, from 0 on, behind NAME_."""
 FARTHEST = Fraction(2**15)
 """The largest angle (rad) that an own sine and cosine (NAME_sincos.h) may be given."""
@@ -47,9 +55,15 @@ def computed(program: Program) -> list[int]:
 def shapes(program: Form) -> list[tuple[Size, ...]]:
     """The shape of every argument, then of every result, in NQ, NV, NB, NF and NW where the table of functions has it so."""
     known = FUNCTIONS.get(program.function)
-    named = {array.name: array for array in (*known.arguments, *known.results, *known.feels)} if known else {}
-    return [named[port.name].laid_out(port.shape).shape if port.name in named else port.shape
-            for port in (*program.inputs, *program.outputs)]
+    named = (
+        {array.name: array for array in (*known.arguments, *known.results, *known.feels)}
+        if known
+        else {}
+    )
+    return [
+        named[port.name].laid_out(port.shape).shape if port.name in named else port.shape
+        for port in (*program.inputs, *program.outputs)
+    ]
 
 
 def turned(program: Program, rows: Sequence[int]) -> set[int]:

@@ -65,7 +65,13 @@ def units(text: str, seen: str = "") -> Units:
     plain = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
     # What the includes would declare, on the text's first line: the type of a sine with its cosine, or of those of all angles,
     # and the struct of prepared parameters.
-    types = sorted(set(re.findall(r"^ +const (\w+_(?:pair|turns)) |\bconst (\w+_prepared) \*", plain, re.MULTILINE)))
+    types = sorted(
+        set(
+            re.findall(
+                r"^ +const (\w+_(?:pair|turns)) |\bconst (\w+_prepared) \*", plain, re.MULTILINE
+            )
+        )
+    )
     names = "".join(f"typedef int {turn or struct};" for turn, struct in types)
     try:
         found = list(c_parser.CParser().parse(seen or names + plain).ext)
@@ -76,23 +82,38 @@ def units(text: str, seen: str = "") -> Units:
     alone = plain.lstrip().startswith(("void ", "int ", "static ")) and plain.rstrip().endswith("}")
     own = prototypes.file(found[-1]) if seen and found else ""
     before = [unit for unit in found if prototypes.file(unit) != own] if seen else []
-    held = [unit for unit in found if prototypes.file(unit) == own] if seen else found[names.count(";"):]
+    held = (
+        [unit for unit in found if prototypes.file(unit) == own]
+        if seen
+        else found[names.count(";") :]
+    )
     plainly = [unit for unit in held if not _static(unit)]
-    if len(plainly) != 1 or plainly != held[-1:] or not isinstance(plainly[0], c_ast.FuncDef) or not alone:
-        raise ProgramError(f"the C holds {len(plainly)} declarations; one function is expected, behind its parts")
+    if (
+        len(plainly) != 1
+        or plainly != held[-1:]
+        or not isinstance(plainly[0], c_ast.FuncDef)
+        or not alone
+    ):
+        raise ProgramError(
+            f"the C holds {len(plainly)} declarations; one function is expected, behind its parts"
+        )
     if plainly[0].decl.storage or plainly[0].decl.funcspec:
         raise ProgramError(f"{plainly[0].decl.name} is not a plain function")
     return Units(held, prototypes.read(before) if seen else None, held[-1])
 
 
 def _static(unit: Any) -> bool:
-    return getattr(unit.decl if isinstance(unit, c_ast.FuncDef) else unit, "storage", []) == ["static"]
+    return getattr(unit.decl if isinstance(unit, c_ast.FuncDef) else unit, "storage", []) == [
+        "static"
+    ]
 
 
 def part_of(unit: Any) -> Text:
     """A static part that returns nothing, by itself."""
     if not isinstance(unit, c_ast.FuncDef) or _returned(unit) != ["void"] or unit.decl.funcspec:
-        raise ProgramError(f"line {_line(getattr(unit, 'decl', unit))}: this is no part of a function")
+        raise ProgramError(
+            f"line {_line(getattr(unit, 'decl', unit))}: this is no part of a function"
+        )
     statements = tuple(_statement(node, {}) for node in unit.body.block_items or [])
     return Text(unit.decl.name, prototypes.parameters(unit.decl), statements)
 
@@ -104,24 +125,41 @@ def parse(text: str, seen: str = "") -> Text:
     """
     held, declared, function = units(text, seen)
     returned = _returned(function)
-    if returned not in (["void"], ["int"]) or not all(isinstance(unit, c_ast.FuncDef) for unit in held):
-        raise ProgramError(f"{function.decl.name} is not a plain function that returns void, or the status of its checks")
+    if returned not in (["void"], ["int"]) or not all(
+        isinstance(unit, c_ast.FuncDef) for unit in held
+    ):
+        raise ProgramError(
+            f"{function.decl.name} is not a plain function that returns void, or the status of its checks"
+        )
     parts: dict[str, Statement] = {}
     for unit in held[:-1]:
         name, line = unit.decl.name, _line(unit.decl)
         part = part_of(unit)
         if name in parts:
-            raise ProgramError(f"line {line}: {name} is not a part of {function.decl.name} that stands there once")
+            raise ProgramError(
+                f"line {line}: {name} is not a part of {function.decl.name} that stands there once"
+            )
         parts[name] = Statement("part", name, 0, (part.parameters, part.statements), line)
     items, checks = function.body.block_items or [], None
-    work = [_statement(node, {}) for node in items[:1] if parts and isinstance(node, c_ast.Decl) and node.init is None]
-    items = items[len(work):]
+    work = [
+        _statement(node, {})
+        for node in items[:1]
+        if parts and isinstance(node, c_ast.Decl) and node.init is None
+    ]
+    items = items[len(work) :]
     if returned == ["int"]:
         items, checks = unfold(items)
     called = [_statement(node, parts) for node in items]
     if uncalled := sorted(parts):
         raise ProgramError(f"{uncalled[0]} is never called")
-    return Text(function.decl.name, prototypes.parameters(function.decl), (*called,), checks, declared, *work)
+    return Text(
+        function.decl.name,
+        prototypes.parameters(function.decl),
+        (*called,),
+        checks,
+        declared,
+        *work,
+    )
 
 
 def _returned(function: Any) -> list[str]:
@@ -132,20 +170,53 @@ def _returned(function: Any) -> list[str]:
 def _statement(node: Any, parts: dict[str, Statement]) -> Statement:
     """One statement. A call takes its part out of `parts`: each is called once, with what its parameters are called."""
     line = _line(node)
-    if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.TypeDecl) and not node.storage and node.init is not None:
+    if (
+        isinstance(node, c_ast.Decl)
+        and isinstance(node.type, c_ast.TypeDecl)
+        and not node.storage
+        and node.init is not None
+    ):
         kind = " ".join([*node.quals, *getattr(node.type.type, "names", ["?"])])
         return Statement("local", node.name, 0, (kind, node.init), line)
-    if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.ArrayDecl) and isinstance(node.type.type, c_ast.TypeDecl) \
-            and not node.storage and isinstance(node.init, c_ast.InitList):
+    if (
+        isinstance(node, c_ast.Decl)
+        and isinstance(node.type, c_ast.ArrayDecl)
+        and isinstance(node.type.type, c_ast.TypeDecl)
+        and not node.storage
+        and isinstance(node.init, c_ast.InitList)
+    ):
         kind = " ".join([*node.type.type.quals, *getattr(node.type.type.type, "names", ["?"])])
         return Statement("array", node.name, 0, (kind, node.type.dim, node.init.exprs), line)
-    if isinstance(node, c_ast.Assignment) and node.op == "=" and isinstance(node.lvalue, c_ast.ArrayRef):
+    if (
+        isinstance(node, c_ast.Assignment)
+        and node.op == "="
+        and isinstance(node.lvalue, c_ast.ArrayRef)
+    ):
         target, index = node.lvalue.name, node.lvalue.subscript
-        if isinstance(target, c_ast.ID) and isinstance(index, c_ast.Constant) and INDEX.fullmatch(index.value):
+        if (
+            isinstance(target, c_ast.ID)
+            and isinstance(index, c_ast.Constant)
+            and INDEX.fullmatch(index.value)
+        ):
             return Statement("store", target.name, int(index.value), node.rvalue, line)
-    if isinstance(node, c_ast.Cast) and isinstance(node.to_type.type, c_ast.TypeDecl) and name_of(node.expr):
-        return Statement("unread", node.expr.name, 0, " ".join(getattr(node.to_type.type.type, "names", ["?"])), line)
-    if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.ArrayDecl) and not node.storage and node.init is None:
+    if (
+        isinstance(node, c_ast.Cast)
+        and isinstance(node.to_type.type, c_ast.TypeDecl)
+        and name_of(node.expr)
+    ):
+        return Statement(
+            "unread",
+            node.expr.name,
+            0,
+            " ".join(getattr(node.to_type.type.type, "names", ["?"])),
+            line,
+        )
+    if (
+        isinstance(node, c_ast.Decl)
+        and isinstance(node.type, c_ast.ArrayDecl)
+        and not node.storage
+        and node.init is None
+    ):
         const, kind, name, size = prototypes.parameter(node)
         if not const and re.fullmatch(r"[1-9]\d*", size):
             return Statement("work", name, int(size), kind, line)
@@ -153,9 +224,13 @@ def _statement(node: Any, parts: dict[str, Statement]) -> Statement:
         part = parts.pop(node.name.name)
         given = [name_of(one) for one in node.args.exprs] if node.args else []
         if given != [name for _, _, name, _ in part.expression[0]]:
-            raise ProgramError(f"line {line}: {part.target} is not given what its parameters are called")
+            raise ProgramError(
+                f"line {line}: {part.target} is not given what its parameters are called"
+            )
         return part
-    raise ProgramError(f"line {line}: a statement ({type(node).__name__}) that generated code never holds")
+    raise ProgramError(
+        f"line {line}: a statement ({type(node).__name__}) that generated code never holds"
+    )
 
 
 def name_of(node: Any) -> str:

@@ -36,11 +36,22 @@ def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
     """
     found = []
     for unit in units:
-        if isinstance(unit, c_ast.Decl) and isinstance(unit.type, c_ast.FuncDecl) and not unit.storage and not unit.funcspec:
+        if (
+            isinstance(unit, c_ast.Decl)
+            and isinstance(unit.type, c_ast.FuncDecl)
+            and not unit.storage
+            and not unit.funcspec
+        ):
             returned = " ".join(getattr(getattr(unit.type.type, "type", None), "names", ["?"]))
             found.append(Prototype(unit.name, returned, parameters(unit)))
-        elif not file(unit).endswith("_sincos.h") and not _is_size_assertion(unit) and not _is_struct(unit):
-            raise ProgramError(f"{file(unit)} holds a {type(unit).__name__} that is no plain prototype")
+        elif (
+            not file(unit).endswith("_sincos.h")
+            and not _is_size_assertion(unit)
+            and not _is_struct(unit)
+        ):
+            raise ProgramError(
+                f"{file(unit)} holds a {type(unit).__name__} that is no plain prototype"
+            )
     return tuple(found)
 
 
@@ -55,15 +66,22 @@ def _asserted(name: str, real: Real) -> str:
 
 def _is_size_assertion(unit: Any) -> bool:
     """True for an external array of that name; `directives.macros` compares its text."""
-    return isinstance(unit, c_ast.Decl) and unit.storage == ["extern"] and unit.name.endswith(
-        tuple(_asserted("", real) for real in REALS.values()))
+    return (
+        isinstance(unit, c_ast.Decl)
+        and unit.storage == ["extern"]
+        and unit.name.endswith(tuple(_asserted("", real) for real in REALS.values()))
+    )
 
 
 def _is_struct(unit: Any) -> bool:
     """True for the type NAME_prepared; `directives.macros` compares its line word for word."""
     struct = getattr(getattr(unit, "type", None), "type", None)
-    return isinstance(unit, c_ast.Typedef) and unit.name.endswith(f"_{STRUCT}") and isinstance(struct, c_ast.Struct) \
+    return (
+        isinstance(unit, c_ast.Typedef)
+        and unit.name.endswith(f"_{STRUCT}")
+        and isinstance(struct, c_ast.Struct)
         and [member.name for member in struct.decls or ()] == ["value"]
+    )
 
 
 def parameters(declaration: Any) -> tuple[Parameter, ...]:
@@ -72,27 +90,44 @@ def parameters(declaration: Any) -> tuple[Parameter, ...]:
     return tuple(parameter(node) for node in (declared.args.params if declared.args else []))
 
 
-def differences(found: Sequence[Prototype], symbol: str, defined: tuple[Parameter, ...], checked: bool) -> list[str]:
+def differences(
+    found: Sequence[Prototype], symbol: str, defined: tuple[Parameter, ...], checked: bool
+) -> list[str]:
     """What keeps the header from declaring the function as it is defined: once, and with the same names in the same order."""
     own = [one for one in found if one.symbol == symbol]
     if len(own) != 1:
         return [f"the header declares {symbol} {len(own)} times"]
     wanted = Prototype(symbol, "int" if checked else "void", defined)
-    return [] if own[0] == wanted else [f"the header declares {symbol} with other parameters, or another result, than it has"]
+    return (
+        []
+        if own[0] == wanted
+        else [f"the header declares {symbol} with other parameters, or another result, than it has"]
+    )
 
 
 def parameter(node: Any) -> Parameter:
-    """An array that is declared, an int, or the address of a constant struct, which have no size; ProgramError for anything else.
-    """
+    """An array that is declared, an int, or the address of a constant struct, which have no size; ProgramError for anything else."""
     array = getattr(node, "type", None)
-    if isinstance(array, c_ast.PtrDecl) and not array.quals and isinstance(array.type, c_ast.TypeDecl) \
-            and array.type.quals == ["const"]:
+    if (
+        isinstance(array, c_ast.PtrDecl)
+        and not array.quals
+        and isinstance(array.type, c_ast.TypeDecl)
+        and array.type.quals == ["const"]
+    ):
         kind = " ".join(getattr(array.type.type, "names", ["?"]))
         if kind.endswith(f"_{STRUCT}"):
             return True, kind, node.name or "?", ""
-    if isinstance(array, c_ast.TypeDecl) and getattr(array.type, "names", []) == ["int"] and not array.quals:
+    if (
+        isinstance(array, c_ast.TypeDecl)
+        and getattr(array.type, "names", []) == ["int"]
+        and not array.quals
+    ):
         return False, "int", node.name or "?", ""
-    if not isinstance(array, c_ast.ArrayDecl) or not isinstance(array.type, c_ast.TypeDecl) or array.dim is None:
+    if (
+        not isinstance(array, c_ast.ArrayDecl)
+        or not isinstance(array.type, c_ast.TypeDecl)
+        or array.dim is None
+    ):
         line = node.coord.line if getattr(node, "coord", None) else 0
         raise ProgramError(f"line {line}: a parameter is not an array of known size")
     kind = " ".join(getattr(array.type.type, "names", ["?"]))

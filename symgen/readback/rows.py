@@ -36,8 +36,13 @@ _UNKNOWN = -1
 Key = tuple[Any, ...]
 
 
-def compare(program: Program, text: str, header: str = "", checked: Mapping[int, Bound] | None = None,
-            seen: str = "") -> list[str]:
+def compare(
+    program: Program,
+    text: str,
+    header: str = "",
+    checked: Mapping[int, Bound] | None = None,
+    seen: str = "",
+) -> list[str]:
     """What keeps the C from being the Program; [] when it is.
 
     `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as well. `checked` is None for a
@@ -49,7 +54,7 @@ def compare(program: Program, text: str, header: str = "", checked: Mapping[int,
         parsed = parse(text, seen)
     except ProgramError as error:
         return [str(error)]
-    called = "_".join(re.findall(r"\w+", program.function))   # of a derivative, f:jacobian(q,v)
+    called = "_".join(re.findall(r"\w+", program.function))  # of a derivative, f:jacobian(q,v)
     name = parsed.symbol.removesuffix(f"_{called}")
     found = directives.directives(text, name, parsed.symbol)
     if name == parsed.symbol:
@@ -57,7 +62,9 @@ def compare(program: Program, text: str, header: str = "", checked: Mapping[int,
     if header:
         found += directives.macros(program, header, name, checked is not None)
     if parsed.declared is not None:
-        found += prototypes.differences(parsed.declared, parsed.symbol, parsed.parameters, parsed.checks is not None)
+        found += prototypes.differences(
+            parsed.declared, parsed.symbol, parsed.parameters, parsed.checks is not None
+        )
     if (checked is None) != (parsed.checks is None):
         returned = "nothing" if parsed.checks is None else "a status"
         return [*found, f"{parsed.symbol} returns {returned}, unlike what was asked for"]
@@ -65,7 +72,9 @@ def compare(program: Program, text: str, header: str = "", checked: Mapping[int,
     matcher = Matcher(program, parsed, name, together)
     found += matcher.differences()
     if checked is not None:
-        bounded = f'#include "{name}_sincos.h"' in text and not together   # a loop leaves what is far to <math.h>
+        bounded = (
+            f'#include "{name}_sincos.h"' in text and not together
+        )  # a loop leaves what is far to <math.h>
         found += matcher.checks(checked, bounded)
     return found
 
@@ -121,39 +130,67 @@ class Matcher:
                 if value is None:
                     self.found.append(f"{port.name}[{k}] is never stored")
                 elif value not in (_UNKNOWN, self.of_row[row]):
-                    self.found.append(f"{port.name}[{k}] stores another row than the Program's row {row}")
+                    self.found.append(
+                        f"{port.name}[{k}] stores another row than the Program's row {row}"
+                    )
         if not self.found and self.done != expected:
-            self.found.append(f"the C does {self.done} operations where the Program does {expected}")
+            self.found.append(
+                f"the C does {self.done} operations where the Program does {expected}"
+            )
         return self.found
 
     def checks(self, floors: Mapping[int, Bound], inline: bool) -> list[str]:
         """What the checks lack, once the statements are known."""
         assert self.text.checks is not None
-        stores = [i for i, statement in enumerate(self.text.statements)
-                  if any(inner.target in self.outputs for inner in (statement, *statement.inner) if inner.kind == "store")]
+        stores = [
+            i
+            for i, statement in enumerate(self.text.statements)
+            if any(
+                inner.target in self.outputs
+                for inner in (statement, *statement.inner)
+                if inner.kind == "store"
+            )
+        ]
 
         def number(at: int, node: Any) -> int:
-            self.work = self.before[max(0, at - 1)]   # the first statement is the sum of zeros
+            self.work = self.before[max(0, at - 1)]  # the first statement is the sum of zeros
             return self._number(node)
 
         try:
             return differences(
-                self.text.checks, self.program, self.name, inline, floors, min(stores, default=0), self.zeros, number,
-                self.of_row, self._literal, self.inputs)
+                self.text.checks,
+                self.program,
+                self.name,
+                inline,
+                floors,
+                min(stores, default=0),
+                self.zeros,
+                number,
+                self.of_row,
+                self._literal,
+                self.inputs,
+            )
         except _Difference as difference:
             return [f"a check: {difference}"]
 
     def _zeros(self, statements: Sequence[Statement]) -> str:
         """The name of the local that is zero when every argument is finite."""
-        kind, target, _, expression, line = statements[0] if statements else Statement("", "", 0, None, 0)
+        kind, target, _, expression, line = (
+            statements[0] if statements else Statement("", "", 0, None, 0)
+        )
         try:
-            if kind == "local" and expression[0] == f"const {self.program.real}" \
-                    and zeros(self.program, expression[1], self.inputs, self._literal):
+            if (
+                kind == "local"
+                and expression[0] == f"const {self.program.real}"
+                and zeros(self.program, expression[1], self.inputs, self._literal)
+            ):
                 self.read.update(self.inputs)
                 return target
         except _Difference:
             pass
-        self.found.append(f"line {line}: this is not the sum of zero times every element of every argument")
+        self.found.append(
+            f"line {line}: this is not the sum of zero times every element of every argument"
+        )
         return ""
 
     def _key(self, i: int) -> Key:
@@ -168,19 +205,33 @@ class Matcher:
         return (op, *(self.of_row[a] for a in args))
 
     def _signature(self) -> None:
-        ports = [(True, p) for p in self.program.inputs] + [(False, p) for p in self.program.outputs]
+        ports = [(True, p) for p in self.program.inputs] + [
+            (False, p) for p in self.program.outputs
+        ]
         if len(ports) != len(self.text.parameters):
-            self.found.append(f"{self.text.symbol} has {len(self.text.parameters)} parameters, not {len(ports)}")
+            self.found.append(
+                f"{self.text.symbol} has {len(self.text.parameters)} parameters, not {len(ports)}"
+            )
         for index, ((given, port), shape, (const, real, name, size)) in enumerate(
             zip(ports, shapes(self.program), self.text.parameters, strict=False)
         ):
-            sizes = {str(port.size), "*".join(map(str, port.shape)),
-                     "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in shape)}
-            right = const == given and real == self.program.real and name.rstrip("_") == port.name and size in sizes
+            sizes = {
+                str(port.size),
+                "*".join(map(str, port.shape)),
+                "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in shape),
+            }
+            right = (
+                const == given
+                and real == self.program.real
+                and name.rstrip("_") == port.name
+                and size in sizes
+            )
             if given and port.name == PREPARED.name and real == f"{self.name}_{prototypes.STRUCT}":
                 right, name = name.rstrip("_") == port.name, f"{name}->value"
             if not right:
-                self.found.append(f"parameter {index} is {'const ' * const}{real} {name}[{size}], not the Program's {port.name}")
+                self.found.append(
+                    f"parameter {index} is {'const ' * const}{real} {name}[{size}], not the Program's {port.name}"
+                )
             if given:
                 self.inputs[name] = index
             else:
@@ -188,7 +239,9 @@ class Matcher:
 
     def _statements(self, statements: Sequence[Statement]) -> None:
         """Those of the function, or of one of its parts."""
-        named = {row.name: i for i, row in enumerate(self.program.rows) if row.name and i in self.of_row}
+        named = {
+            row.name: i for i, row in enumerate(self.program.rows) if row.name and i in self.of_row
+        }
         unread: set[str] = set()
         late = False
         for statement in statements:
@@ -205,11 +258,15 @@ class Matcher:
                     self._turn(target, init, line, late)
                     continue
                 if late or declared != f"const {self.program.real}" or self._taken(target):
-                    self.found.append(f"line {line}: {target} is declared as {declared}, twice, or behind a store")
+                    self.found.append(
+                        f"line {line}: {target} is declared as {declared}, twice, or behind a store"
+                    )
                 value = self._value(init, line, target)
                 row = named.get(target)
                 if row is not None and value not in (_UNKNOWN, self.of_row[row]):
-                    self.found.append(f"line {line}: {target} is not the Program's row {row} of that name")
+                    self.found.append(
+                        f"line {line}: {target} is not the Program's row {row} of that name"
+                    )
                 # What hangs on a wrong row of known name is compared as if it were right: one error, one sentence.
                 self.values[target] = self.of_row[row] if row is not None else value
             elif kind == "array":
@@ -220,28 +277,42 @@ class Matcher:
             elif kind == "part":
                 self._part(statement)
             else:
-                self.found.append(f"line {line}: {target} does not stand where generated code has it")
+                self.found.append(
+                    f"line {line}: {target} does not stand where generated code has it"
+                )
         if self.part is None:
             self.before.append(self.work)
-        read, known = ({name.partition("->")[0] for name in names} for names in (self.read, self.inputs))
+        read, known = (
+            {name.partition("->")[0] for name in names} for names in (self.read, self.inputs)
+        )
         for name in sorted(unread & read) + sorted(unread - known):
             self.found.append(f"(void){name} although {name} is read or is no argument")
-        self.found += [f"{turn} is never used" for turn, angles in self.turns.items() for place, angle in enumerate(angles)
-                       if angle is not None and f"{turn}[{place}]" not in self.read]
+        self.found += [
+            f"{turn} is never used"
+            for turn, angles in self.turns.items()
+            for place, angle in enumerate(angles)
+            if angle is not None and f"{turn}[{place}]" not in self.read
+        ]
 
     def _store(self, target: str, element: int, expression: Any, line: int) -> None:
         """A store to an element of a result, or of the work array, where it may be done again."""
         if self._is_work(target) and self.part is not None:
             self.work[element] = self._value(expression, line, f"{target}[{element}]")
             if element >= self.size:
-                self.found.append(f"line {line}: {target}[{element}] is beyond the {self.size} numbers of that array")
+                self.found.append(
+                    f"line {line}: {target}[{element}] is beyond the {self.size} numbers of that array"
+                )
             return
         port = self.outputs.get(target) if self._given(target) else None
         if port is None or element >= port.size or (port.name, element) in self.stored:
-            self.found.append(f"line {line}: a store to {target}[{element}], which the Program does not have or has once")
+            self.found.append(
+                f"line {line}: a store to {target}[{element}], which the Program does not have or has once"
+            )
             return
         if isinstance(expression, c_ast.ArrayRef) and not self._is_work(name_of(expression.name)):
-            self.found.append(f"line {line}: {target}[{element}] is stored from an argument that a result may alias")
+            self.found.append(
+                f"line {line}: {target}[{element}] is stored from an argument that a result may alias"
+            )
         self.stored[port.name, element] = self._value(expression, line, f"{target}[{element}]")
 
     def _part(self, statement: Statement) -> None:
@@ -250,13 +321,28 @@ class Matcher:
         array = self.text.work
         known = {*self.text.parameters}
         if array is not None:
-            known |= {(const, array.expression, array.target, str(array.element)) for const in (False, True)}
-            if array.expression != self.program.real or array.target in {*self.inputs, *self.outputs}:
-                self.found.append(f"line {array.line}: {array.target} is no array of {self.program.real} of its own")
+            known |= {
+                (const, array.expression, array.target, str(array.element))
+                for const in (False, True)
+            }
+            if array.expression != self.program.real or array.target in {
+                *self.inputs,
+                *self.outputs,
+            }:
+                self.found.append(
+                    f"line {array.line}: {array.target} is no array of {self.program.real} of its own"
+                )
         if not set(parameters) <= known:
-            self.found.append(f"line {line}: the parameters of {target} are not all those of {self.text.symbol}")
+            self.found.append(
+                f"line {line}: the parameters of {target} are not all those of {self.text.symbol}"
+            )
         apart = self.values, self.turns, self.angles
-        self.values, self.turns, self.angles, self.part = {}, {}, {}, {name for _, _, name, _ in parameters}
+        self.values, self.turns, self.angles, self.part = (
+            {},
+            {},
+            {},
+            {name for _, _, name, _ in parameters},
+        )
         self.work = dict(self.work)
         self._statements(inner)
         (self.values, self.turns, self.angles), self.part = apart, None
@@ -271,36 +357,74 @@ class Matcher:
     def _taken(self, target: str) -> bool:
         return any(target in names for names in (self.values, self.turns, self.angles, self.inputs))
 
-    def _array(self, target: str, declared: tuple[str, Any, Sequence[Any]], line: int, late: bool) -> None:
+    def _array(
+        self, target: str, declared: tuple[str, Any, Sequence[Any]], line: int, late: bool
+    ) -> None:
         """The angles whose sines and cosines are taken together, and zeros behind them up to the loop's end."""
         kind, size, elements = declared
         sizes = (f"{self.name}_ANGLES", str(self.together))
-        right = kind == f"const {self.program.real}" and str(getattr(size, "value", name_of(size))) in sizes
-        if late or self.looped or not right or len(elements) != self.together or self._taken(target):
-            self.found.append(f"line {line}: {target} is no array of {self.together} angles, is a second one, or behind a store")
-        angles: list[int | None] = [None if self._zero(element) else self._value(element, line, target) for element in elements]
+        right = (
+            kind == f"const {self.program.real}"
+            and str(getattr(size, "value", name_of(size))) in sizes
+        )
+        if (
+            late
+            or self.looped
+            or not right
+            or len(elements) != self.together
+            or self._taken(target)
+        ):
+            self.found.append(
+                f"line {line}: {target} is no array of {self.together} angles, is a second one, or behind a store"
+            )
+        angles: list[int | None] = [
+            None if self._zero(element) else self._value(element, line, target)
+            for element in elements
+        ]
         known = [angle for angle in angles if angle is not None]
-        given = [angle for angle, element in zip(angles, elements, strict=True) if isinstance(element, c_ast.ArrayRef)]
-        if angles[:len(known)] != known or len(set(given)) != len(given):
-            self.found.append(f"line {line}: {target} has an argument twice, or an angle behind a zero")
+        given = [
+            angle
+            for angle, element in zip(angles, elements, strict=True)
+            if isinstance(element, c_ast.ArrayRef)
+        ]
+        if angles[: len(known)] != known or len(set(given)) != len(given):
+            self.found.append(
+                f"line {line}: {target} has an argument twice, or an angle behind a zero"
+            )
         self.angles[target], self.looped = angles, True
 
     def _zero(self, node: Any) -> bool:
-        return isinstance(node, c_ast.Constant) and literal(node.value, self.real) == nearest(Fraction(0), self.real)
+        return isinstance(node, c_ast.Constant) and literal(node.value, self.real) == nearest(
+            Fraction(0), self.real
+        )
 
     def _turn(self, target: str, init: Any, line: int, late: bool) -> None:
         """A local that holds sines and cosines: of an angle, `NAME_sincos(angle)`, one an argument, or of all in an array."""
-        own = (f"{self.name}_sincos", f"{self.text.symbol}_sincos")   # the second is what the text's own macro makes of it
-        called = isinstance(init, c_ast.FuncCall) and name_of(init.name) in own and init.args and len(init.args.exprs) == 1
+        own = (
+            f"{self.name}_sincos",
+            f"{self.text.symbol}_sincos",
+        )  # the second is what the text's own macro makes of it
+        called = (
+            isinstance(init, c_ast.FuncCall)
+            and name_of(init.name) in own
+            and init.args
+            and len(init.args.exprs) == 1
+        )
         given = init.args.exprs[0] if called else None
         if self.together:
             angles = self.angles.get(name_of(given), []) if not self.turns else []
         else:
             angles = [] if given is None else [self._value(given, line, target)]
         if late or not angles or self._taken(target):
-            self.found.append(f"line {line}: {target} is no sine and cosine of an angle, is declared twice, or behind a store")
-        elif isinstance(given, c_ast.ArrayRef) and any(angles == other for other in self.turns.values()):
-            self.found.append(f"line {line}: {target} takes the sine and cosine of an angle that has them already")
+            self.found.append(
+                f"line {line}: {target} is no sine and cosine of an angle, is declared twice, or behind a store"
+            )
+        elif isinstance(given, c_ast.ArrayRef) and any(
+            angles == other for other in self.turns.values()
+        ):
+            self.found.append(
+                f"line {line}: {target} takes the sine and cosine of an angle that has them already"
+            )
         self.turns[target] = angles
 
     def _value(self, node: Any, line: int, target: str) -> int:
@@ -321,10 +445,15 @@ class Matcher:
             key = (_BINARY[node.op], self._number(node.left), self._number(node.right))
         elif isinstance(node, c_ast.UnaryOp) and node.op == "-":
             if isinstance(node.expr, c_ast.Constant):
-                return self._look_up(("const", opposite(self._literal(node.expr.value))), f"the literal -{node.expr.value}")
+                return self._look_up(
+                    ("const", opposite(self._literal(node.expr.value))),
+                    f"the literal -{node.expr.value}",
+                )
             inner = self._number(node.expr)
             if inner in self.constants:
-                return self._look_up(("const", opposite(self.constants[inner])), "the opposite of that constant")
+                return self._look_up(
+                    ("const", opposite(self.constants[inner])), "the opposite of that constant"
+                )
             key = ("neg", inner)
         elif isinstance(node, c_ast.Constant):
             return self._look_up(("const", self._literal(node.value)), f"the literal {node.value}")
@@ -332,11 +461,17 @@ class Matcher:
             key = pair
         elif isinstance(node, c_ast.ArrayRef):
             return self._element(node)
-        elif isinstance(node, c_ast.FuncCall) and (op := self.calls.get(name_of(node.name))) and node.args \
-                and len(node.args.exprs) == ARITY[op]:
+        elif (
+            isinstance(node, c_ast.FuncCall)
+            and (op := self.calls.get(name_of(node.name)))
+            and node.args
+            and len(node.args.exprs) == ARITY[op]
+        ):
             key = (op, *map(self._number, node.args.exprs))
         else:
-            raise _Difference(f"an expression ({type(node).__name__}) that generated code never holds")
+            raise _Difference(
+                f"an expression ({type(node).__name__}) that generated code never holds"
+            )
         self.done += 1
         if _UNKNOWN in key[1:]:
             return _UNKNOWN
@@ -346,8 +481,17 @@ class Matcher:
         """The sine or cosine that turn.sine is, or turn.sine[place]; None where it is none."""
         place, of = "0", node
         if self.together:
-            place, of = (getattr(node.subscript, "value", ""), node.name) if isinstance(node, c_ast.ArrayRef) else ("", None)
-        if not isinstance(of, c_ast.StructRef) or of.type != "." or of.field.name not in _PAIR or not INDEX.fullmatch(place):
+            place, of = (
+                (getattr(node.subscript, "value", ""), node.name)
+                if isinstance(node, c_ast.ArrayRef)
+                else ("", None)
+            )
+        if (
+            not isinstance(of, c_ast.StructRef)
+            or of.type != "."
+            or of.field.name not in _PAIR
+            or not INDEX.fullmatch(place)
+        ):
             return None
         turn, at = name_of(of.name), int(place)
         angles = self.turns.get(turn, [])
@@ -371,7 +515,9 @@ class Matcher:
         if name not in self.inputs or not self._given(name) or not INDEX.fullmatch(index):
             raise _Difference(f"{name or '?'}[{index or '?'}] is not an element of an argument")
         if self.stored and self.part is not None:
-            raise _Difference(f"{name}[{index}] is read although a result is stored before, which may alias it")
+            raise _Difference(
+                f"{name}[{index}] is read although a result is stored before, which may alias it"
+            )
         self.read.add(name)
         return self._look_up(("input", self.inputs[name], int(index)), f"{name}[{index}]")
 

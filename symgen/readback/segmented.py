@@ -24,7 +24,9 @@ _TEXT = f"""#include <math.h>
 """
 
 
-def compare(one: Segmented | Levelled, text: str, printed: str, name: str, header: str = "") -> list[str]:
+def compare(
+    one: Segmented | Levelled, text: str, printed: str, name: str, header: str = ""
+) -> list[str]:
     """What keeps the C from being that form; [] when it is.
 
     `printed` is what symgen prints now, `name` that of the robot, and `header`, if given, NAME.h.
@@ -45,7 +47,10 @@ def _steps(one: Segmented | Levelled) -> tuple[list[Program], list[Program]]:
     """The functions of arrays of lanes, and those of one segment."""
     in_lanes, alone = [], []
     if isinstance(one, Levelled):
-        in_lanes += [as_function(step, f"{one.function}_{s}") for s, step in enumerate(one.steps_of_places, 1)]
+        in_lanes += [
+            as_function(step, f"{one.function}_{s}")
+            for s, step in enumerate(one.steps_of_places, 1)
+        ]
         for t, tree in enumerate(one.trees, 1):
             for way, step_of_two in (("up", tree.up), ("down", tree.down)):
                 in_lanes.append(as_function(step_of_two, f"{one.function}_{way}_{t}"))
@@ -55,8 +60,10 @@ def _steps(one: Segmented | Levelled) -> tuple[list[Program], list[Program]]:
         if isinstance(stage, Sweep):
             in_lanes.append(as_function(stage.steps[0], f"{one.function}_{s}"))
         else:
-            alone += [as_function(across, f"{one.function}_{s}_{which}")
-                      for which, across in (("first", stage.opening), ("other", stage.step))]
+            alone += [
+                as_function(across, f"{one.function}_{s}_{which}")
+                for which, across in (("first", stage.opening), ("other", stage.step))
+            ]
     return in_lanes, alone
 
 
@@ -72,5 +79,5 @@ def _of_a_segment(program: Program, text: str, name: str) -> list[str]:
     _, head, behind = without_comments(text).partition(f"static void {name}_{program.function}(")
     if not head:
         return [f"there is no function {name}_{program.function}"]
-    body = behind[:behind.index("\n}\n") + 3] if "\n}\n" in behind else behind
+    body = behind[: behind.index("\n}\n") + 3] if "\n}\n" in behind else behind
     return compare_rows(program, _TEXT.replace("NAME", name) + head.removeprefix("static ") + body)

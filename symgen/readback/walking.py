@@ -79,7 +79,9 @@ class Part:
 
 def elements(program: Program) -> list[tuple[int, int]]:
     """Those of its arguments on which a result hangs."""
-    return sorted({program.rows[i].value for i in computed(program) if program.rows[i].op == "input"})
+    return sorted(
+        {program.rows[i].value for i in computed(program) if program.rows[i].op == "input"}
+    )
 
 
 def kept(angle: Angle, call: int, terms: Terms) -> list[int]:
@@ -110,17 +112,25 @@ def expected(recursion: Recursion) -> Expected:
             calls.append(call)
         if (angle := angle_of(step)) is not None:
             return {KEPT: [Term(number, terms) for number in kept(angle, call, terms)]}
-        return {port.name: [Term(terms.of((call, place, k)), terms) for k in range(port.size)]
-                for place, port in enumerate(step.outputs)}
+        return {
+            port.name: [Term(terms.of((call, place, k)), terms) for k in range(port.size)]
+            for place, port in enumerate(step.outputs)
+        }
 
     def none(*_: Any) -> Any:
         raise ProgramError("a step is run by itself")
 
-    numbers = Numbers(lambda x: Term(terms.of(("const", nearest(x, real))), terms), none, none, none, none)
-    arguments = {port.name: [Term(terms.of(("input", port.name, k)), terms) for k in range(port.size)]
-                 for port in recursion.inputs}
+    numbers = Numbers(
+        lambda x: Term(terms.of(("const", nearest(x, real))), terms), none, none, none, none
+    )
+    arguments = {
+        port.name: [Term(terms.of(("input", port.name, k)), terms) for k in range(port.size)]
+        for port in recursion.inputs
+    }
     results = evaluate(recursion, arguments, numbers, run)
-    return Expected(terms, {name: [term.number for term in values] for name, values in results.items()}, calls)
+    return Expected(
+        terms, {name: [term.number for term in values] for name, values in results.items()}, calls
+    )
 
 
 class Turns(NamedTuple):
@@ -175,8 +185,11 @@ class Walk:
 
         self.names = {**self.known, **self.arrays}
         for name, table in self.tables.items():
-            self.names[name] = [memory(name, row) for row in table] if isinstance(table[0], list) else (
-                memory(name, table) if isinstance(table[0], tuple) else tuple(table))
+            self.names[name] = (
+                [memory(name, row) for row in table]
+                if isinstance(table[0], list)
+                else (memory(name, table) if isinstance(table[0], tuple) else tuple(table))
+            )
         self._block(body)
 
     # -- statements ------------------------------------------------------------------------------------------------------------
@@ -192,12 +205,18 @@ class Walk:
     def _statement(self, node: Any) -> None:
         self.done += 1
         if self.done > MOST * (len(self.wanted.calls) + 1):
-            raise ProgramError(f"line {node.coord.line}: this goes on for longer than there are links")
+            raise ProgramError(
+                f"line {node.coord.line}: this goes on for longer than there are links"
+            )
         if isinstance(node, c_ast.FuncCall):
             self._call(node)
         elif isinstance(node, c_ast.Decl):
             self._declare(node)
-        elif isinstance(node, c_ast.Assignment) and node.op == "=" and isinstance(node.lvalue, c_ast.ArrayRef):
+        elif (
+            isinstance(node, c_ast.Assignment)
+            and node.op == "="
+            and isinstance(node.lvalue, c_ast.ArrayRef)
+        ):
             value = self._term(node.rvalue)
             self._put(self._element(node.lvalue), value, node)
         elif isinstance(node, c_ast.If):
@@ -236,16 +255,34 @@ class Walk:
         """A counter, an array of its own, or a place in one."""
         kind, storage = node.type, node.storage or node.funcspec
         inner: Any = getattr(kind, "type", None)
-        if isinstance(kind, c_ast.TypeDecl) and _names(kind) == ["int"] and node.init is None and not kind.quals:
+        if (
+            isinstance(kind, c_ast.TypeDecl)
+            and _names(kind) == ["int"]
+            and node.init is None
+            and not kind.quals
+        ):
             found: Any = [None]
-        elif isinstance(kind, c_ast.ArrayDecl) and _names(inner) == [self.real.name] and not inner.quals and node.init is None \
-                and INDEX.fullmatch(getattr(kind.dim, "value", "")):
+        elif (
+            isinstance(kind, c_ast.ArrayDecl)
+            and _names(inner) == [self.real.name]
+            and not inner.quals
+            and node.init is None
+            and INDEX.fullmatch(getattr(kind.dim, "value", ""))
+        ):
             found = Memory(node.name, [None] * int(kind.dim.value), True)
-        elif isinstance(kind, c_ast.PtrDecl) and _names(inner) == [self.real.name] and kind.quals == ["const"] \
-                and node.init is not None:
+        elif (
+            isinstance(kind, c_ast.PtrDecl)
+            and _names(inner) == [self.real.name]
+            and kind.quals == ["const"]
+            and node.init is not None
+        ):
             found = self._place(node.init)
-        elif isinstance(kind, c_ast.TypeDecl) and _names(kind) == [f"{self.name}_turns"] and kind.quals == ["const"] \
-                and isinstance(node.init, c_ast.FuncCall):
+        elif (
+            isinstance(kind, c_ast.TypeDecl)
+            and _names(kind) == [f"{self.name}_turns"]
+            and kind.quals == ["const"]
+            and isinstance(node.init, c_ast.FuncCall)
+        ):
             found = self._turned(node.init)
         else:
             raise self._strange(node)
@@ -260,8 +297,13 @@ class Walk:
             raise self._strange(node)
         place = self._place(given[0])
         if place.at or len(place.memory.cells) != self.together or None in place.memory.cells:
-            raise ProgramError(f"line {node.coord.line}: {place.memory.name} is not {self.together} angles")
-        sine, cosine = ([self.wanted.terms.of((op, angle)) for angle in place.memory.cells] for op in ("sin", "cos"))
+            raise ProgramError(
+                f"line {node.coord.line}: {place.memory.name} is not {self.together} angles"
+            )
+        sine, cosine = (
+            [self.wanted.terms.of((op, angle)) for angle in place.memory.cells]
+            for op in ("sin", "cos")
+        )
         return Turns(Memory("sine", [*sine], False), Memory("cosine", [*cosine], False))
 
     def _call(self, node: Any) -> None:
@@ -274,31 +316,43 @@ class Walk:
         ports = (*part.alone.inputs, *part.alone.outputs)
         for place, port in zip(places, ports, strict=True):
             if place.at < 0 or place.at + port.size > len(place.memory.cells):
-                raise ProgramError(f"line {node.coord.line}: {place.memory.name}[{place.at}] and what follows is no {port.name}")
+                raise ProgramError(
+                    f"line {node.coord.line}: {place.memory.name}[{place.at}] and what follows is no {port.name}"
+                )
         terms = []
         for p, k in part.reads:
             term = places[p].memory.cells[places[p].at + k]
             if term is None:
-                raise ProgramError(f"line {node.coord.line}: {places[p].memory.name}[{places[p].at + k}] is read before anything "
-                                   "is put there")
+                raise ProgramError(
+                    f"line {node.coord.line}: {places[p].memory.name}[{places[p].at + k}] is read before anything "
+                    "is put there"
+                )
             terms.append(term)
         call = self.wanted.terms.of(("call", id(part.step), tuple(terms)))
         if len(self.calls) < len(self.wanted.calls) and self.wanted.calls[len(self.calls)] != call:
-            raise ProgramError(f"line {node.coord.line}: call {len(self.calls) + 1} of a step is {node.name.name}, and the "
-                               "Recursion has another step there, or gives it other numbers")
+            raise ProgramError(
+                f"line {node.coord.line}: call {len(self.calls) + 1} of a step is {node.name.name}, and the "
+                "Recursion has another step there, or gives it other numbers"
+            )
         self.calls.append(call)
         if part.angle is not None:
             for k, term in enumerate(part.sines(call, self.wanted.terms)):
                 self._put(Place(places[-1].memory, places[-1].at + k), term, node)
             return
         numbered = [place for place, port in enumerate(part.step.outputs) if port.size]
-        for place, port, number in zip(places[len(part.alone.inputs):], part.alone.outputs, numbered, strict=True):
+        for place, port, number in zip(
+            places[len(part.alone.inputs) :], part.alone.outputs, numbered, strict=True
+        ):
             for k in range(port.size):
-                self._put(Place(place.memory, place.at + k), self.wanted.terms.of((call, number, k)), node)
+                self._put(
+                    Place(place.memory, place.at + k), self.wanted.terms.of((call, number, k)), node
+                )
 
     def _put(self, place: Place, term: int, node: Any) -> None:
         if not place.memory.writable or not 0 <= place.at < len(place.memory.cells):
-            raise ProgramError(f"line {node.coord.line}: nothing may be put in {place.memory.name}[{place.at}]")
+            raise ProgramError(
+                f"line {node.coord.line}: nothing may be put in {place.memory.name}[{place.at}]"
+            )
         place.memory.cells[place.at] = term
 
     # -- expressions -----------------------------------------------------------------------------------------------------------
@@ -320,8 +374,11 @@ class Walk:
                 return int(found)
         if isinstance(node, c_ast.BinaryOp) and node.op in _WHOLE:
             return _WHOLE[node.op](self._whole(node.left), self._whole(node.right))
-        if isinstance(node, c_ast.ArrayRef) and isinstance(table := self.names.get(name_of(node.name)), tuple) \
-                and not isinstance(table, Place):
+        if (
+            isinstance(node, c_ast.ArrayRef)
+            and isinstance(table := self.names.get(name_of(node.name)), tuple)
+            and not isinstance(table, Place)
+        ):
             place = self._whole(node.subscript)
             if 0 <= place < len(table):
                 return int(table[place])
@@ -341,17 +398,27 @@ class Walk:
                 return Place(found, 0)
             if isinstance(found, Place):
                 return found
-        if isinstance(node, c_ast.UnaryOp) and node.op == "&" and isinstance(node.expr, c_ast.ArrayRef):
+        if (
+            isinstance(node, c_ast.UnaryOp)
+            and node.op == "&"
+            and isinstance(node.expr, c_ast.ArrayRef)
+        ):
             return self._element(node.expr)
-        if isinstance(node, c_ast.ArrayRef) and isinstance(rows := self.names.get(name_of(node.name)), list):
+        if isinstance(node, c_ast.ArrayRef) and isinstance(
+            rows := self.names.get(name_of(node.name)), list
+        ):
             row = self._whole(node.subscript)
             if 0 <= row < len(rows) and isinstance(rows[row], Memory):
                 return Place(rows[row], 0)
         raise self._strange(node)
 
     def _element(self, node: Any) -> Place:
-        if isinstance(node.name, c_ast.StructRef) and node.name.type == "." and node.name.field.name in Turns._fields \
-                and isinstance(turns := self.names.get(name_of(node.name.name)), Turns):
+        if (
+            isinstance(node.name, c_ast.StructRef)
+            and node.name.type == "."
+            and node.name.field.name in Turns._fields
+            and isinstance(turns := self.names.get(name_of(node.name.name)), Turns)
+        ):
             base = Place(getattr(turns, node.name.field.name), 0)
         else:
             base = self._place(node.name)
@@ -360,12 +427,19 @@ class Walk:
     def _term(self, node: Any) -> int:
         """What is stored."""
         if isinstance(node, c_ast.BinaryOp) and node.op in _JOINED:
-            return self.wanted.terms.of((_JOINED[node.op], self._term(node.left), self._term(node.right)))
+            return self.wanted.terms.of(
+                (_JOINED[node.op], self._term(node.left), self._term(node.right))
+            )
         if isinstance(node, c_ast.ArrayRef):
             place = self._element(node)
-            if 0 <= place.at < len(place.memory.cells) and (found := place.memory.cells[place.at]) is not None:
+            if (
+                0 <= place.at < len(place.memory.cells)
+                and (found := place.memory.cells[place.at]) is not None
+            ):
                 return found
-            raise ProgramError(f"line {node.coord.line}: {place.memory.name}[{place.at}] is read before anything is put there")
+            raise ProgramError(
+                f"line {node.coord.line}: {place.memory.name}[{place.at}] is read before anything is put there"
+            )
         negative = isinstance(node, c_ast.UnaryOp) and node.op == "-"
         inner = node.expr if negative else node
         number = literal(inner.value, self.real) if isinstance(inner, c_ast.Constant) else None
@@ -376,7 +450,9 @@ class Walk:
     @staticmethod
     def _strange(node: Any) -> ProgramError:
         line = node.coord.line if getattr(node, "coord", None) else 0
-        return ProgramError(f"line {line}: a {type(node).__name__} that generated code never holds there")
+        return ProgramError(
+            f"line {line}: a {type(node).__name__} that generated code never holds there"
+        )
 
 
 def _names(node: Any) -> list[str]:

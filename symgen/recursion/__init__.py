@@ -28,6 +28,32 @@ from symgen.recursion.form import (
 from symgen.recursion.guarding import guarded, unseen
 from symgen.recursion.looped import Looped, Parted
 
-__all__ = ["ANGLE", "CARRIED", "ENDED", "FRAMES", "GUARD", "KEPT", "LAST", "LEFT", "TABLE", "WORK", "Angle", "End", "Form",
-           "Kind", "Looped", "Parted", "Recursion", "Sweep", "angle_of", "as_function", "check", "deepest", "evaluate",
-           "evaluate_form", "guarded", "steps_of", "unseen"]
+__all__ = [
+    "ANGLE",
+    "CARRIED",
+    "ENDED",
+    "FRAMES",
+    "GUARD",
+    "KEPT",
+    "LAST",
+    "LEFT",
+    "TABLE",
+    "WORK",
+    "Angle",
+    "End",
+    "Form",
+    "Kind",
+    "Looped",
+    "Parted",
+    "Recursion",
+    "Sweep",
+    "angle_of",
+    "as_function",
+    "check",
+    "deepest",
+    "evaluate",
+    "evaluate_form",
+    "guarded",
+    "steps_of",
+    "unseen",
+]

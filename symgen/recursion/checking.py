@@ -7,7 +7,17 @@ from typing import Any
 from symgen.errors import ProgramError
 from symgen.ir import Program
 from symgen.ir import check as check_program
-from symgen.recursion.form import CARRIED, ENDED, JOINS, KEPT, TABLE, Kind, Recursion, Sweep, steps_of
+from symgen.recursion.form import (
+    CARRIED,
+    ENDED,
+    JOINS,
+    KEPT,
+    TABLE,
+    Kind,
+    Recursion,
+    Sweep,
+    steps_of,
+)
 
 
 def check(recursion: Recursion) -> Recursion:
@@ -28,7 +38,9 @@ def check(recursion: Recursion) -> Recursion:
         if not 0 <= recursion.of[i] < len(recursion.kinds):
             fail(f"link {i} is of no class")
         if len(recursion.tables[i]) != recursion.kinds[recursion.of[i]].width:
-            fail(f"link {i} has {len(recursion.tables[i])} constants, not {recursion.kinds[recursion.of[i]].width}")
+            fail(
+                f"link {i} has {len(recursion.tables[i])} constants, not {recursion.kinds[recursion.of[i]].width}"
+            )
     if {step.real for step in steps_of(recursion)} - {recursion.real}:
         fail("its steps are of another real type")
     known = {port.name for port in recursion.inputs}
@@ -46,8 +58,11 @@ def check(recursion: Recursion) -> Recursion:
             _check_step(recursion, s, sweep, kind, check_program(step), first, known, fail)
     for end in recursion.ends:
         sweep = recursion.sweeps[end.sweep]
-        if not all(0 <= e < len(sweep.start) for e in end.elements) or not -sweep.inward <= end.link < n \
-                or (sweep.tip >= 0 and end.link != recursion.visited(sweep)[-1]):
+        if (
+            not all(0 <= e < len(sweep.start) for e in end.elements)
+            or not -sweep.inward <= end.link < n
+            or (sweep.tip >= 0 and end.link != recursion.visited(sweep)[-1])
+        ):
             fail(f"result '{end.name}' ends nowhere")
     if recursion.last is not None:
         check_program(recursion.last)
@@ -55,19 +70,30 @@ def check(recursion: Recursion) -> Recursion:
         if [(port.name, port.size) for port in recursion.last.inputs] != [(ENDED, ended)]:
             fail("what makes its results in the end does not take what the sweeps carry there")
     given = {end.name for end in recursion.ends} | {
-        port.name for step in steps_of(recursion) for port in step.outputs} - {KEPT, CARRIED}
+        port.name for step in steps_of(recursion) for port in step.outputs
+    } - {KEPT, CARRIED}
     if given - {ENDED} != {port.name for port in recursion.outputs}:
         fail("its results are not those of its steps")
     return recursion
 
 
-def _check_step(recursion: Recursion, s: int, sweep: Sweep, kind: Kind, step: Program, first: int, known: set[str],
-                fail: Any) -> None:
+def _check_step(
+    recursion: Recursion,
+    s: int,
+    sweep: Sweep,
+    kind: Kind,
+    step: Program,
+    first: int,
+    known: set[str],
+    fail: Any,
+) -> None:
     sizes = {TABLE: kind.width, KEPT: recursion.work, CARRIED: len(sweep.start)}
     for port in step.inputs:
         if port.name not in sizes and port.name not in known:
             fail(f"sweep {s} of {kind.name} takes '{port.name}', which the function does not")
-        if port.size != (sizes[port.name] if port.name in sizes else recursion.width(port.name, kind)):
+        if port.size != (
+            sizes[port.name] if port.name in sizes else recursion.width(port.name, kind)
+        ):
             fail(f"sweep {s} of {kind.name} takes {port.size} of '{port.name}'")
     for port in step.outputs:
         if port.name == KEPT and first + port.size > recursion.work:

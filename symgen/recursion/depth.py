@@ -25,7 +25,7 @@ class _Depth:
     def _with(self, other: _Depth) -> _Depth:
         return _Depth(1 + max(self.ops, other.ops))
 
-    __add__ = __mul__ = _with   # where several children meet
+    __add__ = __mul__ = _with  # where several children meet
 
     def __lt__(self, other: _Depth) -> bool:
         return self.ops < other.ops
@@ -45,9 +45,14 @@ class _Deepening:
     def __init__(self) -> None:
         self.known: dict[int, tuple[Program, list[tuple[str, int, int, int]]]] = {}
 
-    def __call__(self, step: Program, own: Mapping[str, Sequence[_Depth]], _: Numbers) -> dict[str, list[_Depth]]:
+    def __call__(
+        self, step: Program, own: Mapping[str, Sequence[_Depth]], _: Numbers
+    ) -> dict[str, list[_Depth]]:
         if id(step) not in self.known:
-            self.known[id(step)] = (step, [*map(_taken, step.rows, repeat([port.name for port in step.inputs]))])
+            self.known[id(step)] = (
+                step,
+                [*map(_taken, step.rows, repeat([port.name for port in step.inputs]))],
+            )
         ops: list[int] = []
         for name, first, second, more in self.known[id(step)][1]:
             if name:
@@ -66,7 +71,11 @@ def _taken(row: Row, names: Sequence[str]) -> tuple[str, int, int, int]:
     return ("", row.args[0], row.args[-1], int(row.op != "neg")) if row.args else ("", -1, -1, 0)
 
 
-def deepest(inputs: Sequence[Port], evaluated: Callable[..., Mapping[str, Sequence[_Depth]]]) -> int:
+def deepest(
+    inputs: Sequence[Port], evaluated: Callable[..., Mapping[str, Sequence[_Depth]]]
+) -> int:
     """Operations on the longest way to a result; `evaluated` runs all steps as it is told, over the numbers that it is given."""
-    found = evaluated({port.name: [_Depth(0)] * port.size for port in inputs}, _DEPTHS, _Deepening())
+    found = evaluated(
+        {port.name: [_Depth(0)] * port.size for port in inputs}, _DEPTHS, _Deepening()
+    )
     return max((max(one) for one in found.values() if one), default=_Depth(0)).ops

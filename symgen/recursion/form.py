@@ -42,8 +42,10 @@ JOINS = ("add", "mul")
 """How what several children hand on becomes one."""
 
 
-FRAMES = ("a link's frame is its parent's, shifted by x, y, z and turned about z by gamma, x by alpha, z by beta (or offset) and "
-          "q; m, hx, Sxx ... are its mass and its first and second moments about the origin")
+FRAMES = (
+    "a link's frame is its parent's, shifted by x, y, z and turned about z by gamma, x by alpha, z by beta (or offset) and "
+    "q; m, hx, Sxx ... are its mass and its first and second moments about the origin"
+)
 """What names of a table's columns stand for."""
 
 
@@ -147,7 +149,7 @@ class Recursion(Looped):
     def visited(self, sweep: Sweep) -> Sequence[int]:
         """The links that a sweep comes to, in its order."""
         outward = self.way(sweep.tip) if sweep.tip >= 0 else range(len(self))
-        return outward[::-1 if sweep.inward else 1]
+        return outward[:: -1 if sweep.inward else 1]
 
     def way(self, tip: int) -> tuple[int, ...]:
         """The links from the base to that one."""
@@ -162,7 +164,9 @@ class Recursion(Looped):
 
     def on_the_way(self, tip: int) -> Recursion:
         """The same where each sweep comes to the links between the base and that one alone, if nothing asks for others."""
-        given = {port.name for sweep in self.sweeps for step in sweep.steps for port in step.outputs}
+        given = {
+            port.name for sweep in self.sweeps for step in sweep.steps for port in step.outputs
+        }
         alone = {port.name for port in self.outputs} - {name for name, _ in self.columns}
         if given & alone or any(sweep.inward and sweep.tip != tip for sweep in self.sweeps):
             return self
@@ -172,7 +176,11 @@ class Recursion(Looped):
         """Those of a function's port that belong to a link, or to all."""
         kind, (q, v) = self.kinds[self.of[link]], self.places[link]
         if rows := self._columns.get(port):
-            return [row * self._across + column for row in range(rows) for column in range(v, v + kind.nv)]
+            return [
+                row * self._across + column
+                for row in range(rows)
+                for column in range(v, v + kind.nv)
+            ]
         width = self.width(port, kind)
         if port in self._each:
             return range(width * link, width * (link + 1)) if self._each[port] else range(width)
@@ -196,7 +204,9 @@ class Recursion(Looped):
         if rows := self._columns.get(port):
             return rows * kind.nv
         if port in self._each:
-            return self._each[port] or next(one.size for one in (*self.inputs, *self.outputs) if one.name == port)
+            return self._each[port] or next(
+                one.size for one in (*self.inputs, *self.outputs) if one.name == port
+            )
         return kind.nq if port in POSITIONS else kind.nv
 
     @cached_property
@@ -210,7 +220,9 @@ class Recursion(Looped):
                 for op, number in step.operations.items():
                     if number or op in COUNTED:
                         count[op] = count.get(op, 0) + times * number
-            meeting = sum(len(own) - 1 for own in (*self.children, self._roots if self.ends else ()) if own)
+            meeting = sum(
+                len(own) - 1 for own in (*self.children, self._roots if self.ends else ()) if own
+            )
             for join in sweep.joins:
                 count[join] += meeting
         for op, number in (self.last.operations if self.last else {}).items():
@@ -224,7 +236,9 @@ class Recursion(Looped):
     @cached_property
     def depth(self) -> int:
         """Operations (neg apart) on the longest chain of dependencies."""
-        return deepest(self.inputs, lambda arguments, numbers, run: evaluate(self, arguments, numbers, run))
+        return deepest(
+            self.inputs, lambda arguments, numbers, run: evaluate(self, arguments, numbers, run)
+        )
 
     def run(self, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
         """`evaluate`."""
@@ -233,7 +247,10 @@ class Recursion(Looped):
     @property
     def programs(self) -> tuple[Program, ...]:
         """The steps, and what makes results in the end."""
-        return (*(step for sweep in self.sweeps for step in sweep.steps), *(one for one in (self.looked, self.last) if one))
+        return (
+            *(step for sweep in self.sweeps for step in sweep.steps),
+            *(one for one in (self.looked, self.last) if one),
+        )
 
     @property
     def constants(self) -> int:
@@ -248,11 +265,15 @@ class Recursion(Looped):
     @property
     def rows_in_all(self) -> int:
         """Rows that a call goes through."""
-        return sum(len(sweep.steps[self.of[i]].rows) for sweep in self.sweeps for i in self.visited(sweep))
+        return sum(
+            len(sweep.steps[self.of[i]].rows) for sweep in self.sweeps for i in self.visited(sweep)
+        )
 
     def __repr__(self) -> str:
-        return (f"<symgen.Recursion {self.function} by {self.method}: {len(self)} links of {len(self.kinds)} "
-                f"class{'es' * (len(self.kinds) > 1)}, {len(self.sweeps)} sweeps, {self.cost} operations, {self.real}>")
+        return (
+            f"<symgen.Recursion {self.function} by {self.method}: {len(self)} links of {len(self.kinds)} "
+            f"class{'es' * (len(self.kinds) > 1)}, {len(self.sweeps)} sweeps, {self.cost} operations, {self.real}>"
+        )
 
     def in_real(self, real: str) -> Recursion:
         """The same in another real type."""
@@ -260,8 +281,13 @@ class Recursion(Looped):
 
     def by(self, change: Any) -> Recursion:
         """The same where `change` has been applied to every step: a pass of `symgen.passes`."""
-        return replace(self, sweeps=tuple(replace(sweep, steps=tuple(map(change, sweep.steps))) for sweep in self.sweeps),
-                       last=self.last and change(self.last))
+        return replace(
+            self,
+            sweeps=tuple(
+                replace(sweep, steps=tuple(map(change, sweep.steps))) for sweep in self.sweeps
+            ),
+            last=self.last and change(self.last),
+        )
 
 
 Form = Program | Looped
@@ -276,10 +302,20 @@ def steps_of(form: Form) -> tuple[Program, ...]:
 def as_function(step: Program, name: str) -> Program:
     """A step as a function of its own: its results have other names than its arguments, and nothing is without elements."""
     places = [place for place, port in enumerate(step.inputs) if port.size]
-    rows = [row._replace(value=(places.index(row.value[0]), row.value[1])) if row.op == "input" else row for row in step.rows]
-    outputs = [port._replace(name=LEFT.get(port.name, port.name)) for port in step.outputs if port.size]
-    return replace(step, function=name, inputs=tuple(step.inputs[place] for place in places), outputs=tuple(outputs),
-                   rows=tuple(rows))
+    rows = [
+        row._replace(value=(places.index(row.value[0]), row.value[1])) if row.op == "input" else row
+        for row in step.rows
+    ]
+    outputs = [
+        port._replace(name=LEFT.get(port.name, port.name)) for port in step.outputs if port.size
+    ]
+    return replace(
+        step,
+        function=name,
+        inputs=tuple(step.inputs[place] for place in places),
+        outputs=tuple(outputs),
+        rows=tuple(rows),
+    )
 
 
 class Angle(NamedTuple):
@@ -295,20 +331,37 @@ def angle_of(step: Program) -> Angle | None:
     """The angle of such a step; None where a step does anything else, or takes a sine of a sine."""
     rows = step.rows
     kept = [rows[r] for port in step.outputs for r in port.rows]
-    if [port.name for port in step.outputs] != [KEPT] or any(row.op not in ("sin", "cos") for row in kept):
+    if [port.name for port in step.outputs] != [KEPT] or any(
+        row.op not in ("sin", "cos") for row in kept
+    ):
         return None
-    if len({rows[row.args[0]].value if rows[row.args[0]].op == "input" else row.args[0] for row in kept}) > 1:
+    if (
+        len(
+            {
+                rows[row.args[0]].value if rows[row.args[0]].op == "input" else row.args[0]
+                for row in kept
+            }
+        )
+        > 1
+    ):
         return None
     angle = kept[0].args[0]
-    if any(row.op in ("sin", "cos") for row in rows[:angle + 1]):
+    if any(row.op in ("sin", "cos") for row in rows[: angle + 1]):
         return None
     port = Port(ANGLE, (1,), (angle,))
-    return Angle(replace(step, rows=rows[:angle + 1], outputs=(port,)), tuple(row.op for row in kept))
+    return Angle(
+        replace(step, rows=rows[: angle + 1], outputs=(port,)), tuple(row.op for row in kept)
+    )
 
 
-def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbers: Numbers,
-             run: Callable[[Program, Mapping[str, Sequence[Any]], Numbers], Mapping[str, Sequence[Any]]] = evaluate_program,
-             ) -> dict[str, list[Any]]:
+def evaluate(
+    recursion: Recursion,
+    arguments: Mapping[str, Sequence[Any]],
+    numbers: Numbers,
+    run: Callable[
+        [Program, Mapping[str, Sequence[Any]], Numbers], Mapping[str, Sequence[Any]]
+    ] = evaluate_program,
+) -> dict[str, list[Any]]:
     """Run the sweeps over any number type, as `symgen.ir.evaluate` runs rows, each step by `run`."""
     work: list[list[Any]] = [[None] * recursion.work for _ in recursion.parents]
     results: dict[str, list[Any]] = {port.name: [None] * port.size for port in recursion.outputs}
@@ -331,18 +384,24 @@ def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbe
             own = {TABLE: tables[i], KEPT: work[i], CARRIED: before}
             for port in step.inputs:
                 if port.name not in own:
-                    own[port.name] = [arguments[port.name][place] for place in recursion.elements(port.name, i)]
+                    own[port.name] = [
+                        arguments[port.name][place] for place in recursion.elements(port.name, i)
+                    ]
             for name, values in run(step, own, numbers).items():
                 if name == CARRIED:
                     behind = handed[i] = [*values]
                 elif name == KEPT:
-                    work[i][first:first + len(values)] = values
+                    work[i][first : first + len(values)] = values
                 elif name != GUARD:
                     for place, value in zip(recursion.elements(name, i), values, strict=True):
                         results[name][place] = value
         for end in recursion.ends:
             if end.sweep == s:
-                last = handed[end.link] if end.link >= 0 else _joined(start, [handed[i] for i in recursion._roots], sweep.joins)
+                last = (
+                    handed[end.link]
+                    if end.link >= 0
+                    else _joined(start, [handed[i] for i in recursion._roots], sweep.joins)
+                )
                 found = [last[e] for e in end.elements]
                 if end.name == ENDED:
                     ended += found
@@ -351,7 +410,9 @@ def evaluate(recursion: Recursion, arguments: Mapping[str, Sequence[Any]], numbe
     if recursion.looked is not None:
         run(recursion.looked, {ENDED: ended}, numbers)
     if recursion.last is not None:
-        results |= {name: [*values] for name, values in run(recursion.last, {ENDED: ended}, numbers).items()}
+        results |= {
+            name: [*values] for name, values in run(recursion.last, {ENDED: ended}, numbers).items()
+        }
     return results
 
 
@@ -361,10 +422,18 @@ def _joined(start: list[Any], handed: Sequence[list[Any]], joins: Sequence[str])
         return start
     *rest, total = handed
     for one in reversed(rest):
-        total = [a + b if join == "add" else a * b for a, b, join in zip(total, one, joins, strict=True)]
+        total = [
+            a + b if join == "add" else a * b for a, b, join in zip(total, one, joins, strict=True)
+        ]
     return total
 
 
-def evaluate_form(form: Form, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
+def evaluate_form(
+    form: Form, arguments: Mapping[str, Sequence[Any]], numbers: Numbers
+) -> dict[str, list[Any]]:
     """`evaluate` of either."""
-    return form.run(arguments, numbers) if isinstance(form, Looped) else evaluate_program(form, arguments, numbers)
+    return (
+        form.run(arguments, numbers)
+        if isinstance(form, Looped)
+        else evaluate_program(form, arguments, numbers)
+    )

@@ -9,7 +9,9 @@ from symgen.ir import Port, Program
 from symgen.recursion.form import GUARD, Recursion, Sweep, angle_of
 
 
-def guarded(recursion: Recursion, rows: Callable[[Program], Sequence[int]], angles: bool) -> Recursion:
+def guarded(
+    recursion: Recursion, rows: Callable[[Program], Sequence[int]], angles: bool
+) -> Recursion:
     """The same where each step gives `rows` of itself as well, as GUARD. If `angles`, the angles of a sweep that takes nothing
     but sines and cosines are given by a sweep before it.
     """
@@ -17,7 +19,9 @@ def guarded(recursion: Recursion, rows: Callable[[Program], Sequence[int]], angl
     moved = []
     for sweep in recursion.sweeps:
         if angles and any(angle_of(step) for step in sweep.steps):
-            sweeps.append(replace(sweep, steps=tuple(map(_angle, sweep.steps)), first=(0,) * len(sweep.steps)))
+            sweeps.append(
+                replace(sweep, steps=tuple(map(_angle, sweep.steps)), first=(0,) * len(sweep.steps))
+            )
         moved.append(len(sweeps))
         sweeps.append(replace(sweep, steps=tuple(_with(step, rows(step)) for step in sweep.steps)))
     last, looked = recursion.last, None
@@ -29,7 +33,12 @@ def guarded(recursion: Recursion, rows: Callable[[Program], Sequence[int]], angl
 
 def unseen(recursion: Recursion) -> bool:
     """Whether it takes a sine of what such a sweep would not give."""
-    return any(row.op in ("sin", "cos") for step in recursion.programs if not angle_of(step) for row in step.rows)
+    return any(
+        row.op in ("sin", "cos")
+        for step in recursion.programs
+        if not angle_of(step)
+        for row in step.rows
+    )
 
 
 def _with(step: Program, rows: Sequence[int]) -> Program:
@@ -43,4 +52,6 @@ def _angle(step: Program) -> Program:
     angle = angle_of(step)
     if angle is None:
         return replace(step, rows=(), outputs=())
-    return replace(angle.program, outputs=tuple(port._replace(name=GUARD) for port in angle.program.outputs))
+    return replace(
+        angle.program, outputs=tuple(port._replace(name=GUARD) for port in angle.program.outputs)
+    )

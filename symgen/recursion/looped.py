@@ -83,8 +83,16 @@ class Looped(ABC):
     @property
     def outline(self) -> Outline:
         """What a caller needs to know of it."""
-        return Outline(self.function, self.method, self.inputs, self.outputs, self.operations, self.rows_in_all, self.real,
-                       self.convention)
+        return Outline(
+            self.function,
+            self.method,
+            self.inputs,
+            self.outputs,
+            self.operations,
+            self.rows_in_all,
+            self.real,
+            self.convention,
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,5 +140,7 @@ class Parted(Looped):
         return replace(self.by(lambda step: replace(step, real=real)), real=real)
 
     def __repr__(self) -> str:
-        return (f"<symgen.{type(self).__name__} {self.function} by {self.method}: {len(self)} links in {self.segments} segments, "
-                f"{self.cost} operations, {self.real}>")
+        return (
+            f"<symgen.{type(self).__name__} {self.function} by {self.method}: {len(self)} links in {self.segments} segments, "
+            f"{self.cost} operations, {self.real}>"
+        )

@@ -53,7 +53,7 @@ def least(joint: Joint, body: Body) -> list[Exact]:
             x, y, z = _moved(w, v, centre)
             a, b, c = w
             spun = (xx * a + xy * b + xz * c, xy * a + yy * b + yz * c, xz * a + yz * b + zz * c)
-            for j, (w_j, v_j) in enumerate(twists[:i + 1]):
+            for j, (w_j, v_j) in enumerate(twists[: i + 1]):
                 other = _moved(w_j, v_j, centre)
                 met[i][j] += mass * (x * other[0] + y * other[1] + z * other[2]) + _dot(spun, w_j)
     for i in range(len(twists)):
@@ -76,8 +76,10 @@ def _twists(joint: Joint) -> tuple[list[Twist], Exact]:
     """Of each degree of freedom, in the body's axes; and what their products are to be divided by."""
     kind = joint.type
     if kind.along is not None:
-        return [(_UNITS[along], _STILL) if velocity.unit == "rad" else (_STILL, _UNITS[along])
-                for along, velocity in zip(kind.along, kind.velocities, strict=True)], _ONE
+        return [
+            (_UNITS[along], _STILL) if velocity.unit == "rad" else (_STILL, _UNITS[along])
+            for along, velocity in zip(kind.along, kind.velocities, strict=True)
+        ], _ONE
     found: list[Twist] = [(_STILL, _STILL) for _ in range(kind.nv)]
     x, y, z = axis = _vector(joint.axis)
     for step in joint.about_axis:
@@ -117,8 +119,12 @@ def _physical(part: Part) -> bool:
     xx, xy, xz, yy, yz, zz = moments = tuple(map(_exact, part.moments))
     if part.mass < 0 or xx < 0 or yy < 0 or zz < 0:
         return False
-    return not (xy or xz or yz) or (xx * yy >= xy * xy and xx * zz >= xz * xz and yy * zz >= yz * yz
-                                    and _determinant(moments) >= 0)
+    return not (xy or xz or yz) or (
+        xx * yy >= xy * xy
+        and xx * zz >= xz * xz
+        and yy * zz >= yz * yz
+        and _determinant(moments) >= 0
+    )
 
 
 class Load(NamedTuple):
@@ -133,18 +139,30 @@ def most(mechanism: Mechanism, payload: str | None) -> list[Any]:
     """Of each joint, a bound from above of M's diagonal entries: what it feels with all other joints held, in any state drawn."""
     loads = [Load(arb(0), arb(0), arb(0)) for _ in mechanism.bodies]
     if payload is not None and (at := mechanism.frame(payload)).body != BASE:
-        loads[at.body] = Load(arb(4), arb(4), _length(at.pose) + 1)   # no more is drawn
+        loads[at.body] = Load(arb(4), arb(4), _length(at.pose) + 1)  # no more is drawn
     found = []
     for i in reversed(range(len(loads))):
         joint, load = mechanism.joints[i], loads[i]
         for part in mechanism.bodies[i].parts:
             xx, _, _, yy, _, zz = part.moments
             load = _both(load, Load(_ball(part.mass), _ball(xx + yy + zz), _length(part.pose)))
-        slides = sum((step.axes if isinstance(step, Placing) else abs(step.rate) for step in joint.motions
-                      if isinstance(step, Placing | Sliding)), Fraction(0))
-        turning = 1 + sum((abs(step.rate) for step in joint.about_axis if isinstance(step, Turning)), Fraction(0))
+        slides = sum(
+            (
+                step.axes if isinstance(step, Placing) else abs(step.rate)
+                for step in joint.motions
+                if isinstance(step, Placing | Sliding)
+            ),
+            Fraction(0),
+        )
+        turning = 1 + sum(
+            (abs(step.rate) for step in joint.about_axis if isinstance(step, Turning)), Fraction(0)
+        )
         far = load.reach * _ball(turning) + _ball(1 + slides)
-        found.append(load.mass * far * far + load.moments * _ball(turning * turning) + _ball(joint.drive.armature))
+        found.append(
+            load.mass * far * far
+            + load.moments * _ball(turning * turning)
+            + _ball(joint.drive.armature)
+        )
         if joint.parent != BASE:
             out = load.reach + _length(joint.pose) + FARTHEST * _ball(slides)
             loads[joint.parent] = _both(loads[joint.parent], Load(load.mass, load.moments, out))
@@ -156,8 +174,18 @@ def _both(a: Load, b: Load) -> Load:
 
 
 def _length(pose: Pose) -> Any:
-    return _ball(sum((sum(map(abs, step.xyz), Fraction(0)) if isinstance(step, Shift) else abs(step.distance)
-                      for step in pose if isinstance(step, Shift | Slide)), Fraction(0)))
+    return _ball(
+        sum(
+            (
+                sum(map(abs, step.xyz), Fraction(0))
+                if isinstance(step, Shift)
+                else abs(step.distance)
+                for step in pose
+                if isinstance(step, Shift | Slide)
+            ),
+            Fraction(0),
+        )
+    )
 
 
 def _exact(value: Fraction) -> Exact:
@@ -195,8 +223,14 @@ def together(mechanism: Mechanism, unsure: Sequence[int]) -> Iterator[tuple[Mech
                 waiting += mechanism.children(body)
         own.sort()
         place = {body: k for k, body in enumerate(own)}
-        joints = tuple(replace(mechanism.joints[body], mimic=None, parent=place.get(mechanism.joints[body].parent, BASE))
-                       for body in own)
+        joints = tuple(
+            replace(
+                mechanism.joints[body],
+                mimic=None,
+                parent=place.get(mechanism.joints[body].parent, BASE),
+            )
+            for body in own
+        )
         yield Mechanism(mechanism.name, joints, tuple(mechanism.bodies[body] for body in own)), own
 
 

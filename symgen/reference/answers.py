@@ -16,7 +16,9 @@ _P = ParamSpec("_P")
 _Asked = TypeVar("_Asked", bound=Motion)
 
 
-def remembered(method: Callable[Concatenate[_Asked, _P], Array]) -> Callable[Concatenate[_Asked, _P], Array]:
+def remembered(
+    method: Callable[Concatenate[_Asked, _P], Array],
+) -> Callable[Concatenate[_Asked, _P], Array]:
     """`method`, its last answer given again at the same exact states; floats are quick enough to be taken anew."""
 
     names = list(signature(method).parameters)[1:]
@@ -30,7 +32,10 @@ def remembered(method: Callable[Concatenate[_Asked, _P], Array]) -> Callable[Con
         if answer is None or not all(_same(before.get(name), given.get(name)) for name in names):
             answer = method(self, *args, **kwargs)
             # Copies: who calls may write into what it gave, and into what it got.
-            self.answers[method.__name__] = ({name: np.array(x) for name, x in given.items() if x is not None}, answer)
+            self.answers[method.__name__] = (
+                {name: np.array(x) for name, x in given.items() if x is not None},
+                answer,
+            )
         return np.array(answer)
 
     return run

@@ -63,8 +63,11 @@ def axial(matrix: Array) -> Array:
 def quaternion(q: Array) -> Array:
     """The turn (..., 3, 3) by a unit quaternion x y z w (..., 4): (w² − u·u) 1 + 2 u uᵀ + 2 w u×, u = (x, y, z)."""
     u, w = q[..., :3], q[..., 3, None, None]
-    square = np.asarray((u * u).sum(axis=-1))[..., None, None]   # of one state as well
-    return np.asarray((w * w - square) * np.eye(3, dtype=int) + 2 * (u[..., :, None] * u[..., None, :] + w * skewed(u)))
+    square = np.asarray((u * u).sum(axis=-1))[..., None, None]  # of one state as well
+    return np.asarray(
+        (w * w - square) * np.eye(3, dtype=int)
+        + 2 * (u[..., :, None] * u[..., None, :] + w * skewed(u))
+    )
 
 
 def rodrigues(axis: Array, sine: Any, cosine: Any) -> Array:

@@ -37,7 +37,9 @@ class Articulated:
         self.motion, self.count = motion, len(q)
         self.parents = [joint.parent for joint in motion.mechanism.joints]
         placed = motion.placements(q)
-        rotors = {one.of: motion.scalars.constant(one.drive.armature) for one in driven(motion.mechanism)}
+        rotors = {
+            one.of: motion.scalars.constant(one.drive.armature) for one in driven(motion.mechanism)
+        }
         inertias = self._inertias(placed)
         self.ways: list[list[_Way]] = []
         self.handed: list[Array] = []
@@ -48,7 +50,10 @@ class Articulated:
                 momentum = times(inertia, twist)
                 resistance = (twist * momentum).sum(axis=-1) + rotors.get(k, 0 * q[..., 0])
                 own.append(_Way(k, twist, momentum, resistance))
-                inertia = inertia - momentum[..., :, None] * (momentum / resistance[..., None])[..., None, :]
+                inertia = (
+                    inertia
+                    - momentum[..., :, None] * (momentum / resistance[..., None])[..., None, :]
+                )
             if self.parents[i] != BASE:
                 inertias[self.parents[i]] = inertias[self.parents[i]] + inertia
             self.ways.append(own)
@@ -75,7 +80,9 @@ class Articulated:
     def _twists(self, i: int, placed: Placement) -> list[tuple[int, Array]]:
         """Of each of a joint's velocities its entry of v, and what it does at the origin of the base."""
         found = []
-        for (turning, sliding), (k, _) in zip(self.motion.twists(i, placed.turn[0]), self.motion.shares[i], strict=True):
+        for (turning, sliding), (k, _) in zip(
+            self.motion.twists(i, placed.turn[0]), self.motion.shares[i], strict=True
+        ):
             parts = np.broadcast_arrays(turning, sliding + cross(placed.shift[0], turning))
             twist = np.concatenate(parts, axis=-1)
             found.append((k, np.broadcast_to(twist, (self.count, 6))))
@@ -98,20 +105,31 @@ class Articulated:
         out = np.stack([nothing] * self.motion.mechanism.nv, axis=-1)
         slopes: list[Array] = []
         for i, parent in enumerate(self.parents):
-            slope = slopes[parent] if parent != BASE else self.motion.scalars.array(np.zeros((self.count, 6, 6)))
+            slope = (
+                slopes[parent]
+                if parent != BASE
+                else self.motion.scalars.array(np.zeros((self.count, 6, 6)))
+            )
             if parent != BASE:
                 felt = slope @ self.handed[i]
                 for way in self.ways[i]:
                     turning, sliding = skewed(way.twist[..., :3]), skewed(way.twist[..., 3:])
-                    moved = ((turning * transposed(felt[..., :3, :3])).sum(axis=(-2, -1))
-                             + (sliding * transposed(felt[..., :3, 3:])).sum(axis=(-2, -1))
-                             + (turning * transposed(felt[..., 3:, 3:])).sum(axis=(-2, -1)))
+                    moved = (
+                        (turning * transposed(felt[..., :3, :3])).sum(axis=(-2, -1))
+                        + (sliding * transposed(felt[..., :3, 3:])).sum(axis=(-2, -1))
+                        + (turning * transposed(felt[..., 3:, 3:])).sum(axis=(-2, -1))
+                    )
                     out[..., way.k] = -2 * moved
             for way in reversed(self.ways[i]):
                 s, w = way.twist / way.resistance[..., None], times(slope, way.momentum)
                 both = s[..., :, None] * w[..., None, :]
                 alpha = (way.momentum * w).sum(axis=-1) + way.resistance
-                slope = slope - both - transposed(both) + (s * alpha[..., None])[..., :, None] * s[..., None, :]
+                slope = (
+                    slope
+                    - both
+                    - transposed(both)
+                    + (s * alpha[..., None])[..., :, None] * s[..., None, :]
+                )
             slopes.append(slope)
         return out
 

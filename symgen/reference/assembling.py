@@ -39,7 +39,7 @@ RANK = 1e-7
 """A singular value this small a part of the largest is none, in floats on the loops."""
 NOTHING = Fraction(1, 10**40)
 """Of a row of A and of what elimination leaves of it, beside the largest entry."""
-TINY, SHUT = 10.0**-(DIGITS + 5), 10.0**-100
+TINY, SHUT = 10.0 ** -(DIGITS + 5), 10.0**-100
 """rad and m: the last change of a sharpened pose, and how far it may be open."""
 SHARPENED = 40
 REACH = Fraction(3, 5)
@@ -109,18 +109,22 @@ def assemble(mechanism: Mechanism) -> Assembly:
             found = _judged(mechanism, near, q, start)
         except OpenLoops as error:
             refused = refused or error
-            if start <= CLOSED:   # what is declared closed is meant so
+            if start <= CLOSED:  # what is declared closed is meant so
                 break
         else:
             return _divided(mechanism, found)
     if refused is not None:
         raise refused
     if turned:
-        raise OpenLoops(f"the loops of '{mechanism.name}' close with one frame turned half round against the other alone; turn "
-                        "that frame, or declare a start near a closed pose")
-    raise OpenLoops(f"the loops of '{mechanism.name}' cannot be closed: from {STARTS} poses round its start the best is off by "
-                    f"{min(tries):.2g} m or rad, and rounded numbers explain {ROUNDED:g} of the robot's size or rad; look for a "
-                    "wrong length or frame, write more digits, or declare a start near a closed pose")
+        raise OpenLoops(
+            f"the loops of '{mechanism.name}' close with one frame turned half round against the other alone; turn "
+            "that frame, or declare a start near a closed pose"
+        )
+    raise OpenLoops(
+        f"the loops of '{mechanism.name}' cannot be closed: from {STARTS} poses round its start the best is off by "
+        f"{min(tries):.2g} m or rad, and rounded numbers explain {ROUNDED:g} of the robot's size or rad; look for a "
+        "wrong length or frame, write more digits, or declare a start near a closed pose"
+    )
 
 
 def _judged(mechanism: Mechanism, near: Array, q: Array, start: float) -> Assembly:
@@ -139,7 +143,7 @@ def _judged(mechanism: Mechanism, near: Array, q: Array, start: float) -> Assemb
     try:
         return _as_rounded(mechanism, near, q, start)
     except OpenLoops as error:
-        if exact is not None:   # rows that differ little in this pose alone
+        if exact is not None:  # rows that differ little in this pose alone
             return exact
         raise refused or error from None
 
@@ -153,7 +157,13 @@ def _as_declared(mechanism: Mechanism, q: Array, A: Array, start: float) -> Asse
     _refuse_rank(mechanism, A, rank)
     every = tuple(tuple(range(len(loop.type.rows))) for loop in mechanism.loops)
     guess = _guessed(q, every, A, rank, start)
-    own = _closed(Motion(mechanism, FLOAT), Motion(mechanism, arb(DIGITS + GUARD)), guess, starts.rational(mechanism, q), 0.0)
+    own = _closed(
+        Motion(mechanism, FLOAT),
+        Motion(mechanism, arb(DIGITS + GUARD)),
+        guess,
+        starts.rational(mechanism, q),
+        0.0,
+    )
     return None if own is None else _in_balls(mechanism, guess, own)[0]
 
 
@@ -163,39 +173,59 @@ def _as_rounded(mechanism: Mechanism, near: Array, q: Array, start: float) -> As
     A = closing.jacobian(floats, None, q)
     _refuse_rank(mechanism, A, rounding.rank(mechanism, A))
     kept = rounding.independent_rows(mechanism, A)
-    nearer = gauss_newton(floats, kept, near)   # rows that contradict each other lead away from it
+    nearer = gauss_newton(floats, kept, near)  # rows that contradict each other lead away from it
     q = nearer if rounding.contradiction(mechanism, nearer) <= ROUNDED else q
     A = closing.jacobian(floats, None, q)
     rank = rounding.rank(mechanism, A)
     _refuse_rank(mechanism, A, rank)
     kept = rounding.independent_rows(mechanism, A)
     guess = _guessed(q, kept, closing.jacobian(floats, kept, q), rank, start, rounded=True)
-    own = _sharpened(Motion(mechanism, arb(DIGITS + GUARD)), mechanism, guess, starts.rational(mechanism, q))
+    own = _sharpened(
+        Motion(mechanism, arb(DIGITS + GUARD)), mechanism, guess, starts.rational(mechanism, q)
+    )
     found, states = _in_balls(mechanism, guess, own)
     apart = rounding.contradiction(mechanism, states["q"].astype(float), states["v"].astype(float))
     if apart > ROUNDED:
-        raise OpenLoops(f"the loops of '{mechanism.name}' have {A.shape[0]} rows, of which {rank} are independent to {ROUNDED:g} "
-                        f"(singular values {rounding.listed(mechanism, A)}), and the others contradict them by {apart:.1e} where "
-                        "the loops move; write numbers exactly, as pi/6, or with more digits, or let the loops keep less from "
-                        "moving")
+        raise OpenLoops(
+            f"the loops of '{mechanism.name}' have {A.shape[0]} rows, of which {rank} are independent to {ROUNDED:g} "
+            f"(singular values {rounding.listed(mechanism, A)}), and the others contradict them by {apart:.1e} where "
+            "the loops move; write numbers exactly, as pi/6, or with more digits, or let the loops keep less from "
+            "moving"
+        )
     return replace(found, q=tuple(map(float, own)))
 
 
-def _guessed(q: Array, kept: rounding.Kept, A: Array, rank: int, start: float, rounded: bool = False) -> Assembly:
-    return Assembly(tuple(map(float, q)), kept, rank, spanning_columns(A, rank), given_columns(A, rank), start, rounded=rounded)
+def _guessed(
+    q: Array, kept: rounding.Kept, A: Array, rank: int, start: float, rounded: bool = False
+) -> Assembly:
+    return Assembly(
+        tuple(map(float, q)),
+        kept,
+        rank,
+        spanning_columns(A, rank),
+        given_columns(A, rank),
+        start,
+        rounded=rounded,
+    )
 
 
 def _refuse_rank(mechanism: Mechanism, A: Array, rank: int) -> None:
     if not rank:
-        raise OpenLoops(f"the loops of '{mechanism.name}' close where it is singular: their rank is 0 there; declare another "
-                        "start")
+        raise OpenLoops(
+            f"the loops of '{mechanism.name}' close where it is singular: their rank is 0 there; declare another "
+            "start"
+        )
     if rank >= mechanism.nv:
-        raise OpenLoops(f"the loops of '{mechanism.name}' leave nothing that moves: {mechanism.nv} velocities, and rows of rank "
-                        f"{rank} (singular values {rounding.listed(mechanism, A)}, where rounded numbers explain {ROUNDED:g}); "
-                        "take a loop away, let it keep less from moving, or write more digits")
+        raise OpenLoops(
+            f"the loops of '{mechanism.name}' leave nothing that moves: {mechanism.nv} velocities, and rows of rank "
+            f"{rank} (singular values {rounding.listed(mechanism, A)}, where rounded numbers explain {ROUNDED:g}); "
+            "take a loop away, let it keep less from moving, or write more digits"
+        )
 
 
-def _in_balls(mechanism: Mechanism, guess: Assembly, own: Array) -> tuple[Assembly, dict[str, Array]]:
+def _in_balls(
+    mechanism: Mechanism, guess: Assembly, own: Array
+) -> tuple[Assembly, dict[str, Array]]:
     """A guess without rows that are zero for ever, its rank known at the assembled pose `own` and at several closed states, and
     these states."""
     scalars = arb(DIGITS + GUARD)
@@ -204,16 +234,22 @@ def _in_balls(mechanism: Mechanism, guess: Assembly, own: Array) -> tuple[Assemb
         nothing = scalars.constant(NOTHING)
         rank = exact_rank(closing.jacobian(reference, guess.kept, scalars.array(own)), nothing)
     if rank != guess.rank:
-        raise OpenLoops(f"floats do not tell the rank of the loops of '{mechanism.name}' ({guess.rank}, and {rank} in "
-                        f"{DIGITS} digits); declare another start")
+        raise OpenLoops(
+            f"floats do not tell the rank of the loops of '{mechanism.name}' ({guess.rank}, and {rank} in "
+            f"{DIGITS} digits); declare another start"
+        )
     states = closed_states(mechanism, guess, 3, seed=0)
     with scalars.working():
-        A = closing.jacobian(reference, guess.kept, scalars.array(np.array([list(own), *states["q"]], dtype=object)))
+        A = closing.jacobian(
+            reference, guess.kept, scalars.array(np.array([list(own), *states["q"]], dtype=object))
+        )
         largest = max(exact_rank(of_state, nothing) for of_state in A)
         large = [any(abs(x) > nothing for x in A[:, row].ravel()) for row in range(A.shape[1])]
     if rank < largest:
-        raise OpenLoops(f"the loops of '{mechanism.name}' close where it is singular: their rank is {rank} there and "
-                        f"{largest} elsewhere; declare another start")
+        raise OpenLoops(
+            f"the loops of '{mechanism.name}' close where it is singular: their rank is {rank} there and "
+            f"{largest} elsewhere; declare another start"
+        )
     kept, first = [], 0
     for rows in guess.kept:
         kept.append(tuple(k for place, k in enumerate(rows) if large[first + place]))
@@ -223,26 +259,42 @@ def _in_balls(mechanism: Mechanism, guess: Assembly, own: Array) -> tuple[Assemb
 
 def _divided(mechanism: Mechanism, at: Assembly) -> Assembly:
     """With the velocities that are declared to be independent, and those that are driven. OpenLoops: others must be named."""
-    A, names = closing.jacobian(Motion(mechanism, FLOAT), at.kept, np.array(at.q)), mechanism.velocity_names
+    A, names = (
+        closing.jacobian(Motion(mechanism, FLOAT), at.kept, np.array(at.q)),
+        mechanism.velocity_names,
+    )
     every, given = set(range(mechanism.nv)), at.given
     independent = {k for name in mechanism.independent for k in mechanism.velocities_of[name]}
     if independent:
         given = given_columns(A, at.rank, independent)
         free = every - {*given}
         if free != independent:
-            ways = [k for k in sorted(every) if k not in given_columns(A, at.rank, {k})] if len(free) == 1 else sorted(free)
+            ways = (
+                [k for k in sorted(every) if k not in given_columns(A, at.rank, {k})]
+                if len(free) == 1
+                else sorted(free)
+            )
             some = "one of " if len(free) == 1 < len(ways) else ""
-            raise OpenLoops(f"of '{mechanism.name}' {_counted(independent)} declared to be independent, and the loops leave "
-                            f"{len(free)} free, on which all others must hang; name {some}{', '.join(names[k] for k in ways)}")
+            raise OpenLoops(
+                f"of '{mechanism.name}' {_counted(independent)} declared to be independent, and the loops leave "
+                f"{len(free)} free, on which all others must hang; name {some}{', '.join(names[k] for k in ways)}"
+            )
     driven = {k for name in mechanism.actuated for k in mechanism.velocities_of[name]}
     if not driven:
         return replace(at, given=given, actuated=tuple(sorted(every - {*given})), passive=given)
     passive = given_columns(A, at.rank, driven)
     idle = [names[k] for k in sorted(every - driven - {*passive})]
-    unmoved = "" if not idle else (
-        f"of '{mechanism.name}' {_counted(driven)} actuated, which cannot move all {mechanism.nv - at.rank} that the loops leave "
-        f"free; name {', '.join(idle)} as well, with --actuated or in the description")
-    return replace(at, given=given, actuated=tuple(sorted(driven)), passive=passive, unmoved=unmoved)
+    unmoved = (
+        ""
+        if not idle
+        else (
+            f"of '{mechanism.name}' {_counted(driven)} actuated, which cannot move all {mechanism.nv - at.rank} that the loops leave "
+            f"free; name {', '.join(idle)} as well, with --actuated or in the description"
+        )
+    )
+    return replace(
+        at, given=given, actuated=tuple(sorted(driven)), passive=passive, unmoved=unmoved
+    )
 
 
 def _counted(velocities: Collection[int]) -> str:
@@ -251,8 +303,11 @@ def _counted(velocities: Collection[int]) -> str:
 
 # -- closed states ---------------------------------------------------------------------------------------------------------
 
+
 @lru_cache(maxsize=16)
-def closed_states(mechanism: Mechanism, at: Assembly, count: int, seed: int = 0) -> dict[str, Array]:
+def closed_states(
+    mechanism: Mechanism, at: Assembly, count: int, seed: int = 0
+) -> dict[str, Array]:
     """`count` states on the loops: q (count, NQ) with C(q) = 0 and v (count, NV) with A v = 0, as Fractions of DIGITS places.
 
     Drawn round the assembled pose. OpenLoops where too few of the drawn poses close.
@@ -276,8 +331,13 @@ def closed_states(mechanism: Mechanism, at: Assembly, count: int, seed: int = 0)
         states["q"].append(q)
         states["v"].append(v)
         if len(states["q"]) == count:
-            return {name: np.array([list(row) for row in rows], dtype=object) for name, rows in states.items()}
-    raise OpenLoops(f"of the poses drawn round the assembled one of '{mechanism.name}' too few close; declare another start")
+            return {
+                name: np.array([list(row) for row in rows], dtype=object)
+                for name, rows in states.items()
+            }
+    raise OpenLoops(
+        f"of the poses drawn round the assembled one of '{mechanism.name}' too few close; declare another start"
+    )
 
 
 def closed_near(mechanism: Mechanism, q: Sequence[float] | None) -> Array:
@@ -291,29 +351,49 @@ def closed_near(mechanism: Mechanism, q: Sequence[float] | None) -> Array:
     else:
         found = gauss_newton(floats, at.kept, np.array(q, dtype=float))
         if not (size := float(np.abs(closing.residual(floats, at.kept, found)).max())) <= CLOSED:
-            raise OpenLoops(f"from that position the loops of '{mechanism.name}' do not close: {size:.2g} m or rad are left; "
-                            "start nearer to a closed one")
+            raise OpenLoops(
+                f"from that position the loops of '{mechanism.name}' do not close: {size:.2g} m or rad are left; "
+                "start nearer to a closed one"
+            )
         if closing.astray(floats, found):
-            raise OpenLoops(f"from that position the loops of '{mechanism.name}' close with one frame turned half round against "
-                            "the other; start nearer to a closed one")
-        at = replace(at, dependent=spanning_columns(closing.jacobian(floats, at.kept, found), at.rank))
-    return _sharpened(Motion(mechanism, arb(DIGITS + GUARD)), mechanism, at, starts.rational(mechanism, found, FINE))
+            raise OpenLoops(
+                f"from that position the loops of '{mechanism.name}' close with one frame turned half round against "
+                "the other; start nearer to a closed one"
+            )
+        at = replace(
+            at, dependent=spanning_columns(closing.jacobian(floats, at.kept, found), at.rank)
+        )
+    return _sharpened(
+        Motion(mechanism, arb(DIGITS + GUARD)),
+        mechanism,
+        at,
+        starts.rational(mechanism, found, FINE),
+    )
 
 
-def open_states(mechanism: Mechanism, at: Assembly, count: int, seed: int, apart: Fraction) -> list[Array]:
+def open_states(
+    mechanism: Mechanism, at: Assembly, count: int, seed: int, apart: Fraction
+) -> list[Array]:
     """Positions (NQ) on the grid that states are drawn on, off the closed states of the same seed by at most `apart`."""
     random = Random(f"open/{seed}/{mechanism.nv}/{count}")
     closed = closed_states(mechanism, at, count, seed)["q"]
     return [starts.drawn(mechanism, starts.rational(mechanism, q), apart, random) for q in closed]
 
 
-def _closed(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: float) -> Array | None:
+def _closed(
+    floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: float
+) -> Array | None:
     """A drawn pose, closed by one step δ of the dependent velocities; None where it does not close, or is nearly singular."""
     spread = np.eye(floats.mechanism.nv)[list(at.dependent)]
     q0, delta = drawn.astype(float), np.zeros(len(at.dependent))
 
     def moved(step: Array) -> Array:
-        return integrate(floats, np.broadcast_to(q0, (*step.shape[:-1], len(q0))), step @ spread, np.ones(step.shape[:-1]))
+        return integrate(
+            floats,
+            np.broadcast_to(q0, (*step.shape[:-1], len(q0))),
+            step @ spread,
+            np.ones(step.shape[:-1]),
+        )
 
     def slope(step: Array) -> Array:
         h = 1e-6
@@ -334,11 +414,16 @@ def _closed(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: fl
         delta = delta + step * min(1.0, LONGEST / max(size, 1e-300))
         if size < 1e-12:
             break
-    if not np.abs(closing.residual(floats, at.kept, moved(delta))).max() < CLOSED or np.abs(delta).max() > 3:
+    if (
+        not np.abs(closing.residual(floats, at.kept, moved(delta))).max() < CLOSED
+        or np.abs(delta).max() > 3
+    ):
         return None
     if closing.astray(floats, moved(delta)):
         return None
-    values = np.linalg.svd(closing.jacobian(floats, at.kept, moved(delta))[:, list(at.dependent)], compute_uv=False)
+    values = np.linalg.svd(
+        closing.jacobian(floats, at.kept, moved(delta))[:, list(at.dependent)], compute_uv=False
+    )
     if values[-1] < steep * values[0]:
         return None
     inverse = np.linalg.pinv(slope(delta), rcond=RANK)
@@ -352,15 +437,23 @@ def _closed(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: fl
             change = back @ _middle(C)
             step = _middle(step - change)
             if all(abs(x) < TINY for x in change):
-                closes = all(abs(x) < SHUT for x in C)   # where rows contradict each other, the least of them is left
-                return _decimal(integrate(sharp, exact, _middle(step @ way), unit)) if closes else None
+                closes = all(
+                    abs(x) < SHUT for x in C
+                )  # where rows contradict each other, the least of them is left
+                return (
+                    _decimal(integrate(sharp, exact, _middle(step @ way), unit)) if closes else None
+                )
     return None
 
 
-def _following(floats: Motion, sharp: Motion, at: Assembly, q: Array, rates: Sequence[Fraction]) -> Array | None:
+def _following(
+    floats: Motion, sharp: Motion, at: Assembly, q: Array, rates: Sequence[Fraction]
+) -> Array | None:
     """Velocities of which the dependent ones are such that A v = 0."""
     dependent = list(at.dependent)
-    inverse = np.linalg.pinv(closing.jacobian(floats, at.kept, q.astype(float))[:, dependent], rcond=RANK)
+    inverse = np.linalg.pinv(
+        closing.jacobian(floats, at.kept, q.astype(float))[:, dependent], rcond=RANK
+    )
     with sharp.scalars.working():
         exact, back = sharp.scalars.array(q), sharp.scalars.array(inverse)
         v = sharp.scalars.array(np.array(rates, dtype=object))
@@ -378,8 +471,10 @@ def _sharpened(sharp: Motion, mechanism: Mechanism, at: Assembly, drawn: Array) 
     """The assembled pose on its loops."""
     found = _closed(Motion(mechanism, FLOAT), sharp, at, drawn, 0.0)
     if found is None:
-        raise OpenLoops(f"the closed pose of '{mechanism.name}' cannot be sharpened, so that it may be singular; declare another "
-                        "start")
+        raise OpenLoops(
+            f"the closed pose of '{mechanism.name}' cannot be sharpened, so that it may be singular; declare another "
+            "start"
+        )
     return found
 
 
@@ -393,6 +488,8 @@ def _decimal(balls: Array) -> Array:
     whole = 10**DIGITS
 
     def rounded(one: Any) -> Fraction:
-        return Fraction(int(str((one.mid() * whole + flint.arb("0.5")).floor().unique_fmpz())), whole)
+        return Fraction(
+            int(str((one.mid() * whole + flint.arb("0.5")).floor().unique_fmpz())), whole
+        )
 
     return np.asarray(np.frompyfunc(rounded, 1, 1)(balls), dtype=object)

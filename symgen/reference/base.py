@@ -41,8 +41,13 @@ def base(motion: Motion) -> tuple[list[int], Array]:
 
 def _worked_out(motion: Motion) -> tuple[list[int], Array]:
     states = STATES * -(-len(motion.mechanism.bodies) // motion.mechanism.nv)
-    drawn = {name: motion.scalars.array(values) for name, values in draw_states(motion.mechanism, states, SEED).items()}
-    Y = regressor(motion, drawn["q"], drawn["v"], drawn["a"]).reshape(-1, 10 * len(motion.mechanism.bodies))
+    drawn = {
+        name: motion.scalars.array(values)
+        for name, values in draw_states(motion.mechanism, states, SEED).items()
+    }
+    Y = regressor(motion, drawn["q"], drawn["v"], drawn["a"]).reshape(
+        -1, 10 * len(motion.mechanism.bodies)
+    )
     G = motion.scalars.product(transposed(Y), Y)
     columns, left = [], G.copy()
     own = [abs(G[c, c]).upper() for c in range(len(G))]
@@ -52,7 +57,9 @@ def _worked_out(motion: Motion) -> tuple[list[int], Array]:
         columns.append(c)
         rest = np.array([i for i in range(c + 1, len(G)) if not left[c, i].is_zero()], dtype=int)
         if len(rest):
-            left[np.ix_(rest, rest)] -= left[rest, c][:, None] * (left[c, rest] / left[c, c])[None, :]
+            left[np.ix_(rest, rest)] -= (
+                left[rest, c][:, None] * (left[c, rest] / left[c, c])[None, :]
+            )
     return columns, motion.scalars.solve(G[np.ix_(columns, columns)], G[columns])
 
 

@@ -23,7 +23,9 @@ class Carried(NamedTuple):
     bodies: tuple[int, ...]
 
 
-def carried(reference: Reference, placed: Sequence[Placement], load: Array | None) -> Iterator[Carried]:
+def carried(
+    reference: Reference, placed: Sequence[Placement], load: Array | None
+) -> Iterator[Carried]:
     """Every part that a joint moves."""
     for part in reference.parts(load):
         if part.body == BASE:
@@ -31,7 +33,12 @@ def carried(reference: Reference, placed: Sequence[Placement], load: Array | Non
         at = placed[part.body]
         place = at.shift[0] + (at.turn[0] @ np.asarray(part.centre, dtype=float)[..., None])[..., 0]
         inertia = np.linalg.norm(np.asarray(part.inertia, dtype=float), axis=(-2, -1))
-        yield Carried(np.asarray(part.mass, dtype=float), place, inertia, tuple(reversed(reference.ways[part.body])))
+        yield Carried(
+            np.asarray(part.mass, dtype=float),
+            place,
+            inertia,
+            tuple(reversed(reference.ways[part.body])),
+        )
 
 
 def origins(placed: Sequence[Placement], count: int) -> list[Array]:

@@ -30,7 +30,9 @@ Kept = Sequence[Sequence[int]]
 
 def _times(a: Series, b: Series) -> list[Array]:
     """The product of two series of vectors, as a series of numbers."""
-    return [np.asarray(sum((a[i] * b[k - i]).sum(axis=-1) for i in range(k + 1))) for k in range(len(a))]
+    return [
+        np.asarray(sum((a[i] * b[k - i]).sum(axis=-1) for i in range(k + 1))) for k in range(len(a))
+    ]
 
 
 class Relative(NamedTuple):
@@ -41,14 +43,18 @@ class Relative(NamedTuple):
     d: Series
 
 
-def relative(motion: Motion, loop: Loop, placed: Sequence[Placement], shape: tuple[int, ...]) -> Relative:
+def relative(
+    motion: Motion, loop: Loop, placed: Sequence[Placement], shape: tuple[int, ...]
+) -> Relative:
     """From the series of all poses."""
     a, b = (_series(motion, end, placed, shape) for end in (loop.first, loop.second))
     axes = [[[turn[..., :, k] for turn in one.turn] for k in range(3)] for one in (a, b)]
     return Relative(axes[0], axes[1], [q - p for p, q in zip(a.shift, b.shift, strict=True)])
 
 
-def _series(motion: Motion, end: End, placed: Sequence[Placement], shape: tuple[int, ...]) -> Placement:
+def _series(
+    motion: Motion, end: End, placed: Sequence[Placement], shape: tuple[int, ...]
+) -> Placement:
     turn, shift = motion.pose(end.pose)
     order = len(placed[0].turn)
     if end.body == BASE:
@@ -57,8 +63,10 @@ def _series(motion: Motion, end: End, placed: Sequence[Placement], shape: tuple[
         at = placed[end.body]
         turns = tuple(r @ turn for r in at.turn)
         shifts = tuple(p + times(r, shift) for r, p in zip(at.turn, at.shift, strict=True))
-    return Placement(tuple(np.broadcast_to(r, (*shape, 3, 3)) for r in turns),
-                     tuple(np.broadcast_to(p, (*shape, 3)) for p in shifts))
+    return Placement(
+        tuple(np.broadcast_to(r, (*shape, 3, 3)) for r in turns),
+        tuple(np.broadcast_to(p, (*shape, 3)) for p in shifts),
+    )
 
 
 def _row(row: Row, loop: Loop, at: Relative, constant: Callable[[Fraction], object]) -> list[Array]:
@@ -77,8 +85,19 @@ def _row(row: Row, loop: Loop, at: Relative, constant: Callable[[Fraction], obje
 def _unspun(axis: int, at: Relative) -> list[Array]:
     """∫ e · ω dt: ω is half the curl of Ṙ Rᵀ, R being the second's axes in the first's."""
     zero = 0 * at.d[0][..., 0]
-    R = [np.stack([np.stack([sum((_times(at.first[i], at.second[j])[k:k + 1]), zero) for j in range(3)], axis=-1)
-                   for i in range(3)], axis=-2) for k in range(len(at.d))]
+    R = [
+        np.stack(
+            [
+                np.stack(
+                    [sum((_times(at.first[i], at.second[j])[k : k + 1]), zero) for j in range(3)],
+                    axis=-1,
+                )
+                for i in range(3)
+            ],
+            axis=-2,
+        )
+        for k in range(len(at.d))
+    ]
     if len(R) == 1:
         return [zero]
     up, across = (axis + 1) % 3, (axis + 2) % 3
@@ -92,8 +111,14 @@ def _unspun(axis: int, at: Relative) -> list[Array]:
 
 
 @at_precision
-def rows(motion: Motion, kept: Kept | None, q: Array, v: Array | None = None, a: Array | None = None,
-         loops: Sequence[Loop] | None = None) -> list[Array]:
+def rows(
+    motion: Motion,
+    kept: Kept | None,
+    q: Array,
+    v: Array | None = None,
+    a: Array | None = None,
+    loops: Sequence[Loop] | None = None,
+) -> list[Array]:
     """The series of the kept rows of all loops (..., NL), one array a power of t: of C alone without v and a. None keeps all.
 
     `loops` stand in the place of those of the mechanism."""
@@ -139,7 +164,9 @@ def jacobian(motion: Motion, kept: Kept | None, q: Array) -> Array:
     nv = motion.mechanism.nv
     units = motion.scalars.array(np.eye(nv, dtype=int)).reshape(nv, *[1] * (q.ndim - 1), nv)
     each = np.broadcast_to(units, (nv, *q.shape[:-1], nv))
-    return np.moveaxis(rows(motion, kept, np.broadcast_to(q, (nv, *q.shape)), each, 0 * each)[1], 0, -1)
+    return np.moveaxis(
+        rows(motion, kept, np.broadcast_to(q, (nv, *q.shape)), each, 0 * each)[1], 0, -1
+    )
 
 
 @at_precision

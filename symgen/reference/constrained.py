@@ -36,7 +36,7 @@ def solves(mechanism: Mechanism, kind: Callable[..., Any]) -> int:
     A = closing.jacobian(floats, at.kept, q)
     try:
         S = A @ np.linalg.solve(floats.mass_matrix(q), transposed(A))
-    except np.linalg.LinAlgError:   # nobody divides by such an M
+    except np.linalg.LinAlgError:  # nobody divides by such an M
         return FEWEST
     return turns(S, at.rank)
 
@@ -69,20 +69,33 @@ def forces(reference: Any, S: Array, right: Array) -> Array:
 
 
 @at_precision
-def constrained_forward_dynamics(reference: Any, q: Array, v: Array, tau: Array, payload: Array | None = None,
-                                 wrench: Array | None = None, gains: Array | None = None) -> dict[str, Array]:
+def constrained_forward_dynamics(
+    reference: Any,
+    q: Array,
+    v: Array,
+    tau: Array,
+    payload: Array | None = None,
+    wrench: Array | None = None,
+    gains: Array | None = None,
+) -> dict[str, Array]:
     """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0, or −K_d A v − K_p C of the gains (..., 2) K_p and K_d."""
     A, Y, S = bordered(reference, q, payload)
     free, kept = reference.forward_dynamics(q, v, tau, payload, wrench), assembled(reference).kept
     asked = times(A, free) + closing.bias(reference, kept, q, v)
     if gains is not None:
-        asked = asked + gains[..., 1:] * times(A, v) + gains[..., :1] * closing.residual(reference, kept, q)
+        asked = (
+            asked
+            + gains[..., 1:] * times(A, v)
+            + gains[..., :1] * closing.residual(reference, kept, q)
+        )
     found = forces(reference, S, -asked)
     return {"a": free + times(Y, found), "lambda": found}
 
 
 @at_precision
-def constraint_impulse(reference: Any, q: Array, v: Array, restitution: Array, payload: Array | None = None) -> dict[str, Array]:
+def constraint_impulse(
+    reference: Any, q: Array, v: Array, restitution: Array, payload: Array | None = None
+) -> dict[str, Array]:
     """v⁺ = v + M⁻¹ Aᵀ λ with A v⁺ = −e A v."""
     A, Y, S = bordered(reference, q, payload)
     found = forces(reference, S, -(1 + restitution)[..., None] * times(A, v))
@@ -94,14 +107,20 @@ def assembly_step(reference: Any, q: Array, damping: Array) -> dict[str, Array]:
     """δ = −Jᵀ (J Jᵀ + μ 1)⁻¹ C and C. J is the slope of C(q ⊕ δ): of rows that are about velocities alone it is zero."""
     kept = assembled(reference).kept
     C, J = closing.residual(reference, kept, q), closing.jacobian(reference, kept, q)
-    answered = [not isinstance(loop.type.rows[k], Unspun)
-                for loop, own in zip(reference.mechanism.loops, kept, strict=True) for k in own]
+    answered = [
+        not isinstance(loop.type.rows[k], Unspun)
+        for loop, own in zip(reference.mechanism.loops, kept, strict=True)
+        for k in own
+    ]
     J, left = J[..., answered, :], C[..., answered]
     S = J @ transposed(J)
     mu = damping * np.trace(S, axis1=-2, axis2=-1)
     S = S + mu[..., None, None] * reference.scalars.array(np.eye(S.shape[-1], dtype=int))
-    return {"delta": -times(transposed(J), reference.scalars.solve(S, left[..., None])[..., 0]), "C": C,
-            "turned": closing.turned(reference, q)}
+    return {
+        "delta": -times(transposed(J), reference.scalars.solve(S, left[..., None])[..., 0]),
+        "C": C,
+        "turned": closing.turned(reference, q),
+    }
 
 
 def _spread(reference: Any, given: Sequence[int], A: Array) -> tuple[list[int], Array, Array]:
@@ -124,15 +143,23 @@ def reduced_mass_matrix(reference: Any, q: Array, payload: Array | None = None) 
 
 
 @at_precision
-def constrained_inverse_dynamics(reference: Any, q: Array, v: Array, a: Array, payload: Array | None = None,
-                                 wrench: Array | None = None) -> dict[str, Array]:
+def constrained_inverse_dynamics(
+    reference: Any,
+    q: Array,
+    v: Array,
+    a: Array,
+    payload: Array | None = None,
+    wrench: Array | None = None,
+) -> dict[str, Array]:
     """The least tau of what is driven with Nᵀ tau = Nᵀ f, and the least λ with Aᵀ λ = f − tau."""
     at, scalars = assembled(reference), reference.scalars
     given, driven = list(at.passive), list(at.actuated)
     _, N, back = _spread(reference, given, closing.jacobian(reference, at.kept, q))
     f = reference.inverse_dynamics(q, v, a, payload, wrench)
     own = N[..., driven, :]
-    tau = times(own, scalars.solve(transposed(own) @ own, times(transposed(N), f)[..., None])[..., 0])
+    tau = times(
+        own, scalars.solve(transposed(own) @ own, times(transposed(N), f)[..., None])[..., 0]
+    )
     left = f.copy()
     left[..., driven] = left[..., driven] - tau
     return {"tau_independent": tau, "lambda": times(transposed(back), left[..., given])}

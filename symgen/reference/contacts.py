@@ -74,7 +74,9 @@ def all_rows(reference: Any, q: Array) -> Array:
     own = jacobian(reference, q)
     if not reference.mechanism.loops:
         return own
-    return np.concatenate([closing.jacobian(reference, assemble(reference.mechanism).kept, q), own], axis=-2)
+    return np.concatenate(
+        [closing.jacobian(reference, assemble(reference.mechanism).kept, q), own], axis=-2
+    )
 
 
 def all_rates(reference: Any, q: Array, v: Array, power: int, gains: Array | None = None) -> Array:
@@ -88,22 +90,34 @@ def all_rates(reference: Any, q: Array, v: Array, power: int, gains: Array | Non
         return np.concatenate([power * rows[power] + pulled, own], axis=-1)
 
 
-def held(reference: Any, q: Array, free: Array, gamma: Array, active: Array, payload: Array | None) -> tuple[Array, Array]:
+def held(
+    reference: Any, q: Array, free: Array, gamma: Array, active: Array, payload: Array | None
+) -> tuple[Array, Array]:
     """(a, f) (..., NV) and (..., 3 NT) that the forces `free` cause, with A a = −γ of loops, and where a contact is active."""
     scalars, nv = reference.scalars, reference.mechanism.nv
     with scalars.working():
         mass, A = reference.mass_matrix(q, payload), all_rows(reference, q)
         own = np.repeat(active, AXES, axis=-1)
         loops = A.shape[-2] - own.shape[-1]
-        holds = np.concatenate([np.broadcast_to(scalars.array([1] * loops), (*own.shape[:-1], loops)), own], axis=-1)
+        holds = np.concatenate(
+            [np.broadcast_to(scalars.array([1] * loops), (*own.shape[:-1], loops)), own], axis=-1
+        )
         A = holds[..., :, None] * A
         idle = (1 - holds)[..., None] * np.eye(A.shape[-2], dtype=int)
         kind: Callable[..., Any] = type(reference)
         turns = solves(reference.described, reference.contact, kind)
         if turns == 1:
-            whole = np.concatenate([np.concatenate([mass, -transposed(A)], axis=-1), np.concatenate([A, idle], axis=-1)], axis=-2)
-            found = scalars.solve(whole, np.concatenate([free, -holds * gamma], axis=-1)[..., None])[..., 0]
-            return found[..., :nv], found[..., nv + loops:]
+            whole = np.concatenate(
+                [
+                    np.concatenate([mass, -transposed(A)], axis=-1),
+                    np.concatenate([A, idle], axis=-1),
+                ],
+                axis=-2,
+            )
+            found = scalars.solve(
+                whole, np.concatenate([free, -holds * gamma], axis=-1)[..., None]
+            )[..., 0]
+            return found[..., :nv], found[..., nv + loops :]
         moved = scalars.solve(mass, np.concatenate([transposed(A), free[..., None]], axis=-1))
         felt = A @ moved[..., :-1] + idle
         right = -(times(A, moved[..., -1]) + holds * gamma)
@@ -115,8 +129,17 @@ def _by_contact(f: Array) -> Array:
     return f.reshape(*f.shape[:-1], -1, AXES)
 
 
-def contact_forward_dynamics(reference: Any, /, q: Array, v: Array, tau: Array, active: Array, payload: Array | None = None,
-                             wrench: Array | None = None, gains: Array | None = None) -> dict[str, Array]:
+def contact_forward_dynamics(
+    reference: Any,
+    /,
+    q: Array,
+    v: Array,
+    tau: Array,
+    active: Array,
+    payload: Array | None = None,
+    wrench: Array | None = None,
+    gains: Array | None = None,
+) -> dict[str, Array]:
     """a and forces."""
     with reference.scalars.working():
         free = tau - reference.bias_force(q, v, payload, wrench)
@@ -124,7 +147,9 @@ def contact_forward_dynamics(reference: Any, /, q: Array, v: Array, tau: Array, 
         return {"a": a, "forces": _by_contact(f)}
 
 
-def contact_impulse(reference: Any, /, q: Array, v: Array, active: Array, payload: Array | None = None) -> dict[str, Array]:
+def contact_impulse(
+    reference: Any, /, q: Array, v: Array, active: Array, payload: Array | None = None
+) -> dict[str, Array]:
     """v_after and impulses."""
     with reference.scalars.working():
         change, f = held(reference, q, 0 * v, all_rates(reference, q, v, 1), active, payload)
@@ -135,7 +160,10 @@ def contact_impulse(reference: Any, /, q: Array, v: Array, active: Array, payloa
 def immovable(mechanism: Mechanism, contacts: tuple[str, ...]) -> tuple[str, ...]:
     """The contacts that no joint moves, by more than rounded numbers explain."""
     reference = Motion(mechanism, FLOAT, contact=contacts)
-    J = np.abs(jacobian(reference, draw_states(mechanism, STATES, SEED)["q"].astype(float)) * column_scales(mechanism))
+    J = np.abs(
+        jacobian(reference, draw_states(mechanism, STATES, SEED)["q"].astype(float))
+        * column_scales(mechanism)
+    )
     moved = (J / size(mechanism)).max(axis=(0, 2)).reshape(-1, AXES).max(axis=-1)
     return tuple(contact for contact, by in zip(contacts, moved, strict=True) if by <= ROUNDED)
 
@@ -161,20 +189,29 @@ def solves(mechanism: Mechanism, contacts: tuple[str, ...], kind: Callable[..., 
     A, drawn = all_rows(floats, q), _drawn(mechanism, contacts)
     try:
         moved = np.linalg.solve(floats.mass_matrix(q), transposed(A))
-    except np.linalg.LinAlgError:   # nobody divides by such an M
+    except np.linalg.LinAlgError:  # nobody divides by such an M
         return SOLVES
     loops, n, found = A.shape[-2] - AXES * len(contacts), A.shape[-2], []
-    for active in {(1,) * len(contacts), (0,) * len(contacts), *map(tuple, np.eye(len(contacts), dtype=int).tolist())}:
+    for active in {
+        (1,) * len(contacts),
+        (0,) * len(contacts),
+        *map(tuple, np.eye(len(contacts), dtype=int).tolist()),
+    }:
         holds = np.array([1] * loops + [one for one in active for _ in range(AXES)])
         S = holds[:, None] * (A @ moved) * holds + np.diag(1 - holds)
-        found.append(constrained.turns(S, int(_ranks(drawn[:, holds == 1]).max()) + n - holds.sum()))
+        found.append(
+            constrained.turns(S, int(_ranks(drawn[:, holds == 1]).max()) + n - holds.sum())
+        )
     return max(found)
 
 
 def _places(mechanism: Mechanism) -> Array:
     """Random positions, on the loops where there are some."""
-    drawn = closed_states(mechanism, assemble(mechanism), STATES, SEED) if mechanism.loops else \
-        draw_states(mechanism, STATES, SEED)
+    drawn = (
+        closed_states(mechanism, assemble(mechanism), STATES, SEED)
+        if mechanism.loops
+        else draw_states(mechanism, STATES, SEED)
+    )
     return drawn["q"].astype(float)
 
 
@@ -185,13 +222,17 @@ def _drawn(mechanism: Mechanism, contacts: tuple[str, ...]) -> Array:
     rows = np.full(A.shape[-2], 1 / size(mechanism))
     if mechanism.loops:
         own = row_scales(mechanism, mechanism.loops, assemble(mechanism).kept)
-        rows[:len(own)] = own
+        rows[: len(own)] = own
     return np.asarray(rows[:, None] * A * column_scales(mechanism))
 
 
 def _ranks(A: Array) -> Array:
     """Return the rank of matrices without units (..., n, NV); zero for no rows."""
-    return counted(np.linalg.svd(A, compute_uv=False)) if A.shape[-2] else np.zeros(A.shape[:-2], dtype=int)
+    return (
+        counted(np.linalg.svd(A, compute_uv=False))
+        if A.shape[-2]
+        else np.zeros(A.shape[:-2], dtype=int)
+    )
 
 
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {

@@ -33,21 +33,27 @@ def coriolis_matrix(reference: Any, q: Array, v: Array, payload: Array | None = 
     if reference.scalars.dtype is not object:
         links = {} if reference.payload is None else {"payload": reference.payload.name}
         exact, given = arb(DIGITS), [x for x in (q, v, payload) if x is not None]
-        found = coriolis_matrix(type(reference)(reference.mechanism, exact, **links), *map(exact.array, given))
+        found = coriolis_matrix(
+            type(reference)(reference.mechanism, exact, **links), *map(exact.array, given)
+        )
         return np.asarray(found, dtype=float)
     q, v = stacked(q, v)
-    states = {"q": q.reshape(-1, q.shape[-1])} | ({} if payload is None else {"payload": payload.reshape(-1, 10)})
+    states = {"q": q.reshape(-1, q.shape[-1])} | (
+        {} if payload is None else {"payload": payload.reshape(-1, 10)}
+    )
     bent = derivatives(reference, "mass_matrix", states, ["q"])["q"]["M"]
     with reference.scalars.working():
-        bent = bent.reshape(*q.shape[:-1], *bent.shape[1:])                     # ∂_k M_ij at [i, j, k]
+        bent = bent.reshape(*q.shape[:-1], *bent.shape[1:])  # ∂_k M_ij at [i, j, k]
         # of the bodies: rotors add to M what never changes, whatever their joint, and to C nothing
         mass = with_armature(reference, reference.mass_matrix(q, payload), -1)
-        across = (bent * v[..., None, :, None]).sum(axis=-2)                    # ∂_k (M v)_i at [i, k]
-        brackets = commutators(reference)                                       # c_kjl at [k, j, l]
-        turned = mass @ np.einsum("...k,kjl->...lj", v, brackets)               # Σ_kl v_k c_kjl M_li at [i, j]
-        spun = np.einsum("ijl,...l->...ij", brackets, times(mass, v))           # Σ_kl v_k c_ijl M_lk
+        across = (bent * v[..., None, :, None]).sum(axis=-2)  # ∂_k (M v)_i at [i, k]
+        brackets = commutators(reference)  # c_kjl at [k, j, l]
+        turned = mass @ np.einsum("...k,kjl->...lj", v, brackets)  # Σ_kl v_k c_kjl M_li at [i, j]
+        spun = np.einsum("ijl,...l->...ij", brackets, times(mass, v))  # Σ_kl v_k c_ijl M_lk
         along = (bent * v[..., None, None, :]).sum(axis=-1)
-        return np.asarray((along + across - transposed(across) + turned + spun - transposed(turned)) / 2)
+        return np.asarray(
+            (along + across - transposed(across) + turned + spun - transposed(turned)) / 2
+        )
 
 
 def commutators(motion: Motion) -> Array:
@@ -61,19 +67,27 @@ def commutators(motion: Motion) -> Array:
         for k, (w, u) in enumerate(units):
             for j, (spin, slide) in enumerate(units):
                 both = cross(w, spin), cross(w, slide) + cross(u, spin)
-                for place, one in enumerate(units, first):   # which are orthonormal
-                    out[first + k, first + j, place] = sum((a * b).sum() for a, b in zip(both, one, strict=True))
+                for place, one in enumerate(units, first):  # which are orthonormal
+                    out[first + k, first + j, place] = sum(
+                        (a * b).sum() for a, b in zip(both, one, strict=True)
+                    )
     return out
 
 
-def _coriolis_matrix(reference: Any, /, q: Array, v: Array, payload: Array | None = None) -> dict[str, Array]:
+def _coriolis_matrix(
+    reference: Any, /, q: Array, v: Array, payload: Array | None = None
+) -> dict[str, Array]:
     return {"C": coriolis_matrix(reference, q, v, payload)}
 
 
-def _in_one_pass(reference: Any, /, q: Array, v: Array, payload: Array | None = None,
-                 wrench: Array | None = None) -> dict[str, Array]:
-    return {"M": reference.mass_matrix(q, payload), "C": coriolis_matrix(reference, q, v, payload),
-            "c": reference.bias_force(q, v, payload, wrench)}
+def _in_one_pass(
+    reference: Any, /, q: Array, v: Array, payload: Array | None = None, wrench: Array | None = None
+) -> dict[str, Array]:
+    return {
+        "M": reference.mass_matrix(q, payload),
+        "C": coriolis_matrix(reference, q, v, payload),
+        "c": reference.bias_force(q, v, payload, wrench),
+    }
 
 
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {

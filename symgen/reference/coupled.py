@@ -20,7 +20,9 @@ def whole(motion: Motion) -> Motion:
 
 def every(motion: Motion, q: Array) -> Array:
     """q of all joints (..., NQ of the whole)."""
-    return np.concatenate([motion.coordinates(index, q) for index in range(len(motion.mechanism.joints))], axis=-1)
+    return np.concatenate(
+        [motion.coordinates(index, q) for index in range(len(motion.mechanism.joints))], axis=-1
+    )
 
 
 def spread(motion: Motion) -> Array:

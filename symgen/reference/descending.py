@@ -28,9 +28,14 @@ def gauss_newton(floats: Motion, kept: closing.Kept | None, q: Array) -> Array:
             break
         A = closing.jacobian(floats, kept, q)
         S = A @ A.T
-        if not S.any():   # no joint moves any row
+        if not S.any():  # no joint moves any row
             break
         mu = 1e-3 * min(1.0, size) * np.trace(S) / len(S) + 1e-14 * np.trace(S)
         step = -A.T @ np.linalg.solve(S + mu * np.eye(len(S)), C)
-        q = integrate(floats, q, step * min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300)), np.array(1.0))
+        q = integrate(
+            floats,
+            q,
+            step * min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300)),
+            np.array(1.0),
+        )
     return q

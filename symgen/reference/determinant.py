@@ -19,18 +19,27 @@ from symgen.reference.motion import Motion
 from symgen.reference.precision import Array
 
 
-def log_determinant_gradient(motion: Motion, inverse: Array, q: Array, payload: Array | None = None) -> Array:
+def log_determinant_gradient(
+    motion: Motion, inverse: Array, q: Array, payload: Array | None = None
+) -> Array:
     """∂ ln det M/∂q (..., NV), with `inverse` M⁻¹ (..., NV, NV) at q; in the working precision of its caller."""
     placed = motion.placements(q)
     grad = 0 * inverse[..., 0]
     for part in motion.parts(payload):
         at, support = placed[part.body], np.array(motion.supports[part.body])
-        angular, linear = motion.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
+        angular, linear = motion.columns(
+            part.body, at.shift[0] + times(at.turn[0], part.centre), placed
+        )
         inertia = at.turn[0] @ part.inertia @ transposed(at.turn[0])
         solved = inverse[..., support[:, None], support[None, :]]
         product = motion.scalars.product
-        forces = part.mass[..., None, None] * product(linear, solved), inertia @ product(angular, solved)
-        w, v, F, N = (np.moveaxis(columns, -1, 0) for columns in np.broadcast_arrays(angular, linear, *forces))
+        forces = (
+            part.mass[..., None, None] * product(linear, solved),
+            inertia @ product(angular, solved),
+        )
+        w, v, F, N = (
+            np.moveaxis(columns, -1, 0) for columns in np.broadcast_arrays(angular, linear, *forces)
+        )
         first = [support.tolist().index(motion.first_of(k)) for k in support]
         of_v, of_w = _before(cross(F, w), first), _before(cross(N, w) - cross(v, F), first)
         slopes = (v * of_v + w * of_w).sum(axis=-1)

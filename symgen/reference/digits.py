@@ -18,7 +18,9 @@ from symgen.reference.precision import Array, TooFewDigits, arb
 DOUBLINGS = 4
 
 
-def answers(reference: Reference, digits: int, function: str, arguments: Mapping[str, Any], known: int) -> dict[str, Array]:
+def answers(
+    reference: Reference, digits: int, function: str, arguments: Mapping[str, Any], known: int
+) -> dict[str, Array]:
     """`reference.evaluate` over its balls of `digits` digits, or over more where the answer of a solve has not `known` digits.
 
     Raises TooFewDigits where sixteen times as many digits leave the answer open, as at a state where M is singular.
@@ -26,21 +28,37 @@ def answers(reference: Reference, digits: int, function: str, arguments: Mapping
     for attempt in range(DOUBLINGS + 1):
         last = attempt == DOUBLINGS
         try:
-            found = (_sharper(reference, digits << attempt) if attempt else reference).evaluate(function, arguments)
+            found = (_sharper(reference, digits << attempt) if attempt else reference).evaluate(
+                function, arguments
+            )
         except TooFewDigits:
             if last:
                 raise
             continue
-        if last or not FUNCTIONS[function].needs_inverse or all(_knows(values, known) for values in found.values()):
+        if (
+            last
+            or not FUNCTIONS[function].needs_inverse
+            or all(_knows(values, known) for values in found.values())
+        ):
             break
     return found
 
 
 def _sharper(reference: Reference, digits: int) -> Reference:
-    frame, wrench = ([one.name for one in links] for links in (reference.frames, reference.wrenches))
+    frame, wrench = (
+        [one.name for one in links] for links in (reference.frames, reference.wrenches)
+    )
     payload = None if reference.payload is None else reference.payload.name
-    found = Reference(reference.mechanism, arb(digits), frame=frame, payload=payload, wrench=wrench,
-                      convention=reference.convention, task_rows=reference.task_rows, contact=reference.contact)
+    found = Reference(
+        reference.mechanism,
+        arb(digits),
+        frame=frame,
+        payload=payload,
+        wrench=wrench,
+        convention=reference.convention,
+        task_rows=reference.task_rows,
+        contact=reference.contact,
+    )
     found.described = reference.described
     return found
 

@@ -31,19 +31,29 @@ class Driven(NamedTuple):
 
 def driven(mechanism: Mechanism) -> Iterator[Driven]:
     """Every drive of a mechanism, once for each velocity that it is at."""
-    for joint, own, q, follows in zip(mechanism.joints, mechanism.v_slices, mechanism.q_slices, mechanism.follows, strict=True):
+    for joint, own, q, follows in zip(
+        mechanism.joints, mechanism.v_slices, mechanism.q_slices, mechanism.follows, strict=True
+    ):
         if follows is not None and joint.drive:
-            first, place = mechanism.v_slices[follows.leader].start, mechanism.q_slices[follows.leader].start
+            first, place = (
+                mechanism.v_slices[follows.leader].start,
+                mechanism.q_slices[follows.leader].start,
+            )
             yield Driven(joint.drive, first, place, follows.multiplier, follows.offset)
         elif joint.drive:
-            yield from (Driven(joint.drive.at(k - own.start), k, q.start) for k in range(own.start, own.stop))
+            yield from (
+                Driven(joint.drive.at(k - own.start), k, q.start)
+                for k in range(own.start, own.stop)
+            )
 
 
 def with_armature(motion: Motion, mass: Array, sign: int = 1) -> Array:
     """M of the bodies (..., NV, NV) with the rotors; or, by the sign −1, M without them."""
     found = mass.copy()
     for one in driven(motion.mechanism):
-        found[..., one.of, one.of] += sign * motion.scalars.constant(one.drive.armature * one.rate ** 2)
+        found[..., one.of, one.of] += sign * motion.scalars.constant(
+            one.drive.armature * one.rate**2
+        )
     return found
 
 
@@ -51,7 +61,7 @@ def with_forces(motion: Motion, tau: Array, q: Array, v: Array, a: Array) -> Arr
     """tau (..., NV) of the bodies with armature · a, damping v, friction v/√(v² + ε²) and stiffness (q − rest), all stacked, and
     without what bears their weight."""
     number: Any = motion.scalars.constant
-    found, fading = tau.copy(), motion.mechanism.friction_speed ** 2
+    found, fading = tau.copy(), motion.mechanism.friction_speed**2
     for one in driven(motion.mechanism):
         drive, rate = one.drive, number(one.rate)
         speed = rate * v[..., one.of]
@@ -59,7 +69,9 @@ def with_forces(motion: Motion, tau: Array, q: Array, v: Array, a: Array) -> Arr
         if drive.friction:
             force = force + number(drive.friction) * speed / np.sqrt(speed * speed + number(fading))
         if drive.stiffness:
-            force = force + number(drive.stiffness) * (rate * q[..., one.place] + number(one.offset - drive.rest))
+            force = force + number(drive.stiffness) * (
+                rate * q[..., one.place] + number(one.offset - drive.rest)
+            )
         found[..., one.of] += rate * force
     return found - spared(motion, q) if motion.mechanism.borne else found
 
@@ -79,5 +91,8 @@ def spared(motion: Motion, q: Array) -> Array:
 def with_spin(motion: Motion, energy: Array, v: Array) -> Array:
     """Kinetic energy (...) of the bodies and ½ Σ armature v², in J."""
     for one in driven(motion.mechanism):
-        energy = energy + motion.scalars.constant(one.drive.armature * one.rate ** 2 / 2) * v[..., one.of] ** 2
+        energy = (
+            energy
+            + motion.scalars.constant(one.drive.armature * one.rate**2 / 2) * v[..., one.of] ** 2
+        )
     return np.asarray(energy)

@@ -38,7 +38,7 @@ def freedom(mechanism: Mechanism, payload: str | None = None, points: Points = (
     No unit changes that, and no frame. Two digits are kept, so that whatever is decided by it does not hang on the last ones of a
     machine's library.
     """
-    with np.errstate(all="ignore"):   # what is larger than any double is infinitely free
+    with np.errstate(all="ignore"):  # what is larger than any double is infinitely free
         found = _freedom(mechanism, payload, points)
     return float(f"{np.where(np.isnan(found), np.inf, found).max():.1e}")
 
@@ -50,13 +50,19 @@ def _freedom(mechanism: Mechanism, payload: str | None, points: Points) -> Array
     placed = reference.placements(states["q"].astype(float))
     own = origins(placed, STATES)
     there = points or ((0.0, 0.0, 0.0),) * len(own)
-    roots = [origin + at.turn[0] @ np.array(point) for origin, at, point in zip(own, placed, there, strict=True)]
+    roots = [
+        origin + at.turn[0] @ np.array(point)
+        for origin, at, point in zip(own, placed, there, strict=True)
+    ]
     masses, inertias = np.zeros((2, STATES, len(mechanism.bodies)))
     for mass, place, inertia, bodies in carried(reference, placed, load):
         for body in bodies:
             masses[:, body] += mass
             inertias[:, body] += mass * np.linalg.norm(place - roots[body], axis=-1) ** 2 + inertia
-    alone = [_body(reference, body, None if load is None else load[:1]) for body in range(len(mechanism.bodies))]
+    alone = [
+        _body(reference, body, None if load is None else load[:1])
+        for body in range(len(mechanism.bodies))
+    ]
     terms = np.zeros(STATES)
     for j, joint in enumerate(mechanism.joints):
         inertias[:, j] += masses[:, j] * _lead(joint) ** 2
@@ -74,8 +80,14 @@ def _freedom(mechanism: Mechanism, payload: str | None, points: Points) -> Array
 def _lead(joint: Joint) -> float:
     """How far (m) a joint shifts as it turns by a radian; 0 of one that need not."""
     turns = {motion.of: motion.rate for motion in joint.motions if isinstance(motion, Turning)}
-    return max((abs(float(motion.rate / turns[motion.of])) for motion in joint.motions
-                if isinstance(motion, Sliding) and motion.of in turns), default=0.0)
+    return max(
+        (
+            abs(float(motion.rate / turns[motion.of]))
+            for motion in joint.motions
+            if isinstance(motion, Sliding) and motion.of in turns
+        ),
+        default=0.0,
+    )
 
 
 def _body(reference: Reference, index: int, load: Array | None) -> tuple[Array, float, float]:
@@ -85,11 +97,17 @@ def _body(reference: Reference, index: int, load: Array | None) -> tuple[Array, 
     m = float(sum(np.ravel(part.mass)[0] for part in parts))
     if not m > 0:
         return np.zeros(3), np.inf, np.inf
-    centre = np.asarray(sum(np.ravel(part.mass)[0] * part.centre.reshape(-1, 3)[0] for part in parts) / m)
+    centre = np.asarray(
+        sum(np.ravel(part.mass)[0] * part.centre.reshape(-1, 3)[0] for part in parts) / m
+    )
     inertia = np.zeros((3, 3))
     for part in parts:
         d = part.centre.reshape(-1, 3)[0] - centre
-        inertia += part.inertia.reshape(-1, 3, 3)[0] + np.ravel(part.mass)[0] * (d @ d * np.eye(3) - np.outer(d, d))
+        inertia += part.inertia.reshape(-1, 3, 3)[0] + np.ravel(part.mass)[0] * (
+            d @ d * np.eye(3) - np.outer(d, d)
+        )
     moments = np.linalg.eigvalsh(inertia)
-    felt = moments[moments > NO_MOMENT * moments[-1]]   # a flat link turns about one axis, a thin rod about two
+    felt = moments[
+        moments > NO_MOMENT * moments[-1]
+    ]  # a flat link turns about one axis, a thin rod about two
     return centre, 1 / m, 1 / float(felt[0]) if len(felt) else 0.0

@@ -16,11 +16,16 @@ def moves(mechanism: Mechanism, at: Assembly) -> tuple[tuple[int, int], ...]:
     alone, in floats."""
     A, found, first = closing.jacobian(Motion(mechanism, FLOAT), at.kept, np.array(at.q)), [], 0
     for loop, own in zip(mechanism.loops, at.kept, strict=True):
-        ways = [{body for body in range(len(mechanism.bodies)) if _carries(mechanism, body, end.body)}
-                for end in (loop.first, loop.second)]
+        ways = [
+            {body for body in range(len(mechanism.bodies)) if _carries(mechanism, body, end.body)}
+            for end in (loop.first, loop.second)
+        ]
         ranks = []
         for way in (ways[0] - ways[1], ways[1] - ways[0]):
-            part = A[first:first + len(own), [k for k, (joint, _) in enumerate(mechanism.dofs) if joint in way]]
+            part = A[
+                first : first + len(own),
+                [k for k, (joint, _) in enumerate(mechanism.dofs) if joint in way],
+            ]
             values = np.linalg.svd(part, compute_uv=False)
             ranks.append(int((values > RANK * np.abs(A).max()).sum()))
         found.append((ranks[0], ranks[1]))

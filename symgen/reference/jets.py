@@ -137,7 +137,9 @@ def jets(base: Scalars) -> Jets:
     """Scalars x + ε d over `base`, which are balls or jets; what is constant stays a number of `base`."""
     level = 1 + getattr(base, "level", 0)
     if level > DEEPEST:
-        raise ThirdDerivative("the reference has no third derivatives; ask for a first derivative of this function")
+        raise ThirdDerivative(
+            "the reference has no third derivatives; ask for a first derivative of this function"
+        )
 
     def solve(matrices: Array, right: Array) -> Array:
         """A x = b: A x' = b' − A' x, all directions at once."""
@@ -146,8 +148,12 @@ def jets(base: Scalars) -> Jets:
         count = max(_count(matrices, level), _count(right, level))
         if not count:
             return x
-        rates = [slope - base.product(bent, x) for slope, bent in
-                 zip(_slopes(right, count, level), _slopes(matrices, count, level), strict=True)]
+        rates = [
+            slope - base.product(bent, x)
+            for slope, bent in zip(
+                _slopes(right, count, level), _slopes(matrices, count, level), strict=True
+            )
+        ]
         found = base.solve(a, np.concatenate(np.broadcast_arrays(*rates), axis=-1))
         return _joined(x, np.split(found, count, axis=-1), level)
 
@@ -167,10 +173,22 @@ def jets(base: Scalars) -> Jets:
         if not count:
             return whole
         turned = base.solve(a, np.concatenate(_slopes(matrices, count, level), axis=-1))
-        return _joined(whole, [whole * _trace(one) for one in np.split(turned, count, axis=-1)], level)
+        return _joined(
+            whole, [whole * _trace(one) for one in np.split(turned, count, axis=-1)], level
+        )
 
-    return Jets(f"jets over {base.name}", base.dtype, base.constant, base.sine_cosine, np.matmul, solve, determinant,
-                log_determinant, base.working, level)
+    return Jets(
+        f"jets over {base.name}",
+        base.dtype,
+        base.constant,
+        base.sine_cosine,
+        np.matmul,
+        solve,
+        determinant,
+        log_determinant,
+        base.working,
+        level,
+    )
 
 
 def lifted(motion: _Moved) -> _Moved:
@@ -188,7 +206,9 @@ def seeded(values: Array, directions: Array, scalars: Jets) -> Array:
 def slopes(found: Array, count: int, scalars: Jets) -> Array:
     """(m, ...) of results (...) in jets among `scalars`: how they change along each of the `count` directions."""
     with scalars.working():
-        return np.stack(_slopes(found, count, scalars.level)) + scalars.array(np.zeros(np.shape(found)))
+        return np.stack(_slopes(found, count, scalars.level)) + scalars.array(
+            np.zeros(np.shape(found))
+        )
 
 
 def moved(motion: Motion, name: str, given: Array, ways: Array) -> Array:
@@ -210,7 +230,9 @@ POSITIONS = ("q", "q_next")
 """Arguments that are positions of all joints."""
 
 
-def derivatives(motion: Any, function: str, arguments: Mapping[str, Array], of: Sequence[str]) -> dict[str, dict[str, Array]]:
+def derivatives(
+    motion: Any, function: str, arguments: Mapping[str, Array], of: Sequence[str]
+) -> dict[str, dict[str, Array]]:
     """{argument: {result: (..., *shape, n)}}: the slope of every result of a function along each coordinate of an argument.
 
     n is the argument's size, or NV for positions, which are moved by velocities (q ⊕ δ). `motion` is a `Reference` over balls or
@@ -220,17 +242,28 @@ def derivatives(motion: Any, function: str, arguments: Mapping[str, Array], of: 
     above, scalars = lifted(motion), motion.scalars
     for name in of:
         if name not in arguments:
-            raise ArgumentError(f"{function} has no argument '{name}'; it has {', '.join(arguments)}")
+            raise ArgumentError(
+                f"{function} has no argument '{name}'; it has {', '.join(arguments)}"
+            )
         given = arguments[name]
-        count, shape = given.shape[0], (motion.mechanism.nv,) if name in POSITIONS else given.shape[1:]
+        count, shape = (
+            given.shape[0],
+            (motion.mechanism.nv,) if name in POSITIONS else given.shape[1:],
+        )
         n = int(np.prod(shape, dtype=int))
-        ways = scalars.array(np.broadcast_to(np.eye(n, dtype=int).reshape(n, 1, *shape), (n, count, *shape)))
+        ways = scalars.array(
+            np.broadcast_to(np.eye(n, dtype=int).reshape(n, 1, *shape), (n, count, *shape))
+        )
         answers = above.evaluate(function, {**arguments, name: moved(above, name, given, ways)})
-        found[name] = {result: np.moveaxis(slopes(answer, n, above.scalars), 0, -1) for result, answer in answers.items()}
+        found[name] = {
+            result: np.moveaxis(slopes(answer, n, above.scalars), 0, -1)
+            for result, answer in answers.items()
+        }
     return found
 
 
 # -- jets in arrays --------------------------------------------------------------------------------------------------------
+
 
 def _moves(one: Any, level: int) -> bool:
     return type(one) is Jet and one.level == level
@@ -238,12 +271,16 @@ def _moves(one: Any, level: int) -> bool:
 
 def _values(array: Array, level: int) -> Array:
     """The numbers without their slopes."""
-    return np.asarray(np.frompyfunc(lambda one: one.x if _moves(one, level) else one, 1, 1)(array), dtype=object)
+    return np.asarray(
+        np.frompyfunc(lambda one: one.x if _moves(one, level) else one, 1, 1)(array), dtype=object
+    )
 
 
 def _count(array: Array, level: int) -> int:
     """How many directions the entries have; 0 where none moves."""
-    return next((len(_row(one.d)) for one in np.asarray(array, dtype=object).flat if _moves(one, level)), 0)
+    return next(
+        (len(_row(one.d)) for one in np.asarray(array, dtype=object).flat if _moves(one, level)), 0
+    )
 
 
 def _slopes(array: Array, count: int, level: int) -> list[Array]:
@@ -283,8 +320,10 @@ def _together(row: Sequence[Any], level: int) -> Any:
     if not n:
         return flint.arb_mat(1, len(row), list(row))
     columns = [one.d.entries() if type(one) is Jet else [0 * one] * n for one in row]
-    return Jet(flint.arb_mat(1, len(row), [one.x if type(one) is Jet else one for one in row]),
-               flint.arb_mat(n, len(row), [column[i] for i in range(n) for column in columns]))
+    return Jet(
+        flint.arb_mat(1, len(row), [one.x if type(one) is Jet else one for one in row]),
+        flint.arb_mat(n, len(row), [column[i] for i in range(n) for column in columns]),
+    )
 
 
 def _trace(matrix: Array) -> Array:

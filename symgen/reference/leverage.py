@@ -25,7 +25,7 @@ def leverage(mechanism: Mechanism, payload: str | None = None) -> float:
 
     Both levers of a part are the longest on its way out to it. Two digits are kept, as of `free_bodies.freedom`.
     """
-    with np.errstate(all="ignore"):   # what is larger than any double is infinitely far
+    with np.errstate(all="ignore"):  # what is larger than any double is infinitely far
         return _leverage(mechanism, payload)
 
 
@@ -35,7 +35,9 @@ def _leverage(mechanism: Mechanism, payload: str | None) -> float:
     load = states["payload"].astype(float) if payload is not None else None
     placed = reference.placements(states["q"].astype(float))
     roots = origins(placed, STATES)
-    centres = [_centre(reference, body, placed[body].turn[0], root) for body, root in enumerate(roots)]
+    centres = [
+        _centre(reference, body, placed[body].turn[0], root) for body, root in enumerate(roots)
+    ]
     near, far = np.zeros((2, STATES, len(mechanism.bodies)))
     for mass, place, inertia, bodies in carried(reference, placed, load):
         short, long = np.zeros(STATES), np.zeros(STATES)

@@ -26,7 +26,9 @@ def inverse_dynamics(motion: Motion, q: Array, v: Array, a: Array) -> Array:
         placed = motion.placements(q, v, a)
         out = motion.scalars.array([0] * motion.mechanism.nv) + 0 * v
         for i, (moment, force) in enumerate(_wrenches(motion, placed)):
-            for (turning, sliding), (k, rate) in zip(motion.twists(i, placed[i].turn[0]), motion.shares[i], strict=True):
+            for (turning, sliding), (k, rate) in zip(
+                motion.twists(i, placed[i].turn[0]), motion.shares[i], strict=True
+            ):
                 felt = (turning * moment).sum(axis=-1) + (sliding * force).sum(axis=-1)
                 out[..., k] += felt if rate == 1 else felt * motion.scalars.constant(rate)
         return with_forces(motion, out, q, v, a)
@@ -48,7 +50,9 @@ def _wrenches(motion: Motion, placed: list[Placement]) -> list[tuple[Array, Arra
     return [(n - cross(one.shift[0], f), f) for one, (n, f) in zip(placed, sums, strict=True)]
 
 
-def caused(motion: Motion, at_rest: Articulated, q: Array, v: Array, tau: Array) -> dict[str, Array]:
+def caused(
+    motion: Motion, at_rest: Articulated, q: Array, v: Array, tau: Array
+) -> dict[str, Array]:
     """What forces tau (count, NV) cause at (q, v): accelerations `a` of the joints, `alpha` (count, NB, 6) of the links' frames
     and `alpha_tip` (count, 6) of the chosen one, and the wrenches `F` (count, NB, 6) across the joints, as `symgen.functions` has
     them; `left` (count, NV) is what tau is more than these accelerations ask for. `at_rest` is the robot at q.
@@ -58,11 +62,20 @@ def caused(motion: Motion, at_rest: Articulated, q: Array, v: Array, tau: Array)
         placed = motion.placements(q, v, a)
         shape = (*a.shape[:-1], 6)
         alpha = [np.broadcast_to(acceleration(one), shape) for one in placed]
-        F = [np.broadcast_to(np.concatenate(np.broadcast_arrays(*one), axis=-1), shape) for one in _wrenches(motion, placed)]
-        found = {"a": a, "alpha": np.stack(alpha, axis=-2), "F": np.stack(F, axis=-2),
-                 "left": tau - inverse_dynamics(motion, q, v, a)}
+        F = [
+            np.broadcast_to(np.concatenate(np.broadcast_arrays(*one), axis=-1), shape)
+            for one in _wrenches(motion, placed)
+        ]
+        found = {
+            "a": a,
+            "alpha": np.stack(alpha, axis=-2),
+            "F": np.stack(F, axis=-2),
+            "left": tau - inverse_dynamics(motion, q, v, a),
+        }
         if motion.frame is not None:
-            found["alpha_tip"] = np.broadcast_to(acceleration(motion.frame_series(placed, q)), shape)
+            found["alpha_tip"] = np.broadcast_to(
+                acceleration(motion.frame_series(placed, q)), shape
+            )
         return found
 
 

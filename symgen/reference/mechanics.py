@@ -30,7 +30,18 @@ import numpy as np
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE
-from symgen.reference import base, constrained, contacts, coriolis, coupled, derivatives, parameters, stepping, task, whole
+from symgen.reference import (
+    base,
+    constrained,
+    contacts,
+    coriolis,
+    coupled,
+    derivatives,
+    parameters,
+    stepping,
+    task,
+    whole,
+)
 from symgen.reference.answers import remembered
 from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
@@ -70,7 +81,9 @@ class Reference(Motion):
         out = self.scalars.array(np.zeros((*q.shape[:-1], 6, self.mechanism.nv)))
         if self.frame is not None and self.frame.body != BASE:
             support = self.supports[self.frame.body]
-            out[..., :3, support], out[..., 3:, support] = self.columns(self.frame.body, origin, placed)
+            out[..., :3, support], out[..., 3:, support] = self.columns(
+                self.frame.body, origin, placed
+            )
         return out
 
     # ---- dynamics ----------------------------------------------------------------------------------------------------
@@ -85,15 +98,29 @@ class Reference(Motion):
         out = self.scalars.array(np.zeros((*batch, self.mechanism.nv, self.mechanism.nv)))
         for part in parts:
             at = placed[part.body]
-            angular, linear = self.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
+            angular, linear = self.columns(
+                part.body, at.shift[0] + times(at.turn[0], part.centre), placed
+            )
             inertia = at.turn[0] @ part.inertia @ transposed(at.turn[0])
-            rows, block = np.array(self.supports[part.body]), part.mass[..., None, None] * product(transposed(linear), linear)
-            out[..., rows[:, None], rows[None, :]] += block + product(transposed(angular), inertia @ angular)
+            rows, block = (
+                np.array(self.supports[part.body]),
+                part.mass[..., None, None] * product(transposed(linear), linear),
+            )
+            out[..., rows[:, None], rows[None, :]] += block + product(
+                transposed(angular), inertia @ angular
+            )
         return with_armature(self, out)
 
     @remembered
     @at_precision
-    def inverse_dynamics(self, q: Array, v: Array, a: Array, payload: Array | None = None, wrench: Array | None = None) -> Array:
+    def inverse_dynamics(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        payload: Array | None = None,
+        wrench: Array | None = None,
+    ) -> Array:
         """tau (..., NV) that makes the mechanism accelerate by a at (q, v), gravity, wrench and drives at work."""
         q, v, a = stacked(q, v, a)
         placed = self.placements(q, v, a)
@@ -103,7 +130,9 @@ class Reference(Motion):
         for part in parts:
             centre, moment, force = d_alembert(part, placed[part.body], self.gravity)
             angular, linear = self.columns(part.body, centre, placed)
-            out[..., self.supports[part.body]] += times(transposed(linear), force) + times(transposed(angular), moment)
+            out[..., self.supports[part.body]] += times(transposed(linear), force) + times(
+                transposed(angular), moment
+            )
         return with_forces(self, out - self._pushed(placed, wrench), q, v, a)
 
     def _pushed(self, placed: Sequence[Placement], wrench: Array | None) -> Array:
@@ -117,7 +146,9 @@ class Reference(Motion):
             total = total + out
         return total
 
-    def bias_force(self, q: Array, v: Array, payload: Array | None = None, wrench: Array | None = None) -> Array:
+    def bias_force(
+        self, q: Array, v: Array, payload: Array | None = None, wrench: Array | None = None
+    ) -> Array:
         """c (..., NV) = C(q, v) v + g(q) − Jᵀ wrench and what the drives resist with: the force that leaves a = 0."""
         return self.inverse_dynamics(q, v, 0 * v, payload, wrench)
 
@@ -130,8 +161,12 @@ class Reference(Motion):
         out = self.scalars.array(np.zeros((*batch, self.mechanism.nv)))
         for part in parts:
             at = placed[part.body]
-            _, linear = self.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
-            out[..., self.supports[part.body]] -= part.mass[..., None] * times(transposed(linear), self.gravity)
+            _, linear = self.columns(
+                part.body, at.shift[0] + times(at.turn[0], part.centre), placed
+            )
+            out[..., self.supports[part.body]] -= part.mass[..., None] * times(
+                transposed(linear), self.gravity
+            )
         return out
 
     @at_precision
@@ -140,7 +175,9 @@ class Reference(Motion):
         placed, total = self.placements(q), self.scalars.array(np.zeros(q.shape[:-1]))
         for part in self.parts(payload):
             at = placed[part.body]
-            total = total - part.mass * ((at.shift[0] + times(at.turn[0], part.centre)) * self.gravity).sum(axis=-1)
+            total = total - part.mass * (
+                (at.shift[0] + times(at.turn[0], part.centre)) * self.gravity
+            ).sum(axis=-1)
         return np.asarray(total)
 
     @remembered
@@ -150,8 +187,14 @@ class Reference(Motion):
         return self.scalars.solve(self.mass_matrix(q, payload), b[..., None])[..., 0]
 
     @at_precision
-    def forward_dynamics(self, q: Array, v: Array, tau: Array, payload: Array | None = None,
-                         wrench: Array | None = None) -> Array:
+    def forward_dynamics(
+        self,
+        q: Array,
+        v: Array,
+        tau: Array,
+        payload: Array | None = None,
+        wrench: Array | None = None,
+    ) -> Array:
         """a (..., NV) with M a + c = tau, by a general linear solve."""
         return self.mass_matrix_solve(q, tau - self.bias_force(q, v, payload, wrench), payload)
 
@@ -160,7 +203,9 @@ class Reference(Motion):
     def inverse_mass_matrix(self, q: Array, payload: Array | None = None) -> Array:
         """M⁻¹ (..., NV, NV)."""
         m = self.mass_matrix(q, payload)
-        return self.scalars.solve(m, np.broadcast_to(self.scalars.array(np.eye(self.mechanism.nv)), m.shape))
+        return self.scalars.solve(
+            m, np.broadcast_to(self.scalars.array(np.eye(self.mechanism.nv)), m.shape)
+        )
 
     @at_precision
     def operational_inertia_inverse(self, q: Array, payload: Array | None = None) -> Array:
@@ -170,8 +215,14 @@ class Reference(Motion):
         return np.asarray(jacobian @ self.scalars.solve(m, columns))
 
     @at_precision
-    def link_accelerations(self, q: Array, v: Array, tau: Array, payload: Array | None = None,
-                           wrench: Array | None = None) -> tuple[Array, Array]:
+    def link_accelerations(
+        self,
+        q: Array,
+        v: Array,
+        tau: Array,
+        payload: Array | None = None,
+        wrench: Array | None = None,
+    ) -> tuple[Array, Array]:
         """(ω̇, v̇) of every body's frame (..., NB, 6) and of the chosen frame (..., 6): axes of the base, gravity no part of it."""
         q, v, a = stacked(q, v, self.forward_dynamics(q, v, tau, payload, wrench))
         placed = self.placements(q, v, a)
@@ -189,13 +240,21 @@ class Reference(Motion):
         inverse = self.inverse_mass_matrix(q, payload)
         if not self.mechanism.coupled:
             return log_determinant_gradient(self, inverse, q, payload)
-        G = coupled.spread(self)   # tr(M⁻¹ ∂M) is tr(G M⁻¹ Gᵀ ∂M_full)
-        found = log_determinant_gradient(coupled.whole(self), G @ inverse @ G.T, coupled.every(self, q), payload)
+        G = coupled.spread(self)  # tr(M⁻¹ ∂M) is tr(G M⁻¹ Gᵀ ∂M_full)
+        found = log_determinant_gradient(
+            coupled.whole(self), G @ inverse @ G.T, coupled.every(self, q), payload
+        )
         return np.asarray(found @ G)
 
     @at_precision
-    def interbody_forces(self, q: Array, v: Array, tau: Array, payload: Array | None = None,
-                         wrench: Array | None = None) -> tuple[Array, Array]:
+    def interbody_forces(
+        self,
+        q: Array,
+        v: Array,
+        tau: Array,
+        payload: Array | None = None,
+        wrench: Array | None = None,
+    ) -> tuple[Array, Array]:
         """F (..., NB, 6) on every body from its parent, at the origin of the body's frame in base axes, and a (..., NV)."""
         a = self.forward_dynamics(q, v, tau, payload, wrench)
         q, v, a = stacked(q, v, a)
@@ -210,29 +269,48 @@ class Reference(Motion):
         """The results of one of `symgen.functions.FUNCTIONS` by name; `arguments` by name, in any numbers."""
         wanted = FUNCTIONS[function].derivative if function in FUNCTIONS else None
         if wanted is not None:
-            return differential(self, wanted, {name: self.scalars.array(value) for name, value in arguments.items()})
+            return differential(
+                self, wanted, {name: self.scalars.array(value) for name, value in arguments.items()}
+            )
         oracle = ORACLES.get(function)
         if oracle is None:
-            raise RequestError(f"the reference has no oracle for '{function}'; add one to ORACLES in {__name__}")
+            raise RequestError(
+                f"the reference has no oracle for '{function}'; add one to ORACLES in {__name__}"
+            )
         known = {name: self.scalars.array(value) for name, value in arguments.items()}
         if len(self.frames) < 2 or not FUNCTIONS[function].needs_frames:
             return oracle(self, **known)
         found = [oracle(one, **known) for one in self.of_each_frame()]
         # the frames come behind the states: as many places from the end as one answer has, and one more
-        return {result.name: np.stack([one[result.name] for one in found], axis=-len(result.shape) - 1)
-                for result in FUNCTIONS[function].results}
+        return {
+            result.name: np.stack([one[result.name] for one in found], axis=-len(result.shape) - 1)
+            for result in FUNCTIONS[function].results
+        }
 
 
-def _one(name: str, method: Callable[..., Array], reference: Reference, /, **arguments: Array) -> dict[str, Array]:
+def _one(
+    name: str, method: Callable[..., Array], reference: Reference, /, **arguments: Array
+) -> dict[str, Array]:
     return {name: method(reference, **arguments)}
 
 
-def _mass_matrix_and_bias(reference: Reference, /, q: Array, v: Array, payload: Array | None = None,
-                          wrench: Array | None = None) -> dict[str, Array]:
-    return {"M": reference.mass_matrix(q, payload), "c": reference.bias_force(q, v, payload, wrench)}
+def _mass_matrix_and_bias(
+    reference: Reference,
+    /,
+    q: Array,
+    v: Array,
+    payload: Array | None = None,
+    wrench: Array | None = None,
+) -> dict[str, Array]:
+    return {
+        "M": reference.mass_matrix(q, payload),
+        "c": reference.bias_force(q, v, payload, wrench),
+    }
 
 
-def _kinematics(reference: Reference, /, q: Array, payload: Array | None = None) -> dict[str, Array]:
+def _kinematics(
+    reference: Reference, /, q: Array, payload: Array | None = None
+) -> dict[str, Array]:
     turn, origin = reference.forward_kinematics(q)
     return {"R": turn, "p": origin}
 
@@ -262,7 +340,9 @@ def _difference(reference: Reference, /, q: Array, q_next: Array) -> dict[str, A
     return {"delta": difference(reference, q, q_next)}
 
 
-def _step(scheme: Callable[..., dict[str, Array]], reference: Reference, /, **given: Array) -> dict[str, Array]:
+def _step(
+    scheme: Callable[..., dict[str, Array]], reference: Reference, /, **given: Array
+) -> dict[str, Array]:
     return scheme(reference, reference.forward_dynamics, **given)
 
 
@@ -277,8 +357,12 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "mass_matrix_solve": partial(_one, "x", Reference.mass_matrix_solve),
     "mass_matrix_determinant": partial(_one, "det", Reference.mass_matrix_determinant),
     "mass_matrix_log_determinant": partial(_one, "logdet", Reference.mass_matrix_log_determinant),
-    "mass_matrix_log_determinant_gradient": partial(_one, "grad", Reference.mass_matrix_log_determinant_gradient),
-    "operational_inertia_inverse": partial(_one, "Lambda_inv", Reference.operational_inertia_inverse),
+    "mass_matrix_log_determinant_gradient": partial(
+        _one, "grad", Reference.mass_matrix_log_determinant_gradient
+    ),
+    "operational_inertia_inverse": partial(
+        _one, "Lambda_inv", Reference.operational_inertia_inverse
+    ),
     "link_accelerations": _link_accelerations,
     "interbody_forces": _interbody_forces,
     "forward_kinematics": _kinematics,

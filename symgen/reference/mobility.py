@@ -27,7 +27,7 @@ def mobility(mechanism: Mechanism, frame: str | None, payload: str | None = None
     entries: row r of X = J M⁻¹ brings (Σ_j |x_rj| √M_jj)² + 2 Σ_j |J_rj x_rj|, and what turns moves what is far. Two digits are
     kept, as of `free_bodies.freedom`.
     """
-    with np.errstate(all="ignore"):   # what is larger than any double moves without end
+    with np.errstate(all="ignore"):  # what is larger than any double moves without end
         try:
             ratio = _ratios(mechanism, frame, payload)
         except np.linalg.LinAlgError:
@@ -43,11 +43,15 @@ def _ratios(mechanism: Mechanism, frame: str | None, payload: str | None) -> Arr
     q = states["q"].astype(float)
     placed = reference.placements(q)
     _, origin = reference.frame_placement(placed, q)
-    mass = reference.mass_matrix(q, states["payload"].astype(float) if payload is not None else None)
+    mass = reference.mass_matrix(
+        q, states["payload"].astype(float) if payload is not None else None
+    )
     roots = np.sqrt(np.diagonal(mass, axis1=-2, axis2=-1))
     scaled = mass / (roots[:, :, None] * roots[:, None, :])
     way = reference.ways[reference.frame.body]
-    reach = np.max([np.linalg.norm(origin - placed[body].shift[0], axis=-1) for body in way], axis=0)
+    reach = np.max(
+        [np.linalg.norm(origin - placed[body].shift[0], axis=-1) for body in way], axis=0
+    )
     moved, left = [], np.zeros((STATES, 2))
     for body in way:
         columns = np.zeros((STATES, 6, mechanism.nv))

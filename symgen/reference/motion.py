@@ -19,7 +19,18 @@ from symgen.functions import ALL_ROWS, USUAL, Convention
 from symgen.joints import AboutAxis, Orienting, Placing, Sliding
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Pose, Quaternion, Rotate, Shift, Slide, Vector3
-from symgen.reference.arrays import added, cross, identity, quaternion, rodrigues, skew, skewed, stack, stacked, times
+from symgen.reference.arrays import (
+    added,
+    cross,
+    identity,
+    quaternion,
+    rodrigues,
+    skew,
+    skewed,
+    stack,
+    stacked,
+    times,
+)
 from symgen.reference.precision import FLOAT, Array, Scalars
 
 _P = ParamSpec("_P")
@@ -45,7 +56,9 @@ class Placement(NamedTuple):
     shift: tuple[Array, ...]
 
 
-def at_precision(method: Callable[Concatenate[_Motion, _P], _T]) -> Callable[Concatenate[_Motion, _P], _T]:
+def at_precision(
+    method: Callable[Concatenate[_Motion, _P], _T],
+) -> Callable[Concatenate[_Motion, _P], _T]:
     """Run a method of Motion in its scalars' working precision."""
 
     @wraps(method)
@@ -63,15 +76,31 @@ class Motion:
     unknown link.
     """
 
-    def __init__(self, mechanism: Mechanism, scalars: Scalars = FLOAT, *, frame: str | Sequence[str] | None = None,
-                 payload: str | None = None, wrench: str | Sequence[str] | None = None, convention: Convention = USUAL,
-                 task_rows: Sequence[int] = ALL_ROWS, contact: str | Sequence[str] | None = None) -> None:
-        self.mechanism, self.scalars, self.convention, self.task_rows = mechanism, scalars, convention, task_rows
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        scalars: Scalars = FLOAT,
+        *,
+        frame: str | Sequence[str] | None = None,
+        payload: str | None = None,
+        wrench: str | Sequence[str] | None = None,
+        convention: Convention = USUAL,
+        task_rows: Sequence[int] = ALL_ROWS,
+        contact: str | Sequence[str] | None = None,
+    ) -> None:
+        self.mechanism, self.scalars, self.convention, self.task_rows = (
+            mechanism,
+            scalars,
+            convention,
+            task_rows,
+        )
         self.described = mechanism
         """By whose numbers it is decided how often redundant forces are solved for, where `mechanism` has others at run time."""
         self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
-        self.frames, self.wrenches = ([mechanism.frame(one) for one in ([links] if isinstance(links, str) else links or ())]
-                                      for links in (frame, wrench))
+        self.frames, self.wrenches = (
+            [mechanism.frame(one) for one in ([links] if isinstance(links, str) else links or ())]
+            for links in (frame, wrench)
+        )
         self.contact = (contact,) if isinstance(contact, str) else tuple(contact or ())
         self.contacts = [mechanism.contact(one) for one in self.contact]
         self.frame = self.frames[0] if self.frames else None
@@ -81,7 +110,11 @@ class Motion:
             self.axes = [self._direction(joint.axis) for joint in mechanism.joints]
             self.poses = [self.pose(joint.pose) for joint in mechanism.joints]
             self.gravity: Array = self._vector(mechanism.gravity)
-            self.declared = [self._carry(index, part) for index, body in enumerate(mechanism.bodies) for part in body.parts]
+            self.declared = [
+                self._carry(index, part)
+                for index, body in enumerate(mechanism.bodies)
+                for part in body.parts
+            ]
         self.shares = [self._shares(index) for index in range(len(mechanism.bodies))]
         """Per body, how fast each degree of freedom of its own joint moves for a unit of v: (entry of v, rate)."""
 
@@ -107,7 +140,9 @@ class Motion:
     @cached_property
     def supports(self) -> list[list[int]]:
         """Per body, the entries of v that move it: those of the joints of its way, or of joints that these follow."""
-        return [list(dict.fromkeys(k for one in way for k, _ in self.shares[one])) for way in self.ways]
+        return [
+            list(dict.fromkeys(k for one in way for k, _ in self.shares[one])) for way in self.ways
+        ]
 
     def _shares(self, index: int) -> list[tuple[int, Fraction]]:
         own, follows = self.mechanism.v_slices[index], self.mechanism.follows[index]
@@ -121,14 +156,19 @@ class Motion:
         if follows is None:
             return q[..., self.mechanism.q_slices[index]]
         lead = q[..., self.mechanism.q_slices[follows.leader]]
-        return np.asarray(lead * self.scalars.constant(follows.multiplier) + self.scalars.constant(follows.offset))
+        return np.asarray(
+            lead * self.scalars.constant(follows.multiplier) + self.scalars.constant(follows.offset)
+        )
 
     def rates(self, index: int, v: Array) -> Array:
         """A joint's own velocities or accelerations likewise."""
         follows = self.mechanism.follows[index]
         if follows is None:
             return v[..., self.mechanism.v_slices[index]]
-        return np.asarray(v[..., self.mechanism.v_slices[follows.leader]] * self.scalars.constant(follows.multiplier))
+        return np.asarray(
+            v[..., self.mechanism.v_slices[follows.leader]]
+            * self.scalars.constant(follows.multiplier)
+        )
 
     def _vector(self, xyz: Vector3) -> Array:
         return self.scalars.array([self.scalars.constant(x) for x in xyz])
@@ -136,12 +176,18 @@ class Motion:
     def _direction(self, axis: Vector3) -> Array:
         vector = self._vector(axis)
         squared = sum(x * x for x in axis)
-        return vector if squared == 1 else vector / np.sqrt(self.scalars.array(self.scalars.constant(Fraction(squared))))
+        return (
+            vector
+            if squared == 1
+            else vector / np.sqrt(self.scalars.array(self.scalars.constant(Fraction(squared))))
+        )
 
     def _unit(self, declared: Quaternion) -> Array:
         """A declared quaternion w, x, y, z as x, y, z, w of length one."""
         w, *u = (self.scalars.constant(entry) for entry in declared)
-        length = np.sqrt(self.scalars.array(self.scalars.constant(sum((e * e for e in declared), Fraction(0)))))
+        length = np.sqrt(
+            self.scalars.array(self.scalars.constant(sum((e * e for e in declared), Fraction(0))))
+        )
         return np.asarray(self.scalars.array([*u, w]) / length)
 
     def pose(self, pose: Pose) -> tuple[Array, Array]:
@@ -151,38 +197,56 @@ class Motion:
             if isinstance(step, Shift):
                 shift = shift + turn @ self._vector(step.xyz)
             elif isinstance(step, Slide):
-                shift = shift + turn @ (self._direction(step.axis) * self.scalars.constant(step.distance))
+                shift = shift + turn @ (
+                    self._direction(step.axis) * self.scalars.constant(step.distance)
+                )
             elif isinstance(step, Rotate):
                 turn = turn @ quaternion(self._unit(step.quaternion))
             else:
-                turn = turn @ rodrigues(self._direction(step.axis), *self.scalars.sine_cosine(step.angle))
+                turn = turn @ rodrigues(
+                    self._direction(step.axis), *self.scalars.sine_cosine(step.angle)
+                )
         return turn, shift
 
     def _carry(self, body: int, part: Any) -> Carried:
         turn, centre = self.pose(part.pose)
         xx, xy, xz, yy, yz, zz = (self.scalars.constant(moment) for moment in part.moments)
         tensor = self.scalars.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        return Carried(body, self.scalars.array(self.scalars.constant(part.mass)), centre, turn @ tensor @ turn.T,
-                       part.gravcomp)
+        return Carried(
+            body,
+            self.scalars.array(self.scalars.constant(part.mass)),
+            centre,
+            turn @ tensor @ turn.T,
+            part.gravcomp,
+        )
 
     def parts(self, payload: Array | None = None) -> list[Carried]:
         """Every part that a body carries, the run-time payload included."""
         if self.payload is None or self.payload.body == BASE:
             return self.declared
         if payload is None:
-            raise ArgumentError(f"this reference carries a payload on '{self.payload.name}'; pass its ten numbers as `payload`")
+            raise ArgumentError(
+                f"this reference carries a payload on '{self.payload.name}'; pass its ten numbers as `payload`"
+            )
         turn, shift = self.pose(self.payload.pose)
         mass, c = payload[..., 0], payload[..., 1:4]
         tensor = payload[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape((*payload.shape[:-1], 3, 3))
         # Steiner: the ten numbers are about the link's origin, a part's moments about its centre
         squared = (c * c).sum(axis=-1)[..., None, None] * identity(self.scalars)
-        about_centre = tensor - mass[..., None, None] * (squared - c[..., :, None] * c[..., None, :])
-        return [*self.declared, Carried(self.payload.body, mass, shift + times(turn, c), turn @ about_centre @ turn.T)]
+        about_centre = tensor - mass[..., None, None] * (
+            squared - c[..., :, None] * c[..., None, :]
+        )
+        return [
+            *self.declared,
+            Carried(self.payload.body, mass, shift + times(turn, c), turn @ about_centre @ turn.T),
+        ]
 
     # ---- kinematics --------------------------------------------------------------------------------------------------
 
     @at_precision
-    def placements(self, q: Array, v: Array | None = None, a: Array | None = None) -> list[Placement]:
+    def placements(
+        self, q: Array, v: Array | None = None, a: Array | None = None
+    ) -> list[Placement]:
         """Pose of every body's frame in the base: at q, or with v and a the power series along q + v t + a t²/2."""
         still, nothing = identity(self.scalars), self.scalars.array([0, 0, 0])
         order = 1 if v is None else 3
@@ -197,18 +261,28 @@ class Motion:
             rates = () if v is None or a is None else (self.rates(index, v), self.rates(index, a))
             if not joint.type.directed:
                 across = self._along(index, own, *rates)
-                shifts = [p + added(times(turns[i], across.shift[k - i]) for i in range(k + 1)) for k, p in enumerate(shifts)]
-                turns = [added(turns[i] @ across.turn[k - i] for i in range(k + 1)) for k in range(order)]
+                shifts = [
+                    p + added(times(turns[i], across.shift[k - i]) for i in range(k + 1))
+                    for k, p in enumerate(shifts)
+                ]
+                turns = [
+                    added(turns[i] @ across.turn[k - i] for i in range(k + 1)) for k in range(order)
+                ]
                 placed.append(Placement(tuple(turns), tuple(shifts)))
                 continue
             for step in joint.about_axis:
                 along = [self._scaled(step, one) for one in (own, *rates)]
                 if isinstance(step, Sliding):
                     slide = self._slide(self.axes[index], along)
-                    shifts = [p + sum(times(turns[i], slide[k - i]) for i in range(k + 1)) for k, p in enumerate(shifts)]
+                    shifts = [
+                        p + sum(times(turns[i], slide[k - i]) for i in range(k + 1))
+                        for k, p in enumerate(shifts)
+                    ]
                 else:
                     motion = self._turn(self.axes[index], along)
-                    turns = [added(turns[i] @ motion[k - i] for i in range(k + 1)) for k in range(order)]
+                    turns = [
+                        added(turns[i] @ motion[k - i] for i in range(k + 1)) for k in range(order)
+                    ]
             placed.append(Placement(tuple(turns), tuple(shifts)))
         return placed
 
@@ -217,9 +291,9 @@ class Motion:
         turn, shift = identity(self.scalars), self.scalars.array([0, 0, 0])
         for step in self.motions[index]:
             if isinstance(step, Placing):
-                shift = shift + times(turn[..., :step.axes], q[..., step.of:step.of + step.axes])
+                shift = shift + times(turn[..., : step.axes], q[..., step.of : step.of + step.axes])
             elif isinstance(step, Orienting):
-                turn = turn @ quaternion(q[..., step.of:step.of + 4])
+                turn = turn @ quaternion(q[..., step.of : step.of + 4])
             else:
                 turn = turn @ self._turn(self.axes[index], [q[..., step.of]])[0]
         if not rates:
@@ -227,28 +301,37 @@ class Motion:
         own = self.twists(index, identity(self.scalars))
         (w, u), (dw, du) = (self._twist(own, x) for x in rates)
         spin, rate = skewed(w), skewed(dw)
-        return Placement((turn, turn @ spin, turn @ (spin @ spin + rate) / 2),
-                         (shift, times(turn, u), times(turn, times(spin, u) + du) / 2))
+        return Placement(
+            (turn, turn @ spin, turn @ (spin @ spin + rate) / 2),
+            (shift, times(turn, u), times(turn, times(spin, u) + du) / 2),
+        )
 
     def _twist(self, units: Sequence[tuple[Array, Array]], v: Array) -> list[Array]:
         """(angular, linear) of the twist that the velocities v (..., n) make of those of their units."""
-        return [added(v[..., k, None] * unit[part] for k, unit in enumerate(units)) for part in (0, 1)]
+        return [
+            added(v[..., k, None] * unit[part] for k, unit in enumerate(units)) for part in (0, 1)
+        ]
 
     def moved(self, q: Array, step: Array) -> Array:
         """q ⊕ δ (..., NQ), to the first order in δ (..., NV)."""
         q, step = (x.copy() for x in stacked(q, step))
-        for index, (of_q, of_v) in enumerate(zip(self.mechanism.q_slices, self.mechanism.v_slices, strict=True)):
-            own, aside = q[..., of_q], step[..., of_v]   # a view of what is returned
+        for index, (of_q, of_v) in enumerate(
+            zip(self.mechanism.q_slices, self.mechanism.v_slices, strict=True)
+        ):
+            own, aside = q[..., of_q], step[..., of_v]  # a view of what is returned
             if self.mechanism.joints[index].type.directed:
                 own += aside
                 continue
             turn, spin, shift = self.stirred(index, own, aside)
             for word in self.motions[index]:
                 if isinstance(word, Placing):
-                    own[..., word.of:word.of + word.axes] += times(turn, shift)[..., :word.axes]
+                    own[..., word.of : word.of + word.axes] += times(turn, shift)[..., : word.axes]
                 elif isinstance(word, Orienting):
-                    u, w = own[..., word.of:word.of + 3].copy(), own[..., word.of + 3, None].copy()
-                    own[..., word.of:word.of + 3] += (w * spin + cross(u, spin)) / 2
+                    u, w = (
+                        own[..., word.of : word.of + 3].copy(),
+                        own[..., word.of + 3, None].copy(),
+                    )
+                    own[..., word.of : word.of + 3] += (w * spin + cross(u, spin)) / 2
                     own[..., word.of + 3] -= (u * spin).sum(axis=-1) / 2
                 else:
                     own[..., word.of] += (spin * self.axes[index]).sum(axis=-1)
@@ -262,7 +345,9 @@ class Motion:
     def _scaled(self, step: AboutAxis, coordinates: Array) -> Array:
         """What an elementary motion takes of a joint's coordinates, or of their rates."""
         value = coordinates[..., step.of]
-        return value if step.rate == 1 else np.asarray(value * self.scalars.constant(step.rate))   # of one state as well
+        return (
+            value if step.rate == 1 else np.asarray(value * self.scalars.constant(step.rate))
+        )  # of one state as well
 
     def _slide(self, axis: Array, along: Sequence[Array]) -> list[Array]:
         """A displacement along an axis as a power series, from its value and, where given, its rates."""
@@ -298,14 +383,20 @@ class Motion:
         """
         kind, still = self.mechanism.joints[index].type, 0 * turn[..., 0]
         if kind.along is not None:
-            return [(turn[..., along], still) if velocity.unit == "rad" else (still, turn[..., along])
-                    for along, velocity in zip(kind.along, kind.velocities, strict=True)]
+            return [
+                (turn[..., along], still) if velocity.unit == "rad" else (still, turn[..., along])
+                for along, velocity in zip(kind.along, kind.velocities, strict=True)
+            ]
         axis = times(turn, self.axes[index])
         found = [(still, still) for _ in range(kind.nv)]
         for step in self.mechanism.joints[index].about_axis:
             moved = axis if step.rate == 1 else axis * self.scalars.constant(step.rate)
             angular, linear = found[step.of]
-            found[step.of] = (angular, linear + moved) if isinstance(step, Sliding) else (angular + moved, linear)
+            found[step.of] = (
+                (angular, linear + moved)
+                if isinstance(step, Sliding)
+                else (angular + moved, linear)
+            )
         return found
 
     @at_precision
@@ -313,10 +404,18 @@ class Motion:
         """Jw and Jv (..., 3, k) of a point (..., 3) carried by `body`, for the k entries of v in `supports[body]`."""
         found: dict[int, list[Array]] = {}
         for j in self.ways[body]:
-            for (turning, sliding), (k, rate) in zip(self.twists(j, placed[j].turn[0]), self.shares[j], strict=True):
-                both = np.broadcast_arrays(turning, sliding + cross(turning, point - placed[j].shift[0]))
+            for (turning, sliding), (k, rate) in zip(
+                self.twists(j, placed[j].turn[0]), self.shares[j], strict=True
+            ):
+                both = np.broadcast_arrays(
+                    turning, sliding + cross(turning, point - placed[j].shift[0])
+                )
                 moved = [one if rate == 1 else one * self.scalars.constant(rate) for one in both]
-                found[k] = moved if k not in found else [a + b for a, b in zip(found[k], moved, strict=True)]
+                found[k] = (
+                    moved
+                    if k not in found
+                    else [a + b for a, b in zip(found[k], moved, strict=True)]
+                )
         return stack([one[0] for one in found.values()]), stack([one[1] for one in found.values()])
 
     def first_of(self, k: int) -> int:
@@ -341,22 +440,32 @@ class Motion:
             at = placed[self.frame.body]
             turns = tuple(r @ turn for r in at.turn)
             shifts = tuple(p + times(r, shift) for r, p in zip(at.turn, at.shift, strict=True))
-        return Placement(tuple(np.broadcast_to(r, (*q.shape[:-1], 3, 3)) for r in turns),
-                         tuple(np.broadcast_to(p, (*q.shape[:-1], 3)) for p in shifts))
+        return Placement(
+            tuple(np.broadcast_to(r, (*q.shape[:-1], 3, 3)) for r in turns),
+            tuple(np.broadcast_to(p, (*q.shape[:-1], 3)) for p in shifts),
+        )
 
-    def outside(self, placed: Sequence[Placement], wrench: Array | None) -> list[tuple[int, Array, Array, Array]]:
+    def outside(
+        self, placed: Sequence[Placement], wrench: Array | None
+    ) -> list[tuple[int, Array, Array, Array]]:
         """Every wrench that a joint carries, on its body: (body, point, moment, force) in base axes."""
         carried = [(k, link) for k, link in enumerate(self.wrenches) if link.body != BASE]
         if not carried:
             return []
         several = len(self.wrenches) > 1
-        if wrench is None or wrench.shape[-1 - several:] != ((len(self.wrenches), 6) if several else (6,)):
+        if wrench is None or wrench.shape[-1 - several :] != (
+            (len(self.wrenches), 6) if several else (6,)
+        ):
             names = "', '".join(link.name for link in self.wrenches)
-            raise ArgumentError(f"this reference feels a wrench on '{names}'; pass six numbers of each as `wrench`")
+            raise ArgumentError(
+                f"this reference feels a wrench on '{names}'; pass six numbers of each as `wrench`"
+            )
         found = []
         for k, link in carried:
             own = wrench[..., k, :] if several else wrench
             (turn, shift), at = self.pose(link.pose), placed[link.body]
-            moment, force = (times(at.turn[0] @ turn, part) for part in (own[..., :3], own[..., 3:]))
+            moment, force = (
+                times(at.turn[0] @ turn, part) for part in (own[..., :3], own[..., 3:])
+            )
             found.append((link.body, at.shift[0] + times(at.turn[0], shift), moment, force))
         return found

@@ -28,24 +28,35 @@ def regressor(motion: Motion, q: Array, v: Array, a: Array) -> Array:
     """Y (..., NV, 10·NB): m, m·c, xx xy xz yy yz zz of every body about the origin of its frame, in its axes."""
     q, v, a = stacked(q, v, a)
     placed = motion.placements(q, v, a)
-    out = motion.scalars.array(np.zeros((*q.shape[:-1], motion.mechanism.nv, 10 * len(placed)), dtype=int))
+    out = motion.scalars.array(
+        np.zeros((*q.shape[:-1], motion.mechanism.nv, 10 * len(placed)), dtype=int)
+    )
     for body in range(len(placed)):
-        out[..., motion.supports[body], 10 * body:10 * body + 10] = np.stack(_ten(motion, body, placed), axis=-1)
+        out[..., motion.supports[body], 10 * body : 10 * body + 10] = np.stack(
+            _ten(motion, body, placed), axis=-1
+        )
     return out
 
 
 def _ten(motion: Motion, body: int, placed: Sequence[Placement]) -> list[Array]:
     """The columns of one body, (..., k) each, for the entries of v that move it."""
+
     def torque(x: int = 0, y: int = 0, z: int = 0) -> Array:
         (r0, _, r2), (p0, _, p2) = placed[body]
         r = motion.scalars.array([x, y, z])
         _, linear = motion.columns(body, p0 + times(r0, r), placed)
         return times(transposed(linear), 2 * (p2 + times(r2, r)) - motion.gravity)
 
-    still, ahead, behind = torque(), [torque(1), torque(0, 1), torque(0, 0, 1)], [torque(-1), torque(0, -1), torque(0, 0, -1)]
+    still, ahead, behind = (
+        torque(),
+        [torque(1), torque(0, 1), torque(0, 0, 1)],
+        [torque(-1), torque(0, -1), torque(0, 0, -1)],
+    )
     second = {(k, k): (ahead[k] + behind[k]) / 2 - still for k in range(3)}
     for i, j in ((0, 1), (0, 2), (1, 2)):
-        second[i, j] = torque(*(1 if k in (i, j) else 0 for k in range(3))) - ahead[i] - ahead[j] + still
+        second[i, j] = (
+            torque(*(1 if k in (i, j) else 0 for k in range(3))) - ahead[i] - ahead[j] + still
+        )
     half = (second[0, 0] + second[1, 1] + second[2, 2]) / 2
     first = [(one - other) / 2 for one, other in zip(ahead, behind, strict=True)]
     return [still, *first, *((half if i == j else 0 * half) - second[i, j] for i, j in UPPER)]
@@ -57,8 +68,12 @@ def declared(motion: Motion) -> Array:
     out = motion.scalars.array(np.zeros((len(motion.mechanism.bodies), 10), dtype=int))
     for part in motion.declared:
         c = part.centre
-        moments = part.inertia + part.mass * ((c * c).sum() * np.eye(3, dtype=int) - c[:, None] * c[None, :])   # Steiner
-        out[part.body] += np.array([part.mass, *(part.mass * c), *(moments[pair] for pair in UPPER)])
+        moments = part.inertia + part.mass * (
+            (c * c).sum() * np.eye(3, dtype=int) - c[:, None] * c[None, :]
+        )  # Steiner
+        out[part.body] += np.array(
+            [part.mass, *(part.mass * c), *(moments[pair] for pair in UPPER)]
+        )
     return out.ravel()
 
 

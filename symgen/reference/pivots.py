@@ -54,16 +54,26 @@ def _along_tree(reference: Motion, q: Array, payload: Array | None) -> Iterator[
     """By the recursion."""
     mechanism, parts = reference.mechanism, reference.parts(payload)
     batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
-    met = [reference.scalars.array(np.zeros((*batch, 2, 6, 6))) for _ in mechanism.bodies]   # P and I_c
+    met = [
+        reference.scalars.array(np.zeros((*batch, 2, 6, 6))) for _ in mechanism.bodies
+    ]  # P and I_c
     for part in parts:
         met[part.body] = met[part.body] + _rigid(reference, part)[..., None, :, :]
     for body in reversed(range(len(mechanism.bodies))):
         parent, own, here = mechanism.joints[body].parent, mechanism.v_slices[body], met[body]
-        twists = dict(zip(range(own.start, own.stop), reference.twists(body, identity(reference.scalars)), strict=True))
+        twists = dict(
+            zip(
+                range(own.start, own.stop),
+                reference.twists(body, identity(reference.scalars)),
+                strict=True,
+            )
+        )
         for k, twist in reversed(twists.items()):
             h = np.concatenate(twist)
-            felt = here @ h                                # P h, I_c h
-            rotor = reference.scalars.constant(mechanism.joints[body].drive.at(k - own.start).armature)
+            felt = here @ h  # P h, I_c h
+            rotor = reference.scalars.constant(
+                mechanism.joints[body].drive.at(k - own.start).armature
+            )
             free, held = np.moveaxis((felt * h).sum(axis=-1) + rotor, -1, 0)
             yield Felt(k, free, held, _spread(here[..., 1, :, :], twist) + rotor)
             across = felt[..., 0, :]
@@ -79,7 +89,9 @@ def _of_matrix(reference: Reference, q: Array, payload: Array | None) -> Iterato
     of = [pair for pairs in reference.shares for pair in pairs]
     for one in _along_tree(coupled.whole(reference), coupled.every(reference, q), payload):
         k, rate = of[one.dof]
-        spread[k] = spread.get(k, 0 * one.spread) + one.spread * reference.scalars.constant(rate * rate)
+        spread[k] = spread.get(k, 0 * one.spread) + one.spread * reference.scalars.constant(
+            rate * rate
+        )
     left = reference.mass_matrix(q, payload).copy()
     held = [left[..., k, k].copy() for k in range(mechanism.nv)]
     for k in reversed(range(mechanism.nv)):
@@ -90,7 +102,10 @@ def _of_matrix(reference: Reference, q: Array, payload: Array | None) -> Iterato
 
 def _spread(inertia: Array, twist: tuple[Array, Array]) -> Array:
     """Of (..., 6, 6) and a twist: its moments and its masses along three axes, as often as the twist turns and slides."""
-    moments, masses = (np.trace(inertia[..., part, part], axis1=-2, axis2=-1) for part in (slice(0, 3), slice(3, 6)))
+    moments, masses = (
+        np.trace(inertia[..., part, part], axis1=-2, axis2=-1)
+        for part in (slice(0, 3), slice(3, 6))
+    )
     turning, sliding = ((part * part).sum() for part in twist)
     return np.asarray(turning * moments + sliding * masses)
 
@@ -99,8 +114,13 @@ def _rigid(reference: Motion, part: Carried) -> Array:
     """(..., 6, 6) of a part about its body's origin: (moment, force) = it times (angular, linear)."""
     mass, arm = part.mass[..., None, None], skewed(part.centre)
     whole = mass * identity(reference.scalars)
-    return np.concatenate([np.concatenate([part.inertia - mass * (arm @ arm), mass * arm], axis=-1),
-                           np.concatenate([-mass * arm, whole], axis=-1)], axis=-2)
+    return np.concatenate(
+        [
+            np.concatenate([part.inertia - mass * (arm @ arm), mass * arm], axis=-1),
+            np.concatenate([-mass * arm, whole], axis=-1),
+        ],
+        axis=-2,
+    )
 
 
 def _inward(reference: Motion, body: int, q: Array) -> Array:
@@ -108,4 +128,6 @@ def _inward(reference: Motion, body: int, q: Array) -> Array:
     turn, shift = reference.across(body, q)
     turn = np.broadcast_to(turn, (*q.shape[:-1], 3, 3))
     back, lever = transposed(turn), -transposed(turn) @ skewed(shift)
-    return np.concatenate([np.concatenate([back, 0 * back], axis=-1), np.concatenate([lever, back], axis=-1)], axis=-2)
+    return np.concatenate(
+        [np.concatenate([back, 0 * back], axis=-1), np.concatenate([lever, back], axis=-1)], axis=-2
+    )

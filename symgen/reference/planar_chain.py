@@ -30,7 +30,7 @@ def _forward(c: list[arb]) -> list[arb]:
     """Pivots of H_bb from the base."""
     found = [arb(1)]
     for x in c[1:]:
-        found.append(2 - x*x/found[-1])
+        found.append(2 - x * x / found[-1])
     return found
 
 
@@ -46,9 +46,17 @@ def gradient(q: Array) -> Array:
         c, s = _turned(q)
         f, b = _forward(c), [arb(2)]
         for k in range(len(c) - 1, 0, -1):
-            b.append((2 if k > 1 else 1) - c[k]*c[k]/b[-1])
+            b.append((2 if k > 1 else 1) - c[k] * c[k] / b[-1])
         b.reverse()
-        return np.array([0.0, *(float(2*s[k]*c[k]/(f[k - 1]*b[k] - c[k]*c[k])) for k in range(1, len(c)))])
+        return np.array(
+            [
+                0.0,
+                *(
+                    float(2 * s[k] * c[k] / (f[k - 1] * b[k] - c[k] * c[k]))
+                    for k in range(1, len(c))
+                ),
+            ]
+        )
 
 
 def solution(q: Array, b: Array) -> Array:
@@ -58,21 +66,25 @@ def solution(q: Array, b: Array) -> Array:
         n = len(c)
         across = [arb(float(x)) - arb(float(y)) for x, y in zip(b, [*b[1:], 0.0], strict=True)]
         # e_k·n_k+1 = −sin q_k+1 and e_k·n_k−1 = sin q_k, with n a quarter turn ahead of e
-        right = [(-s[k + 1]*across[k + 1] if k + 1 < n else arb(0)) + (s[k]*across[k - 1] if k else arb(0)) for k in range(n)]
+        right = [
+            (-s[k + 1] * across[k + 1] if k + 1 < n else arb(0))
+            + (s[k] * across[k - 1] if k else arb(0))
+            for k in range(n)
+        ]
         f = _forward(c)
         for k in range(1, n):
-            right[k] += c[k]*right[k - 1]/f[k - 1]
-        pull = [right[-1]/f[-1]]
+            right[k] += c[k] * right[k - 1] / f[k - 1]
+        pull = [right[-1] / f[-1]]
         for k in range(n - 2, -1, -1):
-            pull.append((right[k] + c[k + 1]*pull[-1])/f[k])
+            pull.append((right[k] + c[k + 1] * pull[-1]) / f[k])
         pull.reverse()
         # n_k·(a_k − a_k−1) of the masses, a_k being what rod k does to its mass less what rod k+1 does to the next one
         turned = []
         for k in range(n):
-            rate = (2 if k else 1)*across[k]
-            if k + 1 < n:   # n_k·e_k+1 = sin q_k+1
-                rate -= c[k + 1]*across[k + 1] + s[k + 1]*pull[k + 1]
-            if k:           # n_k·e_k−1 = −sin q_k
-                rate -= c[k]*across[k - 1] - s[k]*pull[k - 1]
+            rate = (2 if k else 1) * across[k]
+            if k + 1 < n:  # n_k·e_k+1 = sin q_k+1
+                rate -= c[k + 1] * across[k + 1] + s[k + 1] * pull[k + 1]
+            if k:  # n_k·e_k−1 = −sin q_k
+                rate -= c[k] * across[k - 1] - s[k] * pull[k - 1]
             turned.append(rate)
         return np.array([float(x - y) for x, y in zip(turned, [arb(0), *turned], strict=False)])

@@ -79,7 +79,17 @@ def points(digits: int) -> Scalars:
     def constant(value: Fraction) -> Any:
         return Point(exact.constant(value))
 
-    return Scalars(f"points({digits})", object, constant, sine_cosine, lambda a, b: a @ b, _none, _alone, _alone, exact.working)
+    return Scalars(
+        f"points({digits})",
+        object,
+        constant,
+        sine_cosine,
+        lambda a, b: a @ b,
+        _none,
+        _alone,
+        _alone,
+        exact.working,
+    )
 
 
 def _none(matrices: Array, right: Array) -> Array:

@@ -84,7 +84,7 @@ _QUARTER_SINES = (0.0, 1.0, 0.0, -1.0)
 
 def _float_sine_cosine(angle: Angle) -> tuple[float, float]:
     k = angle.quarter_turns
-    if k is not None:   # exact zeros: a quarter turn is a signed permutation
+    if k is not None:  # exact zeros: a quarter turn is a signed permutation
         return _QUARTER_SINES[k % 4], _QUARTER_SINES[(k + 1) % 4]
     return float(np.sin(float(angle))), float(np.cos(float(angle)))
 
@@ -94,8 +94,17 @@ def _float_log_determinant(matrices: Array) -> Array:
     return np.where(sign > 0, logarithm, np.nan)
 
 
-FLOAT = Scalars("float64", np.float64, float, _float_sine_cosine, np.matmul, np.linalg.solve, np.linalg.det,
-                _float_log_determinant, nullcontext)
+FLOAT = Scalars(
+    "float64",
+    np.float64,
+    float,
+    _float_sine_cosine,
+    np.matmul,
+    np.linalg.solve,
+    np.linalg.det,
+    _float_log_determinant,
+    nullcontext,
+)
 """Double precision, vectorised over thousands of states."""
 
 
@@ -107,11 +116,15 @@ def _ball_sine_cosine(angle: Angle) -> tuple[Any, Any]:
     if angle.radians == 0:
         sine, cosine = flint.arb.sin_cos_pi_fmpq(_fmpq(angle.pi))
     else:
-        sine, cosine = (flint.arb(_fmpq(angle.radians)) + flint.arb.pi() * flint.arb(_fmpq(angle.pi))).sin_cos()
+        sine, cosine = (
+            flint.arb(_fmpq(angle.radians)) + flint.arb.pi() * flint.arb(_fmpq(angle.pi))
+        ).sin_cos()
     return sine, cosine
 
 
-def _over_states(matrices: Array, others: Array | None, one: Callable[[Any, Any], Any], shape: tuple[int, ...]) -> Array:
+def _over_states(
+    matrices: Array, others: Array | None, one: Callable[[Any, Any], Any], shape: tuple[int, ...]
+) -> Array:
     """`one(matrix, other)` for each state of a stack of ball matrices, gathered into `shape`."""
     out = np.empty(shape, dtype=object)
     n = matrices.shape[-1]
@@ -130,7 +143,9 @@ def _ball_product(left: Array, right: Array) -> Array:
     left, right = np.broadcast_to(left, (*batch, n, m)), np.broadcast_to(right, (*batch, m, k))
     out = np.empty((*batch, n, k), dtype=object)
     for state in np.ndindex(*batch):
-        found = flint.arb_mat(n, m, left[state].ravel().tolist()) * flint.arb_mat(m, k, right[state].ravel().tolist())
+        found = flint.arb_mat(n, m, left[state].ravel().tolist()) * flint.arb_mat(
+            m, k, right[state].ravel().tolist()
+        )
         out[state] = np.array(found.entries(), dtype=object).reshape(n, k)
     return out
 
@@ -142,8 +157,10 @@ def _ball_solve(matrices: Array, right: Array) -> Array:
     try:
         return _over_states(matrices, right, lambda m, b: m.solve(b), right.shape)
     except ZeroDivisionError:
-        raise TooFewDigits(f"{flint.ctx.dps} digits do not tell whether the matrix can be inverted; take more digits, or solve "
-                           "where it is regular") from None
+        raise TooFewDigits(
+            f"{flint.ctx.dps} digits do not tell whether the matrix can be inverted; take more digits, or solve "
+            "where it is regular"
+        ) from None
 
 
 def _ball_determinant(matrices: Array) -> Array:
@@ -157,6 +174,13 @@ def _ball_log_determinant(matrices: Array) -> Array:
 def arb(digits: int) -> Scalars:
     """Balls of `digits` decimal digits (python-flint's `arb`): every result encloses the exact value."""
     return Scalars(
-        f"arb({digits})", object, lambda value: flint.arb(_fmpq(value)), _ball_sine_cosine, _ball_product, _ball_solve,
-        _ball_determinant, _ball_log_determinant, lambda: flint.ctx.workdps(digits),
+        f"arb({digits})",
+        object,
+        lambda value: flint.arb(_fmpq(value)),
+        _ball_sine_cosine,
+        _ball_product,
+        _ball_solve,
+        _ball_determinant,
+        _ball_log_determinant,
+        lambda: flint.ctx.workdps(digits),
     )

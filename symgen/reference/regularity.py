@@ -54,13 +54,19 @@ class Loss:
         """What is the matter with the mass matrix, and what to do: the end of a sentence about it."""
         name, lock = f"joint '{self.joint}'", f"lock it with --lock {self.joint}"
         if self.feels is None:
-            return (f"the mass matrix, of which {self.digits} digits do not tell whether it can be inverted: {lock}, or look for "
-                    f"a misplaced exponent or unit among the numbers of {name} and of what it carries")
+            return (
+                f"the mass matrix, of which {self.digits} digits do not tell whether it can be inverted: {lock}, or look for "
+                f"a misplaced exponent or unit among the numbers of {name} and of what it carries"
+            )
         if self.feels > 0:
-            return (f"the mass matrix, which no real type can tell from a singular one: {name} moves only {self.feels:.0e} of "
-                    f"its inertia that other joints do not move as well; {lock}, or look for a misplaced exponent or unit")
-        return (f"the mass matrix, which is singular: {name} moves no inertia that other joints do not move as well; {lock}, "
-                "or give its links a mass")
+            return (
+                f"the mass matrix, which no real type can tell from a singular one: {name} moves only {self.feels:.0e} of "
+                f"its inertia that other joints do not move as well; {lock}, or look for a misplaced exponent or unit"
+            )
+        return (
+            f"the mass matrix, which is singular: {name} moves no inertia that other joints do not move as well; {lock}, "
+            "or give its links a mass"
+        )
 
 
 def loss(mechanism: Mechanism, payload: str | None = None) -> Loss | None:
@@ -80,10 +86,16 @@ def _each_feels_enough(mechanism: Mechanism, payload: str | None) -> bool:
         return False
     with arb(DIGITS).working():
         enough = [MARGIN * bound for bound in alone.most(mechanism, payload)]
-        unsure = [i for i, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True))
-                  if not all(ball(pivot) > enough[i] for pivot in alone.least(joint, body))]
+        unsure = [
+            i
+            for i, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True))
+            if not all(ball(pivot) > enough[i] for pivot in alone.least(joint, body))
+        ]
         few = list(alone.together(mechanism, unsure))
-    return all(len(own) < len(mechanism.bodies) and _few_feel_enough(part, [enough[i] for i in own]) for part, own in few)
+    return all(
+        len(own) < len(mechanism.bodies) and _few_feel_enough(part, [enough[i] for i in own])
+        for part, own in few
+    )
 
 
 def _few_feel_enough(mechanism: Mechanism, enough: Sequence[Any]) -> bool:
@@ -91,7 +103,9 @@ def _few_feel_enough(mechanism: Mechanism, enough: Sequence[Any]) -> bool:
     reference = Reference(mechanism, arb(DIGITS + 5 * mechanism.longest // 4))
     with reference.scalars.working():
         q = reference.scalars.array(draw_states(mechanism, 1, seed=1)["q"])
-        return all(felt.free[0] > enough[mechanism.dofs[felt.dof][0]] for felt in pivots(reference, q))
+        return all(
+            felt.free[0] > enough[mechanism.dofs[felt.dof][0]] for felt in pivots(reference, q)
+        )
 
 
 def _lost(mechanism: Mechanism, payload: str | None) -> Loss | None:
@@ -101,10 +115,15 @@ def _lost(mechanism: Mechanism, payload: str | None) -> Loss | None:
     losses: list[Loss] = []
     references: dict[int, Reference] = {}
     for state in range(STATES):
-        q, load = (None if name not in states else states[name][state:state + 1] for name in ("q", "payload"))
+        q, load = (
+            None if name not in states else states[name][state : state + 1]
+            for name in ("q", "payload")
+        )
         found: Loss | None = None
         for attempt in range(DOUBLINGS + 1):
-            reference = references.get(attempt) or Reference(mechanism, arb(digits << attempt), payload=payload)
+            reference = references.get(attempt) or Reference(
+                mechanism, arb(digits << attempt), payload=payload
+            )
             references[attempt] = reference
             found = _loss_at(reference, q, load, digits << attempt)
             if found is None:
@@ -113,17 +132,30 @@ def _lost(mechanism: Mechanism, payload: str | None) -> Loss | None:
                 break
         assert found is not None
         losses.append(found)
-    return min(losses, key=lambda one: (one.feels is not None, -(one.feels or 0.0), mechanism.joint_index(one.joint)))
+    return min(
+        losses,
+        key=lambda one: (
+            one.feels is not None,
+            -(one.feels or 0.0),
+            mechanism.joint_index(one.joint),
+        ),
+    )
 
 
 def _loss_at(reference: Reference, q: Any, load: Any, digits: int) -> Loss | None:
     scalars, mechanism = reference.scalars, reference.mechanism
     with scalars.working():
         least, nothing = (scalars.constant(x) for x in (LEAST_PIVOT, NOTHING))
-        for k, free, held, spread in pivots(reference, scalars.array(q), None if load is None else scalars.array(load)):
+        for k, free, held, spread in pivots(
+            reference, scalars.array(q), None if load is None else scalars.array(load)
+        ):
             feels, whole, zero = abs(free[0]), abs(held[0]), nothing * abs(spread[0])
             if not feels > least * whole + zero:
-                return Loss(mechanism.joints[mechanism.dofs[k][0]].name, _part(feels, whole, least * whole + zero, zero), digits)
+                return Loss(
+                    mechanism.joints[mechanism.dofs[k][0]].name,
+                    _part(feels, whole, least * whole + zero, zero),
+                    digits,
+                )
         return None
 
 

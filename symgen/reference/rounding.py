@@ -42,12 +42,20 @@ def size(mechanism: Mechanism) -> float:
     return float(np.linalg.norm(box)) or 1.0
 
 
-def row_scales(mechanism: Mechanism, loops: Sequence[Loop], kept: closing.Kept | None = None) -> Array:
+def row_scales(
+    mechanism: Mechanism, loops: Sequence[Loop], kept: closing.Kept | None = None
+) -> Array:
     """Factors of the rows of some loops, or of those that are kept, with which they count in rad or parts of the robot's size."""
     whole = size(mechanism)
     by_kind = {Along: 1 / whole, Apart: 1 / whole**2}
-    return np.array([by_kind.get(type(row), 1.0) for number, loop in enumerate(loops) for k, row in enumerate(loop.type.rows)
-                     if kept is None or k in kept[number]])
+    return np.array(
+        [
+            by_kind.get(type(row), 1.0)
+            for number, loop in enumerate(loops)
+            for k, row in enumerate(loop.type.rows)
+            if kept is None or k in kept[number]
+        ]
+    )
 
 
 def column_scales(mechanism: Mechanism) -> Array:
@@ -58,7 +66,9 @@ def column_scales(mechanism: Mechanism) -> Array:
 
 def scaled(mechanism: Mechanism, A: Array) -> Array:
     """All rows of A (..., NL, NV) without units."""
-    return np.asarray(row_scales(mechanism, mechanism.loops)[:, None] * A * column_scales(mechanism))
+    return np.asarray(
+        row_scales(mechanism, mechanism.loops)[:, None] * A * column_scales(mechanism)
+    )
 
 
 def counted(values: Array) -> Array:
@@ -78,7 +88,9 @@ def rank(mechanism: Mechanism, A: Array) -> int:
 
 def listed(mechanism: Mechanism, A: Array) -> str:
     """The singular values that `rank` counts, for a sentence."""
-    return ", ".join(f"{value:.2g}" for value in singular_values(mechanism, A)[:rank(mechanism, A)])
+    return ", ".join(
+        f"{value:.2g}" for value in singular_values(mechanism, A)[: rank(mechanism, A)]
+    )
 
 
 def independent_rows(mechanism: Mechanism, A: Array) -> Kept:
@@ -97,7 +109,9 @@ def contradiction(mechanism: Mechanism, q: Array, v: Array | None = None) -> flo
     if v is None:
         return float(np.abs(scales * closing.residual(floats, None, q)).max())
     opened = closing.rows(floats, None, q, v, 0 * v)
-    return float(np.abs(scales * np.stack([opened[0], opened[1] / max(1.0, np.abs(v).max())])).max())
+    return float(
+        np.abs(scales * np.stack([opened[0], opened[1] / max(1.0, np.abs(v).max())])).max()
+    )
 
 
 def idle(mechanism: Mechanism, loops: Sequence[Loop]) -> dict[str, float]:
@@ -107,9 +121,13 @@ def idle(mechanism: Mechanism, loops: Sequence[Loop]) -> dict[str, float]:
     """
     floats, random = Motion(mechanism, FLOAT), np.random.default_rng(SEED)
     q = draw_states(mechanism, STATES)["q"].astype(float)
-    v = random.uniform(0.5, 1, (STATES, mechanism.nv)) * random.choice((-1, 1), (STATES, mechanism.nv))   # all joints at once
-    still, moving, _ = (np.abs(row_scales(mechanism, loops) * power).max(axis=0)
-                        for power in closing.rows(floats, None, q, v, 0 * v, loops))
+    v = random.uniform(0.5, 1, (STATES, mechanism.nv)) * random.choice(
+        (-1, 1), (STATES, mechanism.nv)
+    )  # all joints at once
+    still, moving, _ = (
+        np.abs(row_scales(mechanism, loops) * power).max(axis=0)
+        for power in closing.rows(floats, None, q, v, 0 * v, loops)
+    )
     found, first = {}, 0
     for loop in loops:
         own = slice(first, first + len(loop.type.rows))
@@ -122,13 +140,19 @@ def idle(mechanism: Mechanism, loops: Sequence[Loop]) -> dict[str, float]:
 def exact_rank(A: Array, nothing: Any) -> int:
     """In balls, by elimination with the largest entry left as the pivot; what is `nothing` beside the largest entry is zero."""
     rows, found = [list(row) for row in A], 0
-    whole = max((abs(x) for row in rows for x in row), key=lambda x: float(x.mid()), default=nothing)
+    whole = max(
+        (abs(x) for row in rows for x in row), key=lambda x: float(x.mid()), default=nothing
+    )
     while rows:
-        largest, i, j = max((float(abs(x).mid()), i, j) for i, row in enumerate(rows) for j, x in enumerate(row))
+        largest, i, j = max(
+            (float(abs(x).mid()), i, j) for i, row in enumerate(rows) for j, x in enumerate(row)
+        )
         pivot = rows.pop(i)
         if not largest or not abs(pivot[j]) > nothing * whole:
             return found
-        rows = [[x - p * (row[j] / pivot[j]) for x, p in zip(row, pivot, strict=True)] for row in rows]
+        rows = [
+            [x - p * (row[j] / pivot[j]) for x, p in zip(row, pivot, strict=True)] for row in rows
+        ]
         found += 1
     return found
 
@@ -142,7 +166,11 @@ def given_columns(A: Array, count: int, spared: Collection[int] = ()) -> tuple[i
             if len(found) == count or k in found or (k in spared) is not turn:
                 continue
             others = A[:, found]
-            left = A[:, k] - others @ np.linalg.lstsq(others, A[:, k], rcond=None)[0] if found else A[:, k]
+            left = (
+                A[:, k] - others @ np.linalg.lstsq(others, A[:, k], rcond=None)[0]
+                if found
+                else A[:, k]
+            )
             if np.linalg.norm(left) > part * np.linalg.norm(A, axis=0).max():
                 found.append(k)
     return tuple(sorted(found))

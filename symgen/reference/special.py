@@ -26,8 +26,15 @@ AXES = ((2, 3, 6), (-6, 2, 3), (3, 6, -2), (2, -3, 6))
 Row = list[Fraction]
 
 
-def place_special(mechanism: Mechanism, count: int, seed: int, q: Sequence[Row], v: Sequence[Row], q_next: Sequence[Row],
-                  dt: Row) -> None:
+def place_special(
+    mechanism: Mechanism,
+    count: int,
+    seed: int,
+    q: Sequence[Row],
+    v: Sequence[Row],
+    q_next: Sequence[Row],
+    dt: Row,
+) -> None:
     """Put special turns into `count` drawn states, in place.
 
     Of four states the second turns little and the third by about half a turn or a whole one. Where a joint turns little it starts
@@ -39,15 +46,19 @@ def place_special(mechanism: Mechanism, count: int, seed: int, q: Sequence[Row],
     for k in range(1, count, 4) if free else ():
         small = Fraction(1, 2 ** random.randint(*SMALL[k // 4 % 2]))
         for joint, of_q, of_v in free:
-            v[k][of_v] = _with_turn(joint, v[k][of_v], [small * x for x in _turn(joint, v[k][of_v])])
+            v[k][of_v] = _with_turn(
+                joint, v[k][of_v], [small * x for x in _turn(joint, v[k][of_v])]
+            )
             q[k][of_q] = _unturned(joint, q[k][of_q])
             q_next[k][of_q] = _turned(joint, q[k][of_q], q_next[k][of_q], small / 4, random)
     for k in range(2, count, 4) if free else ():
         dt[k], halves = Fraction(1), 1 + k // 4 % 2
         for joint, of_q, of_v in free:
-            axis = random.choice(AXES)[-len(_turn(joint, v[k][of_v])):]
+            axis = random.choice(AXES)[-len(_turn(joint, v[k][of_v])) :]
             rate = (halves * PI + _beside(random)) / (7 if len(axis) == 3 else abs(axis[0]))
-            v[k][of_v] = _with_turn(joint, v[k][of_v], [Fraction(round(rate * x * FINE), FINE) for x in axis])
+            v[k][of_v] = _with_turn(
+                joint, v[k][of_v], [Fraction(round(rate * x * FINE), FINE) for x in axis]
+            )
             tangent = 1 + _beside(random) if halves == 1 else 1 / _beside(random)
             q_next[k][of_q] = _turned(joint, q[k][of_q], q_next[k][of_q], tangent, random)
 
@@ -65,7 +76,10 @@ def _turn(joint: Joint, v: Row) -> Row:
 def _with_turn(joint: Joint, v: Row, turn: Row) -> Row:
     """The velocity with these angular entries."""
     left = iter(turn)
-    return [next(left) if one.unit == "rad" else x for x, one in zip(v, joint.type.velocities, strict=True)]
+    return [
+        next(left) if one.unit == "rad" else x
+        for x, one in zip(v, joint.type.velocities, strict=True)
+    ]
 
 
 def _unturned(joint: Joint, q: Row) -> Row:
@@ -78,13 +92,20 @@ def _turned(joint: Joint, q: Row, goal: Row, tangent: Fraction, random: Random) 
     """`goal` with the turn of q and then one whose quarter has this tangent. A whole turn has none: it is large nearby."""
     if (first := joint.type.quaternion) is None:
         angle = _angle(tangent)
-        return [x if one.unit == "m" else here + angle for x, here, one in zip(goal, q, joint.type.positions, strict=True)]
+        return [
+            x if one.unit == "m" else here + angle
+            for x, here, one in zip(goal, q, joint.type.positions, strict=True)
+        ]
     sine, cosine = 2 * tangent / (1 + tangent**2), (1 - tangent**2) / (1 + tangent**2)
     a, b, c = (sine * Fraction(x, 7) for x in random.choice(AXES))
-    x, y, z, w = q[first:first + 4]
-    turned = [x * cosine + w * a + y * c - z * b, y * cosine + w * b + z * a - x * c, z * cosine + w * c + x * b - y * a,
-              w * cosine - x * a - y * b - z * c]
-    return [*goal[:first], *turned, *goal[first + 4:]]
+    x, y, z, w = q[first : first + 4]
+    turned = [
+        x * cosine + w * a + y * c - z * b,
+        y * cosine + w * b + z * a - x * c,
+        z * cosine + w * c + x * b - y * a,
+        w * cosine - x * a - y * b - z * c,
+    ]
+    return [*goal[:first], *turned, *goal[first + 4 :]]
 
 
 def _angle(tangent: Fraction) -> Fraction:

@@ -19,7 +19,7 @@ def start(mechanism: Mechanism) -> Array:
     for joint in mechanism.leading:
         own = np.array([float(x) for x in declared.get(joint.name, joint.type.neutral)])
         if (first := joint.type.quaternion) is not None:
-            own[first:first + 4] /= np.linalg.norm(own[first:first + 4])
+            own[first : first + 4] /= np.linalg.norm(own[first : first + 4])
         found.append(own)
     return np.concatenate(found)
 
@@ -38,7 +38,9 @@ def rational(mechanism: Mechanism, q: Sequence[float] | Array, grid: int = GRID)
     for joint, own in zip(mechanism.leading, places(mechanism), strict=True):
         entries = [Fraction(round(float(x) * grid), grid) for x in q[own]]
         if (first := joint.type.quaternion) is not None:
-            entries[first:first + 4] = unit([float(x) for x in q[own][first:first + 4]], [Fraction(0)] * 3, grid)
+            entries[first : first + 4] = unit(
+                [float(x) for x in q[own][first : first + 4]], [Fraction(0)] * 3, grid
+            )
         found += entries
     return np.array(found, dtype=object)
 
@@ -51,7 +53,9 @@ def drawn(mechanism: Mechanism, centre: Array, reach: Fraction, random: Random) 
         entries = [x + Fraction(random.randint(-span, span), GRID) for x in centre[own]]
         if (first := joint.type.quaternion) is not None:
             push = [Fraction(random.randint(-span, span), 2 * GRID) for _ in range(3)]
-            entries[first:first + 4] = unit([float(x) for x in centre[own][first:first + 4]], push)
+            entries[first : first + 4] = unit(
+                [float(x) for x in centre[own][first : first + 4]], push
+            )
         found += entries
     return np.array(found, dtype=object)
 
@@ -60,10 +64,17 @@ def unit(quaternion: Sequence[float], push: Sequence[Fraction], grid: int = GRID
     """A rational unit quaternion near one that is given, its place on the sphere as seen from the pole −1 moved by `push`."""
     x, y, z, w = quaternion
     sign = -1 if w < 0 else 1
-    u = [Fraction(round(sign * one / (1 + abs(w)) * grid), grid) + p for one, p in zip((x, y, z), push, strict=True)]
+    u = [
+        Fraction(round(sign * one / (1 + abs(w)) * grid), grid) + p
+        for one, p in zip((x, y, z), push, strict=True)
+    ]
     square = sum((one * one for one in u), Fraction(0))
     return [*(sign * 2 * one / (1 + square) for one in u), sign * (1 - square) / (1 + square)]
 
 
 def places(mechanism: Mechanism) -> list[slice]:
-    return [own for own, follows in zip(mechanism.q_slices, mechanism.follows, strict=True) if follows is None]
+    return [
+        own
+        for own, follows in zip(mechanism.q_slices, mechanism.follows, strict=True)
+        if follows is None
+    ]

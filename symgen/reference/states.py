@@ -31,9 +31,14 @@ INSTANT = Fraction(1, 4096)
 """Part of such a step that is short beside what any drawn force does to a light link."""
 
 
-def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | None = None,
-                wrench: str | Sequence[str] | None = None,
-                besides: Mapping[str, tuple[int, ...]] | None = None) -> dict[str, Array]:
+def draw_states(
+    mechanism: Mechanism,
+    count: int,
+    seed: int = 0,
+    payload: str | None = None,
+    wrench: str | Sequence[str] | None = None,
+    besides: Mapping[str, tuple[int, ...]] | None = None,
+) -> dict[str, Array]:
     """`count` states by argument name: q and q_next (count, NQ), v, a, tau and b (count, NV), dt and instant (count,), pi
     (count, NP), and payload (count, 10) and wrench (count, 6), or of several links (count, NW, 6), if asked.
 
@@ -54,21 +59,38 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
         states["payload"] = [draw_load(random) for _ in range(count)]
     if wrench is not None:
         links = 1 if isinstance(wrench, str) else len(wrench)
-        states["wrench"] = [[_between(random, *_FORCE) for _ in range(6 * links)] for _ in range(count)]
-    goals = Random(f"q_next/{seed}/{mechanism.nv}/{count}")   # drawn apart from all else, as time steps are
-    states["q_next"] = [q if k % 4 == 3 else _positions(mechanism, goals) for k, q in enumerate(states["q"])]
+        states["wrench"] = [
+            [_between(random, *_FORCE) for _ in range(6 * links)] for _ in range(count)
+        ]
+    goals = Random(
+        f"q_next/{seed}/{mechanism.nv}/{count}"
+    )  # drawn apart from all else, as time steps are
+    states["q_next"] = [
+        q if k % 4 == 3 else _positions(mechanism, goals) for k, q in enumerate(states["q"])
+    ]
     times = list(_steps(count, seed))
     place_special(mechanism, count, seed, states["q"], states["v"], states["q_next"], times)
-    found = {name: _exact(rows) for name, rows in states.items()} | {"dt": np.array(times, dtype=object),
-                                                              "instant": _steps(count, seed) * INSTANT}
+    found = {name: _exact(rows) for name, rows in states.items()} | {
+        "dt": np.array(times, dtype=object),
+        "instant": _steps(count, seed) * INSTANT,
+    }
     inertias = Random(f"pi/{seed}/{len(mechanism.bodies)}/{count}")
-    found["pi"] = _exact([[_between(inertias, *_RATE) for _ in range(10 * len(mechanism.bodies))] for _ in range(count)])
+    found["pi"] = _exact(
+        [
+            [_between(inertias, *_RATE) for _ in range(10 * len(mechanism.bodies))]
+            for _ in range(count)
+        ]
+    )
     if wrench is not None and links > 1:
         found["wrench"] = found["wrench"].reshape(count, links, 6)
-    return found | draw_besides({name: shape for name, shape in (besides or {}).items() if name not in found}, count, seed)
+    return found | draw_besides(
+        {name: shape for name, shape in (besides or {}).items() if name not in found}, count, seed
+    )
 
 
-def draw_besides(shapes: Mapping[str, tuple[int, ...]], count: int, seed: int = 0) -> dict[str, Array]:
+def draw_besides(
+    shapes: Mapping[str, tuple[int, ...]], count: int, seed: int = 0
+) -> dict[str, Array]:
     """Changes and weights for derivatives by name, (count, *shape) each: numbers like velocities, drawn apart from all else.
 
     Which contacts are `active` is told by patterns instead: at the first state all, at the second none, then some. The `gains`
@@ -90,26 +112,36 @@ def draw_besides(shapes: Mapping[str, tuple[int, ...]], count: int, seed: int = 
 def _patterns(count: int, contacts: int) -> Array:
     """0 and 1 (count, contacts): all ones, all zeros, then the binary numbers from 1 on."""
     found = [2**contacts - 1, 0, *(1 + k % (2**contacts - 1) for k in range(count))]
-    return _exact([[Fraction(one >> place & 1) for place in range(contacts)] for one in found[:count]])
+    return _exact(
+        [[Fraction(one >> place & 1) for place in range(contacts)] for one in found[:count]]
+    )
 
 
 def _between(random: Random, low: Fraction, high: Fraction) -> Fraction:
     """On the grid."""
     first, last = -(-low * GRID // 1), high * GRID // 1
-    return Fraction(random.randint(int(first), int(last)), GRID) if first <= last else Fraction(round(low * GRID), GRID)
+    return (
+        Fraction(random.randint(int(first), int(last)), GRID)
+        if first <= last
+        else Fraction(round(low * GRID), GRID)
+    )
 
 
 def _positions(mechanism: Mechanism, random: Random) -> list[Fraction]:
     found = []
-    for joint, follows, limits in zip(mechanism.joints, mechanism.follows, mechanism.ranges, strict=True):
+    for joint, follows, limits in zip(
+        mechanism.joints, mechanism.follows, mechanism.ranges, strict=True
+    ):
         if follows is not None:
             continue
         if joint.type.nq == 1:
             found.append(_position(joint, limits, random))
             continue
-        drawn = [_between(random, *coordinate.usual) for coordinate in joint.type.positions]   # no limits of one of several
+        drawn = [
+            _between(random, *coordinate.usual) for coordinate in joint.type.positions
+        ]  # no limits of one of several
         if (first := joint.type.quaternion) is not None:
-            drawn[first:first + 4] = _unit(drawn[first:first + 3], drawn[first + 3] > 0)
+            drawn[first : first + 4] = _unit(drawn[first : first + 3], drawn[first + 3] > 0)
         found += drawn
     return found
 
@@ -117,10 +149,18 @@ def _positions(mechanism: Mechanism, random: Random) -> list[Fraction]:
 def _position(joint: Joint, limits: Limits, random: Random) -> Fraction:
     low, high = limits.lower, limits.upper
     default = joint.type.positions[0].usual
-    if not (joint.type.limited or limits is not joint.limits) or low is None or high is None or not low < high:
+    if (
+        not (joint.type.limited or limits is not joint.limits)
+        or low is None
+        or high is None
+        or not low < high
+    ):
         return _between(random, *default)
-    return _between(random, max(low, 4 * default[0]), min(high, 4 * default[1])) \
-        if low < 4 * default[1] and high > 4 * default[0] else _between(random, *default)
+    return (
+        _between(random, max(low, 4 * default[0]), min(high, 4 * default[1]))
+        if low < 4 * default[1] and high > 4 * default[0]
+        else _between(random, *default)
+    )
 
 
 def _steps(count: int, seed: int) -> Array:
@@ -146,8 +186,18 @@ def draw_load(random: Random) -> list[Fraction]:
     points = [[Fraction(random.randint(-100, 100), GRID) for _ in range(3)] for _ in range(6)]
     mass = Fraction(random.randint(512, 2048), GRID)
     centre = [Fraction(round(sum(p[i] for p in points) / 6 * GRID), GRID) for i in range(3)]
-    s = [[sum((p[i] * p[j] for p in points), Fraction(0)) * mass / 6 for j in range(3)] for i in range(3)]
-    moments = (s[1][1] + s[2][2], -s[0][1], -s[0][2], s[0][0] + s[2][2], -s[1][2], s[0][0] + s[1][1])
+    s = [
+        [sum((p[i] * p[j] for p in points), Fraction(0)) * mass / 6 for j in range(3)]
+        for i in range(3)
+    ]
+    moments = (
+        s[1][1] + s[2][2],
+        -s[0][1],
+        -s[0][2],
+        s[0][0] + s[2][2],
+        -s[1][2],
+        s[0][0] + s[1][1],
+    )
     padded = [m + (Fraction(4, GRID) if k in (0, 3, 5) else 0) for k, m in enumerate(moments)]
     return [mass, *centre, *(Fraction(round(m * GRID), GRID) for m in padded)]
 

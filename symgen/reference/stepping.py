@@ -19,15 +19,18 @@ Accelerations = Callable[..., Array]
 """a (..., NV) at q, v, tau, and at what is felt, by name."""
 
 
-def semi_implicit_euler(motion: Motion, a: Accelerations, q: Array, v: Array, tau: Array, dt: Array,
-                        **felt: Array) -> dict[str, Array]:
+def semi_implicit_euler(
+    motion: Motion, a: Accelerations, q: Array, v: Array, tau: Array, dt: Array, **felt: Array
+) -> dict[str, Array]:
     """v⁺ = v + a dt, and q ⊕ v⁺ dt."""
     with motion.scalars.working():
         later = v + a(q, v, tau, **felt) * dt[..., None]
         return {"q_next": integrate(motion, q, later, dt), "v_next": later}
 
 
-def rk4(motion: Motion, a: Accelerations, q: Array, v: Array, tau: Array, dt: Array, **felt: Array) -> dict[str, Array]:
+def rk4(
+    motion: Motion, a: Accelerations, q: Array, v: Array, tau: Array, dt: Array, **felt: Array
+) -> dict[str, Array]:
     """The classical four stages (v_k, a_k), in the coordinates θ of q ⊕ θ, with Munthe-Kaas's two brackets."""
     with motion.scalars.working():
         h = dt[..., None]
@@ -39,7 +42,10 @@ def rk4(motion: Motion, a: Accelerations, q: Array, v: Array, tau: Array, dt: Ar
         v4 = v + a3 * h
         a4 = a(integrate(motion, q, v3, dt), v4, tau, **felt)
         through = (v1 + 2 * v2 + 2 * v3 + v4) / 6 + bracket(motion, v1, v4) * h / 12
-        return {"q_next": integrate(motion, q, through, dt), "v_next": v + (a1 + 2 * a2 + 2 * a3 + a4) * h / 6}
+        return {
+            "q_next": integrate(motion, q, through, dt),
+            "v_next": v + (a1 + 2 * a2 + 2 * a3 + a4) * h / 6,
+        }
 
 
 def bracket(motion: Motion, x: Array, y: Array) -> Array:
@@ -49,8 +55,13 @@ def bracket(motion: Motion, x: Array, y: Array) -> Array:
     for index, own in enumerate(motion.mechanism.v_slices):
         if motion.mechanism.joints[index].type.directed:
             continue
-        units = [np.concatenate(unit, axis=-1) for unit in motion.twists(index, identity(motion.scalars))]
-        left, right = (_matrix(sum(one[..., own.start + k, None] * unit for k, unit in enumerate(units))) for one in (x, y))
+        units = [
+            np.concatenate(unit, axis=-1) for unit in motion.twists(index, identity(motion.scalars))
+        ]
+        left, right = (
+            _matrix(sum(one[..., own.start + k, None] * unit for k, unit in enumerate(units)))
+            for one in (x, y)
+        )
         twist = left @ right - right @ left
         numbers = np.concatenate([axial(twist[..., :3, :3]), twist[..., :3, 3]], axis=-1)
         found[..., own] = np.stack([(numbers * unit).sum(axis=-1) for unit in units], axis=-1)

@@ -30,8 +30,10 @@ def integrate(motion: Motion, q: Array, v: Array, dt: Array) -> Array:
     with motion.scalars.working():
         step = v * dt[..., None]
         q, step = (x.copy() for x in stacked(q, step))
-        for index, (of_q, of_v) in enumerate(zip(motion.mechanism.q_slices, motion.mechanism.v_slices, strict=True)):
-            own, aside = q[..., of_q], step[..., of_v]   # a view of what is returned
+        for index, (of_q, of_v) in enumerate(
+            zip(motion.mechanism.q_slices, motion.mechanism.v_slices, strict=True)
+        ):
+            own, aside = q[..., of_q], step[..., of_v]  # a view of what is returned
             if motion.mechanism.joints[index].type.directed:
                 own += aside
                 continue
@@ -39,9 +41,13 @@ def integrate(motion: Motion, q: Array, v: Array, dt: Array) -> Array:
             turned, displaced = exponential(spin, shift, motion.scalars)
             for word in motion.motions[index]:
                 if isinstance(word, Placing):
-                    own[..., word.of:word.of + word.axes] += times(turn, displaced)[..., :word.axes]
+                    own[..., word.of : word.of + word.axes] += times(turn, displaced)[
+                        ..., : word.axes
+                    ]
                 elif isinstance(word, Orienting):
-                    own[..., word.of:word.of + 4] = product(own[..., word.of:word.of + 4], turned)
+                    own[..., word.of : word.of + 4] = product(
+                        own[..., word.of : word.of + 4], turned
+                    )
                 else:
                     own[..., word.of] += (spin * motion.axes[index]).sum(axis=-1)
         return q
@@ -49,7 +55,11 @@ def integrate(motion: Motion, q: Array, v: Array, dt: Array) -> Array:
 
 def exponential(spin: Array, shift: Array, scalars: Scalars) -> Moved:
     """exp of the twist (spin, shift) (..., 3) each: the turn as a quaternion, and the displacement."""
-    size = float(np.sqrt((np.asarray(spin, dtype=float) ** 2).sum(axis=-1)).max(initial=0.0)) * (1 + 1e-9) + 1e-300
+    size = (
+        float(np.sqrt((np.asarray(spin, dtype=float) ** 2).sum(axis=-1)).max(initial=0.0))
+        * (1 + 1e-9)
+        + 1e-300
+    )
     halvings = 0
     while Fraction(size) > SMALL * 2**halvings:
         halvings += 1
@@ -88,10 +98,17 @@ def _series(spin: Array, shift: Array, scalars: Scalars) -> Moved:
 
 def left_out(scalars: Scalars) -> Fraction:
     """What a series may leave out: less than the scalars have digits for."""
-    return Fraction(1, 2**60) if scalars.dtype is not object else Fraction(1, 2 ** (flint.ctx.prec + 10))
+    return (
+        Fraction(1, 2**60)
+        if scalars.dtype is not object
+        else Fraction(1, 2 ** (flint.ctx.prec + 10))
+    )
 
 
 def around(radius: Fraction, scalars: Scalars) -> Any:
     """Zero within ±radius; of floats, zero."""
-    return 0.0 if scalars.dtype is not object else flint.arb(0, flint.arb(flint.fmpq(radius.numerator, radius.denominator)))
-
+    return (
+        0.0
+        if scalars.dtype is not object
+        else flint.arb(0, flint.arb(flint.fmpq(radius.numerator, radius.denominator)))
+    )

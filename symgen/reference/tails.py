@@ -35,7 +35,7 @@ class Tails:
         self.twists, self.moved = [], [np.broadcast_to(np.eye(6), (len(q), 6, 6))]
         self.rotors = [float(joint.drive.armature) for joint in mechanism.joints]
         for i in range(len(placed)):
-            (turning, sliding), = reference.twists(i, still)
+            ((turning, sliding),) = reference.twists(i, still)
             self.twists.append(np.concatenate(np.broadcast_arrays(turning, sliding), axis=-1))
             if i:
                 back = transposed(placed[i - 1].turn[0])
@@ -43,7 +43,9 @@ class Tails:
                 self.moved.append(_carried(back @ placed[i].turn[0], times(back, apart)))
         self.inertias = [np.zeros((len(q), 6, 6)) for _ in placed]
         for part in reference.parts():
-            self.inertias[part.body] = self.inertias[part.body] + _inertia(float(part.mass), part.centre, part.inertia)
+            self.inertias[part.body] = self.inertias[part.body] + _inertia(
+                float(part.mass), part.centre, part.inertia
+            )
         self.whole = self._resisting(len(placed), 0)
 
     def _resisting(self, end: int, first: int) -> list[Array]:
@@ -56,7 +58,9 @@ class Tails:
             resists = (twist * momentum).sum(axis=-1) + self.rotors[i]
             found.append(resists)
             with np.errstate(all="ignore"):
-                left = inertia - np.nan_to_num(momentum[..., :, None] * (momentum / resists[..., None])[..., None, :])
+                left = inertia - np.nan_to_num(
+                    momentum[..., :, None] * (momentum / resists[..., None])[..., None, :]
+                )
             handed = self.moved[i] @ left @ transposed(self.moved[i])
         return found[::-1]
 
@@ -90,4 +94,9 @@ def _carried(turn: Array, shift: Array) -> Array:
 def _inertia(mass: float, centre: Array, moments: Array) -> Array:
     """Of a part about its link's origin (6, 6), angular part first."""
     arm = mass * skewed(centre.astype(float))
-    return np.block([[moments.astype(float) - arm @ skewed(centre.astype(float)), arm], [-arm, mass * np.eye(3)]])
+    return np.block(
+        [
+            [moments.astype(float) - arm @ skewed(centre.astype(float)), arm],
+            [-arm, mass * np.eye(3)],
+        ]
+    )

@@ -33,12 +33,21 @@ def operational_inertia(reference: Any, q: Array, payload: Array | None = None) 
 def dynamically_consistent_inverse(reference: Any, q: Array, payload: Array | None = None) -> Array:
     """J̄ = M⁻¹ Jᵀ Λ (..., NV, k)."""
     with reference.scalars.working():
-        mass, turned = reference.mass_matrix(q, payload), transposed(reference.jacobian(q)[..., list(reference.task_rows), :])
-        moved = reference.scalars.solve(mass, np.broadcast_to(turned, (*mass.shape[:-1], turned.shape[-1])))
-        return np.asarray(reference.scalars.product(moved, operational_inertia(reference, q, payload)))
+        mass, turned = (
+            reference.mass_matrix(q, payload),
+            transposed(reference.jacobian(q)[..., list(reference.task_rows), :]),
+        )
+        moved = reference.scalars.solve(
+            mass, np.broadcast_to(turned, (*mass.shape[:-1], turned.shape[-1]))
+        )
+        return np.asarray(
+            reference.scalars.product(moved, operational_inertia(reference, q, payload))
+        )
 
 
-def independent(reference: Callable[[Scalars], Any], mechanism: Mechanism, rows: Sequence[int]) -> tuple[int, ...]:
+def independent(
+    reference: Callable[[Scalars], Any], mechanism: Mechanism, rows: Sequence[int]
+) -> tuple[int, ...]:
     """Those of `rows` that are independent of the ones before them, at the state of a few where they are most.
 
     `reference` gives that of the mechanism and frame over scalars.
@@ -65,7 +74,11 @@ def _independent(J: Array, rows: Sequence[int]) -> tuple[int, ...]:
 
 
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
-    "operational_inertia": lambda reference, **given: {"Lambda": operational_inertia(reference, **given)},
-    "dynamically_consistent_inverse": lambda reference, **given: {"Jbar": dynamically_consistent_inverse(reference, **given)},
+    "operational_inertia": lambda reference, **given: {
+        "Lambda": operational_inertia(reference, **given)
+    },
+    "dynamically_consistent_inverse": lambda reference, **given: {
+        "Jbar": dynamically_consistent_inverse(reference, **given)
+    },
 }
 """One oracle per function: (reference, arguments by name) → results by name."""

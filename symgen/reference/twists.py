@@ -22,7 +22,9 @@ def stated(convention: Convention, turn: Array, origin: Array, jacobian: Array) 
         angular, linear = transposed(turn) @ angular, transposed(turn) @ linear
     elif convention.frame == "world":
         linear = linear + skewed(origin) @ angular
-    return np.concatenate([angular, linear] if convention.order == "angular" else [linear, angular], axis=-2)
+    return np.concatenate(
+        [angular, linear] if convention.order == "angular" else [linear, angular], axis=-2
+    )
 
 
 def aligned(convention: Convention, turn: Array, origin: Array, jacobian: Array) -> Array:
@@ -42,7 +44,12 @@ def stated_rate(convention: Convention, placed: Placement) -> Array:
     both = acceleration(placed)
     angular, linear, omega = both[..., :3], both[..., 3:], axial(r1 @ transposed(r0))
     if convention.frame == "local":
-        angular, linear = times(transposed(r0), angular), times(transposed(r0), linear - cross(omega, p1))
+        angular, linear = (
+            times(transposed(r0), angular),
+            times(transposed(r0), linear - cross(omega, p1)),
+        )
     elif convention.frame == "world":
         linear = linear + cross(p1, omega) + cross(p0, angular)
-    return np.concatenate([angular, linear] if convention.order == "angular" else [linear, angular], axis=-1)
+    return np.concatenate(
+        [angular, linear] if convention.order == "angular" else [linear, angular], axis=-1
+    )

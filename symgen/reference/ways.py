@@ -33,11 +33,21 @@ def difference(motion: Motion, q: Array, goal: Array) -> Array:
             if motion.mechanism.joints[index].type.directed:
                 found.append(goal[..., own] - q[..., own])
                 continue
-            (turn, here), (reached, there) = (_placed(motion, index, x[..., own]) for x in (q, goal))
+            (turn, here), (reached, there) = (
+                _placed(motion, index, x[..., own]) for x in (q, goal)
+            )
             behind = times(transposed(quaternion(turn)), there - here)
             spin, shift = logarithm(product(_opposite(turn), reached), behind, scalars)
             units = motion.twists(index, identity(scalars))
-            found.append(np.stack([np.asarray((spin * w).sum(axis=-1) + (shift * u).sum(axis=-1)) for w, u in units], axis=-1))
+            found.append(
+                np.stack(
+                    [
+                        np.asarray((spin * w).sum(axis=-1) + (shift * u).sum(axis=-1))
+                        for w, u in units
+                    ],
+                    axis=-1,
+                )
+            )
         return np.concatenate(found, axis=-1) if found else q[..., :0]
 
 
@@ -48,12 +58,16 @@ def _placed(motion: Motion, index: int, q: Array) -> Moved:
     shift = turn[..., :3]
     for word in motion.motions[index]:
         if isinstance(word, Placing):
-            shift = shift + times(quaternion(turn)[..., :word.axes], q[..., word.of:word.of + word.axes])
+            shift = shift + times(
+                quaternion(turn)[..., : word.axes], q[..., word.of : word.of + word.axes]
+            )
         elif isinstance(word, Orienting):
-            turn = product(turn, q[..., word.of:word.of + 4])
+            turn = product(turn, q[..., word.of : word.of + 4])
         else:
             half = q[..., word.of, None] / 2
-            turn = product(turn, np.concatenate([np.sin(half) * motion.axes[index], np.cos(half)], axis=-1))
+            turn = product(
+                turn, np.concatenate([np.sin(half) * motion.axes[index], np.cos(half)], axis=-1)
+            )
     return turn, shift
 
 
@@ -70,8 +84,14 @@ def logarithm(turn: Array, shift: Array, scalars: Scalars) -> tuple[Array, Array
         shift = _solved(identity(scalars) + quaternion(turn), shift, scalars)
     left = left_out(scalars)
     u = turn[..., :3]
-    square, term, total = np.asarray((u * u).sum(axis=-1))[..., None], 0 * u[..., :1] + 1, 0 * u[..., :1]
-    for k in range(next(k for k in range(1, 10**4) if Fraction(1, 64**k) * 2 < left)):   # |u| is less than 1/8
+    square, term, total = (
+        np.asarray((u * u).sum(axis=-1))[..., None],
+        0 * u[..., :1] + 1,
+        0 * u[..., :1],
+    )
+    for k in range(
+        next(k for k in range(1, 10**4) if Fraction(1, 64**k) * 2 < left)
+    ):  # |u| is less than 1/8
         total = total + term / (2 * k + 1)
         term = term * square * (2 * k + 1) / (2 * k + 2)
     spin = 2 * u * (total + around(left, scalars))

@@ -35,17 +35,27 @@ def link_poses(motion: Motion, q: Array) -> tuple[Array, Array]:
     return np.stack(list(turns), axis=-3), np.stack(list(shifts), axis=-2)
 
 
-def _centre(motion: Motion, placed: Sequence[Placement], payload: Array | None, power: int = 0) -> Array:
+def _centre(
+    motion: Motion, placed: Sequence[Placement], payload: Array | None, power: int = 0
+) -> Array:
     """A power of t of the mass centre (..., 3)."""
     parts = motion.parts(payload)
-    terms = ((p.mass[..., None], placed[p.body].shift[power] + times(placed[p.body].turn[power], p.centre)) for p in parts)
+    terms = (
+        (
+            p.mass[..., None],
+            placed[p.body].shift[power] + times(placed[p.body].turn[power], p.centre),
+        )
+        for p in parts
+    )
     return np.asarray(added(mass * place for mass, place in terms) / _mass(parts)[..., None])
 
 
 @at_precision
 def center_of_mass(motion: Motion, q: Array, payload: Array | None = None) -> Array:
     """Σ m c / Σ m (..., 3), in m. A mechanism without mass has none, and gives what a division by zero gives."""
-    return np.broadcast_to(_centre(motion, motion.placements(q), payload), (*_batch(motion, q, payload), 3))
+    return np.broadcast_to(
+        _centre(motion, motion.placements(q), payload), (*_batch(motion, q, payload), 3)
+    )
 
 
 @at_precision
@@ -70,7 +80,10 @@ def kinetic_energy(motion: Motion, q: Array, v: Array, payload: Array | None = N
         (r0, r1, _), (_, p1, _) = placed[part.body]
         velocity, omega = p1 + times(r1, part.centre), axial(r1 @ transposed(r0))
         spin = times(r0 @ part.inertia @ transposed(r0), omega)
-        total = total + (part.mass * (velocity * velocity).sum(axis=-1) + (omega * spin).sum(axis=-1)) / 2
+        total = (
+            total
+            + (part.mass * (velocity * velocity).sum(axis=-1) + (omega * spin).sum(axis=-1)) / 2
+        )
     return with_spin(motion, np.asarray(total), v)
 
 
@@ -102,13 +115,17 @@ def centroidal_momentum_matrix(motion: Motion, q: Array, payload: Array | None =
         angular, linear = motion.columns(part.body, place, placed)
         push = part.mass[..., None, None] * linear
         turned = transposed(cross((place - centre)[..., None, :], transposed(push)))
-        out[..., :3, support] += turned + at.turn[0] @ part.inertia @ transposed(at.turn[0]) @ angular
+        out[..., :3, support] += (
+            turned + at.turn[0] @ part.inertia @ transposed(at.turn[0]) @ angular
+        )
         out[..., 3:, support] += push
     return out
 
 
 @at_precision
-def centroidal_momentum_rate(motion: Motion, q: Array, v: Array, a: Array, payload: Array | None = None) -> Array:
+def centroidal_momentum_rate(
+    motion: Motion, q: Array, v: Array, a: Array, payload: Array | None = None
+) -> Array:
     """dh/dt (..., 6) at (q, v, a): Σ (c − com) × m c̈ + I ω̇ + ω × I ω in N·m, then Σ m c̈ in N."""
     q, v, a = stacked(q, v, a)
     placed = motion.placements(q, v, a)
@@ -122,14 +139,16 @@ def centroidal_momentum_rate(motion: Motion, q: Array, v: Array, a: Array, paylo
 
 
 def _mass(parts: Sequence[Carried]) -> Array:
-    return np.asarray(added(part.mass for part in parts))   # of one state as well
+    return np.asarray(added(part.mass for part in parts))  # of one state as well
 
 
 def _batch(motion: Motion, q: Array, payload: Array | None) -> tuple[int, ...]:
     return np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in motion.parts(payload)))
 
 
-def _bias_acceleration(motion: Motion, /, q: Array, v: Array, payload: Array | None = None) -> dict[str, Array]:
+def _bias_acceleration(
+    motion: Motion, /, q: Array, v: Array, payload: Array | None = None
+) -> dict[str, Array]:
     return {"Jdot_v": bias_acceleration(motion, q, v)}
 
 
@@ -142,10 +161,16 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "bias_acceleration": _bias_acceleration,
     "link_poses": _poses,
     "center_of_mass": lambda motion, **given: {"com": center_of_mass(motion, **given)},
-    "center_of_mass_jacobian": lambda motion, **given: {"Jcom": center_of_mass_jacobian(motion, **given)},
+    "center_of_mass_jacobian": lambda motion, **given: {
+        "Jcom": center_of_mass_jacobian(motion, **given)
+    },
     "kinetic_energy": lambda motion, **given: {"T": kinetic_energy(motion, **given)},
     "centroidal_momentum": lambda motion, **given: {"h": centroidal_momentum(motion, **given)},
-    "centroidal_momentum_matrix": lambda motion, **given: {"A_G": centroidal_momentum_matrix(motion, **given)},
-    "centroidal_momentum_rate": lambda motion, **given: {"hdot": centroidal_momentum_rate(motion, **given)},
+    "centroidal_momentum_matrix": lambda motion, **given: {
+        "A_G": centroidal_momentum_matrix(motion, **given)
+    },
+    "centroidal_momentum_rate": lambda motion, **given: {
+        "hdot": centroidal_momentum_rate(motion, **given)
+    },
 }
 """One oracle per function: (motion, arguments by name) → results by name."""

@@ -62,12 +62,18 @@ class Skeleton:
 def middle(mechanism: Mechanism) -> list[float]:
     """q (NQ,) in rad or m: the middle of each joint's range; where it has none, what leaves its body in its own frame."""
     found: list[float] = []
-    for joint, follows, limits in zip(mechanism.joints, mechanism.follows, mechanism.ranges, strict=True):
+    for joint, follows, limits in zip(
+        mechanism.joints, mechanism.follows, mechanism.ranges, strict=True
+    ):
         if follows is not None:
             continue
         low, high = limits.lower, limits.upper
         ranged = joint.type.nq == 1 and low is not None and high is not None
-        found += [float(low + high) / 2] if ranged and low is not None and high is not None else map(float, joint.type.neutral)
+        found += (
+            [float(low + high) / 2]
+            if ranged and low is not None and high is not None
+            else map(float, joint.type.neutral)
+        )
     return found
 
 
@@ -75,13 +81,19 @@ def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
     """The mechanism at q (NQ,), projected in parallel along one direction."""
     reference = Reference(mechanism, FLOAT)
     placed = reference.placements(np.array([q], dtype=float))
-    turns, places = [p.turn[0].reshape(3, 3) for p in placed], [p.shift[0].reshape(3) for p in placed]
+    turns, places = (
+        [p.turn[0].reshape(3, 3) for p in placed],
+        [p.shift[0].reshape(3) for p in placed],
+    )
     weighed = _weighed(reference, turns, places)
     origin = np.zeros(3)
     points = np.array([origin, *places, *(centre for _, _, centre in weighed)])
     flat = points @ _view().T
     low, high = flat.min(axis=0), flat.max(axis=0)
-    size = float(max((high - low)[0] / (WIDTH - 2 * MARGIN), (high - low)[1] / (HEIGHT - 2 * MARGIN))) or 1.0
+    size = (
+        float(max((high - low)[0] / (WIDTH - 2 * MARGIN), (high - low)[1] / (HEIGHT - 2 * MARGIN)))
+        or 1.0
+    )
     middle_of = (low + high) / 2
 
     def at(point: Array) -> tuple[float, float]:
@@ -98,20 +110,38 @@ def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
             axis = axis / np.linalg.norm(axis) * AXIS * size
             strokes.append(Stroke(*at(places[i] - axis), *at(places[i] + axis), "axis"))
         signs[joint.type.drawn].append(Spot(*at(places[i]), DOT, ""))
-    squares = tuple(Spot(round(spot.x - SIDE / 2, 1), round(spot.y - SIDE / 2, 1), SIDE, "") for spot in signs["body"])
+    squares = tuple(
+        Spot(round(spot.x - SIDE / 2, 1), round(spot.y - SIDE / 2, 1), SIDE, "")
+        for spot in signs["body"]
+    )
     leaves = set(range(len(places))) - set(mechanism.parents)
-    strokes += [Stroke(*at(places[i]), *at(centre), "leaf") for i, _, centre in weighed if i in leaves]
+    strokes += [
+        Stroke(*at(places[i]), *at(centre), "leaf") for i, _, centre in weighed if i in leaves
+    ]
     x, y = at(origin)
     strokes.append(Stroke(x - 14, y, x + 14, y, "base"))
     heaviest = max((mass for _, mass, _ in weighed), default=1.0)
-    masses = [Spot(*at(centre), round(HEAVIEST * (mass / heaviest) ** (1 / 3), 1), "") for _, mass, centre in weighed]
+    masses = [
+        Spot(*at(centre), round(HEAVIEST * (mass / heaviest) ** (1 / 3), 1), "")
+        for _, mass, centre in weighed
+    ]
     metres = 10.0 ** floor(log10(90 * size))
     metres *= next(step for step in (5, 2, 1) if step * metres <= 90 * size)
     left, foot = 12.0, HEIGHT - 12
     strokes.append(Stroke(left, foot, round(left + metres / size, 1), foot, "scale"))
     labels = [*_labels([at(place) for place in places]), Spot(left, foot - 7, 0.0, f"{metres:g} m")]
-    return Skeleton(WIDTH, HEIGHT, tuple(strokes), tuple(signs["hinge"]), tuple(signs["slider"]), tuple(signs["ball"]), squares,
-                    tuple(masses), tuple(labels), metres)
+    return Skeleton(
+        WIDTH,
+        HEIGHT,
+        tuple(strokes),
+        tuple(signs["hinge"]),
+        tuple(signs["slider"]),
+        tuple(signs["ball"]),
+        squares,
+        tuple(masses),
+        tuple(labels),
+        metres,
+    )
 
 
 def _view() -> Array:
@@ -120,21 +150,32 @@ def _view() -> Array:
     return np.array([[-sin(a), cos(a), 0.0], [-sin(e) * cos(a), -sin(e) * sin(a), cos(e)]])
 
 
-def _weighed(reference: Reference, turns: list[Array], places: list[Array]) -> list[tuple[int, float, Array]]:
+def _weighed(
+    reference: Reference, turns: list[Array], places: list[Array]
+) -> list[tuple[int, float, Array]]:
     """(body, mass, centre in the base) of every body that has mass."""
     sums: dict[int, tuple[float, Array]] = {}
     for part in reference.parts():
         mass, centre = float(part.mass), places[part.body] + turns[part.body] @ part.centre
         before, moment = sums.get(part.body, (0.0, np.zeros(3)))
         sums[part.body] = before + mass, moment + mass * centre
-    return [(body, mass, moment / mass) for body, (mass, moment) in sorted(sums.items()) if mass > 0]
+    return [
+        (body, mass, moment / mass) for body, (mass, moment) in sorted(sums.items()) if mass > 0
+    ]
 
 
 def _labels(places: list[tuple[float, float]]) -> list[Spot]:
     """The joints' numbers beside them; those that fall together share one label, as "4, 5"."""
     groups: list[tuple[tuple[float, float], list[int]]] = []
     for i, place in enumerate(places):
-        near = next((g for g in groups if abs(g[0][0] - place[0]) < NEAR and abs(g[0][1] - place[1]) < NEAR), None)
+        near = next(
+            (
+                g
+                for g in groups
+                if abs(g[0][0] - place[0]) < NEAR and abs(g[0][1] - place[1]) < NEAR
+            ),
+            None,
+        )
         if near is None:
             groups.append((place, [i]))
         else:

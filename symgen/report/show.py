@@ -23,10 +23,21 @@ WIDTH = 100
 LONGEST, FIRST, LAST = 200, 40, 10
 """A list of more lines than LONGEST is shown by its first and its last: nobody reads ten thousand of them."""
 _NAME = 29
-_AXES = {axis: sign + name for name, plus in (("x", X_AXIS), ("y", Y_AXIS), ("z", Z_AXIS))
-         for sign, axis in (("", plus), ("-", tuple(-c for c in plus)))}
-_TITLES = {"lump": "Lumped", "lock": "Locked", "info": "Remarks", "snap": "Snapped rotations", "mimic": "Mimic joints",
-           "unapplied": "Read and not applied", "idle": "Loops that constrain nothing", "warning": "Warnings"}
+_AXES = {
+    axis: sign + name
+    for name, plus in (("x", X_AXIS), ("y", Y_AXIS), ("z", Z_AXIS))
+    for sign, axis in (("", plus), ("-", tuple(-c for c in plus)))
+}
+_TITLES = {
+    "lump": "Lumped",
+    "lock": "Locked",
+    "info": "Remarks",
+    "snap": "Snapped rotations",
+    "mimic": "Mimic joints",
+    "unapplied": "Read and not applied",
+    "idle": "Loops that constrain nothing",
+    "warning": "Warnings",
+}
 
 
 def show(mechanism: Mechanism, whole: bool = False) -> str:
@@ -37,12 +48,22 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
     """
     mass = sum(float(body.mass) for body in mechanism.bodies)
     head = f"{mechanism.name}: {counted(mechanism)}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
-    lines = [*_wrapped(head, whole), *(_wrapped(f"from {mechanism.source}", whole) if mechanism.source else []), ""]
+    lines = [
+        *_wrapped(head, whole),
+        *(_wrapped(f"from {mechanism.source}", whole) if mechanism.source else []),
+        "",
+    ]
     names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
     room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
     own = (*_drives(mechanism, whole), *_frames(mechanism, whole))
-    table = (*_shortened(_tree(mechanism, whole)), *_shortened(_loops(mechanism, whole)), "",
-             *_shortened(_inertias(mechanism, room)), "", *own)
+    table = (
+        *_shortened(_tree(mechanism, whole)),
+        *_shortened(_loops(mechanism, whole)),
+        "",
+        *_shortened(_inertias(mechanism, room)),
+        "",
+        *own,
+    )
     lines += table if whole else [_cut(line, WIDTH) for line in table]
     for kind in KINDS:
         title, texts = _TITLES[kind], gathered(mechanism.notes, kind, named=None)
@@ -50,7 +71,9 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
             texts = [text.removeprefix("read and not applied: ") for text in texts]
         if texts:
             lines += ["", f"{title} ({len(texts)})" if len(texts) > 1 else title]
-            lines += _shortened([line for text in texts for line in _wrapped(text, whole, "  ")], "  ")
+            lines += _shortened(
+                [line for text in texts for line in _wrapped(text, whole, "  ")], "  "
+            )
     return "\n".join([*lines, *_closed(mechanism, whole)]) + "\n"
 
 
@@ -59,7 +82,11 @@ def _shortened(lines: Iterable[str], indent: str = "") -> list[str]:
     found = list(lines)
     if len(found) <= LONGEST:
         return found
-    return [*found[:FIRST], f"{indent}… {len(found) - FIRST - LAST} more lines, and --json has all …", *found[-LAST:]]
+    return [
+        *found[:FIRST],
+        f"{indent}… {len(found) - FIRST - LAST} more lines, and --json has all …",
+        *found[-LAST:],
+    ]
 
 
 def _closed(mechanism: Mechanism, whole: bool) -> Iterator[str]:
@@ -73,10 +100,21 @@ def _closed(mechanism: Mechanism, whole: bool) -> Iterator[str]:
 def counted(mechanism: Mechanism) -> str:
     """The number of joints, and those of the entries of q and v where they are others."""
     n = len(mechanism.joints)
-    others = (("coordinate", mechanism.nq), ("velocit", mechanism.nv)) if {mechanism.nq, mechanism.nv} != {n} else ()
+    others = (
+        (("coordinate", mechanism.nq), ("velocit", mechanism.nv))
+        if {mechanism.nq, mechanism.nv} != {n}
+        else ()
+    )
     words = {"velocit": ("velocity", "velocities")}
-    return ", ".join([f"{n} joint{'s' * (n != 1)}{loops_counted(mechanism.loops)}",
-                      *(f"{count} {words.get(what, (what, what + 's'))[count != 1]}" for what, count in others)])
+    return ", ".join(
+        [
+            f"{n} joint{'s' * (n != 1)}{loops_counted(mechanism.loops)}",
+            *(
+                f"{count} {words.get(what, (what, what + 's'))[count != 1]}"
+                for what, count in others
+            ),
+        ]
+    )
 
 
 def _recorded(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
@@ -92,7 +130,13 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
     found = layouts(mechanism)
 
     def of(where: Layout) -> list[dict[str, Any]]:
-        return sharpened(lambda: record(deriving.laid(mechanism, where), deriving.regrouped(mechanism, where), dict(where.axes)))
+        return sharpened(
+            lambda: record(
+                deriving.laid(mechanism, where),
+                deriving.regrouped(mechanism, where),
+                dict(where.axes),
+            )
+        )
 
     return of(found.general), {function: of(where) for function, where in found.own}
 
@@ -113,14 +157,29 @@ def _drives(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     rows: list[tuple[object, ...]] = [("drives (SI)", *NUMBERS)]
     for joint in mechanism.joints:
         if joint.drive:
-            rows.append((joint.name, *(",".join(_figure(float(x)) for x in joint.drive.numbers(name)) for name in NUMBERS)))
+            rows.append(
+                (
+                    joint.name,
+                    *(
+                        ",".join(_figure(float(x)) for x in joint.drive.numbers(name))
+                        for name in NUMBERS
+                    ),
+                )
+            )
     if len(rows) > 1:
         yield from _shortened(table(rows, texts=(0,)))
         if any(joint.drive.friction for joint in mechanism.joints):
             yield f"friction is friction·v/√(v² + ε²) with ε = {_figure(float(mechanism.friction_speed))}"
     if mechanism.borne:
-        yield from _shortened(_wrapped("part of the weight that is borne (gravcomp): " + ", ".join(
-            f"{_figure(float(part.gravcomp))} of {part.link}" for part in mechanism.borne), whole))
+        yield from _shortened(
+            _wrapped(
+                "part of the weight that is borne (gravcomp): "
+                + ", ".join(
+                    f"{_figure(float(part.gravcomp))} of {part.link}" for part in mechanism.borne
+                ),
+                whole,
+            )
+        )
     if len(rows) > 1 or mechanism.borne:
         yield ""
 
@@ -132,18 +191,41 @@ def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     except MechanismError as error:
         yield f"frames of the C: none, since {error}"
         return
-    rows: list[tuple[object, ...]] = [("frames chosen (m, deg)", "shift x", "y", "z", "gamma", "alpha", "q +", "parameters kept")]
+    rows: list[tuple[object, ...]] = [
+        ("frames chosen (m, deg)", "shift x", "y", "z", "gamma", "alpha", "q +", "parameters kept")
+    ]
     for entry in entries:
         angles = (_figure(math.degrees(entry[a])) for a in ("gamma", "alpha", "offset"))
-        rows.append((entry["link"], *(_figure(x) for x in entry["shift"]), *angles, " ".join(entry["kept"]) or "none"))
+        rows.append(
+            (
+                entry["link"],
+                *(_figure(x) for x in entry["shift"]),
+                *angles,
+                " ".join(entry["kept"]) or "none",
+            )
+        )
     yield from _shortened(table(rows, texts=(0, 7)))
-    elsewhere = [(entry["link"], entry["written_in"] or "the base") for entry in entries if entry["written_in"] != entry["link"]]
+    elsewhere = [
+        (entry["link"], entry["written_in"] or "the base")
+        for entry in entries
+        if entry["written_in"] != entry["link"]
+    ]
     if elsewhere:
-        yield from _wrapped("written in axes that other links share: " + ", ".join(
-            f"{link} in those of {other}" for link, other in elsewhere), whole)
+        yield from _wrapped(
+            "written in axes that other links share: "
+            + ", ".join(f"{link} in those of {other}" for link, other in elsewhere),
+            whole,
+        )
     for function, others in own.items():
-        yield from _wrapped(f"{function} counts less in frames of its own: " + ", ".join(
-            _otherwise(one, other) for one, other in zip(entries, others, strict=True) if one != other), whole)
+        yield from _wrapped(
+            f"{function} counts less in frames of its own: "
+            + ", ".join(
+                _otherwise(one, other)
+                for one, other in zip(entries, others, strict=True)
+                if one != other
+            ),
+            whole,
+        )
     if not all(joint.type.directed for joint in mechanism.joints):
         yield "where a joint has no axis, 'q +' is a turn about z that its own motion follows"
     yield "answers stay in the declared frames; what a joint cannot feel was moved into its parent"
@@ -151,16 +233,31 @@ def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
 
 def _otherwise(general: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """Where a link's frame is in the layout of one function."""
-    at = f" at ({', '.join(_figure(x) for x in own['shift'])})" if own["shift"] != general["shift"] else ""
+    at = (
+        f" at ({', '.join(_figure(x) for x in own['shift'])})"
+        if own["shift"] != general["shift"]
+        else ""
+    )
     axes = ""
     if own["written_in"] != general["written_in"]:
-        axes = " in its own axes" if own["written_in"] == own["link"] else f" in those of {own['written_in'] or 'the base'}"
-    return f"{own['link']}{at}{axes}" if at or axes else f"{own['link']} with {' '.join(own['kept']) or 'nothing'}"
+        axes = (
+            " in its own axes"
+            if own["written_in"] == own["link"]
+            else f" in those of {own['written_in'] or 'the base'}"
+        )
+    return (
+        f"{own['link']}{at}{axes}"
+        if at or axes
+        else f"{own['link']} with {' '.join(own['kept']) or 'nothing'}"
+    )
 
 
 def facts(mechanism: Mechanism) -> dict[str, Any]:
     """The same facts for programs: plain dicts, lists, texts and floats (SI units); centres in the body's frame."""
-    names = [mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name for j in mechanism.joints]
+    names = [
+        mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name
+        for j in mechanism.joints
+    ]
     general, own = _recorded(mechanism)
     return {
         "robot": mechanism.name,
@@ -182,23 +279,48 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
                 **_entries(joint),
                 "axis": [float(c) for c in joint.axis] if joint.type.directed else None,
                 "limits": {n: None if v is None else float(v) for n, v in _limits(joint)},
-                "mimic": None if joint.mimic is None else {
-                    "joint": joint.mimic.joint, "multiplier": float(joint.mimic.multiplier), "offset": float(joint.mimic.offset)},
-                "drive": {name: [float(x) for x in values] if len(values) > 1 else float(values[0]) for name, values in
-                          ((name, joint.drive.numbers(name)) for name, _ in joint.drive.declared)},
+                "mimic": None
+                if joint.mimic is None
+                else {
+                    "joint": joint.mimic.joint,
+                    "multiplier": float(joint.mimic.multiplier),
+                    "offset": float(joint.mimic.offset),
+                },
+                "drive": {
+                    name: [float(x) for x in values] if len(values) > 1 else float(values[0])
+                    for name, values in (
+                        (name, joint.drive.numbers(name)) for name, _ in joint.drive.declared
+                    )
+                },
                 "unapplied": {name: float(value) for name, value in joint.unapplied},
                 **_follows(mechanism, i),
             }
-            for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, names, strict=True))
+            for i, (joint, body, parent) in enumerate(
+                zip(mechanism.joints, mechanism.bodies, names, strict=True)
+            )
         ],
-        "bodies": [{"name": body.name, "mass": float(body.mass), "parts": [_part_facts(p) for p in body.parts]}
-                   for body in mechanism.bodies],
+        "bodies": [
+            {
+                "name": body.name,
+                "mass": float(body.mass),
+                "parts": [_part_facts(p) for p in body.parts],
+            }
+            for body in mechanism.bodies
+        ],
         "base_parts": [_part_facts(p) for p in mechanism.base_parts],
         "frames": [
-            {"name": f.name, "body": mechanism.base if f.body == BASE else mechanism.bodies[f.body].name, "body_index": f.body}
+            {
+                "name": f.name,
+                "body": mechanism.base if f.body == BASE else mechanism.bodies[f.body].name,
+                "body_index": f.body,
+            }
             for f in mechanism.frames
         ],
-        **({"loops": [loop.facts(mechanism.carriers) for loop in mechanism.loops]} if mechanism.loops else {}),
+        **(
+            {"loops": [loop.facts(mechanism.carriers) for loop in mechanism.loops]}
+            if mechanism.loops
+            else {}
+        ),
         **({"independent": list(mechanism.independent)} if mechanism.independent else {}),
         **({"actuated": list(mechanism.actuated)} if mechanism.actuated else {}),
         "computed_in": general,
@@ -211,40 +333,74 @@ def _follows(mechanism: Mechanism, index: int) -> dict[str, Any]:
     """The joint whose coordinate it goes by, a row of followers put together; nothing where it has its own."""
     if (follows := mechanism.follows[index]) is None:
         return {}
-    return {"follows": {"joint": mechanism.joints[follows.leader].name, "multiplier": float(follows.multiplier),
-                        "offset": float(follows.offset)}}
+    return {
+        "follows": {
+            "joint": mechanism.joints[follows.leader].name,
+            "multiplier": float(follows.multiplier),
+            "offset": float(follows.offset),
+        }
+    }
 
 
 def _entries(joint: Joint) -> dict[str, list[str]]:
     """What its entries of q and v are called, where it has several."""
     kind = joint.type
     named = {"q_names": kind.positions, "v_names": kind.velocities}
-    return {key: [one.name for one in own] for key, own in named.items()} if max(kind.nq, kind.nv) > 1 else {}
+    return (
+        {key: [one.name for one in own] for key, own in named.items()}
+        if max(kind.nq, kind.nv) > 1
+        else {}
+    )
 
 
 def _part_facts(part: Part) -> dict[str, Any]:
     axes, centre = _placed(part.pose)
-    return {"link": part.link, "mass": float(part.mass), "centre": list(centre), "axes": [list(row) for row in axes],
-            "moments": [float(m) for m in part.moments], **({"gravcomp": float(part.gravcomp)} if part.gravcomp else {})}
+    return {
+        "link": part.link,
+        "mass": float(part.mass),
+        "centre": list(centre),
+        "axes": [list(row) for row in axes],
+        "moments": [float(m) for m in part.moments],
+        **({"gravcomp": float(part.gravcomp)} if part.gravcomp else {}),
+    }
 
 
 def _limits(joint: Joint) -> list[tuple[str, Any]]:
-    return [(name, getattr(joint.limits, name)) for name in ("lower", "upper", "velocity", "effort")]
+    return [
+        (name, getattr(joint.limits, name)) for name in ("lower", "upper", "velocity", "effort")
+    ]
 
 
 def _tree(mechanism: Mechanism, whole: bool) -> list[str]:
     """One line a joint. An only child stays in its parent's column, so that a long chain does not run off the page."""
-    rows = [(mechanism.base, "base", "", f"{_figure(sum(float(p.mass) for p in mechanism.base_parts))} kg")]
+    rows = [
+        (
+            mechanism.base,
+            "base",
+            "",
+            f"{_figure(sum(float(p.mass) for p in mechanism.base_parts))} kg",
+        )
+    ]
     digits = len(str(len(mechanism.joints) - 1))
     for prefix, index in _branches(mechanism):
         joint, body = mechanism.joints[index], mechanism.bodies[index]
         what = f"{joint.kind}{f' {_axis(joint.axis)}' * joint.type.directed}{_numbers(joint)}"
-        rows.append((f"{prefix}{index:>{digits}} {joint.name} → {body.name}", what, _range(mechanism, index),
-                     f"{_figure(float(body.mass))} kg"))
+        rows.append(
+            (
+                f"{prefix}{index:>{digits}} {joint.name} → {body.name}",
+                what,
+                _range(mechanism, index),
+                f"{_figure(float(body.mass))} kg",
+            )
+        )
     room = [max(len(row[i]) for row in rows) for i in range(4)]
     room[0] = max(20, room[0] if whole else min(room[0], WIDTH - sum(room[1:]) - 6))
-    return ["  ".join((_cut(a, room[0]).ljust(room[0]), b.ljust(room[1]), c.ljust(room[2]), d.rjust(room[3])))
-            for a, b, c, d in rows]
+    return [
+        "  ".join(
+            (_cut(a, room[0]).ljust(room[0]), b.ljust(room[1]), c.ljust(room[2]), d.rjust(room[3]))
+        )
+        for a, b, c, d in rows
+    ]
 
 
 def _branches(mechanism: Mechanism) -> Iterator[tuple[str, int]]:
@@ -264,7 +420,9 @@ def _branches(mechanism: Mechanism) -> Iterator[tuple[str, int]]:
                 stack.append((f"{rest}", rest, child))
             else:
                 last = place == len(below) - 1
-                stack.append((rest + ("└─" if last else "├─"), rest + ("  " if last else "│ "), child))
+                stack.append(
+                    (rest + ("└─" if last else "├─"), rest + ("  " if last else "│ "), child)
+                )
 
 
 def _carried(part: Part, body: Body) -> str:
@@ -274,7 +432,9 @@ def _carried(part: Part, body: Body) -> str:
 
 def _inertias(mechanism: Mechanism, room: int) -> list[str]:
     """Every part: mass, centre in its body's frame, moments about the centre in its own axes; `room` columns for its name."""
-    lines = [f"{'inertias (kg, m, kg m²)':{room + 1}}{'mass':>10}{'centre in the body':>27}{'Ixx':>11}{'Iyy':>11}{'Izz':>11}"]
+    lines = [
+        f"{'inertias (kg, m, kg m²)':{room + 1}}{'mass':>10}{'centre in the body':>27}{'Ixx':>11}{'Iyy':>11}{'Izz':>11}"
+    ]
     for body in mechanism.bodies:
         for part in body.parts:
             if not part.mass and not any(part.moments):
@@ -293,7 +453,10 @@ def _inertias(mechanism: Mechanism, room: int) -> list[str]:
 
 
 def _axis(axis: Vector3) -> str:
-    return _AXES.get(axis) or "(" + ", ".join(f"{float(c):.3g}" if abs(c) > 5e-4 else "0" for c in axis) + ")"
+    return (
+        _AXES.get(axis)
+        or "(" + ", ".join(f"{float(c):.3g}" if abs(c) > 5e-4 else "0" for c in axis) + ")"
+    )
 
 
 def _vector(values: Iterable[Any]) -> str:
@@ -310,10 +473,16 @@ def _numbers(joint: Joint) -> str:
 
 
 def _range(mechanism: Mechanism, index: int) -> str:
-    joint, limits, follows = mechanism.joints[index], mechanism.ranges[index], mechanism.follows[index]
+    joint, limits, follows = (
+        mechanism.joints[index],
+        mechanism.ranges[index],
+        mechanism.follows[index],
+    )
     if follows is not None:
         return f"= {follows.of(mechanism.joints[follows.leader].name)}"
-    if joint.type.nq > 1 or (limits.lower is None and limits.upper is None):   # a range is one coordinate's
+    if joint.type.nq > 1 or (
+        limits.lower is None and limits.upper is None
+    ):  # a range is one coordinate's
         return "no limits" if joint.type.limited else "unlimited"
     low, high = ("" if v is None else f"{float(v):.4g}" for v in (limits.lower, limits.upper))
     return f"{low} … {high} {joint.type.positions[0].unit}"
@@ -324,8 +493,14 @@ def _cut(text: str, width: int) -> str:
 
 
 def _wrapped(text: str, whole: bool, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False,
-                         break_long_words=not whole)
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + "    ",
+        break_on_hyphens=False,
+        break_long_words=not whole,
+    )
 
 
 Matrix = tuple[tuple[float, ...], ...]
@@ -351,7 +526,10 @@ def _placed(pose: Pose) -> tuple[Matrix, tuple[float, ...]]:
             else:
                 axes = _product(axes, _turn(unit, float(step.angle)))
                 continue
-        origin = tuple(o + sum(a * m for a, m in zip(row, move, strict=True)) for o, row in zip(origin, axes, strict=True))
+        origin = tuple(
+            o + sum(a * m for a, m in zip(row, move, strict=True))
+            for o, row in zip(origin, axes, strict=True)
+        )
     return axes, origin
 
 
@@ -360,13 +538,17 @@ def _turn(unit: tuple[float, ...], angle: float) -> Matrix:
     c, s = math.cos(angle), math.sin(angle)
     x, y, z = unit
     k = 1 - c
-    return ((c + k * x * x, k * x * y - s * z, k * x * z + s * y),
-            (k * x * y + s * z, c + k * y * y, k * y * z - s * x),
-            (k * x * z - s * y, k * y * z + s * x, c + k * z * z))
+    return (
+        (c + k * x * x, k * x * y - s * z, k * x * z + s * y),
+        (k * x * y + s * z, c + k * y * y, k * y * z - s * x),
+        (k * x * z - s * y, k * y * z + s * x, c + k * z * z),
+    )
 
 
 def _product(a: Matrix, b: Matrix) -> Matrix:
-    return tuple(tuple(sum(a[i][k] * b[k][j] for k in range(3)) for j in range(3)) for i in range(3))
+    return tuple(
+        tuple(sum(a[i][k] * b[k][j] for k in range(3)) for j in range(3)) for i in range(3)
+    )
 
 
 def _is_identity(axes: Matrix) -> bool:

@@ -69,7 +69,9 @@ def pictures(mechanism: Mechanism) -> list[Factor]:
     patterns: dict[str, Array] = {}
     for q in draw_states(mechanism, STATES, seed=5)["q"].astype(float):
         for name, matrix in _factors(mechanism, q).items():
-            patterns[name] = patterns.get(name, np.zeros(matrix.shape, dtype=bool)) | _filled(matrix)
+            patterns[name] = patterns.get(name, np.zeros(matrix.shape, dtype=bool)) | _filled(
+                matrix
+            )
     return [_picture(name, pattern) for name, pattern in patterns.items()]
 
 
@@ -79,7 +81,7 @@ MEANING = {
     "M⁻¹": "its inverse, RK (4.16)",
     "φ": "shifts a wrench at a link to the links that carry it, RK (3.4), 6 × 6 blocks",
     "𝓐": "accelerations across the joints by wrenches across the joints, φ⁻ᵀ 𝓜⁻¹ φ⁻¹: a block only where one link carries "
-         "both joints",
+    "both joints",
     "H_bb": "𝓐 between the directions that the joints forbid, LC (12): what is inverted to get interbody forces",
 }
 
@@ -87,19 +89,34 @@ MEANING = {
 def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
     reference, n = Reference(mechanism, FLOAT), len(mechanism.bodies)
     placed = reference.placements(q[None])
-    turns, places = [p.turn[0].reshape(3, 3) for p in placed], [p.shift[0].reshape(3) for p in placed]
-    phi, inertia, H = np.zeros((6 * n, 6 * n)), np.zeros((6 * n, 6 * n)), np.zeros((mechanism.nv, 6 * n))
+    turns, places = (
+        [p.turn[0].reshape(3, 3) for p in placed],
+        [p.shift[0].reshape(3) for p in placed],
+    )
+    phi, inertia, H = (
+        np.zeros((6 * n, 6 * n)),
+        np.zeros((6 * n, 6 * n)),
+        np.zeros((mechanism.nv, 6 * n)),
+    )
     for j in range(n):
         for i in reference.ways[j]:
             way, turn = turns[i].T @ (places[j] - places[i]), turns[i].T @ turns[j]
-            phi[6 * i:6 * i + 6, 6 * j:6 * j + 6] = np.block([[turn, skew(way) @ turn], [np.zeros((3, 3)), turn]])
-        for twist, (entry, rate) in zip(reference.twists(j, np.eye(3)), reference.shares[j], strict=True):
-            H[entry, 6 * j:6 * j + 6] = np.concatenate(twist) * float(rate)
+            phi[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = np.block(
+                [[turn, skew(way) @ turn], [np.zeros((3, 3)), turn]]
+            )
+        for twist, (entry, rate) in zip(
+            reference.twists(j, np.eye(3)), reference.shares[j], strict=True
+        ):
+            H[entry, 6 * j : 6 * j + 6] = np.concatenate(twist) * float(rate)
     for part in reference.parts():
         h = skew(part.centre)
         at = slice(6 * part.body, 6 * part.body + 6)
-        inertia[at, at] += np.block([[part.inertia + part.mass * h @ h.T, part.mass * h],
-                                     [part.mass * h.T, part.mass * np.eye(3)]])
+        inertia[at, at] += np.block(
+            [
+                [part.inertia + part.mass * h @ h.T, part.mass * h],
+                [part.mass * h.T, part.mass * np.eye(3)],
+            ]
+        )
     M = H @ phi @ inertia @ phi.T @ H.T
     found: dict[str, Array] = {"M": M}
     if np.linalg.cond(M) < 1 / NEGLIGIBLE**1.5:
@@ -109,7 +126,9 @@ def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
         back = np.linalg.inv(phi)
         A = back.T @ np.linalg.inv(inertia) @ back
         W = _forbidden(H, mechanism.v_slices)
-        found |= {"𝓐": A} | ({"H_bb": W.T @ A @ W} if W.size else {})   # free bodies are held by nothing
+        found |= {"𝓐": A} | (
+            {"H_bb": W.T @ A @ W} if W.size else {}
+        )  # free bodies are held by nothing
     return found
 
 
@@ -133,7 +152,7 @@ def _forbidden(H: Array, joints: Sequence[slice]) -> Array:
             rest = direction - sum((b * (b @ direction) for b in basis), np.zeros(6))
             if np.linalg.norm(rest) > 1e-6 and len(basis) < 6:
                 basis.append(rest / np.linalg.norm(rest))
-        for column in basis[own.stop - own.start:]:
+        for column in basis[own.stop - own.start :]:
             found[at, filled] = column
             filled += 1
     return found

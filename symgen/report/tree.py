@@ -55,8 +55,15 @@ def draw(mechanism: Mechanism) -> Drawing:
         rows.append(row)
         further = level + (len(children[i]) > 1)
         todo += [(child, further, row) for child in reversed(children[i])]
-    return Drawing(max(row.x for row in rows) + STEP / 2, ROW * len(rows), ROW, DOT, tuple(rows), tuple(lines),
-                   tuple(f"loop {loop.told(mechanism.carriers)}" for loop in mechanism.loops))
+    return Drawing(
+        max(row.x for row in rows) + STEP / 2,
+        ROW * len(rows),
+        ROW,
+        DOT,
+        tuple(rows),
+        tuple(lines),
+        tuple(f"loop {loop.told(mechanism.carriers)}" for loop in mechanism.loops),
+    )
 
 
 def _words(mechanism: Mechanism, i: int) -> tuple[str, str]:

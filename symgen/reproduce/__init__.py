@@ -27,15 +27,25 @@ Progress = Callable[[str, int, int], None]
 @cache
 def names() -> tuple[str, ...]:
     """Everything that can be reproduced, sorted."""
-    return tuple(sorted(e.name.replace("_", "-") for e in pkgutil.iter_modules(__path__) if not e.name.startswith("_")))
+    return tuple(
+        sorted(
+            e.name.replace("_", "-")
+            for e in pkgutil.iter_modules(__path__)
+            if not e.name.startswith("_")
+        )
+    )
 
 
 def module(name: str) -> Any:
     """The file of a result; RequestError suggests the nearest name."""
-    return import_module(f"{__name__}.{nearest(name, names(), 'result to reproduce').replace('-', '_')}")
+    return import_module(
+        f"{__name__}.{nearest(name, names(), 'result to reproduce').replace('-', '_')}"
+    )
 
 
-def reproduce(name: str, folder: str | os.PathLike[str] = "reproduce", progress: Progress | None = None) -> list[Path]:
+def reproduce(
+    name: str, folder: str | os.PathLike[str] = "reproduce", progress: Progress | None = None
+) -> list[Path]:
     """Measure one result and write NAME.svg, NAME.png, NAME.csv and NAME.md into `folder`; returns their paths.
 
     The four files are written together once everything is measured. Raises RequestError for an unknown name, a folder
@@ -44,15 +54,20 @@ def reproduce(name: str, folder: str | os.PathLike[str] = "reproduce", progress:
     from symgen.reproduce import _page
 
     found = module(name)
-    pictures = _page.pictures()   # a missing library is said before the long work
+    pictures = _page.pictures()  # a missing library is said before the long work
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RequestError(f"{place}: {error.strerror}; name a folder that can be written with -o") from None
+        raise RequestError(
+            f"{place}: {error.strerror}; name a folder that can be written with -o"
+        ) from None
     page = found.reproduce(progress or (lambda what, done, total: None))
-    files = {f"{name}.md": page.markdown(name, found.TITLE).encode(), f"{name}.csv": page.csv().encode(),
-             **{f"{name}.{ending}": drawn for ending, drawn in pictures(page).items()}}
+    files = {
+        f"{name}.md": page.markdown(name, found.TITLE).encode(),
+        f"{name}.csv": page.csv().encode(),
+        **{f"{name}.{ending}": drawn for ending, drawn in pictures(page).items()},
+    }
     return [_replace(place / file, content) for file, content in files.items()]
 
 
@@ -60,5 +75,7 @@ def _replace(path: Path, content: bytes) -> Path:
     try:
         disk.write_file(path, content)
     except OSError as error:
-        raise RequestError(f"{path}: {error.strerror}; name a folder that can be written with -o") from None
+        raise RequestError(
+            f"{path}: {error.strerror}; name a folder that can be written with -o"
+        ) from None
     return path

@@ -40,12 +40,22 @@ def _solid(link: str, random: Random) -> Part:
     masses = [Fraction(random.randint(200, 2000), GRID) for _ in range(POINTS)]
     points = [[Fraction(random.randint(-300, 300), GRID) for _ in range(3)] for _ in range(POINTS)]
     total = sum(masses, Fraction(0))
-    x, y, z = (sum((m * p[k] for m, p in zip(masses, points, strict=True)), Fraction(0)) / total for k in range(3))
+    x, y, z = (
+        sum((m * p[k] for m, p in zip(masses, points, strict=True)), Fraction(0)) / total
+        for k in range(3)
+    )
     S = [[Fraction(0)] * 3 for _ in range(3)]
     for m, p in zip(masses, points, strict=True):
         arm = (p[0] - x, p[1] - y, p[2] - z)
         for r in range(3):
             for c in range(3):
                 S[r][c] += m * arm[r] * arm[c]
-    moments = (S[1][1] + S[2][2], -S[0][1], -S[0][2], S[0][0] + S[2][2], -S[1][2], S[0][0] + S[1][1])
+    moments = (
+        S[1][1] + S[2][2],
+        -S[0][1],
+        -S[0][2],
+        S[0][0] + S[2][2],
+        -S[1][2],
+        S[0][0] + S[1][1],
+    )
     return Part(link, pose((x, y, z)), total, moments)

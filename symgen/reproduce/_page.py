@@ -47,16 +47,37 @@ class Page:
 
     def markdown(self, name: str, title: str) -> str:
         """One page: the picture, the paper's words and ours side by side, the columns, the machine."""
-        lines = [f"# {title}", "", f"`symgen reproduce {name}` · {self.source}", "", f"![{title}]({name}.svg)", "",
-                 "| the paper | measured here |", "|---|---|", f"| {self.says} | {self.found} |", "",
-                 f"**Where they differ.** {self.differs}", "", f"Figures: [{name}.csv]({name}.csv)", ""]
+        lines = [
+            f"# {title}",
+            "",
+            f"`symgen reproduce {name}` · {self.source}",
+            "",
+            f"![{title}]({name}.svg)",
+            "",
+            "| the paper | measured here |",
+            "|---|---|",
+            f"| {self.says} | {self.found} |",
+            "",
+            f"**Where they differ.** {self.differs}",
+            "",
+            f"Figures: [{name}.csv]({name}.csv)",
+            "",
+        ]
         lines += [f"- `{column}`: {self.notes[column]}" for column in self.columns]
         if self.busy:
             lines += ["", f"**These times were {self.busy}: measure again on a quiet one.**"]
         if self.machine:
-            lines += ["", "Measured on:", "", *(f"- {what}: {value}" for what, value in self.machine.items())]
+            lines += [
+                "",
+                "Measured on:",
+                "",
+                *(f"- {what}: {value}" for what, value in self.machine.items()),
+            ]
         else:
-            lines += ["", f"Counted on Programs of symgen {__version__}: the same on every machine."]
+            lines += [
+                "",
+                f"Counted on Programs of symgen {__version__}: the same on every machine.",
+            ]
         return "\n".join(lines) + "\n"
 
 
@@ -72,8 +93,10 @@ def pictures() -> Callable[[Page], dict[str, bytes]]:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        raise RequestError("'symgen reproduce' draws with matplotlib, which is not installed; "
-                           "pip install 'symgen[plot]'") from None
+        raise RequestError(
+            "'symgen reproduce' draws with matplotlib, which is not installed; "
+            "pip install 'symgen[plot]'"
+        ) from None
 
     def draw(page: Page) -> dict[str, bytes]:
         found = {}
@@ -84,7 +107,12 @@ def pictures() -> Callable[[Page], dict[str, bytes]]:
                 if page.busy:
                     figure.suptitle(page.busy, fontsize=11, color=WARNING, x=0.99, ha="right")
                 whole = io.BytesIO()
-                figure.savefig(whole, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None)
+                figure.savefig(
+                    whole,
+                    format=ending,
+                    dpi=110,
+                    metadata={"Date": None} if ending == "svg" else None,
+                )
             found[ending] = whole.getvalue()
         return found
 
@@ -99,7 +127,9 @@ def doubling_ticks(axis: Any, values: Sequence[int]) -> None:
 
 def legend_below(figure: Any, chart: Any) -> None:
     """One legend for all charts, below them, so that it takes no room from the lines."""
-    figure.legend(*chart.get_legend_handles_labels(), loc="outside lower left", frameon=False, fontsize=13)
+    figure.legend(
+        *chart.get_legend_handles_labels(), loc="outside lower left", frameon=False, fontsize=13
+    )
 
 
 def label_ends(chart: Any, ends: Sequence[tuple[float, str, str]], gap: float = 0.055) -> None:
@@ -107,14 +137,26 @@ def label_ends(chart: Any, ends: Sequence[tuple[float, str, str]], gap: float = 
 
     Called when the limits of the chart are set.
     """
+
     def height(y: float) -> float:
-        return float(chart.transAxes.inverted().transform(chart.transData.transform((chart.get_xlim()[0], y)))[1])
+        return float(
+            chart.transAxes.inverted().transform(
+                chart.transData.transform((chart.get_xlim()[0], y))
+            )[1]
+        )
 
     above = 2.0
     for y, text, colour in sorted(ends, reverse=True):
         above = min(height(y), above - gap)
-        chart.annotate(text, (1.01, above), xycoords="axes fraction", color=colour, fontsize=12, va="center",
-                       annotation_clip=False)
+        chart.annotate(
+            text,
+            (1.01, above),
+            xycoords="axes fraction",
+            color=colour,
+            fontsize=12,
+            va="center",
+            annotation_clip=False,
+        )
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:

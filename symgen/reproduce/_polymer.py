@@ -43,7 +43,10 @@ def polymer(bonds: int) -> Mechanism:
     """Joints: x and y of the first mass, the direction of the first bond, then each bond's angle to the one before."""
     mass = Part("mass", (Shift(ZERO3),), UNIT)
     far = Shift((UNIT, NONE, NONE))
-    joints = [Joint("x", "prismatic", -1, (), (UNIT, NONE, NONE)), Joint("y", "prismatic", 0, (), (NONE, UNIT, NONE))]
+    joints = [
+        Joint("x", "prismatic", -1, (), (UNIT, NONE, NONE)),
+        Joint("y", "prismatic", 0, (), (NONE, UNIT, NONE)),
+    ]
     bodies = [Body("x"), Body("mass0", (mass,))]
     for i in range(1, bonds + 1):
         joints.append(Joint(f"bond{i}", "revolute", i, (far,) if i > 1 else ()))
@@ -54,9 +57,19 @@ def polymer(bonds: int) -> Mechanism:
 def compiled(bonds: int) -> Solver:
     """What its motion needs."""
     robot = polymer(bonds)
-    needed = ("forward_dynamics", "mass_matrix", "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient")
-    return Solver.from_programs(robot.name, {f: making.program(robot, f) for f in needed}, robot.sizes, optimize=BUILD.optimize,
-                                blocks="now")
+    needed = (
+        "forward_dynamics",
+        "mass_matrix",
+        "mass_matrix_log_determinant",
+        "mass_matrix_log_determinant_gradient",
+    )
+    return Solver.from_programs(
+        robot.name,
+        {f: making.program(robot, f) for f in needed},
+        robot.sizes,
+        optimize=BUILD.optimize,
+        blocks="now",
+    )
 
 
 def moved(solver: Solver, chains: int, rounds: int, fixman: bool) -> Ensemble:
@@ -103,14 +116,16 @@ def rigid_law(bonds: int, which: int, theta: Array) -> Array:
     weight = np.where((nodes == 0) | (nodes == nodes[-1]), 0.5, 1.0) / NODES
     squares = np.cos(np.append(nodes, theta)) ** 2
     before, det = np.ones(1), np.full(1, 2.0)
-    for k in range(bonds - 1):   # each angle along an axis of its own
-        c2 = (squares if k == which else squares[:NODES + 1]).reshape((-1,) + (1,) * (bonds - 2 - k))
+    for k in range(bonds - 1):  # each angle along an axis of its own
+        c2 = (squares if k == which else squares[: NODES + 1]).reshape(
+            (-1,) + (1,) * (bonds - 2 - k)
+        )
         before, det = det, 2 * det - c2 * before
     law = np.sqrt(det)
     for k in reversed(range(bonds - 1)):
         if k != which:
             law = np.tensordot(law, weight, ([k], [0]))
-    return np.asarray(law[NODES + 1:] / (law[:NODES + 1] @ weight))
+    return np.asarray(law[NODES + 1 :] / (law[: NODES + 1] @ weight))
 
 
 def density(angles: Array, edges: Array) -> tuple[Array, Array]:
@@ -119,7 +134,9 @@ def density(angles: Array, edges: Array) -> tuple[Array, Array]:
     Folded, as the law does not know θ from −θ. The error is that of independent chains, however slowly each of them forgets.
     """
     folded = np.abs(np.remainder(angles + np.pi, 2 * np.pi) - np.pi)
-    share = np.array([((folded >= low) & (folded < high)).mean(axis=0) for low, high in pairwise(edges)])
+    share = np.array(
+        [((folded >= low) & (folded < high)).mean(axis=0) for low, high in pairwise(edges)]
+    )
     widths = np.diff(edges)[:, None] / np.pi
     each = share / widths
     return each.mean(axis=1), each.std(axis=1, ddof=1) / np.sqrt(each.shape[1])

@@ -15,8 +15,14 @@ from symgen.machine.solver import Solver
 from symgen.mechanism import Mechanism
 
 Array = np.ndarray[Any, np.dtype[Any]]
-NEEDED = ("constrained_forward_dynamics", "constraint_residual", "constraint_jacobian", "kinetic_energy", "potential_energy",
-          "assemble")
+NEEDED = (
+    "constrained_forward_dynamics",
+    "constraint_residual",
+    "constraint_jacobian",
+    "kinetic_energy",
+    "potential_energy",
+    "assemble",
+)
 
 
 class Motion(NamedTuple):
@@ -36,7 +42,10 @@ def bracket(mechanism: Mechanism, x: Array, y: Array) -> Array:
     for joint, own in zip(mechanism.joints, mechanism.v_slices, strict=True):
         if joint.type.along is None:
             continue
-        places = [(one.unit == "m", axis) for one, axis in zip(joint.type.velocities, joint.type.along, strict=True)]
+        places = [
+            (one.unit == "m", axis)
+            for one, axis in zip(joint.type.velocities, joint.type.along, strict=True)
+        ]
 
         def twist(rates: Array, places: Sequence[tuple[bool, int]] = places) -> Array:
             parts = np.zeros((2, 3))
@@ -79,7 +88,13 @@ def swing(solver: Solver, q: Array, v: Array, tau: Array, h: float, steps: int) 
     qs, vs = (np.array(x) for x in zip(*rows, strict=True))
     kinetic = np.asarray(solver.kinetic_energy(qs, vs))
     energy = kinetic + np.asarray(solver.potential_energy(qs)) - np.array(worked)
-    return Motion(h * np.arange(steps + 1), qs, kinetic, energy - energy[0], np.abs(solver.constraint_residual(qs)).max(axis=-1))
+    return Motion(
+        h * np.arange(steps + 1),
+        qs,
+        kinetic,
+        energy - energy[0],
+        np.abs(solver.constraint_residual(qs)).max(axis=-1),
+    )
 
 
 def travelled(solver: Solver, q: Array, after: Array) -> Array:
@@ -96,10 +111,16 @@ def balancing(solver: Solver, q: Array, joints: Sequence[str]) -> Array:
     """tau of these joints that holds the robot still at q, where it can; the least such."""
     assert solver.mechanism is not None
     robot = solver.mechanism
-    own = [k for name in joints for k in range(*robot.v_slices[robot.joint_index(name)].indices(robot.nv))]
+    own = [
+        k
+        for name in joints
+        for k in range(*robot.v_slices[robot.joint_index(name)].indices(robot.nv))
+    ]
     still, unit = np.zeros(robot.nv), np.eye(robot.nv)
     free = solver.constrained_forward_dynamics(q, still, still)[0]
-    moved = np.array([solver.constrained_forward_dynamics(q, still, unit[k])[0] - free for k in own]).T
+    moved = np.array(
+        [solver.constrained_forward_dynamics(q, still, unit[k])[0] - free for k in own]
+    ).T
     tau = np.zeros(robot.nv)
     tau[own] = np.linalg.lstsq(moved, -free, rcond=1e-10)[0]
     return tau

@@ -22,7 +22,9 @@ def threads() -> Setter | None:
     return library.omp_set_num_threads if (os.cpu_count() or 1) >= THREADS else None
 
 
-def raced(calls: Calls, sharing: Collection[str], setter: Setter | None) -> tuple[dict[str, Timing], dict[str, Timing]]:
+def raced(
+    calls: Calls, sharing: Collection[str], setter: Setter | None
+) -> tuple[dict[str, Timing], dict[str, Timing]]:
     """Times with one thread, and with THREADS of those that share."""
     if setter is None:
         return race(calls), {}

@@ -48,8 +48,13 @@ ACTS = {
     "four_bar": Act("falls from rest", FLAT, {}),
     "slider_crank": Act("turned on at 6 rad/s", FLAT, {"crank_joint": (6.0,)}),
     "bennett": Act("falls from rest", OBLIQUE, {}),
-    "stewart": Act("pushed, its weight held", OBLIQUE, {"plate": (0.05, 0.0, 0.05, 0.0, 0.0, 0.8)},
-                   tuple(f"slide{k}" for k in range(1, 7)), 3),
+    "stewart": Act(
+        "pushed, its weight held",
+        OBLIQUE,
+        {"plate": (0.05, 0.0, 0.05, 0.0, 0.0, 0.8)},
+        tuple(f"slide{k}" for k in range(1, 7)),
+        3,
+    ),
 }
 
 
@@ -68,8 +73,21 @@ class Run:
         found = assembly(self.robot)
         drift, finer = (float(np.abs(one.gained).max()) for one in (self.coarse, self.fine))
         apart, closer = (float(one.apart.max()) for one in (self.coarse, self.fine))
-        return (self.name, len(self.robot.bodies), self.robot.nv, found.rows, found.redundant, self.robot.nv - found.rank,
-                float(self.fine.kinetic.max()), drift, finer, drift / finer, apart, closer, apart / closer)
+        return (
+            self.name,
+            len(self.robot.bodies),
+            self.robot.nv,
+            found.rows,
+            found.redundant,
+            self.robot.nv - found.rank,
+            float(self.fine.kinetic.max()),
+            drift,
+            finer,
+            drift / finer,
+            apart,
+            closer,
+            apart / closer,
+        )
 
 
 def run(name: str, steps: int) -> Run:
@@ -95,25 +113,48 @@ def reproduce(tell: Progress, robots: Sequence[str] = tuple(ACTS), steps: int = 
     return Page(
         source="G. Rodriguez, K. Kreutz, Recursive mass matrix factorization and inversion, JPL 1988, part II (its contents)",
         says="Closed chains are part II, of which our copy has the table of contents. What must hold of them: the loops do no "
-             "work, so that the energy stays (less what joint forces do), and C = 0 stays where it began; by a step of order 4 "
-             "what is lost falls by 16 where the step is halved.",
+        "work, so that the energy stays (less what joint forces do), and C = 0 stays where it began; by a step of order 4 "
+        "what is lost falls by 16 where the step is halved.",
         found=f"Over one second by {steps} and {2 * steps} steps of Runge and Kutta's method, with no force that pulls the loops "
-              f"together, the largest error of the energy falls by {fewest:.1f} to {most:.1f}. By the shorter steps it is at "
-              f"most {lost:.0e} of the largest kinetic energy, and the loops come apart by at most "
-              f"{max(row[11] for row in rows):.0e} m or rad.",
+        f"together, the largest error of the energy falls by {fewest:.1f} to {most:.1f}. By the shorter steps it is at "
+        f"most {lost:.0e} of the largest kinetic energy, and the loops come apart by at most "
+        f"{max(row[11] for row in rows):.0e} m or rad.",
         differs="Nothing can be compared with figures of the paper. Motions are those of the compiled "
-                "constrained_forward_dynamics from the assembled pose on; stewart's legs push with the constant forces that hold "
-                "it at first, whose work is taken off.",
-        columns=("robot", "bodies", "nv", "rows", "redundant", "mobility", "kinetic", "drift", "drift_half", "ratio", "apart",
-                 "apart_half", "apart_ratio"),
+        "constrained_forward_dynamics from the assembled pose on; stewart's legs push with the constant forces that hold "
+        "it at first, whose work is taken off.",
+        columns=(
+            "robot",
+            "bodies",
+            "nv",
+            "rows",
+            "redundant",
+            "mobility",
+            "kinetic",
+            "drift",
+            "drift_half",
+            "ratio",
+            "apart",
+            "apart_half",
+            "apart_ratio",
+        ),
         rows=tuple(rows),
-        notes={"robot": "built in", "bodies": "links that move (count)", "nv": "velocities (count)", "rows": "of A (count)",
-               "redundant": "of them (count)", "mobility": "velocities that are left free (count)",
-               "kinetic": "largest kinetic energy (J)", "drift": f"largest error of the energy by {steps} steps (J)",
-               "drift_half": f"the same by {2 * steps} steps (J)", "ratio": "of the two",
-               "apart": f"largest entry of C by {steps} steps (m, rad)", "apart_half": f"the same by {2 * steps} steps (m, rad)",
-               "apart_ratio": "of the two"},
-        draw=lambda figure: _draw(figure, runs), height=3.0 * ((len(runs) + 1) // 2) + 6.4,
+        notes={
+            "robot": "built in",
+            "bodies": "links that move (count)",
+            "nv": "velocities (count)",
+            "rows": "of A (count)",
+            "redundant": "of them (count)",
+            "mobility": "velocities that are left free (count)",
+            "kinetic": "largest kinetic energy (J)",
+            "drift": f"largest error of the energy by {steps} steps (J)",
+            "drift_half": f"the same by {2 * steps} steps (J)",
+            "ratio": "of the two",
+            "apart": f"largest entry of C by {steps} steps (m, rad)",
+            "apart_half": f"the same by {2 * steps} steps (m, rad)",
+            "apart_ratio": "of the two",
+        },
+        draw=lambda figure: _draw(figure, runs),
+        height=3.0 * ((len(runs) + 1) // 2) + 6.4,
         machine={"NumPy": np.__version__, "symgen": __version__},
     )
 
@@ -125,7 +166,7 @@ def bars(robot: Mechanism, q: Array) -> list[Array]:
     def spot(body: int) -> tuple[Array, Array]:
         if body == BASE:
             return np.eye(3), np.zeros(3)
-        at = placed[body]   # one that no joint before it turns or moves is the same at all states
+        at = placed[body]  # one that no joint before it turns or moves is the same at all states
         return np.broadcast_to(at.turn[0], (1, 3, 3))[0], np.broadcast_to(at.shift[0], (1, 3))[0]
 
     reach = [(joint.parent, spot(child)[1]) for child, joint in enumerate(robot.joints)]
@@ -145,12 +186,24 @@ def _draw(figure: Any, runs: Sequence[Run]) -> None:
     for k, one in enumerate(runs):
         colour = ("#1f5a94", "#c8641e", "#3b7d4f", "#7a4a9e")[k % 4]
         for motion, style, said in ((one.coarse, "-", one.name), (one.fine, ":", None)):
-            energy.semilogy(motion.t[1:], np.maximum(np.abs(motion.gained[1:]), 1e-17), style, color=colour, label=said)
+            energy.semilogy(
+                motion.t[1:],
+                np.maximum(np.abs(motion.gained[1:]), 1e-17),
+                style,
+                color=colour,
+                label=said,
+            )
             loops.semilogy(motion.t[1:], np.maximum(motion.apart[1:], 1e-17), style, color=colour)
     energy.set_ylabel("error of the\nenergy (J)")
     loops.set_ylabel("largest entry of C\n(m, rad)")
     loops.set_xlabel("time (s); dotted: twice as many steps (count)")
-    figure.legend(*energy.get_legend_handles_labels(), loc="outside lower left", frameon=False, fontsize=13, ncols=4)
+    figure.legend(
+        *energy.get_legend_handles_labels(),
+        loc="outside lower left",
+        frameon=False,
+        fontsize=13,
+        ncols=4,
+    )
 
 
 def _poses(chart: Any, one: Run) -> None:
@@ -159,8 +212,14 @@ def _poses(chart: Any, one: Run) -> None:
     shown = ACTS[one.name].shown
     for k in range(shown):
         for line in bars(one.robot, one.fine.q[round(k * last / (shown - 1))]):
-            chart.plot(line @ right, line @ up, color=LAST if k + 1 == shown else FIRST, alpha=0.2 + 0.8 * k / (shown - 1),
-                       linewidth=1.8, solid_capstyle="round")
+            chart.plot(
+                line @ right,
+                line @ up,
+                color=LAST if k + 1 == shown else FIRST,
+                alpha=0.2 + 0.8 * k / (shown - 1),
+                linewidth=1.8,
+                solid_capstyle="round",
+            )
     chart.set_aspect("equal")
     chart.set_title(f"{one.name} (m)\n{ACTS[one.name].said}", loc="left", fontsize=13)
     chart.tick_params(labelsize=10)

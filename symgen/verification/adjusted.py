@@ -12,7 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symgen.description.adjustable import GRAVITY, Adjustable, adjustables, adjusted, declared_centre
+from symgen.description.adjustable import (
+    GRAVITY,
+    Adjustable,
+    adjustables,
+    adjusted,
+    declared_centre,
+)
 from symgen.functions import REGROUP
 from symgen.ir import EXACT
 from symgen.mechanism import Mechanism
@@ -38,7 +44,9 @@ class Given(NamedTuple):
         return {"parameters": self.parameters, "prepared": self.prepared} if self.parameters else {}
 
 
-def given(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions, seed: int) -> Given:
+def given(
+    mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions, seed: int
+) -> Given:
     """The robot with other parameters, where its functions take some. `programs` hold REGROUP then."""
     if REGROUP not in programs:
         return Given(mechanism)
@@ -49,37 +57,55 @@ def given(mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOp
     return Given(adjusted(mechanism, drawn), tuple(parameters), tuple(map(Fraction, prepared)))
 
 
-def draw(mechanism: Mechanism, asked: Sequence[Adjustable], seed: int) -> dict[str, tuple[Fraction, ...]]:
+def draw(
+    mechanism: Mechanism, asked: Sequence[Adjustable], seed: int
+) -> dict[str, tuple[Fraction, ...]]:
     """Numbers that a robot may have, by name: of each link those of a body, on a grid that every real type holds."""
     random = Random(f"parameters/{seed}/{len(asked)}")
-    found: dict[str, tuple[Fraction, ...]] = {one.name: (Fraction(random.randint(64, 1024), 1024),) for one in asked if one.joint}
+    found: dict[str, tuple[Fraction, ...]] = {
+        one.name: (Fraction(random.randint(64, 1024), 1024),) for one in asked if one.joint
+    }
     for link, load in dict.fromkeys((one.link, one.load) for one in asked if not one.joint):
-        own = {one.kind: one.name for one in asked if (one.link, one.load) == (link, load) and not one.joint}
+        own = {
+            one.kind: one.name
+            for one in asked
+            if (one.link, one.load) == (link, load) and not one.joint
+        }
         if GRAVITY in own:
-            found[GRAVITY] = tuple(Fraction(round(g * 1024), 1024) + PULL * random.randint(-8, 8) / 8 for g in mechanism.gravity)
+            found[GRAVITY] = tuple(
+                Fraction(round(g * 1024), 1024) + PULL * random.randint(-8, 8) / 8
+                for g in mechanism.gravity
+            )
             continue
         mass, *rest = draw_load(random)
         drawn = {"mass": (mass,), "centre": tuple(rest[:3]), "inertia": tuple(rest[3:])}
         stays = declared_centre(mechanism, link, load)
-        if "inertia" in own and not ("mass" in own and "centre" in own):   # a body about the centre and of the mass that stay
+        if "inertia" in own and not (
+            "mass" in own and "centre" in own
+        ):  # a body about the centre and of the mass that stay
             drawn["inertia"] = _about(drawn, stays, own)
         found |= {name: drawn[kind] for kind, name in own.items()}
     return found
 
 
-def _about(drawn: Mapping[str, Sequence[Fraction]], stays: tuple[Fraction, Sequence[Fraction]],
-           own: Mapping[str, str]) -> tuple[Fraction, ...]:
+def _about(
+    drawn: Mapping[str, Sequence[Fraction]],
+    stays: tuple[Fraction, Sequence[Fraction]],
+    own: Mapping[str, str],
+) -> tuple[Fraction, ...]:
     """Moments of what is drawn about its own centre, moved to where the centre stays, with the mass that stays."""
     mass, centre = drawn["mass"][0], drawn["centre"]
     there = drawn["centre"] if "centre" in own else stays[1]
     heavy = mass if "mass" in own else stays[0]
     moved = zip(drawn["inertia"], _steiner(centre), _steiner(there), strict=True)
-    return tuple(Fraction(round((x - mass * away + heavy * here) * 2**20), 2**20) for x, away, here in moved)
+    return tuple(
+        Fraction(round((x - mass * away + heavy * here) * 2**20), 2**20) for x, away, here in moved
+    )
 
 
 def _steiner(c: Sequence[Fraction]) -> tuple[Fraction, ...]:
     x, y, z = c
-    return (y*y + z*z, -x*y, -x*z, x*x + z*z, -y*z, x*x + y*y)
+    return (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
 
 
 def broadcast(numbers: Sequence[Fraction], count: int) -> Array:

@@ -30,9 +30,13 @@ def check_algebra(program: Form, truth: Truth, label: str) -> Check:
     for attempt in range(SHARPENINGS + 1):
         results = over(truth.scalars, program)(truth.arguments(program.function))
         error, centre, where, told = 0.0, 0.0, "", False
-        for name, found in distances(program.function, results, truth, bounds=units(program, truth)).items():
+        for name, found in distances(
+            program.function, results, truth, bounds=units(program, truth)
+        ).items():
             difference, size = found.difference, found.size
-            if not solves(program.function, name):   # a formula is right to the last digit of its answer
+            if not solves(
+                program.function, name
+            ):  # a formula is right to the last digit of its answer
                 size = np.maximum(found.answer, LEAST_ANSWER * found.terms)
             here, state = worst(difference, size)
             if here >= error:
@@ -53,6 +57,7 @@ def differ(balls: Array) -> bool:
 
 def centres(balls: Array) -> Array:
     """Midpoints, as floats."""
+
     def centre(ball: Any) -> float:
         return float(ball.mid()) if isinstance(ball, flint.arb) else float(ball)
 

@@ -38,16 +38,30 @@ _ARRAY = re.compile(r"(#define \w+_BATCH_WORK )(\d+)")
 _PROTOTYPE = r"\w+_API (void|int|ptrdiff_t) \w+_(batch|strided)\([\w *,]*\);"
 
 
-def check_blocks(programs: Mapping[str, Form], texts: Mapping[str, str], printed: Mapping[str, str],
-                 headers: Mapping[str, str], target: Target, drawn: Drawn, runners: Mapping[str, Runner],
-                 uncompiled: str = "") -> list[Check]:
+def check_blocks(
+    programs: Mapping[str, Form],
+    texts: Mapping[str, str],
+    printed: Mapping[str, str],
+    headers: Mapping[str, str],
+    target: Target,
+    drawn: Drawn,
+    runners: Mapping[str, Runner],
+    uncompiled: str = "",
+) -> list[Check]:
     """One check a function. `texts` are the files of many states by name, `printed` those that symgen prints now, `headers` the
     others that they include; `drawn` gives states of a function; `runners` are the compiled functions of one state, none where
     nothing is compiled. Then the bits are not judged, and `uncompiled` says why.
     """
-    wrong = {function: _read_back(program, texts, printed, target) for function, program in programs.items()}
+    wrong = {
+        function: _read_back(program, texts, printed, target)
+        for function, program in programs.items()
+    }
     # A text that is not what it should be may write anywhere: it is not called.
-    sound = {function: program for function, program in programs.items() if not wrong[function]} if runners else {}
+    sound = (
+        {function: program for function, program in programs.items() if not wrong[function]}
+        if runners
+        else {}
+    )
     if sound:
         try:
             with tempfile.TemporaryDirectory(prefix="symgen-verify-") as folder:
@@ -55,14 +69,28 @@ def check_blocks(programs: Mapping[str, Form], texts: Mapping[str, str], printed
                 for function, program in sound.items():
                     call = getattr(loaded, f"{target.symbol(function)}_strided")
                     arguments = drawn(program)
-                    wrong[function] += _other_bits(program, arguments, runners[function](arguments), call, target)
+                    wrong[function] += _other_bits(
+                        program, arguments, runners[function](arguments), call, target
+                    )
         except BuildError as error:
             wrong = {function: [*sentences, str(error)] for function, sentences in wrong.items()}
-    return [Check("blocks", f"{function}={program.method}", float(len(wrong[function])), 0.0, " difference(s)",
-                  "; ".join(wrong[function][:1]), "" if runners else uncompiled) for function, program in programs.items()]
+    return [
+        Check(
+            "blocks",
+            f"{function}={program.method}",
+            float(len(wrong[function])),
+            0.0,
+            " difference(s)",
+            "; ".join(wrong[function][:1]),
+            "" if runners else uncompiled,
+        )
+        for function, program in programs.items()
+    ]
 
 
-def _read_back(program: Form, texts: Mapping[str, str], printed: Mapping[str, str], target: Target) -> list[str]:
+def _read_back(
+    program: Form, texts: Mapping[str, str], printed: Mapping[str, str], target: Target
+) -> list[str]:
     """What keeps the text from being the Program, lane by lane, within the frame that is printed now."""
     from symgen.readback import looped_lanes
     from symgen.readback.disguise import disguises
@@ -75,18 +103,30 @@ def _read_back(program: Form, texts: Mapping[str, str], printed: Mapping[str, st
     if file not in texts:
         return [f"{file} is not there"]
     for header in (target.batch, target.lanes):
-        if other_lines(_as_much(texts.get(header, ""), printed[header]), printed[header], _PROTOTYPE):
+        if other_lines(
+            _as_much(texts.get(header, ""), printed[header]), printed[header], _PROTOTYPE
+        ):
             return [f"{header} is not what symgen prints"]
     if isinstance(program, Recursion):
-        return looped_lanes.compare(program, texts[file], printed[file], target.name, target.checked,
-                                    target.text.trig == "inline")
+        return looped_lanes.compare(
+            program,
+            texts[file],
+            printed[file],
+            target.name,
+            target.checked,
+            target.text.trig == "inline",
+        )
     assert isinstance(program, Program)
     try:
         own, now = (lanes(one[file], target.name, symbol, results) for one in (texts, printed))
     except ProgramError as error:
         return [str(error)]
     found = compare(program, own.text) + disguises(texts[file])
-    return found if own.frame == now.frame else [*found, f"{file} is not what symgen prints around the lanes"]
+    return (
+        found
+        if own.frame == now.frame
+        else [*found, f"{file} is not what symgen prints around the lanes"]
+    )
 
 
 def _as_much(given: str, printed: str) -> str:
@@ -94,13 +134,15 @@ def _as_much(given: str, printed: str) -> str:
     has, needs = _ARRAY.search(given), _ARRAY.search(printed)
     if has is None or needs is None or int(has[2]) < int(needs[2]):
         return given
-    return given[:has.start()] + needs[0] + given[has.end():]
+    return given[: has.start()] + needs[0] + given[has.end() :]
 
 
 def other_lines(given: str, printed: str, more: str) -> bool:
     """Whether a header lacks a line that is printed now, or has another that is no `more`: a function that was not asked for."""
     own, wanted = _lines(given), _lines(printed)
-    return not set(wanted) <= set(own) or not all(line in wanted or re.fullmatch(more, line) for line in own)
+    return not set(wanted) <= set(own) or not all(
+        line in wanted or re.fullmatch(more, line) for line in own
+    )
 
 
 def _lines(text: str) -> list[str]:
@@ -109,33 +151,54 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in without_comments(text).splitlines() if line.strip()]
 
 
-def _compiled(folder: Path, programs: Mapping[str, Form], texts: Mapping[str, str], headers: Mapping[str, str],
-              target: Target) -> Any:
+def _compiled(
+    folder: Path,
+    programs: Mapping[str, Form],
+    texts: Mapping[str, str],
+    headers: Mapping[str, str],
+    target: Target,
+) -> Any:
     """The library of all of them; BuildError where the compiler refuses a text."""
     for name, text in {**headers, **texts}.items():
         (folder / name).write_text(text, encoding="utf-8")
     files = [target.file_of_many(function) for function in programs]
     command = [*find_compiler(), *FLAGS, "-shared", *files, "-o", "all.so", "-lm"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False
+    )
     if done.returncode:
-        said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:200])
+        said = next(
+            (line for line in done.stderr.splitlines() if "error" in line),
+            done.stderr.strip()[:200],
+        )
         raise BuildError(f"the C compiler refuses the text of many states: {said}")
-    return ctypes.CDLL(str(folder / "all.so"))   # stays mapped after the folder is deleted
+    return ctypes.CDLL(str(folder / "all.so"))  # stays mapped after the folder is deleted
 
 
-def _other_bits(program: Form, arguments: Mapping[str, Array], wanted: Mapping[str, Array], call: Any,
-                target: Target) -> list[str]:
+def _other_bits(
+    program: Form,
+    arguments: Mapping[str, Array],
+    wanted: Mapping[str, Array],
+    call: Any,
+    target: Target,
+) -> list[str]:
     """A sentence for each result that has other bits than the function of one state, in either layout."""
-    real, checked, needs = np.dtype(REALS[program.real].numpy), target.checked, printer().driver(program, target)["needs"]
+    real, checked, needs = (
+        np.dtype(REALS[program.real].numpy),
+        target.checked,
+        printer().driver(program, target)["needs"],
+    )
     count = len(next(iter(arguments.values())))
-    states = np.arange(2*printer().lanes(program.real) + MORE) % count
+    states = np.arange(2 * printer().lanes(program.real) + MORE) % count
     call.restype = ctypes.c_ssize_t if checked else None
     found = []
     for layout in ("state by state", "element by element"):
         words: list[Any] = [ctypes.c_ssize_t(len(states))]
         arrays = {}
         for port in (*program.inputs, *program.outputs):
-            rows = np.full((len(states), port.size), np.nan, real)   # what the C does not write stays visible
+            rows = np.full(
+                (len(states), port.size), np.nan, real
+            )  # what the C does not write stays visible
             if port in program.inputs:
                 rows[...] = arguments[port.name][states].reshape(rows.shape)
             array = rows if layout == "state by state" else np.ascontiguousarray(rows.T)
@@ -143,12 +206,18 @@ def _other_bits(program: Form, arguments: Mapping[str, Array], wanted: Mapping[s
             steps = (port.size, 1) if layout == "state by state" else (1, len(states))
             words += [ctypes.c_void_p(array.ctypes.data), *map(ctypes.c_ssize_t, steps)]
         work = np.full(needs, np.nan, real)
-        given = [ctypes.c_void_p(work.ctypes.data), *([ctypes.c_int(needs)] if checked else [])] if needs else []
+        given = (
+            [ctypes.c_void_p(work.ctypes.data), *([ctypes.c_int(needs)] if checked else [])]
+            if needs
+            else []
+        )
         call(*words, *given, *([ctypes.c_void_p(None)] if checked else []))
         for port in program.outputs:
             one = wanted[port.name].astype(real).reshape(count, port.size)[states]
             same = (one == arrays[port.name]) | (np.isnan(one) & np.isnan(arrays[port.name]))
             wrong = int((~same).any(axis=1).sum())
             if wrong:
-                found.append(f"{port.name} of {wrong} of {len(states)} states, {layout}, has other bits than of one state alone")
+                found.append(
+                    f"{port.name} of {wrong} of {len(states)} states, {layout}, has other bits than of one state alone"
+                )
     return found

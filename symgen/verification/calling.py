@@ -22,7 +22,9 @@ Distance = tuple[Array, Array]
 class Functions:
     """The functions under test, called by name at the states; `replaced` arguments stand in for the drawn ones."""
 
-    def __init__(self, runners: Mapping[str, Runner], states: Mapping[str, Array], truth: Truth, exact: bool) -> None:
+    def __init__(
+        self, runners: Mapping[str, Runner], states: Mapping[str, Array], truth: Truth, exact: bool
+    ) -> None:
         self.runners, self.states, self.truth, self.exact = runners, states, truth, exact
         self._known: dict[str, Results] = {}
 
@@ -30,9 +32,13 @@ class Functions:
         self.truth.draw(function)
         if replaced:
             instead = {FUNCTIONS[function].drawn(name): values for name, values in replaced.items()}
-            return self.runners[function](self.truth.arguments(function, {**self.states, **instead}))
+            return self.runners[function](
+                self.truth.arguments(function, {**self.states, **instead})
+            )
         if function not in self._known:
-            self._known[function] = self.runners[function](self.truth.arguments(function, self.states))
+            self._known[function] = self.runners[function](
+                self.truth.arguments(function, self.states)
+            )
         return self._known[function]
 
     def given(self, function: str, name: str) -> Array:
@@ -44,8 +50,12 @@ class Functions:
         frames = self.truth.of_each_frame
         if len(frames) == 1:
             return [self]
-        single = any(FUNCTIONS[name].needs_frame and not FUNCTIONS[name].needs_frames for name in needs)
-        return [_OfFrame(self, truth, k) for k, truth in enumerate(frames[:1] if single else frames)]
+        single = any(
+            FUNCTIONS[name].needs_frame and not FUNCTIONS[name].needs_frames for name in needs
+        )
+        return [
+            _OfFrame(self, truth, k) for k, truth in enumerate(frames[:1] if single else frames)
+        ]
 
     def moved(self, step: Array) -> Array:
         """q ⊕ δ."""
@@ -68,7 +78,11 @@ class Functions:
         if self.truth.convention == USUAL:
             return found
         reference = self.truth.reference if self.exact else self.truth.rough
-        return aligned(self.truth.convention, *reference.forward_kinematics(self.states["q"] if q is None else q), found)
+        return aligned(
+            self.truth.convention,
+            *reference.forward_kinematics(self.states["q"] if q is None else q),
+            found,
+        )
 
     def slope_of_the_jacobian(self) -> Array:
         """d/dt of that along v."""
@@ -80,7 +94,9 @@ class Functions:
 
     def unladen(self) -> dict[str, Array]:
         """Zeros for payloads and wrenches if there are any."""
-        return {name: 0 * self.states[name] for name in ("payload", "wrench") if name in self.states}
+        return {
+            name: 0 * self.states[name] for name in ("payload", "wrench") if name in self.states
+        }
 
 
 class _OfFrame(Functions):
@@ -92,12 +108,18 @@ class _OfFrame(Functions):
 
     def __call__(self, function: str, **replaced: Array) -> Results:
         found = self.together(function, **replaced)
-        return {name: values[:, self.k] for name, values in found.items()} if FUNCTIONS[function].needs_frames else found
+        return (
+            {name: values[:, self.k] for name, values in found.items()}
+            if FUNCTIONS[function].needs_frames
+            else found
+        )
 
 
 def terms(*values: Array) -> Array:
     """The largest of all terms, per state."""
-    flat = [np.abs(np.asarray(one, dtype=float)).reshape(len(one), -1).max(axis=-1) for one in values]
+    flat = [
+        np.abs(np.asarray(one, dtype=float)).reshape(len(one), -1).max(axis=-1) for one in values
+    ]
     return np.asarray(np.max(flat, axis=0))
 
 

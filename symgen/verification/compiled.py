@@ -37,13 +37,21 @@ def require_compiler() -> None:
     find_compiler()
 
 
-def texts(programs: Mapping[str, Form], target: Target, floors: Mapping[str, Mapping[int, Bound]]) -> dict[str, str]:
+def texts(
+    programs: Mapping[str, Form], target: Target, floors: Mapping[str, Mapping[int, Bound]]
+) -> dict[str, str]:
     """The C of every Program by function, as the backend prints it."""
-    return {name: printer().source(program, target, floors.get(name)) for name, program in programs.items()}
+    return {
+        name: printer().source(program, target, floors.get(name))
+        for name, program in programs.items()
+    }
 
 
 def compiled_runners(
-    programs: Mapping[str, Form], printed: Mapping[str, str], headers: Mapping[str, str], target: Target
+    programs: Mapping[str, Form],
+    printed: Mapping[str, str],
+    headers: Mapping[str, str],
+    target: Target,
 ) -> dict[str, Runner]:
     """One callable per function, from the texts `printed`.
 
@@ -58,20 +66,30 @@ def compiled_runners(
         for function in programs:
             (folder / target.file(function)).write_text(printed[function], encoding="utf-8")
         with ThreadPoolExecutor(max_workers=2) as pool:
-            words = {f: [*FLAGS, _level(program), "-c", target.file(f), "-o", f"{target.symbol(f)}.o"]
-                     for f, program in programs.items()}
-            objects = list(pool.map(lambda f: _run(folder, words[f], f"{target.symbol(f)}.o"), programs))
+            words = {
+                f: [*FLAGS, _level(program), "-c", target.file(f), "-o", f"{target.symbol(f)}.o"]
+                for f, program in programs.items()
+            }
+            objects = list(
+                pool.map(lambda f: _run(folder, words[f], f"{target.symbol(f)}.o"), programs)
+            )
         library = _run(folder, ["-shared", *objects, "-o", "all.so", "-lm"], "all.so")
         try:
-            loaded = ctypes.CDLL(str(folder / library))   # stays mapped after the folder is deleted
-            return {name: _runner(program, getattr(loaded, target.symbol(name)), target.checked)
-                    for name, program in programs.items()}
+            loaded = ctypes.CDLL(str(folder / library))  # stays mapped after the folder is deleted
+            return {
+                name: _runner(program, getattr(loaded, target.symbol(name)), target.checked)
+                for name, program in programs.items()
+            }
         except (OSError, AttributeError) as error:
             what = str(error).rpartition(": ")[2]
-            raise BuildError(f"the compiled C cannot be called ({what}); generate it again") from None
+            raise BuildError(
+                f"the compiled C cannot be called ({what}); generate it again"
+            ) from None
 
 
-def preprocessed(printed: Mapping[str, str], headers: Mapping[str, str], target: Target) -> dict[str, str]:
+def preprocessed(
+    printed: Mapping[str, str], headers: Mapping[str, str], target: Target
+) -> dict[str, str]:
     """What the compiler's own preprocessor makes of every text, with lines that tell which file each part is from.
 
     <math.h> is left empty: nothing of the machine's is wanted in it. A text that the preprocessor refuses gives its sentence as
@@ -86,9 +104,20 @@ def preprocessed(printed: Mapping[str, str], headers: Mapping[str, str], target:
         found = {}
         for function, text in printed.items():
             (folder / target.file(function)).write_text(text, encoding="utf-8")
-            words = ["-std=c99", "-nostdinc", "-isystem", "system", "-E", target.file(function), "-o", "seen.i"]
+            words = [
+                "-std=c99",
+                "-nostdinc",
+                "-isystem",
+                "system",
+                "-E",
+                target.file(function),
+                "-o",
+                "seen.i",
+            ]
             try:
-                found[function] = (folder / _run(folder, words, "seen.i")).read_text(encoding="utf-8", errors="replace")
+                found[function] = (folder / _run(folder, words, "seen.i")).read_text(
+                    encoding="utf-8", errors="replace"
+                )
             except BuildError as error:
                 found[function] = f"#error {error}"
         return found
@@ -100,10 +129,17 @@ def _level(program: Form) -> str:
 
 def _run(folder: Path, arguments: list[str], made: str) -> str:
     command = [*find_compiler(), *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False
+    )
     if done.returncode:
-        said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:200])
-        raise BuildError(f"the C compiler refuses the generated text: {said}; report it with the robot description")
+        said = next(
+            (line for line in done.stderr.splitlines() if "error" in line),
+            done.stderr.strip()[:200],
+        )
+        raise BuildError(
+            f"the C compiler refuses the generated text: {said}; report it with the robot description"
+        )
     return made
 
 
@@ -113,20 +149,30 @@ def _runner(program: Form, call: Any, checked: bool = False) -> Runner:
 
     def run(arguments: Mapping[str, Array]) -> Results:
         count = len(arguments[program.inputs[0].name])
-        buffers = {port.name: np.zeros(port.size + _MARGIN, dtype=real) for port in (*program.inputs, *program.outputs)}
+        buffers = {
+            port.name: np.zeros(port.size + _MARGIN, dtype=real)
+            for port in (*program.inputs, *program.outputs)
+        }
         size = printer().work(program, checked)
         work = np.full(size + _MARGIN, np.nan, dtype=real)
-        pointers: list[Any] = [ctypes.c_void_p(buffer.ctypes.data) for buffer in (*buffers.values(), *([work] if size else []))]
+        pointers: list[Any] = [
+            ctypes.c_void_p(buffer.ctypes.data)
+            for buffer in (*buffers.values(), *([work] if size else []))
+        ]
         pointers += [ctypes.c_int(size)] if size and checked else []
         results = {port.name: np.zeros((count, port.size), dtype=real) for port in program.outputs}
         for state in range(count):
             for port in program.inputs:
-                buffers[port.name][:port.size] = arguments[port.name][state].reshape(-1)
+                buffers[port.name][: port.size] = arguments[port.name][state].reshape(-1)
             for port in program.outputs:
-                buffers[port.name][:port.size] = np.nan   # an element that the C does not write stays visible
+                buffers[port.name][: port.size] = (
+                    np.nan
+                )  # an element that the C does not write stays visible
             call(*pointers)
             for port in program.outputs:
-                results[port.name][state] = buffers[port.name][:port.size]
-        return {port.name: results[port.name].reshape(count, *port.shape) for port in program.outputs}
+                results[port.name][state] = buffers[port.name][: port.size]
+        return {
+            port.name: results[port.name].reshape(count, *port.shape) for port in program.outputs
+        }
 
     return run

@@ -32,14 +32,18 @@ def _without_any(f: Functions) -> Distance:
     f.truth.draw(DYNAMICS)
     found, free = f(DYNAMICS, active=0 * f.states["active"]), f("forward_dynamics")["a"]
     some = np.asarray(found["forces"] != 0).reshape(len(free), -1)
-    return np.concatenate([found["a"] - free, np.where(some, np.inf, 0.0)], axis=-1), np.concatenate(
-        [f.truth.sizes.joint_accelerations(), np.ones(some.shape)], axis=-1)
+    return np.concatenate(
+        [found["a"] - free, np.where(some, np.inf, 0.0)], axis=-1
+    ), np.concatenate([f.truth.sizes.joint_accelerations(), np.ones(some.shape)], axis=-1)
 
 
 def _without_impact(f: Functions) -> Distance:
     f.truth.draw(IMPACT)
     found = f(IMPACT, active=0 * f.states["active"])
-    left = np.concatenate([found["v_after"] - f.states["v"], found["impulses"].reshape(len(found["v_after"]), -1)], axis=-1)
+    left = np.concatenate(
+        [found["v_after"] - f.states["v"], found["impulses"].reshape(len(found["v_after"]), -1)],
+        axis=-1,
+    )
     return left, np.ones(len(left))
 
 
@@ -51,7 +55,9 @@ def _forces_in_the_joints(f: Functions) -> Distance:
     A = np.swapaxes(contacts.jacobian(reference, f.states["q"]), -1, -2)
     sizes, rough = f.truth.sizes, np.asarray(a, dtype=float)
     size = sizes.driven(a) + sizes.forces(f.truth.floats["v"], rough)
-    size = size + pushes(sizes, np.swapaxes(np.asarray(A, dtype=float), -1, -2), np.asarray(forces, dtype=float))
+    size = size + pushes(
+        sizes, np.swapaxes(np.asarray(A, dtype=float), -1, -2), np.asarray(forces, dtype=float)
+    )
     return f("inverse_dynamics", a=a)["tau"] - f.states["tau"] - times(A, forces), size
 
 
@@ -61,13 +67,17 @@ def _points(f: Functions, v: Array, a: Array, power: int) -> Array:
     placed = reference.placements(f.given(DYNAMICS, "q"), v, a)
     for frame in reference.contacts:
         at = placed[frame.body]
-        found.append(power * (at.shift[power] + times(at.turn[power], reference.pose(frame.pose)[1])))
+        found.append(
+            power * (at.shift[power] + times(at.turn[power], reference.pose(frame.pose)[1]))
+        )
     return np.concatenate(found, axis=-1)
 
 
 def _size_of_points(f: Functions, function: str, result: str) -> Array:
     A = np.abs(np.asarray(contacts.jacobian(f.truth.rough, f.truth.floats["q"])))
-    own = np.abs(np.asarray(f.truth.results(function)[result], dtype=float)) + f.truth.sizes.of(function, result)
+    own = np.abs(np.asarray(f.truth.results(function)[result], dtype=float)) + f.truth.sizes.of(
+        function, result
+    )
     rate = np.abs(f.truth.floats["v"]).sum(axis=-1, keepdims=True)
     return np.asarray(times(A, own) + (1 + f.truth.sizes.length()[:, None]) * rate * rate)
 
@@ -96,6 +106,7 @@ def _energy_is_lost(f: Functions) -> Distance:
 
 # -- of robots with loops ----------------------------------------------------------------------------------------------------
 
+
 def _open(truth: Truth) -> bool:
     """Whether states lie beside the loops."""
     return truth.baumgarte
@@ -117,7 +128,9 @@ def _loops_alone(f: Functions) -> Distance:
     """Without a contact, forces are nothing to the last bit."""
     f.truth.draw(DYNAMICS)
     found, free = f(DYNAMICS, active=0 * f.states["active"]), f("constrained_forward_dynamics")["a"]
-    some = np.where(np.asarray(found["forces"] != 0).reshape(len(free), -1).any(axis=-1), np.inf, 0.0)
+    some = np.where(
+        np.asarray(found["forces"] != 0).reshape(len(free), -1).any(axis=-1), np.inf, 0.0
+    )
     return np.concatenate([found["a"] - free, some[:, None]], axis=-1), terms(free)
 
 
@@ -125,8 +138,10 @@ def _driven_by_contacts(f: Functions) -> Distance:
     """The contacts' forces among those of the joints: a, where the loops alone are held."""
     v = _rates(f)
     found = f(DYNAMICS, v=v)
-    pushed = times(np.swapaxes(contacts.jacobian(f.truth.reference, f.given(DYNAMICS, "q")), -1, -2),
-                   found["forces"].reshape(len(v), -1))
+    pushed = times(
+        np.swapaxes(contacts.jacobian(f.truth.reference, f.given(DYNAMICS, "q")), -1, -2),
+        found["forces"].reshape(len(v), -1),
+    )
     a = f("constrained_forward_dynamics", v=v, tau=f.states["tau"] + pushed)["a"]
     return found["a"] - a, terms(a, f("constrained_forward_dynamics", v=v)["a"])
 
@@ -140,7 +155,11 @@ def _held_still(f: Functions) -> Distance:
 def _held_closed(f: Functions) -> Distance:
     """A a + γ of the loops."""
     v = _rates(f)
-    a, A, gamma = f(DYNAMICS, v=v)["a"], f("constraint_jacobian")["A"], f("constraint_bias", v=v)["gamma"]
+    a, A, gamma = (
+        f(DYNAMICS, v=v)["a"],
+        f("constraint_jacobian")["A"],
+        f("constraint_bias", v=v)["gamma"],
+    )
     sizes = np.abs(a) + np.abs(f("constrained_forward_dynamics", v=v)["a"])
     return times(A, a) + gamma, terms(times(np.abs(A), sizes), gamma)
 
@@ -150,8 +169,12 @@ def _loops_stop_alone(f: Functions) -> Distance:
         f.truth.draw(name)
     free = f("constraint_impulse", restitution=0 * f.states["restitution"])["v_next"]
     found = f(IMPACT, active=0 * f.states["active"])
-    some = np.where(np.asarray(found["impulses"] != 0).reshape(len(free), -1).any(axis=-1), np.inf, 0.0)
-    return np.concatenate([found["v_after"] - free, some[:, None]], axis=-1), terms(f.states["v"], free)
+    some = np.where(
+        np.asarray(found["impulses"] != 0).reshape(len(free), -1).any(axis=-1), np.inf, 0.0
+    )
+    return np.concatenate([found["v_after"] - free, some[:, None]], axis=-1), terms(
+        f.states["v"], free
+    )
 
 
 def _all_are_stopped(f: Functions) -> Distance:
@@ -159,7 +182,9 @@ def _all_are_stopped(f: Functions) -> Distance:
     active, after = _active(f, IMPACT), f(IMPACT)["v_after"]
     A, J = f("constraint_jacobian")["A"], contacts.jacobian(f.truth.reference, f.given(IMPACT, "q"))
     left = np.concatenate([times(A, after), active * times(J, after)], axis=-1)
-    return left, terms(*(times(np.abs(rows), np.abs(after) + np.abs(f.states["v"])) for rows in (A, J)))
+    return left, terms(
+        *(times(np.abs(rows), np.abs(after) + np.abs(f.states["v"])) for rows in (A, J))
+    )
 
 
 def _energy_is_lost_closed(f: Functions) -> Distance:
@@ -170,22 +195,92 @@ def _energy_is_lost_closed(f: Functions) -> Distance:
 
 
 OF_CONTACTS = (
-    Identity("no contact: a = FD(tau), no force", (DYNAMICS, "forward_dynamics"), _without_any, loops=False),
-    Identity("ID(a) − tau = Aᵀ forces", (DYNAMICS, "inverse_dynamics"), _forces_in_the_joints, loops=False),
-    Identity("active contacts do not accelerate", (DYNAMICS,), _points_stand, absent=_redundant, loops=False),
+    Identity(
+        "no contact: a = FD(tau), no force",
+        (DYNAMICS, "forward_dynamics"),
+        _without_any,
+        loops=False,
+    ),
+    Identity(
+        "ID(a) − tau = Aᵀ forces",
+        (DYNAMICS, "inverse_dynamics"),
+        _forces_in_the_joints,
+        loops=False,
+    ),
+    Identity(
+        "active contacts do not accelerate",
+        (DYNAMICS,),
+        _points_stand,
+        absent=_redundant,
+        loops=False,
+    ),
     Identity("no contact: v after = v", (IMPACT,), _without_impact, loops=False),
-    Identity("active contacts are stopped", (IMPACT,), _points_are_stopped, absent=_redundant, loops=False),
-    Identity("T(v) − T(v⁺) = T(v − v⁺)", (IMPACT, "kinetic_energy"), _energy_is_lost,
-             absent=_redundant, loops=False),
-    *(Identity(title, needs, distance, exact_only=True, damped=_redundant, absent=absent, loops=True)
-      for title, needs, distance, absent in (
-        ("no contact: a = constrained FD(tau), no force", (DYNAMICS, "constrained_forward_dynamics"), _loops_alone, _astray),
-        ("a = constrained FD(tau + Jᵀ forces)", (DYNAMICS, "constrained_forward_dynamics"), _driven_by_contacts, _astray),
-        ("active contacts do not accelerate", (DYNAMICS, "constrained_forward_dynamics"), _held_still, _astray),
-        ("A a + γ = 0 beside contacts", (DYNAMICS, "constraint_jacobian", "constraint_bias", "constrained_forward_dynamics"),
-         _held_closed, _open),
-        ("no contact: v after = constraint impulse", (IMPACT, "constraint_impulse"), _loops_stop_alone, _astray),
-        ("loops and active contacts are stopped", (IMPACT, "constraint_jacobian"), _all_are_stopped, _astray),
-        ("T(v) − T(v⁺) = T(v − v⁺)", (IMPACT, "kinetic_energy"), _energy_is_lost_closed, _astray),
-    )),
+    Identity(
+        "active contacts are stopped",
+        (IMPACT,),
+        _points_are_stopped,
+        absent=_redundant,
+        loops=False,
+    ),
+    Identity(
+        "T(v) − T(v⁺) = T(v − v⁺)",
+        (IMPACT, "kinetic_energy"),
+        _energy_is_lost,
+        absent=_redundant,
+        loops=False,
+    ),
+    *(
+        Identity(
+            title, needs, distance, exact_only=True, damped=_redundant, absent=absent, loops=True
+        )
+        for title, needs, distance, absent in (
+            (
+                "no contact: a = constrained FD(tau), no force",
+                (DYNAMICS, "constrained_forward_dynamics"),
+                _loops_alone,
+                _astray,
+            ),
+            (
+                "a = constrained FD(tau + Jᵀ forces)",
+                (DYNAMICS, "constrained_forward_dynamics"),
+                _driven_by_contacts,
+                _astray,
+            ),
+            (
+                "active contacts do not accelerate",
+                (DYNAMICS, "constrained_forward_dynamics"),
+                _held_still,
+                _astray,
+            ),
+            (
+                "A a + γ = 0 beside contacts",
+                (
+                    DYNAMICS,
+                    "constraint_jacobian",
+                    "constraint_bias",
+                    "constrained_forward_dynamics",
+                ),
+                _held_closed,
+                _open,
+            ),
+            (
+                "no contact: v after = constraint impulse",
+                (IMPACT, "constraint_impulse"),
+                _loops_stop_alone,
+                _astray,
+            ),
+            (
+                "loops and active contacts are stopped",
+                (IMPACT, "constraint_jacobian"),
+                _all_are_stopped,
+                _astray,
+            ),
+            (
+                "T(v) − T(v⁺) = T(v − v⁺)",
+                (IMPACT, "kinetic_energy"),
+                _energy_is_lost_closed,
+                _astray,
+            ),
+        )
+    ),
 )

@@ -45,7 +45,9 @@ def sizes(bodies: Bodies, function: str) -> dict[str, Array]:
     impact = moved.name != "a"
     change = found - v if impact else found
     own = bodies.roots * bodies.weighed(change) if impact else bodies.driven(found)
-    second = holds * (_times(_levers(bodies, A), np.abs(v if impact else found)) + _bias(bodies, A, v, impact))
+    second = holds * (
+        _times(_levers(bodies, A), np.abs(v if impact else found)) + _bias(bodies, A, v, impact)
+    )
     X = inverse @ np.swapaxes(A, -1, -2)
     first = own + pushes(bodies, A, f)
     S = A @ X
@@ -53,10 +55,14 @@ def sizes(bodies: Bodies, function: str) -> dict[str, Array]:
     pushed = _times(X, f)
     free = change - pushed
     second = second + ends * (ends * np.abs(f)).sum(axis=-1, keepdims=True)
-    second = second + _times(np.abs(np.swapaxes(X, -1, -2)), bodies.roots) * (bodies.weighed(free) + bodies.weighed(pushed))
+    second = second + _times(np.abs(np.swapaxes(X, -1, -2)), bodies.roots) * (
+        bodies.weighed(free) + bodies.weighed(pushed)
+    )
     P = _inverse(truth, S, holds)
     on_forces = _times(np.abs(P @ np.swapaxes(X, -1, -2)), first) + _times(np.abs(P), second)
-    on_moved = _times(np.abs(inverse - X @ P @ np.swapaxes(X, -1, -2)), first) + _times(np.abs(X @ P), second)
+    on_moved = _times(np.abs(inverse - X @ P @ np.swapaxes(X, -1, -2)), first) + _times(
+        np.abs(X @ P), second
+    )
     each = on_forces.reshape(truth.count, -1, contacts.AXES)
     return {moved.name: on_moved + np.abs(v) * impact, forces.name: _in_any_axes(each)}
 
@@ -65,7 +71,9 @@ def pushes(bodies: Bodies, A: Array, f: Array) -> Array:
     """Of Aᵀ f, joint by joint: its terms, and what M⁻¹ A_kᵀ f_k of each contact is off by when it is brought back by M."""
     back = np.swapaxes(A, -1, -2)
     moved = np.abs(_floats(bodies.truth.results("inverse_mass_matrix")["Minv"]) @ back)
-    return np.asarray(_times(np.abs(back), np.abs(f)) + bodies.roots * bodies.weighed(_times(moved, np.abs(f))))
+    return np.asarray(
+        _times(np.abs(back), np.abs(f)) + bodies.roots * bodies.weighed(_times(moved, np.abs(f)))
+    )
 
 
 def _inverse(truth: ExactAnswers, S: Array, holds: Array) -> Array:

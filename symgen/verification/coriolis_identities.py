@@ -13,13 +13,20 @@ def _rate_of_the_mass_matrix(f: Functions) -> Distance:
     C, sizes = f("coriolis_matrix")["C"], f.truth.sizes
     size = sizes.of("coriolis_matrix", "C")
     difference = f.slopes("mass_matrix")["M"] - C - np.swapaxes(C, -1, -2)
-    return difference, size + np.swapaxes(size, -1, -2) + sizes.mass()   # at a state where M stands still its slope is zero
+    return difference, size + np.swapaxes(
+        size, -1, -2
+    ) + sizes.mass()  # at a state where M stands still its slope is zero
 
 
 def _along_the_velocities(f: Functions) -> Distance:
     along, sizes = times(f("coriolis_matrix")["C"], f.states["v"]), f.truth.sizes
-    bias, weight = f("bias_force", **f.at_rest())["c"] - resistance(f, f.states["v"]), f("gravity_force")["g"]
-    size = times(sizes.of("coriolis_matrix", "C"), np.abs(f.truth.floats["v"])) + sizes.of("bias_force", "c")
+    bias, weight = (
+        f("bias_force", **f.at_rest())["c"] - resistance(f, f.states["v"]),
+        f("gravity_force")["g"],
+    )
+    size = times(sizes.of("coriolis_matrix", "C"), np.abs(f.truth.floats["v"])) + sizes.of(
+        "bias_force", "c"
+    )
     return along - (bias - weight), size
 
 
@@ -28,16 +35,24 @@ def _mass(f: Functions) -> Distance:
 
 
 def _coriolis(f: Functions) -> Distance:
-    return f("mass_matrix_coriolis_and_bias")["C"] - f("coriolis_matrix")["C"], f.truth.sizes.of("coriolis_matrix", "C")
+    return f("mass_matrix_coriolis_and_bias")["C"] - f("coriolis_matrix")["C"], f.truth.sizes.of(
+        "coriolis_matrix", "C"
+    )
 
 
 def _bias(f: Functions) -> Distance:
-    return f("mass_matrix_coriolis_and_bias")["c"] - f("bias_force")["c"], f.truth.sizes.of("bias_force", "c")
+    return f("mass_matrix_coriolis_and_bias")["c"] - f("bias_force")["c"], f.truth.sizes.of(
+        "bias_force", "c"
+    )
 
 
 OF_CORIOLIS = (
-    Identity("Ṁ = C + Cᵀ", ("coriolis_matrix", "mass_matrix"), _rate_of_the_mass_matrix, exact_only=True),
-    Identity("C v = c − g", ("coriolis_matrix", "bias_force", "gravity_force"), _along_the_velocities),
+    Identity(
+        "Ṁ = C + Cᵀ", ("coriolis_matrix", "mass_matrix"), _rate_of_the_mass_matrix, exact_only=True
+    ),
+    Identity(
+        "C v = c − g", ("coriolis_matrix", "bias_force", "gravity_force"), _along_the_velocities
+    ),
     Identity("C beside M = C", ("mass_matrix_coriolis_and_bias", "coriolis_matrix"), _coriolis),
     Identity("M beside C = M", ("mass_matrix_coriolis_and_bias", "mass_matrix"), _mass),
     Identity("c beside C = c", ("mass_matrix_coriolis_and_bias", "bias_force"), _bias),

@@ -20,7 +20,10 @@ def coriolis(parts: Iterable[Resisting], v: Array) -> Array:
         rate, speed = (one[:, None] for one in part.moving(v))
         own = np.array(part.joints)
         changed = rate * part.levers + part.turns * speed
-        mass, inertia = np.abs(np.asarray(part.mass))[..., None, None], np.asarray(part.inertia)[..., None, None]
+        mass, inertia = (
+            np.abs(np.asarray(part.mass))[..., None, None],
+            np.asarray(part.inertia)[..., None, None],
+        )
         turned = 2 * inertia * rate[:, :, None] * (part.turns[:, None] * part.turns)
         total[:, own[:, None], own] += mass * part.levers[:, :, None] * changed[:, None, :] + turned
     return total

@@ -39,22 +39,43 @@ def companions(wanted: Derivative, mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def _of(wanted: Derivative) -> list[Identity]:
-    def made(title: str, *others: str, distance: Callable[[Derivative, Functions], Distance],
-             loops: bool | None = None) -> Identity:
-        return Identity(title, (wanted.name, *others), partial(distance, wanted), exact_only=True, together=True, loops=loops)
+    def made(
+        title: str,
+        *others: str,
+        distance: Callable[[Derivative, Functions], Distance],
+        loops: bool | None = None,
+    ) -> Identity:
+        return Identity(
+            title,
+            (wanted.name, *others),
+            partial(distance, wanted),
+            exact_only=True,
+            together=True,
+            loops=loops,
+        )
 
     def like(mode: str) -> str:
         return wanted._replace(mode=mode).name
 
-    name, moves = wanted.name, any(array.name in POSITIONS for array in FUNCTIONS[wanted.of].results)
+    name, moves = (
+        wanted.name,
+        any(array.name in POSITIONS for array in FUNCTIONS[wanted.of].results),
+    )
     # what knows of loops is shorter than what is differentiated of it, and holds where they are closed alone
     loops = False if FUNCTIONS[wanted.of].knows_loops else None
     return {
         "jvp": [made(f"{name} = d/dt {wanted.of}", wanted.of, distance=_slope, loops=loops)],
         "vjp": [made(f"x_bar · dx of {name} = y_bar · dy", like("jvp"), distance=_transpose)],
         "jacobian": [made(f"{name} · dx = dy", like("jvp"), distance=_product)],
-        "hvp": [made(f"{name} = d/dt {like('vjp')}", like("vjp"), distance=_slope_of_the_weights),
-                made(f"{name} is symmetric", like("vjp"), *([like("jvp"), wanted.of] if moves else []), distance=_symmetric)],
+        "hvp": [
+            made(f"{name} = d/dt {like('vjp')}", like("vjp"), distance=_slope_of_the_weights),
+            made(
+                f"{name} is symmetric",
+                like("vjp"),
+                *([like("jvp"), wanted.of] if moves else []),
+                distance=_symmetric,
+            ),
+        ],
     }[wanted.mode]
 
 
@@ -92,15 +113,23 @@ def _slope(wanted: Derivative, f: Functions) -> Distance:
     for name, value in values.items():
         change = changes[derivatives.change(name)]
         if name in POSITIONS:
-            change = (f.truth.reference.moved(value, change * h) - f.truth.reference.moved(value, -change * h)) / (2 * h)
+            change = (
+                f.truth.reference.moved(value, change * h)
+                - f.truth.reference.moved(value, -change * h)
+            ) / (2 * h)
         found.append(_flat(change - slopes[name]))
     return _all(found, [*values.values(), *slopes.values()])
 
 
 def _transpose(wanted: Derivative, f: Functions) -> Distance:
     weights, changes = f(wanted.name), f(wanted._replace(mode="jvp").name)
-    pairs = [(weights[derivatives.weight(x)], f.states[derivatives.change(x)], 1) for x in _by(wanted)]
-    pairs += [(f.states[derivatives.weight(y)], changes[derivatives.change(y)], -1) for y in _results(wanted)]
+    pairs = [
+        (weights[derivatives.weight(x)], f.states[derivatives.change(x)], 1) for x in _by(wanted)
+    ]
+    pairs += [
+        (f.states[derivatives.weight(y)], changes[derivatives.change(y)], -1)
+        for y in _results(wanted)
+    ]
     terms = [sign * _flat(a) * _flat(b) for a, b, sign in pairs]
     return sum(term.sum(axis=-1) for term in terms)[:, None], _size(terms)
 
@@ -130,17 +159,28 @@ def _symmetric(wanted: Derivative, f: Functions) -> Distance:
     f.truth.draw(wanted.name)
     one = {x: f.states[derivatives.change(x)] for x in _by(wanted)}
     other = {x: (k + 1) * np.roll(step, 1, axis=-1) for k, (x, step) in enumerate(one.items())}
-    there, back = (f(wanted.name, **{derivatives.change(x): step for x, step in way.items()}) for way in (one, other))
+    there, back = (
+        f(wanted.name, **{derivatives.change(x): step for x, step in way.items()})
+        for way in (one, other)
+    )
     weights = f(wanted._replace(mode="vjp").name)
     terms = []
     for x in _by(wanted):
         bar = derivatives.change(derivatives.weight(x))
         terms += [_flat(other[x]) * _flat(there[bar]), -_flat(one[x]) * _flat(back[bar])]
         if x in POSITIONS:
-            terms.append(-_bracket(f, f.given(wanted.name, x), one[x], other[x]) * weights[derivatives.weight(x)])
+            terms.append(
+                -_bracket(f, f.given(wanted.name, x), one[x], other[x])
+                * weights[derivatives.weight(x)]
+            )
     for y in (name for name in _results(wanted) if name in POSITIONS):
-        steps = [f(wanted._replace(mode="jvp").name, **{derivatives.change(x): step for x, step in way.items()})
-                 for way in (one, other)]
+        steps = [
+            f(
+                wanted._replace(mode="jvp").name,
+                **{derivatives.change(x): step for x, step in way.items()},
+            )
+            for way in (one, other)
+        ]
         ahead = [step[derivatives.change(y)] for step in steps]
         terms.append(_bracket(f, f(wanted.of)[y], *ahead) * f.states[derivatives.weight(y)])
     return sum(term.sum(axis=-1) for term in terms)[:, None], _size(terms)
@@ -149,14 +189,22 @@ def _symmetric(wanted: Derivative, f: Functions) -> Distance:
 def _bracket(f: Functions, q: Array, one: Array, other: Array) -> Array:
     """[δ, ε] of two steps, (count, NV): what they differ by when they are taken in another order."""
     motion, found = f.truth.reference, []
-    for index, (of_q, of_v) in enumerate(zip(motion.mechanism.q_slices, motion.mechanism.v_slices, strict=True)):
+    for index, (of_q, of_v) in enumerate(
+        zip(motion.mechanism.q_slices, motion.mechanism.v_slices, strict=True)
+    ):
         if motion.mechanism.joints[index].type.directed:
             found.append(0 * one[:, of_v])
             continue
-        (_, w, u), (_, dw, du) = (motion.stirred(index, q[:, of_q], step[:, of_v]) for step in (one, other))
+        (_, w, u), (_, dw, du) = (
+            motion.stirred(index, q[:, of_q], step[:, of_v]) for step in (one, other)
+        )
         spin, shift = cross(w, dw), cross(w, du) - cross(dw, u)
         units = motion.twists(index, identity(motion.scalars))
-        found.append(np.stack([(spin * a).sum(axis=-1) + (shift * b).sum(axis=-1) for a, b in units], axis=-1))
+        found.append(
+            np.stack(
+                [(spin * a).sum(axis=-1) + (shift * b).sum(axis=-1) for a, b in units], axis=-1
+            )
+        )
     return np.concatenate(found, axis=-1)
 
 

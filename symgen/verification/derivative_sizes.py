@@ -32,16 +32,23 @@ class Bodies(Protocol):
 
 def along_q(bodies: Bodies, v: Array, a: Array) -> Array:
     """Of ∂τ/∂q (count, NV, NV) at rates and accelerations (count, NV)."""
-    felt = bodies.pushed()   # a run-time wrench goes along with its link
+    felt = bodies.pushed()  # a run-time wrench goes along with its link
     total = _each(felt, np.array([turning for turning, _ in bodies.rates]) * (felt > 0))
     total = total + np.swapaxes(total, -1, -2)
     for part in bodies.parts:
         (rate, speed), (turning, moving) = part.moving(v), part.moving(a)
         mass = np.abs(np.asarray(part.mass))
-        force, bent = mass * (moving + 2 * rate * speed + (1 + part.borne) * bodies.gravity), turning + 2 * rate * rate
+        force, bent = (
+            mass * (moving + 2 * rate * speed + (1 + part.borne) * bodies.gravity),
+            turning + 2 * rate * rate,
+        )
         turns = np.broadcast_to(part.turns, part.levers.shape)
         size = _each(part.levers * force[:, None], turns)
-        size = size + np.swapaxes(size, -1, -2) + _each(part.levers * (mass * bent)[:, None], part.levers)
+        size = (
+            size
+            + np.swapaxes(size, -1, -2)
+            + _each(part.levers * (mass * bent)[:, None], part.levers)
+        )
         _put(total, part, size + 4 * _each(turns * (part.inertia * bent)[:, None], turns))
     return np.asarray(total + np.diag(drive_sizes.stiffness(bodies.truth.mechanism)))
 
@@ -55,7 +62,9 @@ def along_v(bodies: Bodies, v: Array, a: Array) -> Array:
         turns = np.broadcast_to(part.turns, part.levers.shape)
         force = 2 * mass * (speed * turns + rate * part.levers)
         _put(total, part, _each(part.levers, force) + _each(turns, 4 * inertia * rate * turns))
-    return np.asarray(total + drive_sizes.slopes(bodies.truth.mechanism, v)[..., None] * np.eye(v.shape[-1]))
+    return np.asarray(
+        total + drive_sizes.slopes(bodies.truth.mechanism, v)[..., None] * np.eye(v.shape[-1])
+    )
 
 
 def _each(a: Array, b: Array) -> Array:
@@ -67,5 +76,8 @@ def _put(total: Array, part: Resisting, size: Array) -> None:
     total[:, np.array(part.joints)[:, None], part.joints] += size
 
 
-DERIVATIVES: dict[str, Callable[[Bodies, Array, Array], Array]] = {"dtau_dq": along_q, "dtau_dv": along_v}
+DERIVATIVES: dict[str, Callable[[Bodies, Array, Array], Array]] = {
+    "dtau_dq": along_q,
+    "dtau_dv": along_v,
+}
 """One size a result, by its name: (bodies, v, a) → (count, NV, NV)."""

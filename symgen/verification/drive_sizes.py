@@ -13,7 +13,7 @@ def armature(mechanism: Mechanism) -> Array:
     """Of every entry of v (NV,), as floats; what follows counts as far as it goes."""
     found = np.zeros(mechanism.nv)
     for one in driven(mechanism):
-        found[one.of] += float(one.drive.armature * one.rate ** 2)
+        found[one.of] += float(one.drive.armature * one.rate**2)
     return found
 
 
@@ -22,7 +22,10 @@ def forces(mechanism: Mechanism, q: Array, v: Array, a: Array) -> Array:
     found, slowest = np.zeros(v.shape), float(mechanism.friction_speed)
     for one in driven(mechanism):
         drive, rate = one.drive, abs(float(one.rate))
-        speed, place = rate * np.abs(v[:, one.of]), rate * np.abs(q[:, one.place]) + float(abs(one.offset) + abs(drive.rest))
+        speed, place = (
+            rate * np.abs(v[:, one.of]),
+            rate * np.abs(q[:, one.place]) + float(abs(one.offset) + abs(drive.rest)),
+        )
         force = float(drive.armature) * rate * np.abs(a[:, one.of]) + float(drive.damping) * speed
         rubbing = float(drive.friction) * np.minimum(1, speed / slowest)
         found[:, one.of] += rate * (force + rubbing + float(drive.stiffness) * place)
@@ -33,9 +36,10 @@ def slopes(mechanism: Mechanism, v: Array) -> Array:
     """Sizes of how damping and friction change with v (count, NV)."""
     found, slowest = np.zeros(v.shape), float(mechanism.friction_speed)
     for one in driven(mechanism):
-        squares = (float(one.rate) * v[:, one.of]) ** 2 + slowest ** 2
-        found[:, one.of] += float(one.rate) ** 2 * (float(one.drive.damping)
-                                                    + float(one.drive.friction) * slowest**2 / squares**1.5)
+        squares = (float(one.rate) * v[:, one.of]) ** 2 + slowest**2
+        found[:, one.of] += float(one.rate) ** 2 * (
+            float(one.drive.damping) + float(one.drive.friction) * slowest**2 / squares**1.5
+        )
     return found
 
 
@@ -43,7 +47,7 @@ def stiffness(mechanism: Mechanism) -> Array:
     """Sizes of how springs change with q (NV,)."""
     found = np.zeros(mechanism.nv)
     for one in driven(mechanism):
-        found[one.of] += float(one.drive.stiffness * one.rate ** 2)
+        found[one.of] += float(one.drive.stiffness * one.rate**2)
     return found
 
 
@@ -52,5 +56,7 @@ def bend(mechanism: Mechanism, v: Array) -> Array:
     found = np.zeros(v.shape)
     for one in (one for one in driven(mechanism) if one.drive.friction):
         rate = abs(float(one.rate))
-        found[:, one.of] = np.maximum(found[:, one.of], rate / np.hypot(rate * v[:, one.of], float(mechanism.friction_speed)))
+        found[:, one.of] = np.maximum(
+            found[:, one.of], rate / np.hypot(rate * v[:, one.of], float(mechanism.friction_speed))
+        )
     return found

@@ -37,7 +37,13 @@ def slopes(f: Functions) -> Array:
     reference, v = _reference(f), f.states["v"]
     number, found = reference.scalars.constant, 0 * v
     for one in driven(reference.mechanism):
-        squares = (number(one.rate) * v[..., one.of]) ** 2 + number(reference.mechanism.friction_speed ** 2)
-        rubbing = number(one.drive.friction * reference.mechanism.friction_speed ** 2) / (squares * np.sqrt(squares))
-        found[..., one.of] = found[..., one.of] + number(one.rate ** 2) * (number(one.drive.damping) + rubbing)
+        squares = (number(one.rate) * v[..., one.of]) ** 2 + number(
+            reference.mechanism.friction_speed**2
+        )
+        rubbing = number(one.drive.friction * reference.mechanism.friction_speed**2) / (
+            squares * np.sqrt(squares)
+        )
+        found[..., one.of] = found[..., one.of] + number(one.rate**2) * (
+            number(one.drive.damping) + rubbing
+        )
     return np.asarray(found[..., None] * np.eye(found.shape[-1], dtype=int))

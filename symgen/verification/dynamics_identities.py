@@ -17,8 +17,12 @@ def _slope_along_q(f: Functions) -> Distance:
     """dtau_dq v = d/dt ID(q ⊕ v t)."""
     v, sizes = f.states["v"], f.truth.sizes
     size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dq"), np.abs(f.truth.floats["v"]))
-    found = times(f("inverse_dynamics_derivatives")["dtau_dq"], v) - f.slopes("inverse_dynamics")["tau"]
-    return found, size + sizes.of("inverse_dynamics", "tau")   # where nothing changes, the slope of what does not is nothing
+    found = (
+        times(f("inverse_dynamics_derivatives")["dtau_dq"], v) - f.slopes("inverse_dynamics")["tau"]
+    )
+    return found, size + sizes.of(
+        "inverse_dynamics", "tau"
+    )  # where nothing changes, the slope of what does not is nothing
 
 
 def _quadratic_in_rates(f: Functions) -> Distance:
@@ -37,7 +41,9 @@ def _rate_of_the_mass_matrix(f: Functions) -> Distance:
     half, turned = found["dtau_dv"] - slopes(f) - rate, of_bodies(f, found["M"]) @ _brackets(f)
     difference = half + turned
     size = f.truth.sizes.of("inverse_dynamics_derivatives", "dtau_dv")
-    size = size + f.truth.sizes.mass() * (1 + np.abs(f.truth.floats["v"]).sum(axis=-1))[:, None, None]
+    size = (
+        size + f.truth.sizes.mass() * (1 + np.abs(f.truth.floats["v"]).sum(axis=-1))[:, None, None]
+    )
     return difference + np.swapaxes(difference, -1, -2), size + np.swapaxes(size, -1, -2)
 
 
@@ -47,7 +53,9 @@ def _brackets(f: Functions) -> Array:
     """
     reference, v = f.truth.reference, f.states["v"]
     out = 0 * (v[:, :, None] * v[:, None, :])
-    for index, (joint, own) in enumerate(zip(f.truth.mechanism.joints, f.truth.mechanism.v_slices, strict=True)):
+    for index, (joint, own) in enumerate(
+        zip(f.truth.mechanism.joints, f.truth.mechanism.v_slices, strict=True)
+    ):
         if joint.type.directed:
             continue
         units = reference.twists(index, identity(reference.scalars))
@@ -66,8 +74,12 @@ def _mass_beside(f: Functions) -> Distance:
 def _solved(f: Functions, by: str, inverse: Results) -> Distance:
     """M da + dtau = 0, a column for each coordinate."""
     found, sizes = f("forward_dynamics_derivatives")[f"da_d{by}"], f.truth.sizes
-    size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ np.abs(np.asarray(found, dtype=float)))
-    size = size + DERIVATIVES[f"dtau_d{by}"](sizes, f.truth.floats["v"], sizes.joint_accelerations())
+    size = sizes.roots[..., None] * (
+        sizes.roots[:, None, :] @ np.abs(np.asarray(found, dtype=float))
+    )
+    size = size + DERIVATIVES[f"dtau_d{by}"](
+        sizes, f.truth.floats["v"], sizes.joint_accelerations()
+    )
     return inverse["M"] @ found + inverse[f"dtau_d{by}"], size
 
 
@@ -90,9 +102,16 @@ def _inverse_beside(f: Functions) -> Distance:
 
 _ID, _FD = "inverse_dynamics_derivatives", "forward_dynamics_derivatives"
 OF_DERIVATIVES = (
-    Identity("dtau_dq v = d/dt ID(q ⊕ v t)", (_ID, "inverse_dynamics"), _slope_along_q, exact_only=True),
+    Identity(
+        "dtau_dq v = d/dt ID(q ⊕ v t)", (_ID, "inverse_dynamics"), _slope_along_q, exact_only=True
+    ),
     Identity("dtau_dv v = 2 (ID(v) − ID(0))", (_ID, "inverse_dynamics"), _quadratic_in_rates),
-    Identity("dtau_dv + dtau_dvᵀ = 2 d/dt M − adᵀM − M ad", (_ID,), _rate_of_the_mass_matrix, exact_only=True),
+    Identity(
+        "dtau_dv + dtau_dvᵀ = 2 d/dt M − adᵀM − M ad",
+        (_ID,),
+        _rate_of_the_mass_matrix,
+        exact_only=True,
+    ),
     Identity("M beside dtau_dq = M", (_ID, "mass_matrix"), _mass_beside),
     Identity("M da_dq = −dtau_dq(FD)", (_FD, _ID, "forward_dynamics"), _solved_along_q),
     Identity("M da_dv = −dtau_dv", (_FD, _ID), _solved_along_v),

@@ -25,10 +25,10 @@ def pivots(matrix: Array) -> list[Any]:
     for k in range(len(rest) - 1, -1, -1):
         pivot = rest[k, k]
         found.insert(0, pivot)
-        if not abs(pivot) > 0:   # for a ball: the radius does not exclude zero
+        if not abs(pivot) > 0:  # for a ball: the radius does not exclude zero
             return found
         column = rest[:k, k]
-        near = np.array([i for i in range(k) if not column[i] == 0], dtype=int)   # noqa: SIM201 -- a ball is neither == nor != 0
+        near = np.array([i for i in range(k) if not column[i] == 0], dtype=int)  # noqa: SIM201 -- a ball is neither == nor != 0
         if len(near):
             gain = column[near] / pivot
             rest[near[:, None], near[None, :]] -= gain[:, None] * column[near][None, :]
@@ -48,7 +48,9 @@ def is_positive(matrix: Array, terms: Array) -> bool | None:
     rounded = np.asarray(np.frompyfunc(lambda ball: float(ball.mid()), 1, 1)(matrix), dtype=float)
     widest = max(float(ball.rad()) for ball in matrix.ravel())
     size = float(np.abs(rounded).max())
-    if np.isfinite(rounded).all() and widest <= ROUNDING * size:   # Weyl: no eigenvalue moves by more than the norm of a change
+    if (
+        np.isfinite(rounded).all() and widest <= ROUNDING * size
+    ):  # Weyl: no eigenvalue moves by more than the norm of a change
         lowest = np.linalg.eigvalsh(rounded)[0]
         if lowest > ROUNDING * len(matrix) * size:
             return True

@@ -34,7 +34,9 @@ def over(scalars: Scalars, program: Form) -> Runner:
 
     def run(arguments: Mapping[str, Array]) -> Results:
         with scalars.working(), np.errstate(all="ignore"):
-            return _gather(program, arguments, Numbers(constant, np.sin, np.cos, np.sqrt, np.log, atan2))
+            return _gather(
+                program, arguments, Numbers(constant, np.sin, np.cos, np.sqrt, np.log, atan2)
+            )
 
     return run
 
@@ -43,24 +45,38 @@ def in_decimals(digits: int, form: Looped) -> Runner:
     """Loops as a function on stacks of states in numbers of `digits` decimal digits, a state at a time: of ten thousand links
     nothing is quicker here. What goes in and comes out are those of `symgen.reference.points`.
     """
+
     def entered(x: Any) -> Decimal:
-        return Decimal(x.ball.str(digits, radius=False)) if isinstance(x, Point) else Decimal(float(x))
+        return (
+            Decimal(x.ball.str(digits, radius=False)) if isinstance(x, Point) else Decimal(float(x))
+        )
 
     def through(name: str) -> Callable[[Decimal], Decimal]:
         return lambda x: entered(getattr(Point(flint.arb(str(x))), name)())
 
-    numbers = Numbers(lambda x: Decimal(x.numerator) / x.denominator, through("sin"), through("cos"), Decimal.sqrt,
-                      through("log"))
+    numbers = Numbers(
+        lambda x: Decimal(x.numerator) / x.denominator,
+        through("sin"),
+        through("cos"),
+        Decimal.sqrt,
+        through("log"),
+    )
 
     def run(arguments: Mapping[str, Array]) -> Results:
         with localcontext() as context, flint.ctx.workdps(digits):
             context.prec = digits
             found: dict[str, list[list[Any]]] = {port.name: [] for port in form.outputs}
             for state in range(len(next(iter(arguments.values())))):
-                given = {port.name: [entered(x) for x in flat(arguments[port.name][state])] for port in form.inputs}
+                given = {
+                    port.name: [entered(x) for x in flat(arguments[port.name][state])]
+                    for port in form.inputs
+                }
                 for name, values in evaluate_form(form, given, numbers).items():
                     found[name].append([Point(flint.arb(str(x))) for x in values])
-            return {port.name: np.array(found[port.name], dtype=object).reshape(-1, *port.shape) for port in form.outputs}
+            return {
+                port.name: np.array(found[port.name], dtype=object).reshape(-1, *port.shape)
+                for port in form.outputs
+            }
 
     return run
 
@@ -81,10 +97,16 @@ def in_machine_reals(program: Form) -> Runner:
     def run(arguments: Mapping[str, Array]) -> Results:
         rounded = {name: np.asarray(values, dtype=real) for name, values in arguments.items()}
         if real is np.float64 and all(len(values) == 1 for values in rounded.values()):
-            with suppress(ArithmeticError, ValueError):   # Python's floats are as good and quicker, but divide by nothing
+            with suppress(
+                ArithmeticError, ValueError
+            ):  # Python's floats are as good and quicker, but divide by nothing
                 return _gather(program, rounded, FLOATS)
         with np.errstate(all="ignore"):
-            return _gather(program, rounded, Numbers(lambda x: real(float(x)), np.sin, np.cos, np.sqrt, np.log, atan2))
+            return _gather(
+                program,
+                rounded,
+                Numbers(lambda x: real(float(x)), np.sin, np.cos, np.sqrt, np.log, atan2),
+            )
 
     return run
 
@@ -92,7 +114,9 @@ def in_machine_reals(program: Form) -> Runner:
 def _gather(program: Form, arguments: Mapping[str, Array], numbers: Numbers) -> Results:
     """`evaluate` with element arrays of all states at once, reshaped into (count, …) results."""
     count = len(next(iter(arguments.values())))
-    elements: dict[str, list[Any]] = {port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs}
+    elements: dict[str, list[Any]] = {
+        port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs
+    }
     if numbers is FLOATS:
         elements = {name: [float(x[0]) for x in values] for name, values in elements.items()}
     found = evaluate_form(program, elements, numbers)

@@ -40,17 +40,41 @@ class ExactAnswers:
     them.
     """
 
-    def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: Links = None,
-                 payload: str | None = None, wrench: Links = None, task_rows: Sequence[int] = ALL_ROWS,
-                 contact: Links = None, convention: Convention = USUAL, working: int | None = None,
-                 given: Mapping[str, Sequence[Fraction]] | None = None, described: Mechanism | None = None,
-                 baumgarte: bool = False) -> None:
-        self.mechanism, self.count, self.seed, self.given = mechanism, count, seed, dict(given or {})
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        count: int = 16,
+        seed: int = 0,
+        *,
+        frame: Links = None,
+        payload: str | None = None,
+        wrench: Links = None,
+        task_rows: Sequence[int] = ALL_ROWS,
+        contact: Links = None,
+        convention: Convention = USUAL,
+        working: int | None = None,
+        given: Mapping[str, Sequence[Fraction]] | None = None,
+        described: Mechanism | None = None,
+        baumgarte: bool = False,
+    ) -> None:
+        self.mechanism, self.count, self.seed, self.given = (
+            mechanism,
+            count,
+            seed,
+            dict(given or {}),
+        )
         self.described, self.baumgarte = described or mechanism, baumgarte
-        self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench, "task_rows": tuple(task_rows)}
+        self.links: dict[str, Any] = {
+            "frame": frame,
+            "payload": payload,
+            "wrench": wrench,
+            "task_rows": tuple(task_rows),
+        }
         self.links |= {"contact": contact} if contact else {}
         self.convention = convention
-        self.states = draw_states(mechanism, count, seed, payload, wrench, {GAINS.name: (2,)} if baumgarte else None)
+        self.states = draw_states(
+            mechanism, count, seed, payload, wrench, {GAINS.name: (2,)} if baumgarte else None
+        )
         self.states |= {name: broadcast(numbers, count) for name, numbers in self.given.items()}
         self.floats = {name: values.astype(float) for name, values in self.states.items()}
         self.rough = Reference(mechanism, FLOAT, convention=convention, **self.links)
@@ -58,8 +82,10 @@ class ExactAnswers:
         with np.errstate(all="ignore"):
             rough = self.rough.mass_matrix(self.floats["q"], self.load)
         if not np.isfinite(rough).all():
-            raise RequestError(f"the mass matrix of '{mechanism.name}' is larger than any double holds; look for a misplaced "
-                               "exponent or unit in the description")
+            raise RequestError(
+                f"the mass matrix of '{mechanism.name}' is larger than any double holds; look for a misplaced "
+                "exponent or unit in the description"
+            )
         self.condition = _condition(rough)
         lowest = np.linalg.eigvalsh(rough)[..., 0]
         self.indefinite = int((lowest < -1e-12 * _norm(rough)).sum())
@@ -77,8 +103,17 @@ class ExactAnswers:
     @cached_property
     def sharper(self) -> Self:
         """The same states with twice the working digits."""
-        return type(self)(self.mechanism, self.count, self.seed, working=2 * self.working, convention=self.convention,
-                          given=self.given, described=self.described, baumgarte=self.baumgarte, **self.links)
+        return type(self)(
+            self.mechanism,
+            self.count,
+            self.seed,
+            working=2 * self.working,
+            convention=self.convention,
+            given=self.given,
+            described=self.described,
+            baumgarte=self.baumgarte,
+            **self.links,
+        )
 
     @cached_property
     def of_each_frame(self) -> list[Self]:
@@ -90,34 +125,63 @@ class ExactAnswers:
         for k, (rough, reference) in enumerate(pairs):
             one = copy(self)
             one.take({})
-            one.rough, one.reference, one.links = rough, reference, self.links | {"frame": self.rough.frames[k].name}
+            one.rough, one.reference, one.links = (
+                rough,
+                reference,
+                self.links | {"frame": self.rough.frames[k].name},
+            )
             one._among = (self, k)
             found.append(one)
         return found
 
-    def arguments(self, function: str, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
+    def arguments(
+        self, function: str, source: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]:
         """The function's arguments at the states, (count, …) each; `source` chooses balls (default) or floats."""
         self.draw(function)
         source = self.balls if source is None else source
         spec = FUNCTIONS[function]
-        return {a.name: source[spec.drawn(a.name)] for a in (*spec.arguments, *spec.feels)
-                if a in spec.arguments or self.links.get(a.name) or a.name in self.given or (a == GAINS and self.baumgarte)}
+        return {
+            a.name: source[spec.drawn(a.name)]
+            for a in (*spec.arguments, *spec.feels)
+            if a in spec.arguments
+            or self.links.get(a.name)
+            or a.name in self.given
+            or (a == GAINS and self.baumgarte)
+        }
 
-    def reference_arguments(self, function: str, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
+    def reference_arguments(
+        self, function: str, source: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]:
         """The function's `arguments` without those that are `given`, which the reference has in its mechanism."""
-        return {name: values for name, values in self.arguments(function, source).items() if name not in self.given}
+        return {
+            name: values
+            for name, values in self.arguments(function, source).items()
+            if name not in self.given
+        }
 
     def draw(self, function: str) -> None:
         """Draw what a derivative takes besides: changes and weights, each as often as there are states."""
         count = {"NF": len(self.rough.frames), "NW": len(self.rough.wrenches)}
-        sizes = self.mechanism.sizes._replace(**count, NK=len(self.rough.task_rows), NT=len(self.rough.contacts),
-                                              NR=len(base(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0,
-                                              **self._of_loops(FUNCTIONS[function]))
-        if any(array.drawn in CLOSED for array in FUNCTIONS[function].arguments) and CLOSED[0] not in self.states:
-            self._take(dict(zip(CLOSED, self._beside() if self.baumgarte else self._closed(), strict=True)))
+        sizes = self.mechanism.sizes._replace(
+            **count,
+            NK=len(self.rough.task_rows),
+            NT=len(self.rough.contacts),
+            NR=len(base(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0,
+            **self._of_loops(FUNCTIONS[function]),
+        )
+        if (
+            any(array.drawn in CLOSED for array in FUNCTIONS[function].arguments)
+            and CLOSED[0] not in self.states
+        ):
+            self._take(
+                dict(zip(CLOSED, self._beside() if self.baumgarte else self._closed(), strict=True))
+            )
         for array in FUNCTIONS[function].arguments:
             shape = (array.of_each(count[array.each]) if array.each else array).sizes(sizes)
-            known = self.states.get(array.name)   # results of one name may have two shapes, as the C of two functions
+            known = self.states.get(
+                array.name
+            )  # results of one name may have two shapes, as the C of two functions
             if known is None or (array.name not in self.given and known.shape[1:] != shape):
                 self._take(draw_besides({array.name: shape}, self.count, self.seed))
 
@@ -148,13 +212,22 @@ class ExactAnswers:
 
     def results(self, function: str) -> dict[str, Array]:
         """The function's results by name, (count, …) each, over balls."""
-        if function not in self._known and self._among is not None and FUNCTIONS[function].derivative is None:
+        if (
+            function not in self._known
+            and self._among is not None
+            and FUNCTIONS[function].derivative is None
+        ):
             together, k = self._among
             whole = together.results(function)
-            self._known[function] = {name: values[:, k] for name, values in whole.items()} \
-                if FUNCTIONS[function].needs_frames else whole
+            self._known[function] = (
+                {name: values[:, k] for name, values in whole.items()}
+                if FUNCTIONS[function].needs_frames
+                else whole
+            )
         if function not in self._known:
-            self._known[function] = answers(self.reference, self.working, function, self.reference_arguments(function), KNOWN)
+            self._known[function] = answers(
+                self.reference, self.working, function, self.reference_arguments(function), KNOWN
+            )
         return self._known[function]
 
     def take(self, known: dict[str, dict[str, Array]]) -> None:

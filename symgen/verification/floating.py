@@ -45,18 +45,37 @@ def allowance(program: Form, truth: Truth, text: TextOptions = PLAIN) -> float:
     """
     if bounds(program, truth, text):
         return 1.0
-    larger = terms(truth.mechanism, program.function, program.method, ProgramOptions(program.real, **truth.links))
+    larger = terms(
+        truth.mechanism,
+        program.function,
+        program.method,
+        ProgramOptions(program.real, **truth.links),
+    )
     angle = "atan2" in program.operations
     turned = followed(truth.rough, truth.floats["q"])
-    return float(program.depth + 1 + bool(program.quaternions) + angle + printer().ulps[text.trig] + turned) * larger
+    return (
+        float(
+            program.depth
+            + 1
+            + bool(program.quaternions)
+            + angle
+            + printer().ulps[text.trig]
+            + turned
+        )
+        * larger
+    )
 
 
 def differs(program: Form, truth: Truth) -> bool:
     """Whether its method's answer is a difference of larger terms. Its smaller entries are then no better than its largest."""
-    return program.function not in PREPARING and methods.find(program.method).differs(truth.mechanism)
+    return program.function not in PREPARING and methods.find(program.method).differs(
+        truth.mechanism
+    )
 
 
-def check_floating(program: Form, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN) -> Check:
+def check_floating(
+    program: Form, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN
+) -> Check:
     """The largest error of `run` (the compiled function) over all states and results, in units of round-off.
 
     An answer that loses its digits is not judged. There are five cases. The bound is more than `symgen.reals.LOST` of the terms,
@@ -70,28 +89,66 @@ def check_floating(program: Form, run: Runner, truth: Truth, label: str, text: T
     none = loses(allowed, program.real)
     lost = allowed if none else 0.0
     broken = next((name for name, values in results.items() if not np.isfinite(values).all()), None)
-    if broken is not None and _too_large(truth.results(program.function)[broken], results[broken], program.real):
+    if broken is not None and _too_large(
+        truth.results(program.function)[broken], results[broken], program.real
+    ):
         large = f"{broken} is above the largest number that a {program.real} holds"
-        return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", large, True)
-    if broken is not None:   # a ball made of NaN or infinity would hide which result it came from
+        return Check(
+            "floating", label, np.inf, allowed, " eps", f"{broken} is not finite", large, True
+        )
+    if broken is not None:  # a ball made of NaN or infinity would hide which result it came from
         at = np.asarray(~np.isfinite(results[broken].reshape(truth.count, -1)).all(axis=-1))
-        lost = lost or _singular(program, truth, at, allowed) or _swamped(program, truth, broken, at, allowed, text)
+        lost = (
+            lost
+            or _singular(program, truth, at, allowed)
+            or _swamped(program, truth, broken, at, allowed, text)
+        )
         why = lost_digits(lost) if lost else ""
-        return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", why, lost > 0)
+        return Check(
+            "floating", label, np.inf, allowed, " eps", f"{broken} is not finite", why, lost > 0
+        )
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
     with truth.scalars.working():
         own = bounds(program, truth, text)
-        for name, found in distances(program.function, entered, truth, differs(program, truth), own).items():
-            if not np.isfinite(found.size).all():   # of a derivative: something may be divided by nothing
-                return Check("floating", label, 0.0, allowed, " eps", name, f"{name} has no bound at these states", True)
+        for name, found in distances(
+            program.function, entered, truth, differs(program, truth), own
+        ).items():
+            if not np.isfinite(
+                found.size
+            ).all():  # of a derivative: something may be divided by nothing
+                return Check(
+                    "floating",
+                    label,
+                    0.0,
+                    allowed,
+                    " eps",
+                    name,
+                    f"{name} has no bound at these states",
+                    True,
+                )
             ratios = by_state(found.difference, found.size * REALS[program.real].eps)
             error, state = float(ratios.max()), int(ratios.argmax())
             equation = solves(program.function, name)
             if not equation and 0 < float(found.terms.min()) < float(REALS[program.real].least):
                 small = f"{name} is below the smallest number that a {program.real} holds with all its digits"
-                return Check("floating", label, error, allowed, " eps", f"{name}, state {state}", small, True)
-            if not equation and error > allowed and (near := _singular(program, truth, ratios > allowed, allowed)):
-                return Check("floating", label, error, allowed, " eps", f"{name}, state {state}", lost_digits(near), True)
+                return Check(
+                    "floating", label, error, allowed, " eps", f"{name}, state {state}", small, True
+                )
+            if (
+                not equation
+                and error > allowed
+                and (near := _singular(program, truth, ratios > allowed, allowed))
+            ):
+                return Check(
+                    "floating",
+                    label,
+                    error,
+                    allowed,
+                    " eps",
+                    f"{name}, state {state}",
+                    lost_digits(near),
+                    True,
+                )
             if error >= units:
                 units, where = error, f"largest in {name}, state {state}"
             if not none and loses(allowed * found.loss, program.real) and found.seen > LOST:
@@ -106,20 +163,30 @@ def _too_large(exact: Array, found: Array, real: str) -> bool:
     at = ~np.isfinite(found)
     largest = REALS[real].largest
     within = flint.arb(flint.fmpq(largest.numerator, largest.denominator))
-    return all(ball > within if sign > 0 else ball < -within if sign < 0 else False
-               for ball, sign in zip(exact[at], found[at], strict=True))
+    return all(
+        ball > within if sign > 0 else ball < -within if sign < 0 else False
+        for ball, sign in zip(exact[at], found[at], strict=True)
+    )
 
 
-def _swamped(program: Form, truth: Truth, name: str, broken: Array, allowed: float, text: TextOptions) -> float:
+def _swamped(
+    program: Form, truth: Truth, name: str, broken: Array, allowed: float, text: TextOptions
+) -> float:
     """How many round-offs of an answer are allowed, where these are all of it at every state that is `broken`; else 0.
 
     A step of dynamics at which a light link is torn away has such stages.
     """
     if name in SOLVED or FUNCTIONS[program.function].derivative is not None:
         return 0.0
-    terms, answer = (largest(values)[broken] for values in (
-        natural(program.function, name, truth, differs(program, truth), bounds(program, truth, text)),
-        truth.results(program.function)[name]))
+    terms, answer = (
+        largest(values)[broken]
+        for values in (
+            natural(
+                program.function, name, truth, differs(program, truth), bounds(program, truth, text)
+            ),
+            truth.results(program.function)[name],
+        )
+    )
     with np.errstate(divide="ignore"):
         least = float((allowed * terms / answer).min())
     return least if least * REALS[program.real].eps >= 1 else 0.0
@@ -133,7 +200,7 @@ def _singular(program: Form, truth: Truth, broken: Array, allowed: float) -> flo
     """
     if not program.operations["div"] and "log" not in program.operations:
         return 0.0
-    with suppress(RequestError):   # M itself is singular, and then nobody may divide
+    with suppress(RequestError):  # M itself is singular, and then nobody may divide
         least = float(trace(truth, truth.sizes.roots)[broken].min())
         return allowed * least if allowed * least * REALS[program.real].eps >= 1 else 0.0
     return 0.0

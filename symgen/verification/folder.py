@@ -51,60 +51,127 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
 
     Raises RequestError for a function that is not in the folder, DescriptionError for a folder that is not symgen's.
     """
-    mechanism = load(path)   # refuses a folder that was not generated
+    mechanism = load(path)  # refuses a folder that was not generated
     try:
         manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-        name, made, chosen = str(manifest["robot"]), _table(manifest["functions"]), _table(manifest["options"])
-        stated = [_word(chosen.get(key)) or usual for key, usual in zip(("jacobian_frame", "jacobian_order"), USUAL, strict=True)]
-        options = ProgramOptions(str(manifest["real"]), frame=_words(chosen.get("frame")), payload=_word(chosen.get("payload")),
-                                 wrench=_words(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1],
-                                 task_rows=_word(chosen.get("task_rows")), contact=_words(chosen.get("contact")),
-                                 effort=_word(chosen.get("effort")) or NORMAL,
-                                 parameters=names_of(_words(chosen.get("parameter"))),
-                                 baumgarte=bool(chosen.get("baumgarte")),
-                                 form=_word(chosen.get("form")) or AUTO).guarded(bool(chosen.get("checked")))
-        printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
-                              wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")),
-                              batch=bool(chosen.get("batch")))
+        name, made, chosen = (
+            str(manifest["robot"]),
+            _table(manifest["functions"]),
+            _table(manifest["options"]),
+        )
+        stated = [
+            _word(chosen.get(key)) or usual
+            for key, usual in zip(("jacobian_frame", "jacobian_order"), USUAL, strict=True)
+        ]
+        options = ProgramOptions(
+            str(manifest["real"]),
+            frame=_words(chosen.get("frame")),
+            payload=_word(chosen.get("payload")),
+            wrench=_words(chosen.get("wrench")),
+            jacobian_frame=stated[0],
+            jacobian_order=stated[1],
+            task_rows=_word(chosen.get("task_rows")),
+            contact=_words(chosen.get("contact")),
+            effort=_word(chosen.get("effort")) or NORMAL,
+            parameters=names_of(_words(chosen.get("parameter"))),
+            baumgarte=bool(chosen.get("baumgarte")),
+            form=_word(chosen.get("form")) or AUTO,
+        ).guarded(bool(chosen.get("checked")))
+        printed = TextOptions(
+            _word(chosen.get("trig")) or TextOptions.trig,
+            checked=bool(chosen.get("checked")),
+            wrap=tuple(str(word) for word in chosen.get("wrap", ())),
+            target=_word(chosen.get("target")),
+            batch=bool(chosen.get("batch")),
+        )
         methods = {named(function): str(entry["method"]) for function, entry in made.items()}
         every = dict(methods)
-        rounds = {function: int(entry["rounds"]) for function, entry in made.items() if "rounds" in entry}
+        rounds = {
+            function: int(entry["rounds"]) for function, entry in made.items() if "rounds" in entry
+        }
         if functions is not None:
             methods = dict(_wanted(request, methods, path) for request in functions)
-        sources = {function: _text(path / Path(str(made[function]["file"])).name) for function in methods}
-        blocks = {file: _text(path / file) for file in _of_many(name, made, methods)} if printed.batch else {}
-        device = {file: _text(path / file) for file in _of_a_gpu(name, made, methods) if (path / file).exists()
-                  } if GPU in printed.wrap else {}
+        sources = {
+            function: _text(path / Path(str(made[function]["file"])).name) for function in methods
+        }
+        blocks = (
+            {file: _text(path / file) for file in _of_many(name, made, methods)}
+            if printed.batch
+            else {}
+        )
+        device = (
+            {
+                file: _text(path / file)
+                for file in _of_a_gpu(name, made, methods)
+                if (path / file).exists()
+            }
+            if GPU in printed.wrap
+            else {}
+        )
         header = _text(path / f"{name}.h")
         turns = path / f"{name}_sincos.h"
         sincos = _text(turns) if turns.is_file() else ""
     except OSError as error:
-        raise DescriptionError(f"{error.filename} cannot be read ({error.strerror})", file=str(path), hint=_HINT) from None
+        raise DescriptionError(
+            f"{error.filename} cannot be read ({error.strerror})", file=str(path), hint=_HINT
+        ) from None
     except SymgenError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
-    return Folder(mechanism, name, options, printed, methods, rounds, sources, blocks, device, header, sincos, every)
+        raise DescriptionError(
+            "its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT
+        ) from None
+    return Folder(
+        mechanism,
+        name,
+        options,
+        printed,
+        methods,
+        rounds,
+        sources,
+        blocks,
+        device,
+        header,
+        sincos,
+        every,
+    )
 
 
 def programs(folder: Folder) -> dict[str, Form]:
     """Return the Programs of a folder's functions; where numbers change at run time, of all in it, which share an argument."""
     mechanism, options = folder.mechanism, folder.options
-    return making.together({function: making.shaped(mechanism, function, None if function in PREPARING else method,
-                                                    replace(options, rounds=folder.rounds.get(function)))
-                            for function, method in (folder.every if options.parameters else folder.methods).items()},
-                           mechanism, options)
+    return making.together(
+        {
+            function: making.shaped(
+                mechanism,
+                function,
+                None if function in PREPARING else method,
+                replace(options, rounds=folder.rounds.get(function)),
+            )
+            for function, method in (folder.every if options.parameters else folder.methods).items()
+        },
+        mechanism,
+        options,
+    )
 
 
 def _of_many(name: str, made: Mapping[str, Any], functions: Iterable[str]) -> list[str]:
     """The files of functions for many states, headers first."""
-    return [f"{name}_batch.h", f"{name}_lanes.h", *(Path(str(made[function]["batch"])).name for function in functions)]
+    return [
+        f"{name}_batch.h",
+        f"{name}_lanes.h",
+        *(Path(str(made[function]["batch"])).name for function in functions),
+    ]
 
 
 def _of_a_gpu(name: str, made: Mapping[str, Any], functions: Iterable[str]) -> list[str]:
     """The files of functions for a GPU. One that is lost is missed by the check."""
     stems = [Path(str(made[function]["symbol"])).name for function in functions]
-    return [f"{name}_cuda.h", f"{name}_sincos.cuh", *(f"{stem}{end}" for stem in stems for end in (".cuh", "_cuda.cu"))]
+    return [
+        f"{name}_cuda.h",
+        f"{name}_sincos.cuh",
+        *(f"{stem}{end}" for stem in stems for end in (".cuh", "_cuda.cu")),
+    ]
 
 
 def _table(value: object) -> dict[str, Any]:
@@ -122,15 +189,25 @@ def _word(value: object) -> str | None:
 
 def _words(value: object) -> Links:
     """One name, or a list of several."""
-    return [str(_word(name)) for name in value] if isinstance(value, list) and None not in value else _word(value)
+    return (
+        [str(_word(name)) for name in value]
+        if isinstance(value, list) and None not in value
+        else _word(value)
+    )
 
 
 def _text(path: Path) -> str:
     """What a compiler reads: a carriage return alone ends no line to it. What is no UTF-8 is shown as U+FFFD, and refused."""
     if path.exists() and not path.is_file():
-        raise DescriptionError(f"{path.name} is no ordinary file", file=str(path.parent), hint=_HINT)
+        raise DescriptionError(
+            f"{path.name} is no ordinary file", file=str(path.parent), hint=_HINT
+        )
     if path.stat().st_size > LARGEST_FILE:
-        raise DescriptionError(f"{path.name} is larger than {LARGEST_FILE // 10**6} MB", file=str(path.parent), hint=_HINT)
+        raise DescriptionError(
+            f"{path.name} is larger than {LARGEST_FILE // 10**6} MB",
+            file=str(path.parent),
+            hint=_HINT,
+        )
     return path.read_bytes().decode("utf-8", errors="replace").replace("\r\n", "\n")
 
 
@@ -138,5 +215,7 @@ def _wanted(request: str, made: dict[str, str], path: Path) -> tuple[str, str]:
     name, _, method = request.partition("=")
     function = nearest(name, made, "function in this folder")
     if method and method != made[function]:
-        raise ArgumentError(f"{path} holds {function} by {made[function]}, not by {method}; verify that, or generate it again")
+        raise ArgumentError(
+            f"{path} holds {function} by {made[function]}, not by {method}; verify that, or generate it again"
+        )
     return function, made[function]

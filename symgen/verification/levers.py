@@ -47,8 +47,15 @@ def followed(motion: Motion, q: Array) -> float:
     turned = [np.zeros(len(q)) for _ in motion.ways]
     for body, follows in enumerate(motion.mechanism.follows):
         if follows is not None:
-            turned[body] = np.abs(motion.coordinates(body, q)[:, 0]) * _rates(motion.mechanism, body, 0)[0]
-    return float(max(sum((turned[one] for one in way), np.zeros(len(q))).max(initial=0.0) for way in motion.ways))
+            turned[body] = (
+                np.abs(motion.coordinates(body, q)[:, 0]) * _rates(motion.mechanism, body, 0)[0]
+            )
+    return float(
+        max(
+            sum((turned[one] for one in way), np.zeros(len(q))).max(initial=0.0)
+            for way in motion.ways
+        )
+    )
 
 
 def _rates(mechanism: Mechanism, joint: int, of: int) -> tuple[float, float]:
@@ -56,5 +63,7 @@ def _rates(mechanism: Mechanism, joint: int, of: int) -> tuple[float, float]:
     if not kind.directed:
         return (1.0, 0.0) if kind.velocities[of].unit == "rad" else (0.0, 1.0)
     own = [step for step in mechanism.joints[joint].about_axis if step.of == of]
-    return (sum(abs(float(step.rate)) for step in own if isinstance(step, Turning)),
-            sum(abs(float(step.rate)) for step in own if isinstance(step, Sliding)))
+    return (
+        sum(abs(float(step.rate)) for step in own if isinstance(step, Turning)),
+        sum(abs(float(step.rate)) for step in own if isinstance(step, Sliding)),
+    )

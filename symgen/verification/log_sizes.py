@@ -14,7 +14,7 @@ import numpy as np
 from symgen.reference.precision import Array
 from symgen.verification.exact import ExactAnswers
 
-STEP = 2.0**-17   # of the central difference that a size is taken from: good to eight digits
+STEP = 2.0**-17  # of the central difference that a size is taken from: good to eight digits
 
 
 class Resisting(NamedTuple):
@@ -46,7 +46,9 @@ def log_determinant(truth: ExactAnswers, roots: Array) -> Array:
 
 def trace(truth: ExactAnswers, roots: Array) -> Array:
     """Σ |M⁻¹|_jk s_jk per state (count,): the size of tr(M⁻¹ δM), and the relative loss of a determinant."""
-    return np.asarray(np.einsum("sj,sjk,sk->s", roots, np.abs(_floats(truth, "inverse_mass_matrix")), roots))
+    return np.asarray(
+        np.einsum("sj,sjk,sk->s", roots, np.abs(_floats(truth, "inverse_mass_matrix")), roots)
+    )
 
 
 def gradient(truth: ExactAnswers, roots: Array, parts: Iterable[Resisting]) -> Array:
@@ -64,7 +66,10 @@ def gradient(truth: ExactAnswers, roots: Array, parts: Iterable[Resisting]) -> A
         moment = np.asarray(inertia)[..., None] * turns * (turns @ solved @ turns)[:, None]
         terms[:, support] += 2 * (np.einsum("sij,sj->si", bent, force) + moment)
     aside = STEP * np.eye(truth.mechanism.nv)[:, None, :]
-    up, down = (truth.rough.mass_matrix(truth.rough.moved(truth.floats["q"], way), truth.load) for way in (aside, -aside))
+    up, down = (
+        truth.rough.mass_matrix(truth.rough.moved(truth.floats["q"], way), truth.load)
+        for way in (aside, -aside)
+    )
     rates = np.abs(inverse @ ((up - down) / (2 * STEP)) @ inverse)
     return np.asarray(terms + np.einsum("sj,isjk,sk->si", roots, rates, roots))
 

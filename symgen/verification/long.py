@@ -44,27 +44,48 @@ SEEN = 1000
 """Times that the error of what is solved for may be what it is in NumPy's numbers: three digits."""
 FORCES = ("inverse_dynamics", "bias_force", "gravity_force")
 SOLVES = ("forward_dynamics", "mass_matrix_solve")
-WHOLES = ("forward_kinematics", "link_poses", "center_of_mass", "kinetic_energy", "potential_energy", "centroidal_momentum",
-          "centroidal_momentum_rate", "integrate", "difference")
-PIVOTS = ("mass_matrix_determinant", "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient")
+WHOLES = (
+    "forward_kinematics",
+    "link_poses",
+    "center_of_mass",
+    "kinetic_energy",
+    "potential_energy",
+    "centroidal_momentum",
+    "centroidal_momentum_rate",
+    "integrate",
+    "difference",
+)
+PIVOTS = (
+    "mass_matrix_determinant",
+    "mass_matrix_log_determinant",
+    "mass_matrix_log_determinant_gradient",
+)
 CAUSED = ("link_accelerations", "interbody_forces")
 FRAMED = ("bias_acceleration", "operational_inertia_inverse", "jacobian")
-ROADS = {"forces that are summed part by part": (*FORCES, *SOLVES, *CAUSED),
-         "inertias through joints that give way": (*PIVOTS, *CAUSED, FRAMED[1]),
-         "motions that are carried from link to link": (*WHOLES, *FRAMED)}
+ROADS = {
+    "forces that are summed part by part": (*FORCES, *SOLVES, *CAUSED),
+    "inertias through joints that give way": (*PIVOTS, *CAUSED, FRAMED[1]),
+    "motions that are carried from link to link": (*WHOLES, *FRAMED),
+}
 """What judges them, in words."""
 
 
 class LongTruth:
     """States of a long robot, and the forces that they ask for."""
 
-    def __init__(self, mechanism: Mechanism, count: int, seed: int, frame: str | Sequence[str] | None = None) -> None:
+    def __init__(
+        self, mechanism: Mechanism, count: int, seed: int, frame: str | Sequence[str] | None = None
+    ) -> None:
         self.mechanism, self.count = mechanism, min(count, STATES)
         self.scalars = points(DIGITS)
         drawn = draw_states(mechanism, self.count, seed)
-        self.floats = {name: drawn[name].astype(float) for name in ("q", "v", "a", "tau", "b", "q_next", "dt")}
+        self.floats = {
+            name: drawn[name].astype(float) for name in ("q", "v", "a", "tau", "b", "q_next", "dt")
+        }
         with self.scalars.working():
-            self.states = {name: self.scalars.array(drawn[name]) for name in self.floats}   # a quaternion exactly of length 1
+            self.states = {
+                name: self.scalars.array(drawn[name]) for name in self.floats
+            }  # a quaternion exactly of length 1
             self.states["still"] = 0 * self.states["v"]
         self.frame = frame
         self.results: dict[str, Mapping[str, Array]] = {}
@@ -79,7 +100,9 @@ class LongTruth:
         """The reference's motion in doubles, for sizes."""
         return Motion(self.mechanism, FLOAT, frame=self.frame)
 
-    def arguments(self, form: Looped, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
+    def arguments(
+        self, form: Looped, source: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]:
         """Those of a function at the states, (count, …) each."""
         given = self.states if source is None else source
         return {port.name: given[port.name] for port in form.inputs}
@@ -103,7 +126,9 @@ class LongTruth:
     @cached_property
     def caused(self) -> dict[str, Array]:
         """What the states' forces cause."""
-        return caused(self.motion, self.articulated, *(self.states[name] for name in ("q", "v", "tau")))
+        return caused(
+            self.motion, self.articulated, *(self.states[name] for name in ("q", "v", "tau"))
+        )
 
     def told(self, form: Looped) -> dict[str, Array]:
         """What the reference gives of one of WHOLES, PIVOTS, CAUSED or FRAMED."""
@@ -111,10 +136,18 @@ class LongTruth:
             return {port.name: self.caused[port.name] for port in form.outputs}
         with self.scalars.working():
             if form.function in PIVOTS:
-                of = (self.articulated.determinant, self.articulated.log_determinant, self.articulated.gradient)
+                of = (
+                    self.articulated.determinant,
+                    self.articulated.log_determinant,
+                    self.articulated.gradient,
+                )
                 return {form.outputs[0].name: of[PIVOTS.index(form.function)]()}
             if form.function == FRAMED[1]:
-                return {form.outputs[0].name: operational_inertia_inverse(self.motion, self.articulated, self.states["q"])}
+                return {
+                    form.outputs[0].name: operational_inertia_inverse(
+                        self.motion, self.articulated, self.states["q"]
+                    )
+                }
             return self.motion.evaluate(form.function, self.arguments(form))
 
     @cached_property
@@ -135,7 +168,13 @@ class LongTruth:
         """The sizes (count, NV) of the terms of a function's forces, or of those that accelerations are an answer to."""
         still = np.zeros_like(self.floats["v"])
         v = still if form.function in ("gravity_force", "mass_matrix_solve") else self.floats["v"]
-        given = a if a is not None else self.floats["a"] if form.function == "inverse_dynamics" else still
+        given = (
+            a
+            if a is not None
+            else self.floats["a"]
+            if form.function == "inverse_dynamics"
+            else still
+        )
         return sizes(self.rough, self.floats["q"], v, given)
 
     def bounds(self, form: Looped, text: TextOptions, more: int) -> list[list[float]]:
@@ -145,10 +184,16 @@ class LongTruth:
         """
         eps = REALS[form.real].eps
         if form.function in FORCES:
-            return [[float(row.max())] for row in self.terms(form, None) * (eps * (_allowed(form, text) + more))]
+            return [
+                [float(row.max())]
+                for row in self.terms(form, None) * (eps * (_allowed(form, text) + more))
+            ]
         if form.function in WHOLES:
             of = eps * (_allowed(form, text) + more)
-            return [[float(of * self.wholes[port.name][state]) for port in form.outputs] for state in range(self.count)]
+            return [
+                [float(of * self.wholes[port.name][state]) for port in form.outputs]
+                for state in range(self.count)
+            ]
         return [[SEEN * one for one in row] for row in self.rounded(form)]
 
     def rounded(self, form: Looped) -> list[list[float]]:
@@ -158,7 +203,11 @@ class LongTruth:
 
         def off(name: str, state: int) -> float:
             one, wanted = found[name][state].astype(float), exact[name][state]
-            return float(np.nan_to_num(np.maximum(np.abs(one - wanted), eps * np.abs(wanted)), nan=np.inf).max())
+            return float(
+                np.nan_to_num(
+                    np.maximum(np.abs(one - wanted), eps * np.abs(wanted)), nan=np.inf
+                ).max()
+            )
 
         return [[off(port.name, state) for port in form.outputs] for state in range(self.count)]
 
@@ -185,16 +234,22 @@ def check_long_algebra(form: Looped, truth: LongTruth, label: str) -> Check:
         told = truth.told(form)
         pairs = [(x, told[name]) for name, x in truth.all_of(form).items()]
     with truth.scalars.working():
-        if form.function in CAUSED:   # what is to be is believed where it asks for these forces
+        if form.function in CAUSED:  # what is to be is believed where it asks for these forces
             pairs.append((truth.caused["left"] + truth.states["tau"], truth.states["tau"]))
         error = max(_largest((found - wanted) / _scale(wanted)) for found, wanted in pairs)
-    return Check("algebra", label, error, TOLERANCE, detail=f"{DIGITS} digits, {truth.count} states")
+    return Check(
+        "algebra", label, error, TOLERANCE, detail=f"{DIGITS} digits, {truth.count} states"
+    )
 
 
-def check_long_floating(form: Looped, run: Runner, truth: LongTruth, label: str, text: TextOptions) -> Check:
+def check_long_floating(
+    form: Looped, run: Runner, truth: LongTruth, label: str, text: TextOptions
+) -> Check:
     """The compiled loops in units of round-off of their terms; of what solves, those of the forces that it is an answer to."""
     eps = REALS[form.real].eps
-    allowed = _allowed(form, text) * (cutting.larger(truth.mechanism, form.real) if find(form.method).tails else 1.0)
+    allowed = _allowed(form, text) * (
+        cutting.larger(truth.mechanism, form.real) if find(form.method).tails else 1.0
+    )
     answers = run(truth.arguments(form, truth.floats))
     if loses(allowed, form.real):
         return Check("floating", label, 0.0, allowed, " eps", "", lost_digits(allowed), True)
@@ -210,7 +265,11 @@ def check_long_floating(form: Looped, run: Runner, truth: LongTruth, label: str,
     answer = next(iter(answers.values()))
     with truth.scalars.working():
         if form.function in FORCES:
-            found, wanted, terms = truth.scalars.array(answer.astype(float)), truth.exact(form), truth.terms(form, None)
+            found, wanted, terms = (
+                truth.scalars.array(answer.astype(float)),
+                truth.exact(form),
+                truth.terms(form, None),
+            )
         else:
             wanted, found = truth.wanted(form.function, truth.scalars.array(answer.astype(float)))
             terms = truth.terms(form, answer.astype(float))
@@ -221,37 +280,57 @@ def check_long_floating(form: Looped, run: Runner, truth: LongTruth, label: str,
 def _out_of_range(form: Looped, truth: LongTruth) -> str | None:
     """Why a determinant is no number of the type."""
     real = np.finfo(REALS[form.real].numpy)
-    if form.function != PIVOTS[0] or all(real.tiny < abs(float(x)) < real.max for x in truth.exact(form)):
+    if form.function != PIVOTS[0] or all(
+        real.tiny < abs(float(x)) < real.max for x in truth.exact(form)
+    ):
         return None
     return f"det M of so long a robot is no {form.real}; take mass_matrix_log_determinant"
 
 
-def _floating_wholes(form: Looped, answers: Mapping[str, Array], truth: LongTruth, label: str, allowed: float) -> Check:
+def _floating_wholes(
+    form: Looped, answers: Mapping[str, Array], truth: LongTruth, label: str, allowed: float
+) -> Check:
     """Of results of links, of a frame or of all, against the largest that their terms may be."""
     worst = 0.0
     for name, error in _errors(answers, truth.all_of(form), truth).items():
         worst = max(worst, float((error / truth.wholes[name]).max()))
-    return Check("floating", label, worst / REALS[form.real].eps, allowed, " eps", f"{truth.count} states")
+    return Check(
+        "floating", label, worst / REALS[form.real].eps, allowed, " eps", f"{truth.count} states"
+    )
 
 
-def _floating_as_numpy(form: Looped, answers: Mapping[str, Array], truth: LongTruth, label: str) -> Check:
+def _floating_as_numpy(
+    form: Looped, answers: Mapping[str, Array], truth: LongTruth, label: str
+) -> Check:
     """Units of round-off of the largest entry of each result, against SEEN times those of the same operations in NumPy's numbers;
     of the result that is nearest to that.
     """
-    errors, eps, worst = _errors(answers, truth.all_of(form), truth), REALS[form.real].eps, (0.0, float(SEEN))
+    errors, eps, worst = (
+        _errors(answers, truth.all_of(form), truth),
+        REALS[form.real].eps,
+        (0.0, float(SEEN)),
+    )
     for state, own in enumerate(truth.rounded(form)):
         for port, rounded in zip(form.outputs, own, strict=True):
-            unit = eps * (_largest(truth.all_of(form)[port.name][state]) or 1.0)   # what is zero has no largest entry
+            unit = eps * (
+                _largest(truth.all_of(form)[port.name][state]) or 1.0
+            )  # what is zero has no largest entry
             one = float(errors[port.name][state]) / unit, SEEN * max(rounded / unit, 1.0)
             worst = max(worst, one, key=lambda pair: pair[0] / pair[1])
     return Check("floating", label, *worst, " eps", f"{truth.count} states")
 
 
-def _errors(answers: Mapping[str, Array], exact: Mapping[str, Array], truth: LongTruth) -> dict[str, Array]:
+def _errors(
+    answers: Mapping[str, Array], exact: Mapping[str, Array], truth: LongTruth
+) -> dict[str, Array]:
     """Of each result the largest error (count,)."""
     with truth.scalars.working():
-        return {name: np.abs((truth.scalars.array(answer.astype(float)) - exact[name]).astype(float)).reshape(truth.count, -1)
-                .max(axis=1) for name, answer in answers.items()}
+        return {
+            name: np.abs((truth.scalars.array(answer.astype(float)) - exact[name]).astype(float))
+            .reshape(truth.count, -1)
+            .max(axis=1)
+            for name, answer in answers.items()
+        }
 
 
 def _allowed(form: Looped, text: TextOptions) -> float:

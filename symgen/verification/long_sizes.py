@@ -19,9 +19,11 @@ def sizes(motion: Motion, q: Array, v: Array, a: Array) -> Array:
     forces, moments = np.zeros(shape), np.zeros(shape)
     for part in motion.parts():
         i, r = part.body, float(np.linalg.norm(part.centre.astype(float)))
-        force = float(part.mass) * (rises[i] + (stirs[i] + turns[i]**2) * r)
+        force = float(part.mass) * (rises[i] + (stirs[i] + turns[i] ** 2) * r)
         forces[i] += force
-        moments[i] += np.linalg.norm(part.inertia.astype(float)) * (stirs[i] + turns[i]**2) + r * force
+        moments[i] += (
+            np.linalg.norm(part.inertia.astype(float)) * (stirs[i] + turns[i] ** 2) + r * force
+        )
     for i in reversed(range(len(mechanism.joints))):
         up = mechanism.joints[i].parent
         if up != BASE:
@@ -30,10 +32,14 @@ def sizes(motion: Motion, q: Array, v: Array, a: Array) -> Array:
     out = np.zeros((count, mechanism.nv))
     for i, (joint, own) in enumerate(zip(mechanism.joints, mechanism.v_slices, strict=True)):
         angular, linear = _twists(motion, i)
-        felt = angular[:, None] * moments[i] + linear[:, None] * (forces[i] + (angular > 0)[:, None] * moments[i])
+        felt = angular[:, None] * moments[i] + linear[:, None] * (
+            forces[i] + (angular > 0)[:, None] * moments[i]
+        )
         drive, places = joint.drive, np.abs(q[:, mechanism.q_slices[i]]).max(axis=-1, keepdims=True)
-        armature, damping, friction = (np.array([float(getattr(drive.at(n), kind)) for n in range(own.stop - own.start)])
-                                       for kind in ("armature", "damping", "friction"))
+        armature, damping, friction = (
+            np.array([float(getattr(drive.at(n), kind)) for n in range(own.stop - own.start)])
+            for kind in ("armature", "damping", "friction")
+        )
         out[:, own] = felt.T + armature * np.abs(a[:, own]) + damping * np.abs(v[:, own]) + friction
         out[:, own] += float(drive.stiffness) * (float(abs(drive.rest)) + places)
     return out
@@ -42,7 +48,9 @@ def sizes(motion: Motion, q: Array, v: Array, a: Array) -> Array:
 def _twists(motion: Motion, i: int) -> tuple[Array, Array]:
     """Norms (n,) of the angular and the linear part of what each velocity of a joint gives its link."""
     units = motion.twists(i, np.eye(3))
-    return tuple(np.array([np.linalg.norm(unit[part].astype(float)) for unit in units]) for part in (0, 1))  # type: ignore[return-value]
+    return tuple(
+        np.array([np.linalg.norm(unit[part].astype(float)) for unit in units]) for part in (0, 1)
+    )  # type: ignore[return-value]
 
 
 def _rates(motion: Motion, i: int, x: Array) -> tuple[Array, Array]:
@@ -55,7 +63,11 @@ def _rates(motion: Motion, i: int, x: Array) -> tuple[Array, Array]:
 def _slides(motion: Motion, i: int, q: Array) -> Array:
     """How far (count,) it has slid, at most."""
     joint = motion.mechanism.joints[i]
-    return np.abs(q[:, motion.mechanism.q_slices[i]]).sum(axis=-1) if joint.type.slides else np.zeros(len(q))
+    return (
+        np.abs(q[:, motion.mechanism.q_slices[i]]).sum(axis=-1)
+        if joint.type.slides
+        else np.zeros(len(q))
+    )
 
 
 def wholes(motion: Motion, q: Array, v: Array, a: Array, dt: Array) -> dict[str, Array]:
@@ -65,21 +77,37 @@ def wholes(motion: Motion, q: Array, v: Array, a: Array, dt: Array) -> dict[str,
     T, U, total, mass, linear, angular, push, moment = (np.zeros(count) for _ in range(8))
     for part in motion.parts():
         i, r, m, own = part.body, _length(part.centre), float(part.mass), _length(part.inertia)
-        speed, rise, reach = speeds[i] + turns[i] * r, rises[i] + (stirs[i] + turns[i]**2) * r, spans[i] + r
-        T += m * speed**2 / 2 + own * turns[i]**2 / 2
+        speed, rise, reach = (
+            speeds[i] + turns[i] * r,
+            rises[i] + (stirs[i] + turns[i] ** 2) * r,
+            spans[i] + r,
+        )
+        T += m * speed**2 / 2 + own * turns[i] ** 2 / 2
         U += m * gravity * reach
         total, mass = total + m * reach, mass + m
         linear += m * speed
         angular += 2 * m * speed * reach + own * turns[i]
         push += m * (rise + gravity)
-        moment += 2 * m * (rise + gravity) * reach + own * (stirs[i] + turns[i]**2)
+        moment += 2 * m * (rise + gravity) * reach + own * (stirs[i] + turns[i] ** 2)
     for joint, places in zip(motion.mechanism.joints, motion.mechanism.v_slices, strict=True):
-        T += float(joint.drive.armature) * (v[:, places]**2).sum(axis=-1) / 2
-    far = spans.max(axis=0) + (_length(motion.pose(motion.frame.pose)[1]) if motion.frame is not None else 0.0)
+        T += float(joint.drive.armature) * (v[:, places] ** 2).sum(axis=-1) / 2
+    far = spans.max(axis=0) + (
+        _length(motion.pose(motion.frame.pose)[1]) if motion.frame is not None else 0.0
+    )
     gone = 1 + np.abs(q).max(axis=-1) + np.abs(v).max(axis=-1) * np.abs(dt)
-    return {"R_links": 1 + 0 * T, "R": 1 + 0 * T, "p_links": far, "p": far, "T": T, "U": U,
-            "com": total / np.maximum(mass, np.finfo(float).tiny), "h": linear + angular,
-            "hdot": push + moment, "q_next": gone, "delta": 8 + np.abs(q).max(axis=-1)}
+    return {
+        "R_links": 1 + 0 * T,
+        "R": 1 + 0 * T,
+        "p_links": far,
+        "p": far,
+        "T": T,
+        "U": U,
+        "com": total / np.maximum(mass, np.finfo(float).tiny),
+        "h": linear + angular,
+        "hdot": push + moment,
+        "q_next": gone,
+        "delta": 8 + np.abs(q).max(axis=-1),
+    }
 
 
 def _outward(motion: Motion, q: Array, v: Array, a: Array, rising: float) -> list[Array]:
@@ -90,8 +118,11 @@ def _outward(motion: Motion, q: Array, v: Array, a: Array, rising: float) -> lis
     turns, stirs, rises, arms, speeds, spans = found = [np.zeros(shape) for _ in range(6)]
     for i, joint in enumerate(motion.mechanism.joints):
         up = joint.parent
-        turn, stir, rise, speed, span = ((one[up] for one in (turns, stirs, rises, speeds, spans)) if up != BASE
-                                         else (0.0, 0.0, rising, 0.0, 0.0))
+        turn, stir, rise, speed, span = (
+            (one[up] for one in (turns, stirs, rises, speeds, spans))
+            if up != BASE
+            else (0.0, 0.0, rising, 0.0, 0.0)
+        )
         (turning, sliding), (turned, slid) = (_rates(motion, i, x) for x in (v, a))
         arms[i] = _length(motion.poses[i][1]) + _slides(motion, i, q)
         rises[i] = rise + (stir + turn**2) * arms[i] + slid + 2 * turn * sliding + turning * sliding

@@ -39,13 +39,21 @@ def _largest_rates(A: Array, a: Array) -> Array:
 
 def _kept(f: Functions) -> Distance:
     """A a + γ."""
-    a, A, gamma = f("constrained_forward_dynamics")["a"], f("constraint_jacobian")["A"], f("constraint_bias")["gamma"]
+    a, A, gamma = (
+        f("constrained_forward_dynamics")["a"],
+        f("constraint_jacobian")["A"],
+        f("constraint_bias")["gamma"],
+    )
     return times(A, a) + gamma, terms(_largest_rates(A, a), gamma)
 
 
 def _pulled(f: Functions) -> Distance:
     """A a + γ + K_d A v + K_p C."""
-    a, A, gamma = f("constrained_forward_dynamics")["a"], f("constraint_jacobian")["A"], f("constraint_bias")["gamma"]
+    a, A, gamma = (
+        f("constrained_forward_dynamics")["a"],
+        f("constraint_jacobian")["A"],
+        f("constraint_bias")["gamma"],
+    )
     (q, v), gains = (f.states[name] for name in CLOSED), f.states["gains"]
     back = gains[:, 1:] * times(A, v) + gains[:, :1] * f("constraint_residual", q=q)["C"]
     return times(A, a) + gamma + back, terms(_largest_rates(A, a), gamma, back)
@@ -53,9 +61,15 @@ def _pulled(f: Functions) -> Distance:
 
 def _thrown_back(f: Functions) -> Distance:
     """A v⁺ + e A v."""
-    after, A, e = f("constraint_impulse")["v_next"], f("constraint_jacobian")["A"], f.states["restitution"]
+    after, A, e = (
+        f("constraint_impulse")["v_next"],
+        f("constraint_jacobian")["A"],
+        f.states["restitution"],
+    )
     before = times(A, f.states["v"])
-    return times(A, after) + e[:, None] * before, terms(np.abs(A) @ np.abs(after)[..., None], before)
+    return times(A, after) + e[:, None] * before, terms(
+        np.abs(A) @ np.abs(after)[..., None], before
+    )
 
 
 def _slope(f: Functions) -> Distance:
@@ -64,16 +78,28 @@ def _slope(f: Functions) -> Distance:
     reference, q, v = f.truth.reference, f.states[CLOSED[0]], f.states["v"]
     h = f.truth.scalars.constant(Fraction(1, 10**25))
     still = f.truth.scalars.array([0] * len(q))
-    moved = [f("constraint_residual", q=integrate(reference, q, v, still + s))["C"] for s in (h, -h)]
+    moved = [
+        f("constraint_residual", q=integrate(reference, q, v, still + s))["C"] for s in (h, -h)
+    ]
     rate = times(A, v)
-    answered = np.array([not isinstance(loop.type.rows[k], Unspun) for loop, kept in
-                         zip(f.truth.mechanism.loops, assembled(reference).kept, strict=True) for k in kept])
-    return ((moved[0] - moved[1]) / (2 * h) - rate)[:, answered], terms(rate, np.abs(A) @ np.abs(v)[..., None])
+    answered = np.array(
+        [
+            not isinstance(loop.type.rows[k], Unspun)
+            for loop, kept in zip(f.truth.mechanism.loops, assembled(reference).kept, strict=True)
+            for k in kept
+        ]
+    )
+    return ((moved[0] - moved[1]) / (2 * h) - rate)[:, answered], terms(
+        rate, np.abs(A) @ np.abs(v)[..., None]
+    )
 
 
 def _driven(f: Functions) -> Array:
     """The drawn forces of what is actuated, and none of anything else (count, NV)."""
-    tau, idle = f.states["tau"].copy(), [k for k in range(f.truth.mechanism.nv) if k not in assembled(f.truth.reference).actuated]
+    tau, idle = (
+        f.states["tau"].copy(),
+        [k for k in range(f.truth.mechanism.nv) if k not in assembled(f.truth.reference).actuated],
+    )
     tau[:, idle] = 0 * tau[:, idle]
     return np.asarray(tau)
 
@@ -82,7 +108,9 @@ def _driven_again(f: Functions) -> Distance:
     """The force of what is actuated that moves the mechanism so, less the one that did."""
     tau = _driven(f)
     found = f("constrained_inverse_dynamics", a=f("constrained_forward_dynamics", tau=tau)["a"])
-    return found["tau_independent"] - tau[:, list(assembled(f.truth.reference).actuated)], terms(tau, found["lambda"])
+    return found["tau_independent"] - tau[:, list(assembled(f.truth.reference).actuated)], terms(
+        tau, found["lambda"]
+    )
 
 
 def _moved_again(f: Functions) -> Distance:
@@ -103,8 +131,13 @@ def _energy(f: Functions) -> Distance:
     """vᵢᵀ M_r vᵢ − vᵀ M v."""
     q, v = (f.states[name] for name in CLOSED)
     free = [k for k in range(f.truth.mechanism.nv) if k not in assembled(f.truth.reference).given]
-    whole, own = (times(M, rates) * rates for M, rates in
-                  ((f("mass_matrix", q=q)["M"], v), (f("reduced_mass_matrix")["M_reduced"], v[:, free])))
+    whole, own = (
+        times(M, rates) * rates
+        for M, rates in (
+            (f("mass_matrix", q=q)["M"], v),
+            (f("reduced_mass_matrix")["M_reduced"], v[:, free]),
+        )
+    )
     return (own.sum(axis=-1) - whole.sum(axis=-1))[:, None], terms(whole, own)
 
 
@@ -142,19 +175,64 @@ def _not_pulled(truth: Truth) -> bool:
 
 
 OF_LOOPS = (
-    Identity("M a + c = tau + Aᵀ λ", ("constrained_forward_dynamics", "constraint_jacobian", "inverse_dynamics"), _balance,
-             exact_only=True),
-    Identity("A a + γ = 0", ("constrained_forward_dynamics", "constraint_jacobian", "constraint_bias"), _kept, exact_only=True,
-             damped=_redundant, absent=_open),
-    Identity("A a + γ + K_d A v + K_p C = 0", ("constrained_forward_dynamics", "constraint_jacobian", "constraint_bias",
-                                               "constraint_residual"), _pulled, exact_only=True,
-             absent=_not_pulled),
-    Identity("A v⁺ = −e A v", ("constraint_impulse", "constraint_jacobian"), _thrown_back, exact_only=True,
-             damped=_redundant, absent=_astray),
-    Identity("constrained ID(constrained FD(tau)) = tau", ("constrained_forward_dynamics", "constrained_inverse_dynamics"),
-             _driven_again, exact_only=True, damped=_redundant, absent=_ambiguous),
-    Identity("constrained FD(least tau) = constrained FD(tau)", ("constrained_forward_dynamics", "constrained_inverse_dynamics"),
-             _moved_again, exact_only=True, damped=_redundant, absent=_unambiguous),
-    Identity("vᵢᵀ M_reduced vᵢ = vᵀ M v", ("reduced_mass_matrix", "mass_matrix"), _energy, exact_only=True, absent=_open),
-    Identity("dC/dt = A v", ("constraint_residual", "constraint_jacobian"), _slope, exact_only=True),
+    Identity(
+        "M a + c = tau + Aᵀ λ",
+        ("constrained_forward_dynamics", "constraint_jacobian", "inverse_dynamics"),
+        _balance,
+        exact_only=True,
+    ),
+    Identity(
+        "A a + γ = 0",
+        ("constrained_forward_dynamics", "constraint_jacobian", "constraint_bias"),
+        _kept,
+        exact_only=True,
+        damped=_redundant,
+        absent=_open,
+    ),
+    Identity(
+        "A a + γ + K_d A v + K_p C = 0",
+        (
+            "constrained_forward_dynamics",
+            "constraint_jacobian",
+            "constraint_bias",
+            "constraint_residual",
+        ),
+        _pulled,
+        exact_only=True,
+        absent=_not_pulled,
+    ),
+    Identity(
+        "A v⁺ = −e A v",
+        ("constraint_impulse", "constraint_jacobian"),
+        _thrown_back,
+        exact_only=True,
+        damped=_redundant,
+        absent=_astray,
+    ),
+    Identity(
+        "constrained ID(constrained FD(tau)) = tau",
+        ("constrained_forward_dynamics", "constrained_inverse_dynamics"),
+        _driven_again,
+        exact_only=True,
+        damped=_redundant,
+        absent=_ambiguous,
+    ),
+    Identity(
+        "constrained FD(least tau) = constrained FD(tau)",
+        ("constrained_forward_dynamics", "constrained_inverse_dynamics"),
+        _moved_again,
+        exact_only=True,
+        damped=_redundant,
+        absent=_unambiguous,
+    ),
+    Identity(
+        "vᵢᵀ M_reduced vᵢ = vᵀ M v",
+        ("reduced_mass_matrix", "mass_matrix"),
+        _energy,
+        exact_only=True,
+        absent=_open,
+    ),
+    Identity(
+        "dC/dt = A v", ("constraint_residual", "constraint_jacobian"), _slope, exact_only=True
+    ),
 )

@@ -15,7 +15,9 @@ def _of_the_declared(f: Functions) -> Distance:
     """Y π = tau, with the π of the description."""
     reference, sizes = f.truth.reference if f.exact else f.truth.rough, f.truth.sizes
     pi = declared(reference)
-    size = times(sizes.of("regressor", "Y"), np.abs(pi.astype(float))) + sizes.of("inverse_dynamics", "tau")
+    size = times(sizes.of("regressor", "Y"), np.abs(pi.astype(float))) + sizes.of(
+        "inverse_dynamics", "tau"
+    )
     return times(f("regressor")["Y"], pi) - _tau_of_the_bodies(f), size
 
 
@@ -28,8 +30,9 @@ def _by_base_parameters(f: Functions) -> Distance:
     """Y_base of the base parameters that any parameters amount to = Y of these."""
     pi, sizes = f.states["pi"], f.truth.sizes
     found = times(f("base_regressor")["Y_base"], f("base_parameters")["pi_base"])
-    size = times(sizes.of("regressor", "Y"), np.abs(f.truth.floats["pi"])) \
-        + times(sizes.of("base_regressor", "Y_base"), sizes.of("base_parameters", "pi_base"))
+    size = times(sizes.of("regressor", "Y"), np.abs(f.truth.floats["pi"])) + times(
+        sizes.of("base_regressor", "Y_base"), sizes.of("base_parameters", "pi_base")
+    )
     return found - times(f("regressor")["Y"], pi), size
 
 
@@ -39,12 +42,22 @@ def _of_the_declared_base(f: Functions) -> Distance:
     pi = np.broadcast_to(declared(reference), f.states["pi"].shape)
     base = f("base_parameters", pi=pi)["pi_base"]
     amounts = np.abs(np.asarray(base, dtype=float))
-    size = times(sizes.of("base_regressor", "Y_base"), amounts) + sizes.of("inverse_dynamics", "tau")
+    size = times(sizes.of("base_regressor", "Y_base"), amounts) + sizes.of(
+        "inverse_dynamics", "tau"
+    )
     return times(f("base_regressor")["Y_base"], base) - _tau_of_the_bodies(f), size
 
 
 OF_PARAMETERS = (
     Identity("Y π = tau", ("regressor", "inverse_dynamics"), _of_the_declared),
-    Identity("Y_base π_base = tau", ("base_regressor", "base_parameters", "inverse_dynamics"), _of_the_declared_base),
-    Identity("Y_base π_base = Y π", ("base_regressor", "base_parameters", "regressor"), _by_base_parameters),
+    Identity(
+        "Y_base π_base = tau",
+        ("base_regressor", "base_parameters", "inverse_dynamics"),
+        _of_the_declared_base,
+    ),
+    Identity(
+        "Y_base π_base = Y π",
+        ("base_regressor", "base_parameters", "regressor"),
+        _by_base_parameters,
+    ),
 )

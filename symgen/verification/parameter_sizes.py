@@ -22,13 +22,28 @@ def regressor(truth: ExactAnswers, placed: Sequence[Placement], gravity: float) 
     total = np.zeros((*v.shape, 10 * len(placed)))
     for body in range(len(placed)):
         support, way = reference.supports[body], reference.ways[body]
-        far = np.stack([np.broadcast_to(np.linalg.norm(placed[body].shift[0] - placed[one].shift[0], axis=-1), (truth.count,))
-                        for one in way], axis=-1)
-        far = np.maximum.accumulate(far[:, ::-1], axis=-1)[:, ::-1]   # out and back joint by joint, as of the parts
+        far = np.stack(
+            [
+                np.broadcast_to(
+                    np.linalg.norm(placed[body].shift[0] - placed[one].shift[0], axis=-1),
+                    (truth.count,),
+                )
+                for one in way
+            ],
+            axis=-1,
+        )
+        far = np.maximum.accumulate(far[:, ::-1], axis=-1)[
+            :, ::-1
+        ]  # out and back joint by joint, as of the parts
         turns, levers = felt(reference, body, far)
-        (rate, speed), (turning, moving) = (((one[:, support] * turns).sum(axis=-1), (one[:, support] * levers).sum(axis=-1))
-                                            for one in (v, a))
-        field, pull = (turning + 2 * rate * rate)[:, None], (moving + 2 * rate * speed + gravity)[:, None]
+        (rate, speed), (turning, moving) = (
+            ((one[:, support] * turns).sum(axis=-1), (one[:, support] * levers).sum(axis=-1))
+            for one in (v, a)
+        )
+        field, pull = (
+            (turning + 2 * rate * rate)[:, None],
+            (moving + 2 * rate * speed + gravity)[:, None],
+        )
         columns = [levers * pull] + [levers * field + turns * pull] * 3 + [turns * field] * 6
-        total[:, support, 10 * body:10 * body + 10] = np.stack(columns, axis=-1)
+        total[:, support, 10 * body : 10 * body + 10] = np.stack(columns, axis=-1)
     return total

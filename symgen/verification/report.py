@@ -17,8 +17,15 @@ FUNCTIONS = ("algebra", "text", "floating")
 FILES = " file(s) that differ"
 """The unit of a folder's files."""
 _WORST_FIRST = ("failed", "not judged", "passed")
-_TITLES = {"algebra": "algebra", "text": "text", "floating": "floating point", "identities": "identities",
-           "blocks": "many states", "device": "on a GPU", "files": "files"}
+_TITLES = {
+    "algebra": "algebra",
+    "text": "text",
+    "floating": "floating point",
+    "identities": "identities",
+    "blocks": "many states",
+    "device": "on a GPU",
+    "files": "files",
+}
 
 
 @dataclass(frozen=True)
@@ -41,8 +48,8 @@ class Check:
 
     @property
     def verdict(self) -> str:
-        """"passed", "failed" or "not judged"."""
-        if not self.error <= self.bound and not self.lost:   # so does NaN
+        """ "passed", "failed" or "not judged"."""
+        if not self.error <= self.bound and not self.lost:  # so does NaN
             return "failed"
         return "not judged" if self.unjudged else "passed"
 
@@ -63,8 +70,17 @@ class Check:
         return f"{self.error:.3g}{self.unit} against {self.bound:.3g}{self.unit}"
 
     def facts(self) -> dict[str, Any]:
-        return {"kind": self.kind, "subject": self.subject, "verdict": self.verdict, "passed": self.passed,
-                "why": self.unjudged, "error": _finite(self.error), "bound": self.bound, "unit": self.unit, "detail": self.detail}
+        return {
+            "kind": self.kind,
+            "subject": self.subject,
+            "verdict": self.verdict,
+            "passed": self.passed,
+            "why": self.unjudged,
+            "error": _finite(self.error),
+            "bound": self.bound,
+            "unit": self.unit,
+            "detail": self.detail,
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +121,9 @@ class Report:
     @property
     def lost(self) -> tuple[str, ...]:
         """The functions whose floating point is not judged because they lose their digits."""
-        return tuple(check.subject for check in self.unjudged if check.kind == "floating" and check.lost)
+        return tuple(
+            check.subject for check in self.unjudged if check.kind == "floating" and check.lost
+        )
 
     def _with(self, verdict: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.verdict == verdict)
@@ -115,7 +133,9 @@ class Report:
         """For each function: "failed" if one of its checks failed, else "not judged" if one was not judged, else "passed"."""
         found: dict[str, str] = {}
         for check in (check for check in self.checks if check.kind in FUNCTIONS):
-            found[check.subject] = min(found.get(check.subject, "passed"), check.verdict, key=_WORST_FIRST.index)
+            found[check.subject] = min(
+                found.get(check.subject, "passed"), check.verdict, key=_WORST_FIRST.index
+            )
         return found
 
     @property
@@ -140,11 +160,19 @@ class Report:
     def facts(self) -> dict[str, Any]:
         """Everything as plain JSON types."""
         return {
-            "robot": self.robot, "folder": self.folder or None,
-            "passed": self.passed, "closing": self.closing, "functions": self.verdicts,
-            "real": self.real, "states": self.states, "digits": self.digits,
-            "condition": _finite(self.condition), "operations": dict(self.costs), "refused": dict(self.refused),
-            "notes": list(self.notes), "checks": [check.facts() for check in self.checks],
+            "robot": self.robot,
+            "folder": self.folder or None,
+            "passed": self.passed,
+            "closing": self.closing,
+            "functions": self.verdicts,
+            "real": self.real,
+            "states": self.states,
+            "digits": self.digits,
+            "condition": _finite(self.condition),
+            "operations": dict(self.costs),
+            "refused": dict(self.refused),
+            "notes": list(self.notes),
+            "checks": [check.facts() for check in self.checks],
         }
 
     def __str__(self) -> str:
@@ -154,16 +182,36 @@ class Report:
         lines = [head, "", *_table(self._functions())]
         if self.of("identities"):
             lines += ["", *_table(self._identities())]
-        files = [f"files: {c.judged} as symgen prints them, byte for byte" for c in self.of("files") if c.judged and c.passed]
+        files = [
+            f"files: {c.judged} as symgen prints them, byte for byte"
+            for c in self.of("files")
+            if c.judged and c.passed
+        ]
         device = [c for c in self.of("device") if c.passed]
         if device:
-            files.insert(0, f"on a GPU: {len(device)} functions, thread by thread the same rows; none was run there")
+            files.insert(
+                0,
+                f"on a GPU: {len(device)} functions, thread by thread the same rows; none was run there",
+            )
         blocks = [c for c in self.of("blocks") if c.passed]
         if blocks:
-            files.insert(0, f"many states: {len(blocks)} functions, lane by lane the same rows, bit for bit the same results")
-        lines += ["", *files, *(f"left out: {line}" for line in said_once(self.refused)), *self.notes]
-        details = [f"FAILED {_TITLES[c.kind]}, {c.subject}: {c.miss}" + f": {c.detail}" * bool(c.detail) for c in self.failures]
-        details += [f"not judged {_TITLES[c.kind]}, {c.subject}: {c.unjudged}" for c in self.unjudged]
+            files.insert(
+                0,
+                f"many states: {len(blocks)} functions, lane by lane the same rows, bit for bit the same results",
+            )
+        lines += [
+            "",
+            *files,
+            *(f"left out: {line}" for line in said_once(self.refused)),
+            *self.notes,
+        ]
+        details = [
+            f"FAILED {_TITLES[c.kind]}, {c.subject}: {c.miss}" + f": {c.detail}" * bool(c.detail)
+            for c in self.failures
+        ]
+        details += [
+            f"not judged {_TITLES[c.kind]}, {c.subject}: {c.unjudged}" for c in self.unjudged
+        ]
         lines = [*(line.rstrip() for line in lines), *details, f"{self.robot}: {self.closing}"]
         return "\n".join(lines).replace("\n\n\n", "\n\n")
 
@@ -176,21 +224,34 @@ class Report:
         tables = [html_table(title, self._functions())]
         if self.of("identities"):
             tables.append(html_table("functions with each other", self._identities()))
-        plain = {line for rows in (self._functions(), self._identities()) for line in map(str.rstrip, _table(rows))}
+        plain = {
+            line
+            for rows in (self._functions(), self._identities())
+            for line in map(str.rstrip, _table(rows))
+        }
         rest = [line for line in text.splitlines()[1:-1] if line and line not in plain]
         return "\n".join([*tables, *(f"<p>{escape(line)}</p>" for line in rest)])
 
     def _functions(self) -> list[tuple[str, ...]]:
         found = {(check.kind, check.subject): check for check in self.checks}
-        rows: list[tuple[str, ...]] = [("function", "operations", "algebra", "text", "floating point (round-offs of bound)")]
-        for subject in dict.fromkeys(check.subject for check in self.checks if check.kind in FUNCTIONS):
-            algebra, text, floating = (found.get((kind, subject)) for kind in ("algebra", "text", "floating"))
-            rows.append((
-                subject, str(self.costs.get(subject, "")),
-                "-" if algebra is None else f"{algebra.error:.0e}" + algebra.mark,
-                "-" if text is None else "row for row" if text.passed else "FAILED",
-                "-" if floating is None else _of(floating),
-            ))
+        rows: list[tuple[str, ...]] = [
+            ("function", "operations", "algebra", "text", "floating point (round-offs of bound)")
+        ]
+        for subject in dict.fromkeys(
+            check.subject for check in self.checks if check.kind in FUNCTIONS
+        ):
+            algebra, text, floating = (
+                found.get((kind, subject)) for kind in ("algebra", "text", "floating")
+            )
+            rows.append(
+                (
+                    subject,
+                    str(self.costs.get(subject, "")),
+                    "-" if algebra is None else f"{algebra.error:.0e}" + algebra.mark,
+                    "-" if text is None else "row for row" if text.passed else "FAILED",
+                    "-" if floating is None else _of(floating),
+                )
+            )
         return rows
 
     def _identities(self) -> list[tuple[str, ...]]:
@@ -198,11 +259,13 @@ class Report:
         for title in dict.fromkeys(check.subject for check in self.of("identities")):
             own = {check.unit: check for check in self.of("identities") if check.subject == title}
             exact, compiled = own.get(""), own.get(" eps")
-            rows.append((
-                title,
-                "-" if exact is None else f"{exact.error:.0e}" + exact.mark,
-                "-" if compiled is None else _of(compiled),
-            ))
+            rows.append(
+                (
+                    title,
+                    "-" if exact is None else f"{exact.error:.0e}" + exact.mark,
+                    "-" if compiled is None else _of(compiled),
+                )
+            )
         return rows
 
 
@@ -219,8 +282,11 @@ def _of(check: Check) -> str:
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
 
 
 def _finite(value: float) -> float | str:
-    return value if value - value == 0 else str(value)   # JSON has no infinity
+    return value if value - value == 0 else str(value)  # JSON has no infinity

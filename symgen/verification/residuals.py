@@ -93,13 +93,20 @@ def _solve(results: Mapping[str, Array], truth: Truth) -> Distance:
 
 def solved(mass: Array, x: Array, b: Array, truth: Truth) -> Distance:
     """M x = b."""
-    return driven(times(mass, x) - b, truth.sizes.roots * truth.sizes.weighed(x) + np.abs(b.astype(float)), b, truth)
+    return driven(
+        times(mass, x) - b,
+        truth.sizes.roots * truth.sizes.weighed(x) + np.abs(b.astype(float)),
+        b,
+        truth,
+    )
 
 
 def _inverse(results: Mapping[str, Array], truth: Truth) -> Distance:
     exact, roots = truth.results("inverse_mass_matrix")["Minv"], truth.sizes.roots
     size, weights = truth.sizes.inverse(), roots[..., None] * roots[:, None, :]
-    return Distance(results["Minv"] - exact, size, largest(exact * weights), largest(size * weights), weights)
+    return Distance(
+        results["Minv"] - exact, size, largest(exact * weights), largest(size * weights), weights
+    )
 
 
 def _columns(by: str, results: Mapping[str, Array], truth: Truth) -> Distance:
@@ -107,10 +114,18 @@ def _columns(by: str, results: Mapping[str, Array], truth: Truth) -> Distance:
     name, sizes, v = f"da_d{by}", truth.sizes, truth.floats["v"]
     found, exact = results[name], truth.results("forward_dynamics_derivatives")[name]
     weights = 1 / sizes.roots[..., None]
-    size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ np.abs(np.asarray(found, dtype=float)))
+    size = sizes.roots[..., None] * (
+        sizes.roots[:, None, :] @ np.abs(np.asarray(found, dtype=float))
+    )
     size = size + DERIVATIVES[f"dtau_d{by}"](sizes, v, sizes.joint_accelerations())
     b = truth.mass_matrix @ exact
-    return Distance(truth.mass_matrix @ (found - exact), size, largest(b * weights), largest(size * weights), weights)
+    return Distance(
+        truth.mass_matrix @ (found - exact),
+        size,
+        largest(b * weights),
+        largest(size * weights),
+        weights,
+    )
 
 
 RESIDUALS = ("a", "x")
@@ -129,7 +144,9 @@ def solves(function: str, result: str) -> bool:
     """Whether a result is judged as SOLVED says. One of a derivative or of loops is not, whatever its name: it has bounds of its
     own; nor is one of contacts."""
     what = FUNCTIONS[function]
-    return result in SOLVED and what.derivative is None and not what.of_loops and not what.counts("NT")
+    return (
+        result in SOLVED and what.derivative is None and not what.of_loops and not what.counts("NT")
+    )
 
 
 def right(truth: Truth, result: str) -> Array:
@@ -140,25 +157,42 @@ def right(truth: Truth, result: str) -> Array:
     return truth.balls["b"]
 
 
-def distances(function: str, results: Mapping[str, Array], truth: Truth, whole: bool = False,
-              bounds: Mapping[str, Array] | None = None) -> dict[str, Distance]:
+def distances(
+    function: str,
+    results: Mapping[str, Array],
+    truth: Truth,
+    whole: bool = False,
+    bounds: Mapping[str, Array] | None = None,
+) -> dict[str, Distance]:
     """One distance a result, in units of its natural size: of each entry, or of the `whole` result's largest.
 
     `bounds` stand for the sizes of a derivative's results (`symgen.verification.running_error`).
     """
     with truth.scalars.working():
-        return {name: SOLVED[name](results, truth) if solves(function, name)
-                else entries(values - truth.results(function)[name], truth.results(function)[name],
-                             natural(function, name, truth, whole, bounds))
-                for name, values in results.items()}
+        return {
+            name: SOLVED[name](results, truth)
+            if solves(function, name)
+            else entries(
+                values - truth.results(function)[name],
+                truth.results(function)[name],
+                natural(function, name, truth, whole, bounds),
+            )
+            for name, values in results.items()
+        }
 
 
-def natural(function: str, result: str, truth: Truth, whole: bool, bounds: Mapping[str, Array] | None = None) -> Array:
+def natural(
+    function: str, result: str, truth: Truth, whole: bool, bounds: Mapping[str, Array] | None = None
+) -> Array:
     """Sizes of a result, (count, …) as it is. An answer that is a difference of larger terms is judged by the `whole`."""
     if bounds:
         return bounds[result]
     size = truth.sizes.of(function, result)
-    return np.broadcast_to(largest(size).reshape(-1, *[1] * (size.ndim - 1)), size.shape) if whole else size
+    return (
+        np.broadcast_to(largest(size).reshape(-1, *[1] * (size.ndim - 1)), size.shape)
+        if whole
+        else size
+    )
 
 
 def worst(differences: Array, size: Array) -> tuple[float, int]:

@@ -44,7 +44,11 @@ def bounds(program: Form, truth: Truth, text: TextOptions = PLAIN) -> dict[str, 
 
 def units(program: Form, truth: Truth) -> dict[str, Array]:
     """One for each entry of a derivative's results: the size of an answer that is zero, in SI units."""
-    return {port.name: np.ones((truth.count, *port.shape)) for port in program.outputs} if _by_rows(program, truth) else {}
+    return (
+        {port.name: np.ones((truth.count, *port.shape)) for port in program.outputs}
+        if _by_rows(program, truth)
+        else {}
+    )
 
 
 def _by_rows(program: Form, truth: Truth) -> bool:
@@ -62,17 +66,35 @@ def _closed(what: Function, truth: Truth) -> bool:
 def _bounds(program: Program, truth: Truth, text: TextOptions) -> dict[str, Array]:
     entries = frozenset(first + k for first in program.quaternions for k in range(4))
     what = FUNCTIONS[program.function]
-    rounded = frozenset(array.name for array in what.arguments if array.drawn in CLOSED and _closed(what, truth))
-    arithmetic = Arithmetic(program.real, trig=float(printer().ulps[text.trig]), unit_entries=entries, rounded_arguments=rounded)
+    rounded = frozenset(
+        array.name for array in what.arguments if array.drawn in CLOSED and _closed(what, truth)
+    )
+    arithmetic = Arithmetic(
+        program.real,
+        trig=float(printer().ulps[text.trig]),
+        unit_entries=entries,
+        rounded_arguments=rounded,
+    )
     given = truth.arguments(program.function, truth.floats)
-    boxes = {port.name: [Interval(x, x) for x in given[port.name].reshape(truth.count, -1).T] for port in program.inputs}
+    boxes = {
+        port.name: [Interval(x, x) for x in given[port.name].reshape(truth.count, -1).T]
+        for port in program.inputs
+    }
     rows = propagate(program, boxes, arithmetic)
     found = {}
     for port in program.outputs:
         errors = [np.broadcast_to(rows[r].error, (truth.count,)) for r in port.rows]
-        found[port.name] = np.stack(errors, axis=-1).reshape(truth.count, *port.shape) / REALS[program.real].eps
+        found[port.name] = (
+            np.stack(errors, axis=-1).reshape(truth.count, *port.shape) / REALS[program.real].eps
+        )
     if what.derivative is not None and what.derivative.of in SMOOTH:
         most = CANCELLED * slopes(truth, what.derivative)
-        found = {name: np.minimum(sizes, most.reshape(-1, *[1] * (sizes.ndim - 1))) for name, sizes in found.items()}
+        found = {
+            name: np.minimum(sizes, most.reshape(-1, *[1] * (sizes.ndim - 1)))
+            for name, sizes in found.items()
+        }
     least = {name: LEAST * np.maximum(largest(sizes), 1.0) for name, sizes in found.items()}
-    return {name: np.maximum(sizes, least[name].reshape(-1, *[1] * (sizes.ndim - 1))) for name, sizes in found.items()}
+    return {
+        name: np.maximum(sizes, least[name].reshape(-1, *[1] * (sizes.ndim - 1)))
+        for name, sizes in found.items()
+    }

@@ -68,8 +68,15 @@ class Sizes:
             # A recursion goes out and back joint by joint: where the arm is folded, that is farther than the way across.
             self.arms.append(np.maximum.accumulate(apart[:, ::-1], axis=-1)[:, ::-1])
             inertia = np.linalg.norm(part.inertia, axis=(-2, -1))
-            self.parts.append(Resisting(support, *leverage.felt(reference, part.body, self.arms[-1]), part.mass, inertia,
-                                        abs(float(part.borne))))
+            self.parts.append(
+                Resisting(
+                    support,
+                    *leverage.felt(reference, part.body, self.arms[-1]),
+                    part.mass,
+                    inertia,
+                    abs(float(part.borne)),
+                )
+            )
 
     def exerted(self) -> Iterator[tuple[int, Array, Array]]:
         """(body, moment, force) of every body that carries a wrench, (count,) each: about its joint, and as it is. What several
@@ -78,7 +85,10 @@ class Sizes:
         for on, wrench in self._wrenches():
             at = self.placed[on.body]
             point = at.shift[0] + at.turn[0] @ self.truth.rough.pose(on.pose)[1]
-            moment, force = np.linalg.norm(wrench[:, :3], axis=-1), np.linalg.norm(wrench[:, 3:], axis=-1)
+            moment, force = (
+                np.linalg.norm(wrench[:, :3], axis=-1),
+                np.linalg.norm(wrench[:, 3:], axis=-1),
+            )
             arm = np.zeros(self.truth.count)
             for body in reversed(self.truth.rough.ways[on.body]):
                 arm = np.maximum(arm, np.linalg.norm(point - self.placed[body].shift[0], axis=-1))
@@ -110,7 +120,9 @@ class Sizes:
         """Size of what the drives resist with (count, NV), and of the weight that is borne."""
         total = drive_sizes.forces(self.truth.mechanism, self.truth.floats["q"], v, a)
         for part in (one for one in self.parts if one.borne):
-            total[:, part.joints] += part.levers * (part.borne * self.gravity * np.abs(np.asarray(part.mass)))[..., None]
+            total[:, part.joints] += (
+                part.levers * (part.borne * self.gravity * np.abs(np.asarray(part.mass)))[..., None]
+            )
         return total
 
     def wrenches(self, v: Array, a: Array) -> Array:
@@ -120,16 +132,23 @@ class Sizes:
             total += largest(wrench)[:, None]
         for body, moment, force in self.exerted():
             total[:, body] += np.maximum(moment, force)
-        loads = zip(self.truth.rough.parts(self.truth.load), self.arms, self._resistance(v, a), strict=True)
+        loads = zip(
+            self.truth.rough.parts(self.truth.load), self.arms, self._resistance(v, a), strict=True
+        )
         for part, arms, (force, moment) in loads:
-            total[:, self.truth.rough.ways[part.body]] += np.maximum(1.0, arms) * force[:, None] + moment[:, None]
+            total[:, self.truth.rough.ways[part.body]] += (
+                np.maximum(1.0, arms) * force[:, None] + moment[:, None]
+            )
         return total
 
     def _resistance(self, v: Array, a: Array) -> Iterator[tuple[Array, Array]]:
         """Sizes (count,) of what every part resists with: a force at its centre and a moment."""
         for part in self.parts:
             (rate, speed), (turning, moving) = part.moving(v), part.moving(a)
-            yield part.mass * (moving + 2 * rate * speed + self.gravity), part.inertia * (turning + 2 * rate * rate)
+            yield (
+                part.mass * (moving + 2 * rate * speed + self.gravity),
+                part.inertia * (turning + 2 * rate * rate),
+            )
 
     def diagonal(self) -> Array:
         """Sizes of the mass matrix' diagonal entries (count, NV). That of M_jk is at most the root of the product of two of
@@ -137,7 +156,10 @@ class Sizes:
         """
         total = drive_sizes.armature(self.truth.mechanism) + np.zeros(self.truth.floats["v"].shape)
         for support, turns, arms, mass, inertia, _ in self.parts:
-            total[:, support] += arms * arms * np.asarray(mass)[..., None] + turns * turns * np.asarray(inertia)[..., None]
+            total[:, support] += (
+                arms * arms * np.asarray(mass)[..., None]
+                + turns * turns * np.asarray(inertia)[..., None]
+            )
         return total
 
     @cached_property
@@ -147,7 +169,9 @@ class Sizes:
 
     def weighed(self, x: Array) -> Array:
         """Σ √s_j |x_j| per state (count, 1) of a joint-space vector (count, NV)."""
-        return np.asarray((self.roots * np.abs(np.asarray(x, dtype=float))).sum(axis=-1, keepdims=True))
+        return np.asarray(
+            (self.roots * np.abs(np.asarray(x, dtype=float))).sum(axis=-1, keepdims=True)
+        )
 
     def mass(self) -> Array:
         """Size of the mass matrix (count, NV, NV)."""
@@ -163,7 +187,9 @@ class Sizes:
     def driven(self, a: Array) -> Array:
         """Size of M a + c − tau, joint by joint (count, NV)."""
         v = self.truth.floats["v"]
-        return np.asarray(self.roots * self.weighed(a) + self.forces(v, 0 * v) + np.abs(self.truth.floats["tau"]))
+        return np.asarray(
+            self.roots * self.weighed(a) + self.forces(v, 0 * v) + np.abs(self.truth.floats["tau"])
+        )
 
     def inverse(self) -> Array:
         """Size of M⁻¹ (count, NV, NV): |M⁻¹| S |M⁻¹|, how it changes when M changes by its size S."""
@@ -185,7 +211,9 @@ class Sizes:
             if joint.parent == BASE:
                 reach.append(np.zeros(self.truth.count))
             else:
-                step = np.linalg.norm(self.placed[index].shift[0] - self.placed[joint.parent].shift[0], axis=-1)
+                step = np.linalg.norm(
+                    self.placed[index].shift[0] - self.placed[joint.parent].shift[0], axis=-1
+                )
                 reach.append(step + reach[joint.parent])
         tool = 0.0
         if self.truth.rough.frame is not None:
@@ -199,7 +227,11 @@ class Sizes:
     def distance(self) -> Array:
         """Size of the frame's place, per state (count,), in m: the distance of its first joint from the base, and a lever."""
         frame = self.truth.rough.frame
-        root = 0.0 if frame is None or frame.body == BASE else self.placed[self.truth.rough.ways[frame.body][0]].shift[0]
+        root = (
+            0.0
+            if frame is None or frame.body == BASE
+            else self.placed[self.truth.rough.ways[frame.body][0]].shift[0]
+        )
         return np.asarray(np.linalg.norm(np.atleast_2d(root), axis=-1) + self.length())
 
     def joint_accelerations(self) -> Array:
@@ -210,7 +242,9 @@ class Sizes:
 
     def accelerations(self) -> Array:
         """Size of the links' accelerations (count, NB, 6): those of the joints that carry a link, at a lever."""
-        return np.stack([self.acceleration(body) for body in range(len(self.truth.mechanism.bodies))], axis=1)
+        return np.stack(
+            [self.acceleration(body) for body in range(len(self.truth.mechanism.bodies))], axis=1
+        )
 
     def acceleration(self, body: int) -> Array:
         """Size of a body's acceleration (count, 6)."""
@@ -231,8 +265,13 @@ class Sizes:
         """
         truth = self.truth
         with truth.scalars.working():
-            levers = truth.reference.jacobian(truth.balls["q"]) @ truth.results("inverse_mass_matrix")["Minv"]
-        levers = np.linalg.norm(np.asarray(levers, dtype=float).reshape(truth.count, 2, 3, -1), axis=2)
+            levers = (
+                truth.reference.jacobian(truth.balls["q"])
+                @ truth.results("inverse_mass_matrix")["Minv"]
+            )
+        levers = np.linalg.norm(
+            np.asarray(levers, dtype=float).reshape(truth.count, 2, 3, -1), axis=2
+        )
         levers[:, 1] += self.length()[:, None] * levers[:, 0]
         levers = np.repeat(levers, 3, axis=1)
         weighed = levers @ self.roots[..., None]
@@ -242,8 +281,16 @@ class Sizes:
     @property
     def whole(self) -> Whole:
         """All parts, as those answers see them that are about all links at once."""
-        return Whole(self.truth, self.placed, self.parts, self.arms, np.array(self.rates).T, self.length(), self.lever(),
-                     starts(self.truth.mechanism))
+        return Whole(
+            self.truth,
+            self.placed,
+            self.parts,
+            self.arms,
+            np.array(self.rates).T,
+            self.length(),
+            self.lever(),
+            starts(self.truth.mechanism),
+        )
 
     def determinant(self) -> Array:
         """Size of det M per state (count,): it changes relatively by tr(M⁻¹ δM). Hadamard's bound where M is singular."""
@@ -251,8 +298,10 @@ class Sizes:
             det = largest(self.truth.results("mass_matrix_determinant")["det"])
             return np.asarray(det * log_sizes.trace(self.truth, self.roots))
         except RequestError:
-            terms = self.diagonal()   # an entry may be zero, and all terms of it may be
-            return np.asarray(np.prod(np.maximum(terms, LEAST * terms.max(axis=-1, keepdims=True)), axis=-1))
+            terms = self.diagonal()  # an entry may be zero, and all terms of it may be
+            return np.asarray(
+                np.prod(np.maximum(terms, LEAST * terms.max(axis=-1, keepdims=True)), axis=-1)
+            )
 
     def of(self, function: str, result: str) -> Array:
         """Natural size of every entry of one result of a function, (count, …) as the result."""
@@ -294,9 +343,13 @@ class Sizes:
             return np.repeat(self.distance()[:, None], 3, axis=-1)
         if function == "link_accelerations":
             return self.accelerations() if result == "alpha" else self.tip_acceleration()
-        if function == "interbody_forces":   # F inherits the round-off of a
+        if function == "interbody_forces":  # F inherits the round-off of a
             rates = self.joint_accelerations()
-            return rates if result == "a" else np.repeat(self.wrenches(v, rates)[..., None], 6, axis=-1)
+            return (
+                rates
+                if result == "a"
+                else np.repeat(self.wrenches(v, rates)[..., None], 6, axis=-1)
+            )
         if result == "Lambda_inv":
             return self.mobility()
         if result == "Lambda":
@@ -315,7 +368,7 @@ class Sizes:
             return step_sizes.moved(self.truth)
         if result == "delta":
             return step_sizes.parted(self.truth)
-        raise KeyError(result)   # solutions are judged by their residual
+        raise KeyError(result)  # solutions are judged by their residual
 
 
 class SizesOfFrames(Sizes):
@@ -335,7 +388,7 @@ def above(values: Array) -> Array:
     """Every magnitude, as floats rounded up: of floats, or of balls with their radii."""
     if values.dtype != object:
         return np.asarray(np.where(np.isfinite(values), np.abs(values), np.inf))
-    with np.errstate(invalid="ignore"):   # of a ball round what is not finite
+    with np.errstate(invalid="ignore"):  # of a ball round what is not finite
         return np.asarray(np.frompyfunc(_above, 1, 1)(values), dtype=float)
 
 

@@ -38,9 +38,13 @@ def _quaternions_keep_their_length(f: Functions) -> Distance:
     found = [(0 * size[:, 0], np.ones(len(size)))]
     for first in f.truth.mechanism.quaternions:
         own = slice(first, first + 4)
-        grown = (after[:, own] * after[:, own]).sum(axis=-1) - (f.states["q"][:, own] * f.states["q"][:, own]).sum(axis=-1)
+        grown = (after[:, own] * after[:, own]).sum(axis=-1) - (
+            f.states["q"][:, own] * f.states["q"][:, own]
+        ).sum(axis=-1)
         found.append((grown, 2 * size[:, own].max(axis=-1)))
-    differences, sizes = (np.stack(np.broadcast_arrays(*part), axis=-1) for part in zip(*found, strict=True))
+    differences, sizes = (
+        np.stack(np.broadcast_arrays(*part), axis=-1) for part in zip(*found, strict=True)
+    )
     return differences, sizes
 
 
@@ -61,7 +65,9 @@ def _the_way_back_is_the_step(f: Functions) -> Distance:
     short = f.states["dt"] / 8
     reached = f("integrate", dt=short)["q_next"]
     gone = f.states["v"] * short[:, None]
-    return f("difference", q_next=reached)["delta"] - gone, f.truth.sizes.of("difference", "delta") + _reach(f)[:, None]
+    return f("difference", q_next=reached)["delta"] - gone, f.truth.sizes.of(
+        "difference", "delta"
+    ) + _reach(f)[:, None]
 
 
 def _back_is_the_negative(f: Functions) -> Distance:
@@ -74,7 +80,7 @@ def _nothing_is_apart_from_itself(f: Functions) -> Distance:
     """q ⊖ q = 0, whatever the sign of its quaternions."""
     turned = f.states["q"].copy()
     for first in f.truth.mechanism.quaternions:
-        turned[:, first:first + 4] = -turned[:, first:first + 4]
+        turned[:, first : first + 4] = -turned[:, first : first + 4]
     return f("difference", q_next=turned)["delta"], f.truth.sizes.of("difference", "delta")
 
 
@@ -90,7 +96,9 @@ def _one_pose(f: Functions, found: Array, wanted: Array) -> Array:
         if (first := joint.type.quaternion) is not None:
             four = slice(own.start + first, own.start + first + 4)
             same = np.asarray((found[:, four] * wanted[:, four]).sum(axis=-1), dtype=float) >= 0
-            missed[:, four] = np.where(same[:, None], missed[:, four], found[:, four] + wanted[:, four])
+            missed[:, four] = np.where(
+                same[:, None], missed[:, four], found[:, four] + wanted[:, four]
+            )
     return missed
 
 
@@ -105,7 +113,9 @@ OF_STEPS = (
     Identity("d/dt integrate = v", ("integrate",), _slowly_it_is_the_velocity, exact_only=True),
     Identity("integrate keeps |quaternion|", ("integrate",), _quaternions_keep_their_length),
     Identity("integrate(difference) = q_next", ("difference", "integrate"), _the_way_leads_there),
-    Identity("difference(integrate) = v dt", ("difference", "integrate"), _the_way_back_is_the_step),
+    Identity(
+        "difference(integrate) = v dt", ("difference", "integrate"), _the_way_back_is_the_step
+    ),
     Identity("difference(back) = −difference", ("difference",), _back_is_the_negative),
     Identity("difference(q, q) = 0", ("difference",), _nothing_is_apart_from_itself),
 )

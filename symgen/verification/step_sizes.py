@@ -17,26 +17,35 @@ from symgen.verification.exact import ExactAnswers
 
 def moved(truth: ExactAnswers) -> Array:
     """Size of q_next (count, NQ) of `integrate`."""
-    return along(truth.mechanism, truth.floats["q"], truth.floats["v"] * truth.floats["dt"][:, None])
+    return along(
+        truth.mechanism, truth.floats["q"], truth.floats["v"] * truth.floats["dt"][:, None]
+    )
 
 
 def along(mechanism: Mechanism, q: Array, step: Array) -> Array:
     """Size of q ⊕ δ (count, NQ), with δ (count, NV) of the size of `step`."""
     q, step = np.abs(q), np.abs(step)
     total = q.copy()
-    for joint, of_q, of_v in zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True):
-        own, aside, given = total[:, of_q], step[:, of_v], q[:, of_q]   # a view of what is returned
+    for joint, of_q, of_v in zip(
+        mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True
+    ):
+        own, aside, given = total[:, of_q], step[:, of_v], q[:, of_q]  # a view of what is returned
         if joint.type.directed:
             own += aside
             continue
         turns = np.array([one.unit == "rad" for one in joint.type.velocities])
-        turn, way = aside[:, turns].sum(axis=-1, keepdims=True), aside[:, ~turns].sum(axis=-1, keepdims=True)
+        turn, way = (
+            aside[:, turns].sum(axis=-1, keepdims=True),
+            aside[:, ~turns].sum(axis=-1, keepdims=True),
+        )
         angles = [i for i, one in enumerate(joint.type.positions) if one.unit == "rad"]
         for word in joint.motions:
             if isinstance(word, Placing):
-                own[:, word.of:word.of + word.axes] += way * (1 + turn + given[:, angles].sum(axis=-1, keepdims=True))
+                own[:, word.of : word.of + word.axes] += way * (
+                    1 + turn + given[:, angles].sum(axis=-1, keepdims=True)
+                )
             elif isinstance(word, Orienting):
-                own[:, word.of:word.of + 4] = 1 + turn
+                own[:, word.of : word.of + 4] = 1 + turn
             else:
                 own[:, [word.of]] += turn
     return np.asarray(total)
@@ -50,6 +59,7 @@ def slopes(truth: ExactAnswers, wanted: Derivative) -> Array:
     """Size of a derivative of one of SMOOTH (count,): a factor for each time that it is differentiated, of what the steps are
     multiplied by, and the sums of changes and weights.
     """
+
     def total(name: str) -> Array:
         return np.asarray(np.abs(truth.floats[name]).reshape(truth.count, -1).sum(axis=-1))
 
@@ -72,13 +82,23 @@ def parted(truth: ExactAnswers) -> Array:
     mechanism = truth.mechanism
     both = np.abs(truth.floats["q"]) + np.abs(truth.floats["q_next"])
     total = np.empty((truth.count, mechanism.nv))
-    for joint, of_q, of_v in zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True):
+    for joint, of_q, of_v in zip(
+        mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True
+    ):
         own = both[:, of_q]
         if joint.type.directed:
             total[:, of_v] = own
             continue
-        turn = 1 + np.pi + own[:, [i for i, one in enumerate(joint.type.positions) if one.unit == "rad"]].sum(axis=-1)
-        way = own[:, [i for i, one in enumerate(joint.type.positions) if one.unit == "m"]].sum(axis=-1)
+        turn = (
+            1
+            + np.pi
+            + own[:, [i for i, one in enumerate(joint.type.positions) if one.unit == "rad"]].sum(
+                axis=-1
+            )
+        )
+        way = own[:, [i for i, one in enumerate(joint.type.positions) if one.unit == "m"]].sum(
+            axis=-1
+        )
         for i, one in enumerate(joint.type.velocities):
             total[:, of_v.start + i] = turn if one.unit == "rad" else way * turn
     return total

@@ -47,13 +47,23 @@ def _at_once_it_is_the_acceleration(f: Functions) -> Distance:
 def _two_halves_are_the_whole(f: Functions) -> Distance:
     """Two steps of dt/2 and one of dt differ by what goes with dt⁵, at a dt so short that this is nothing and dt⁴ is not."""
     a = np.asarray(f.truth.results("forward_dynamics")["a"], dtype=float)
-    quick = 1 + np.abs(f.truth.floats["v"]).max(axis=-1) + np.sqrt(np.abs(a).max(axis=-1)) + _quick_drives(f, a)
+    quick = (
+        1
+        + np.abs(f.truth.floats["v"]).max(axis=-1)
+        + np.sqrt(np.abs(a).max(axis=-1))
+        + _quick_drives(f, a)
+    )
     dt = f.truth.scalars.array([SHORT / Fraction(float(rate)) for rate in quick])
     between, whole = f("step_rk4", dt=dt / 2), f("step_rk4", dt=dt)
     found = f("step_rk4", q=between["q_next"], v=between["v_next"], dt=dt / 2)
     far = 1 + np.abs(f.truth.floats["q"]).max(axis=-1)
-    sizes = [np.broadcast_to(far[:, None], whole["q_next"].shape), np.broadcast_to(quick[:, None], whole["v_next"].shape)]
-    return _both(found["q_next"] - whole["q_next"], found["v_next"] - whole["v_next"]), np.concatenate(sizes, axis=-1)
+    sizes = [
+        np.broadcast_to(far[:, None], whole["q_next"].shape),
+        np.broadcast_to(quick[:, None], whole["v_next"].shape),
+    ]
+    return _both(
+        found["q_next"] - whole["q_next"], found["v_next"] - whole["v_next"]
+    ), np.concatenate(sizes, axis=-1)
 
 
 def _quick_drives(f: Functions, a: Array) -> Array:
@@ -71,13 +81,29 @@ def _both(q: Array, v: Array) -> Array:
 
 
 def _sizes(f: Functions, function: str) -> Array:
-    return np.concatenate([f.truth.sizes.of(function, name) for name in ("q_next", "v_next")], axis=-1)
+    return np.concatenate(
+        [f.truth.sizes.of(function, name) for name in ("q_next", "v_next")], axis=-1
+    )
 
 
 OF_STEPPING = (
-    Identity("step = integrate after FD", ("step", "forward_dynamics", "integrate"), _euler_is_forward_dynamics),
+    Identity(
+        "step = integrate after FD",
+        ("step", "forward_dynamics", "integrate"),
+        _euler_is_forward_dynamics,
+    ),
     Identity("step(dt=0) = q, v", ("step",), _no_time_moves_nothing),
     Identity("step_rk4(dt=0) = q, v", ("step_rk4",), _no_time_moves_nothing_either),
-    Identity("d/dt step_rk4 = FD", ("step_rk4", "forward_dynamics"), _at_once_it_is_the_acceleration, exact_only=True),
-    Identity("step_rk4 by halves − step_rk4 = O(dt⁵)", ("step_rk4",), _two_halves_are_the_whole, exact_only=True),
+    Identity(
+        "d/dt step_rk4 = FD",
+        ("step_rk4", "forward_dynamics"),
+        _at_once_it_is_the_acceleration,
+        exact_only=True,
+    ),
+    Identity(
+        "step_rk4 by halves − step_rk4 = O(dt⁵)",
+        ("step_rk4",),
+        _two_halves_are_the_whole,
+        exact_only=True,
+    ),
 )

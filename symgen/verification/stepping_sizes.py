@@ -19,7 +19,7 @@ from symgen.verification import drive_sizes
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.step_sizes import along
 
-STEP = 2.0**-17   # of a central difference over a turn: good to eight digits
+STEP = 2.0**-17  # of a central difference over a turn: good to eight digits
 
 
 class Dynamic(Protocol):
@@ -47,25 +47,45 @@ def rk4(sizes: Dynamic, measured: Measured) -> dict[str, Array]:
     q, v, dt = (truth.floats[name] for name in ("q", "v", "instant"))
     speed, time, h = np.abs(v), dt[:, None], np.abs(dt)[:, None]
 
-    def stage(rates: Array, terms: Array, part: float, a: Array, size: Array) -> tuple[Array, Array]:
+    def stage(
+        rates: Array, terms: Array, part: float, a: Array, size: Array
+    ) -> tuple[Array, Array]:
         """a and its size at q ⊕ rates part dt and v + a part dt, where `terms` are those of the rates and `size` is that of a."""
         place = _at(truth, integrate(truth.rough, q, rates, part * dt), v + part * time * a)
         by_place, by_velocity = _slopes(place)
         erring = _tangent(truth, along(mechanism, q, part * h * terms))
         found = measured(place).joint_accelerations() + _times(by_place, erring)
-        return place.results("forward_dynamics")["a"], found + _times(by_velocity, speed + part * h * size)
+        return place.results("forward_dynamics")["a"], found + _times(
+            by_velocity, speed + part * h * size
+        )
 
-    a1 = np.asarray(truth.rough.evaluate("forward_dynamics", truth.reference_arguments("forward_dynamics", truth.floats))["a"])
+    a1 = np.asarray(
+        truth.rough.evaluate(
+            "forward_dynamics", truth.reference_arguments("forward_dynamics", truth.floats)
+        )["a"]
+    )
     s1 = sizes.joint_accelerations()
     a2, s2 = stage(v, speed, 0.5, a1, s1)
     turned = bracket(truth.rough, v, a1) * time**2 / 8
-    a3, s3 = stage(v + a1 * time / 2 + turned, speed + h * s1 / 2 + h**2 * _turning(truth, speed, s1) / 8, 0.5, a2, s2)
+    a3, s3 = stage(
+        v + a1 * time / 2 + turned,
+        speed + h * s1 / 2 + h**2 * _turning(truth, speed, s1) / 8,
+        0.5,
+        a2,
+        s2,
+    )
     _, s4 = stage(v + a2 * time / 2, speed + h * s2 / 2, 1.0, a3, s3)
     through = speed + h * (s1 + s2 + s3) / 6 + h**2 * _turning(truth, speed, s3) / 12
-    return {"q_next": along(mechanism, q, h * through), "v_next": speed + h * (s1 + 2 * s2 + 2 * s3 + s4) / 6}
+    return {
+        "q_next": along(mechanism, q, h * through),
+        "v_next": speed + h * (s1 + 2 * s2 + 2 * s3 + s4) / 6,
+    }
 
 
-STEPS: dict[str, Callable[[Dynamic, Measured], dict[str, Array]]] = {"step": semi_implicit_euler, "step_rk4": rk4}
+STEPS: dict[str, Callable[[Dynamic, Measured], dict[str, Array]]] = {
+    "step": semi_implicit_euler,
+    "step_rk4": rk4,
+}
 """The sizes of the results, by function."""
 
 
@@ -73,8 +93,12 @@ def _at(truth: ExactAnswers, q: Array, v: Array) -> ExactAnswers:
     """The answers at other states, of floats."""
     one = copy(truth)
     one.floats = truth.floats | {"q": q, "v": v}
-    one.take({name: truth.rough.evaluate(name, one.reference_arguments(name, one.floats))
-              for name in ("inverse_mass_matrix", "forward_dynamics")})
+    one.take(
+        {
+            name: truth.rough.evaluate(name, one.reference_arguments(name, one.floats))
+            for name in ("inverse_mass_matrix", "forward_dynamics")
+        }
+    )
     return one
 
 
@@ -86,7 +110,9 @@ def _slopes(truth: ExactAnswers) -> tuple[Array, Array]:
     aside = np.eye(truth.mechanism.nv)[:, None, :]
 
     def change(name: str, up: Array, down: Array) -> Array:
-        ends = [truth.rough.evaluate("forward_dynamics", given | {name: x})["a"] for x in (up, down)]
+        ends = [
+            truth.rough.evaluate("forward_dynamics", given | {name: x})["a"] for x in (up, down)
+        ]
         return np.asarray(np.abs(np.moveaxis(ends[0] - ends[1], 0, -1)) / 2)
 
     moved = [truth.rough.moved(given["q"], way) for way in (STEP * aside, -STEP * aside)]
@@ -99,13 +125,17 @@ def _tangent(truth: ExactAnswers, sizes: Array) -> Array:
     """Sizes of coordinates (count, NQ) as those of a step (count, NV)."""
     mechanism = truth.mechanism
     total = np.empty((len(sizes), mechanism.nv))
-    for joint, of_q, of_v in zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True):
+    for joint, of_q, of_v in zip(
+        mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True
+    ):
         if joint.type.directed:
             total[:, of_v] = sizes[:, of_q]
             continue
         along_axes = np.array([one.unit == "m" for one in joint.type.positions])
         for k, one in enumerate(joint.type.velocities):
-            total[:, of_v.start + k] = sizes[:, of_q][:, along_axes == (one.unit == "m")].max(axis=-1)
+            total[:, of_v.start + k] = sizes[:, of_q][:, along_axes == (one.unit == "m")].max(
+                axis=-1
+            )
     return total
 
 
@@ -114,7 +144,9 @@ def _turning(truth: ExactAnswers, x: Array, y: Array) -> Array:
     total = np.zeros(x.shape)
     for joint, own in zip(truth.mechanism.joints, truth.mechanism.v_slices, strict=True):
         if not joint.type.directed:
-            total[:, own] = 2 * x[:, own].sum(axis=-1, keepdims=True) * y[:, own].sum(axis=-1, keepdims=True)
+            total[:, own] = (
+                2 * x[:, own].sum(axis=-1, keepdims=True) * y[:, own].sum(axis=-1, keepdims=True)
+            )
     return total
 
 

@@ -18,7 +18,10 @@ def _unit(f: Functions) -> Array:
 
 def _inertia_times_its_inverse(f: Functions) -> Distance:
     rows, sizes = list(f.truth.reference.task_rows), f.truth.sizes
-    found, mobility = f("operational_inertia")["Lambda"], f("operational_inertia_inverse")["Lambda_inv"][:, rows][:, :, rows]
+    found, mobility = (
+        f("operational_inertia")["Lambda"],
+        f("operational_inertia_inverse")["Lambda_inv"][:, rows][:, :, rows],
+    )
     size = sizes.of("operational_inertia", "Lambda") @ np.abs(np.asarray(mobility, dtype=float))
     size = size + np.abs(np.asarray(found, dtype=float)) @ sizes.mobility()[:, rows][:, :, rows]
     return found @ mobility - _unit(f), size
@@ -35,13 +38,26 @@ def _jacobian_times_its_inverse(f: Functions) -> Distance:
 def _what_the_task_pushes(f: Functions) -> Distance:
     """M J̄ = Jᵀ Λ: a force of the task moves nothing but the task."""
     push = np.swapaxes(_jacobian(f), -1, -2) @ f("operational_inertia")["Lambda"]
-    pulled, sizes = f("mass_matrix")["M"] @ f("dynamically_consistent_inverse")["Jbar"], f.truth.sizes
+    pulled, sizes = (
+        f("mass_matrix")["M"] @ f("dynamically_consistent_inverse")["Jbar"],
+        f.truth.sizes,
+    )
     return pulled - push, sizes.mass() @ sizes.of("dynamically_consistent_inverse", "Jbar")
 
 
 OF_TASKS = (
-    Identity("Λ Λ⁻¹ = 1", ("operational_inertia", "operational_inertia_inverse"), _inertia_times_its_inverse),
-    Identity("J J̄ = 1", ("dynamically_consistent_inverse", "jacobian"), _jacobian_times_its_inverse),
-    Identity("M J̄ = Jᵀ Λ", ("dynamically_consistent_inverse", "operational_inertia", "jacobian", "mass_matrix"),
-             _what_the_task_pushes, exact_only=True),
+    Identity(
+        "Λ Λ⁻¹ = 1",
+        ("operational_inertia", "operational_inertia_inverse"),
+        _inertia_times_its_inverse,
+    ),
+    Identity(
+        "J J̄ = 1", ("dynamically_consistent_inverse", "jacobian"), _jacobian_times_its_inverse
+    ),
+    Identity(
+        "M J̄ = Jᵀ Λ",
+        ("dynamically_consistent_inverse", "operational_inertia", "jacobian", "mass_matrix"),
+        _what_the_task_pushes,
+        exact_only=True,
+    ),
 )

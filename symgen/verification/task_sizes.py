@@ -24,8 +24,13 @@ def inverse(truth: ExactAnswers, mobility: Array, jacobian: Array, roots: Array)
     with truth.scalars.working():
         J = truth.reference.jacobian(truth.balls["q"])[:, rows]
         moved = truth.results("inverse_mass_matrix")["Minv"] @ np.swapaxes(J, -1, -2)
-    X, solved = (np.abs(np.asarray(one, dtype=float)) for one in (moved, truth.results("inverse_mass_matrix")["Minv"]))
-    weighed = (solved @ roots[..., None]) * (np.swapaxes(X, -1, -2) @ roots[..., None])[..., 0][:, None, :]
+    X, solved = (
+        np.abs(np.asarray(one, dtype=float))
+        for one in (moved, truth.results("inverse_mass_matrix")["Minv"])
+    )
+    weighed = (solved @ roots[..., None]) * (np.swapaxes(X, -1, -2) @ roots[..., None])[..., 0][
+        :, None, :
+    ]
     off = weighed + solved @ np.swapaxes(jacobian[:, rows], -1, -2)
     found = np.abs(np.asarray(truth.results("operational_inertia")["Lambda"], dtype=float))
     return np.asarray(off @ found + X @ inertia(truth, mobility))

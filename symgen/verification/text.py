@@ -13,8 +13,16 @@ from symgen.segmented import Segmented
 from symgen.verification.report import Check
 
 
-def check_text(program: Form, text: str, label: str, target: Target, header: str = "", sincos: str = "",
-               checked: Mapping[int, Bound] | None = None, seen: str = "") -> Check:
+def check_text(
+    program: Form,
+    text: str,
+    label: str,
+    target: Target,
+    header: str = "",
+    sincos: str = "",
+    checked: Mapping[int, Bound] | None = None,
+    seen: str = "",
+) -> Check:
     """Counts the differences that `symgen.readback.rows.compare`, or that of `looped`, finds; the first one is the detail.
 
     `text` is NAME_<function>.c; `header` and `sincos`, when given, are NAME.h and NAME_sincos.h; `checked` and `seen` as
@@ -27,11 +35,24 @@ def check_text(program: Form, text: str, label: str, target: Target, header: str
     if isinstance(program, Recursion):
         differences = looped.compare(program, text, header, seen, target.checked)
     elif isinstance(program, Segmented | Levelled):
-        differences = segmented.compare(program, text, printer().source(program, target), target.name, header)
+        differences = segmented.compare(
+            program, text, printer().source(program, target), target.name, header
+        )
     else:
         assert isinstance(program, Program)
         differences = compare(program, text, header, checked, seen)
     differences += [f"{target.sincos}: {sentence}" for sentence in disguises(sincos)]
-    if sincos and without_comments(sincos).split() != without_comments(printer().sincos(program.real, target)).split():
+    if (
+        sincos
+        and without_comments(sincos).split()
+        != without_comments(printer().sincos(program.real, target)).split()
+    ):
         differences.append(f"{target.sincos} is not the sine and cosine that symgen prints")
-    return Check("text", label, float(len(differences)), 0.0, " row(s) that differ", "; ".join(differences[:1]))
+    return Check(
+        "text",
+        label,
+        float(len(differences)),
+        0.0,
+        " row(s) that differ",
+        "; ".join(differences[:1]),
+    )

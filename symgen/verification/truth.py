@@ -31,4 +31,8 @@ class Truth(ExactAnswers):
     @cached_property
     def sizes(self) -> Sizes:
         """The sizes that round-off is measured against."""
-        return Sizes(self) if len(self.of_each_frame) == 1 else SizesOfFrames(self, [one.sizes for one in self.of_each_frame])
+        return (
+            Sizes(self)
+            if len(self.of_each_frame) == 1
+            else SizesOfFrames(self, [one.sizes for one in self.of_each_frame])
+        )

@@ -25,7 +25,19 @@ from symgen.errors import ArgumentError, BuildError
 from symgen.functions import BY_DEFAULT, FUNCTIONS, PREPARING, USUAL
 from symgen.ir import Bound
 from symgen.mechanism import Mechanism
-from symgen.options import AUTO, GPU, HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
+from symgen.options import (
+    AUTO,
+    GPU,
+    HOST,
+    NORMAL,
+    PLAIN,
+    Links,
+    Names,
+    ProgramOptions,
+    Rows,
+    TextOptions,
+    names_of,
+)
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.recursion import Form, Looped
@@ -39,7 +51,14 @@ from symgen.verification.evaluating import Runner, in_machine_reals, over
 from symgen.verification.floating import check_floating
 from symgen.verification.folder import Folder
 from symgen.verification.identities import check_identities, companions
-from symgen.verification.long import DIGITS, LONG, ROADS, LongTruth, check_long_algebra, check_long_floating
+from symgen.verification.long import (
+    DIGITS,
+    LONG,
+    ROADS,
+    LongTruth,
+    check_long_algebra,
+    check_long_floating,
+)
 from symgen.verification.report import Check, Report
 from symgen.verification.text import check_text
 from symgen.verification.truth import Truth
@@ -73,41 +92,102 @@ def verify(
 ) -> Report:
     """`symgen.verify` of what is no folder: a Mechanism, a built-in name, a description file or its text."""
     _some(states)
-    functions = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
+    functions = (
+        None
+        if functions is None
+        else [functions]
+        if isinstance(functions, str)
+        else list(functions)
+    )
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
-                             jacobian_order=jacobian_order, task_rows=task_rows, contact=contact, effort=effort,
-                             parameters=names_of(parameters), baumgarte=baumgarte, form=form).guarded(checked)
+    options = ProgramOptions(
+        real,
+        frame=frame,
+        payload=payload,
+        wrench=wrench,
+        jacobian_frame=jacobian_frame,
+        jacobian_order=jacobian_order,
+        task_rows=task_rows,
+        contact=contact,
+        effort=effort,
+        parameters=names_of(parameters),
+        baumgarte=baumgarte,
+        form=form,
+    ).guarded(checked)
     text = TextOptions(trig, checked=checked)
     wanted = making.requested(mechanism, functions, payload)
     why = {name: making.refusal(mechanism, name, payload) for name in FUNCTIONS}
-    refused = {name: why[name] or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
-               for name in BY_DEFAULT if functions is None and name not in wanted}
+    refused = {
+        name: why[name] or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
+        for name in BY_DEFAULT
+        if functions is None and name not in wanted
+    }
     made, beyond = making.one_by_one(mechanism, functions, options, progress)
-    programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
+    programs = {
+        name: made[name] for name in wanted if name in made
+    }  # in the order in which they were asked for
     refused |= beyond
     helpers: dict[str, Form] = {}
-    if functions is not None:   # so that a function alone is checked by an identity too
+    if functions is not None:  # so that a function alone is checked by an identity too
         near = programs.keys() - _far(mechanism, programs).keys()
-        for other in dict.fromkeys(other for name in programs if name in near for other in companions(name, mechanism)):
+        for other in dict.fromkeys(
+            other for name in programs if name in near for other in companions(name, mechanism)
+        ):
             if other not in programs and making.refusal(mechanism, other, payload) is None:
-                helpers[other] = making.made(mechanism, other, None, replace(options, effort=NORMAL))
+                helpers[other] = making.made(
+                    mechanism, other, None, replace(options, effort=NORMAL)
+                )
     whole = making.together({**programs, **helpers}, mechanism, options)
-    programs, helpers = {f: one for f, one in whole.items() if f not in helpers}, {f: whole[f] for f in helpers}
-    report = verify_programs(mechanism, programs, options, text, states=states, seed=seed, compiled=compiled, helpers=helpers,
-                             progress=progress)
+    programs, helpers = (
+        {f: one for f, one in whole.items() if f not in helpers},
+        {f: whole[f] for f in helpers},
+    )
+    report = verify_programs(
+        mechanism,
+        programs,
+        options,
+        text,
+        states=states,
+        seed=seed,
+        compiled=compiled,
+        helpers=helpers,
+        progress=progress,
+    )
     return replace(report, refused=refused)
 
 
-def verify_folder(folder: Folder, programs: Mapping[str, Form], floors: Floors, states: int = 16, *, seed: int = 0,
-                  compiled: bool = True, progress: Progress | None = None,
-                  helpers: Mapping[str, Form] | None = None) -> Report:
+def verify_folder(
+    folder: Folder,
+    programs: Mapping[str, Form],
+    floors: Floors,
+    states: int = 16,
+    *,
+    seed: int = 0,
+    compiled: bool = True,
+    progress: Progress | None = None,
+    helpers: Mapping[str, Form] | None = None,
+) -> Report:
     """The functions of a folder, as they lie in it: read, compiled with the folder's own headers, run. `programs` are theirs,
     and `floors` the certified bounds of their divisors. `helpers` are others of the same folder, which are not judged.
     """
-    return verify_programs(folder.mechanism, programs, folder.options, folder.text, states=states, seed=seed, compiled=compiled,
-                           sources=folder.sources, blocks=folder.blocks, device=folder.device, header=folder.header,
-                           sincos=folder.sincos, name=folder.name, floors=floors, helpers=helpers, progress=progress)
+    return verify_programs(
+        folder.mechanism,
+        programs,
+        folder.options,
+        folder.text,
+        states=states,
+        seed=seed,
+        compiled=compiled,
+        sources=folder.sources,
+        blocks=folder.blocks,
+        device=folder.device,
+        header=folder.header,
+        sincos=folder.sincos,
+        name=folder.name,
+        floors=floors,
+        helpers=helpers,
+        progress=progress,
+    )
 
 
 def verify_programs(
@@ -147,27 +227,50 @@ def verify_programs(
     far = LongTruth(mechanism, states, seed, frame) if loops else None
     truth = None
     if not loops.keys() >= programs.keys():
-        truth = Truth(anew.mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench,
-                      task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments,
-                      described=mechanism, baumgarte=options.baumgarte)
-        truth.know({f: over(truth.scalars, program) for f, program in everything.items() if f in PREPARING})
+        truth = Truth(
+            anew.mechanism,
+            states,
+            seed,
+            frame=frame,
+            payload=options.payload,
+            wrench=options.wrench,
+            task_rows=options.rows,
+            contact=options.contact,
+            convention=options.convention,
+            given=anew.arguments,
+            described=mechanism,
+            baumgarte=options.baumgarte,
+        )
+        truth.know(
+            {f: over(truth.scalars, program) for f, program in everything.items() if f in PREPARING}
+        )
     labels = {f: f"{f}={program.method}" for f, program in programs.items()}
     total = 3 * len(programs) + 2
     checks: list[Check] = []
     notes: list[str] = []
     if anew.parameters:
         count = len(anew.parameters)
-        what = "1 number that may change at run time was" if count == 1 else f"{count} numbers that may change at run time were"
-        notes.append(f"{what} drawn once, and the robot described with {'it' if count == 1 else 'them'}")
+        what = (
+            "1 number that may change at run time was"
+            if count == 1
+            else f"{count} numbers that may change at run time were"
+        )
+        notes.append(
+            f"{what} drawn once, and the robot described with {'it' if count == 1 else 'them'}"
+        )
     if far is not None:
         by = " and ".join(road for road, names in ROADS.items() if {*names} & {*loops})
-        notes.append(f"so long a robot: {', '.join(loops)} judged at {far.count} state{'s' * (far.count > 1)}, by {by}")
+        notes.append(
+            f"so long a robot: {', '.join(loops)} judged at {far.count} state{'s' * (far.count > 1)}, by {by}"
+        )
     if truth is not None and truth.indefinite:
-        notes.append(f"the declared inertias give an M that is not positive at {truth.indefinite} of {states} states; "
-                     "its functions are compared all the same")
+        notes.append(
+            f"the declared inertias give an M that is not positive at {truth.indefinite} of {states} states; "
+            "its functions are compared all the same"
+        )
 
     for function, program in programs.items():
-        if function in PREPARING:   # judged by what is made of it
+        if function in PREPARING:  # judged by what is made of it
             continue
         _tell(progress, f"algebra of {function}", len(checks), total)
         if far is not None and function in loops:
@@ -177,17 +280,30 @@ def verify_programs(
 
     target = Target(name or mechanism.name, mechanism.sizes, text)
     floors = floors or checked_floors(mechanism, everything, options, text)
-    printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors), **(sources or {})}
+    printed = {
+        **texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors),
+        **(sources or {}),
+    }
     headers = printer().headers(everything, target)
-    if header is not None:   # a folder's own headers, and nothing for one that it has lost
+    if header is not None:  # a folder's own headers, and nothing for one that it has lost
         headers = {target.header: header} | ({target.sincos: sincos} if sincos else {})
     if compiled:
         require_compiler()
     seen = preprocessed(printed, headers, target) if sources and compiled else {}
     for function, program in programs.items():
         _tell(progress, f"text of {function}", len(checks), total)
-        checks.append(check_text(program, printed[function], labels[function], target, header or "", sincos,
-                                 floors[function] if text.checked else None, seen.get(function, "")))
+        checks.append(
+            check_text(
+                program,
+                printed[function],
+                labels[function],
+                target,
+                header or "",
+                sincos,
+                floors[function] if text.checked else None,
+                seen.get(function, ""),
+            )
+        )
 
     _tell(progress, "compiling", len(checks), total)
     runners: dict[str, Runner] = {}
@@ -195,7 +311,7 @@ def verify_programs(
     if compiled:
         try:
             runners = compiled_runners(everything, printed, headers, target)
-        except BuildError as error:   # a folder's text may be broken; the backend's own compiles
+        except BuildError as error:  # a folder's text may be broken; the backend's own compiles
             if not sources:
                 raise
             broken = str(error)
@@ -206,17 +322,31 @@ def verify_programs(
         if broken:
             checks.append(Check("floating", labels[function], inf, 0.0, " eps", broken))
         elif far is not None and function in loops:
-            found = check_long_floating(loops[function], runners[function], far, labels[function], text)
+            found = check_long_floating(
+                loops[function], runners[function], far, labels[function], text
+            )
             checks.append(_uncompiled(found, compiled))
         elif truth is not None:
-            checks.append(_uncompiled(check_floating(program, runners[function], truth, labels[function], text), compiled))
+            checks.append(
+                _uncompiled(
+                    check_floating(program, runners[function], truth, labels[function], text),
+                    compiled,
+                )
+            )
 
     if text.batch:
         _tell(progress, "many states", len(checks), total)
         own = printer().batches(programs, target, floors)
-        checks += check_blocks(programs, blocks or own, own, headers, target, lambda form: _drawn(form, truth, far),
-                               runners if compiled else {},
-                               "the function of one state does not compile" if broken else UNCOMPILED)
+        checks += check_blocks(
+            programs,
+            blocks or own,
+            own,
+            headers,
+            target,
+            lambda form: _drawn(form, truth, far),
+            runners if compiled else {},
+            "the function of one state does not compile" if broken else UNCOMPILED,
+        )
     if GPU in text.wrap:
         plain = unrolled(programs)
         own = wrapper(GPU).files(plain, target, floors)
@@ -224,20 +354,35 @@ def verify_programs(
     _tell(progress, "identities", len(checks), total)
     lost = {check.subject.partition("=")[0] for check in checks if check.lost}
     near = {f: form for f, form in everything.items() if f not in loops}
-    for found in check_identities(near, {f: run for f, run in runners.items() if f in near} or None, truth, text, lost
-                                  ) if truth is not None else ():
+    for found in (
+        check_identities(
+            near, {f: run for f, run in runners.items() if f in near} or None, truth, text, lost
+        )
+        if truth is not None
+        else ()
+    ):
         checks.append(_uncompiled(found, compiled or not found.unit))
     _tell(progress, "done", total, total)
     digits, condition = (DIGITS, nan) if truth is None else (truth.digits, truth.condition)
     return Report(
-        mechanism.name, options.real, states if far is None or truth is not None else far.count, digits, condition, tuple(checks),
-        {labels[f]: program.cost for f, program in programs.items()}, notes=tuple(notes),
+        mechanism.name,
+        options.real,
+        states if far is None or truth is not None else far.count,
+        digits,
+        condition,
+        tuple(checks),
+        {labels[f]: program.cost for f, program in programs.items()},
+        notes=tuple(notes),
     )
 
 
 def _far(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, Looped]:
     """Those that the reference has no time for: loops over the links of a long robot."""
-    return {f: form for f, form in programs.items() if isinstance(form, Looped) and len(mechanism.joints) > LONG}
+    return {
+        f: form
+        for f, form in programs.items()
+        if isinstance(form, Looped) and len(mechanism.joints) > LONG
+    }
 
 
 def _drawn(form: Form, truth: Truth | None, far: LongTruth | None) -> Mapping[str, Array]:

@@ -20,7 +20,9 @@ def _reference(f: Functions) -> Reference:
 
 def _masses(f: Functions) -> Array:
     """The mass of all parts (count, 1) or (1,)."""
-    return np.asarray(sum(part.mass for part in _reference(f).parts(f.states.get("payload"))))[..., None]
+    return np.asarray(sum(part.mass for part in _reference(f).parts(f.states.get("payload"))))[
+        ..., None
+    ]
 
 
 def _kinetic_energy(f: Functions) -> Distance:
@@ -38,14 +40,17 @@ def _slope_of_the_potential_energy(f: Functions) -> Distance:
 
 def _potential_energy_of_the_centre(f: Functions) -> Distance:
     weight = _masses(f) * _reference(f).gravity
-    return (f("potential_energy")["U"] + (weight * f("center_of_mass")["com"]).sum(axis=-1))[:, None], \
-        2 * f.truth.sizes.of("potential_energy", "U")
+    return (f("potential_energy")["U"] + (weight * f("center_of_mass")["com"]).sum(axis=-1))[
+        :, None
+    ], 2 * f.truth.sizes.of("potential_energy", "U")
 
 
 def _slope_of_the_centre(f: Functions) -> Distance:
     sizes, v = f.truth.sizes, np.abs(f.truth.floats["v"])
     size = times(sizes.of("center_of_mass_jacobian", "Jcom"), v) + sizes.of("center_of_mass", "com")
-    return times(f("center_of_mass_jacobian")["Jcom"], f.states["v"]) - f.slopes("center_of_mass")["com"], size
+    return times(f("center_of_mass_jacobian")["Jcom"], f.states["v"]) - f.slopes("center_of_mass")[
+        "com"
+    ], size
 
 
 def _centre_of_the_links(f: Functions) -> Distance:
@@ -60,8 +65,9 @@ def _centre_of_the_links(f: Functions) -> Distance:
 
 
 def _momentum(f: Functions) -> Distance:
-    return f("centroidal_momentum")["h"] - times(f("centroidal_momentum_matrix")["A_G"], f.states["v"]), \
-        f.truth.sizes.of("centroidal_momentum", "h")
+    return f("centroidal_momentum")["h"] - times(
+        f("centroidal_momentum_matrix")["A_G"], f.states["v"]
+    ), f.truth.sizes.of("centroidal_momentum", "h")
 
 
 def _momentum_of_the_centre(f: Functions) -> Distance:
@@ -72,7 +78,9 @@ def _momentum_of_the_centre(f: Functions) -> Distance:
 
 def _slope_of_the_momentum(f: Functions) -> Distance:
     matrix = f("centroidal_momentum_matrix")["A_G"]
-    slope = times(f.slopes("centroidal_momentum_matrix")["A_G"], f.states["v"]) + times(matrix, f.states["a"])
+    slope = times(f.slopes("centroidal_momentum_matrix")["A_G"], f.states["v"]) + times(
+        matrix, f.states["a"]
+    )
     sizes = f.truth.sizes
     size = sizes.of("centroidal_momentum_rate", "hdot") + sizes.of("centroidal_momentum", "h")
     return f("centroidal_momentum_rate")["hdot"] - slope, size
@@ -80,13 +88,20 @@ def _slope_of_the_momentum(f: Functions) -> Distance:
 
 def _slope_of_the_jacobian(f: Functions) -> Distance:
     v, sizes = f.states["v"], f.truth.sizes
-    size = sizes.of("bias_acceleration", "Jdot_v") + times(sizes.of("jacobian", "J"), np.abs(f.truth.floats["v"]))
+    size = sizes.of("bias_acceleration", "Jdot_v") + times(
+        sizes.of("jacobian", "J"), np.abs(f.truth.floats["v"])
+    )
     return f("bias_acceleration")["Jdot_v"] - times(f.slopes("jacobian")["J"], v), size
 
 
 def _pose_of_the_frame(f: Functions) -> Distance:
     """The frame stands on its link as declared. One that stands on the base is where the declaration says."""
-    reference, poses, found, sizes = _reference(f), f("link_poses"), f("forward_kinematics"), f.truth.sizes
+    reference, poses, found, sizes = (
+        _reference(f),
+        f("link_poses"),
+        f("forward_kinematics"),
+        f.truth.sizes,
+    )
     assert reference.frame is not None
     turn, shift = reference.pose(reference.frame.pose)
     body, size = reference.frame.body, sizes.of("forward_kinematics", "p")
@@ -94,20 +109,50 @@ def _pose_of_the_frame(f: Functions) -> Distance:
         link = poses["R_links"][:, body]
         turn, shift = link @ turn, poses["p_links"][:, body] + times(link, shift)
         size = size + sizes.of("link_poses", "p_links")[:, body]
-    difference = np.concatenate([(found["R"] - turn).reshape(f.truth.count, 9), found["p"] - shift], axis=-1)
+    difference = np.concatenate(
+        [(found["R"] - turn).reshape(f.truth.count, 9), found["p"] - shift], axis=-1
+    )
     return difference, np.concatenate([np.ones((f.truth.count, 9)), size], axis=-1)
 
 
 OF_THE_WHOLE = (
-    Identity("J̇ v = d/dt J v", ("bias_acceleration", "jacobian"), _slope_of_the_jacobian, exact_only=True),
-    Identity("pose of the frame = pose of its link", ("link_poses", "forward_kinematics"), _pose_of_the_frame),
+    Identity(
+        "J̇ v = d/dt J v", ("bias_acceleration", "jacobian"), _slope_of_the_jacobian, exact_only=True
+    ),
+    Identity(
+        "pose of the frame = pose of its link",
+        ("link_poses", "forward_kinematics"),
+        _pose_of_the_frame,
+    ),
     Identity("com = Σ m (p + R c)/m", ("center_of_mass", "link_poses"), _centre_of_the_links),
-    Identity("Jcom v = d/dt com", ("center_of_mass", "center_of_mass_jacobian"), _slope_of_the_centre, exact_only=True),
+    Identity(
+        "Jcom v = d/dt com",
+        ("center_of_mass", "center_of_mass_jacobian"),
+        _slope_of_the_centre,
+        exact_only=True,
+    ),
     Identity("T = vᵀ M v/2", ("kinetic_energy", "mass_matrix"), _kinetic_energy),
-    Identity("g · v = d/dt U", ("potential_energy", "gravity_force"), _slope_of_the_potential_energy, exact_only=True),
-    Identity("U = −m gravity · com", ("potential_energy", "center_of_mass"), _potential_energy_of_the_centre),
+    Identity(
+        "g · v = d/dt U",
+        ("potential_energy", "gravity_force"),
+        _slope_of_the_potential_energy,
+        exact_only=True,
+    ),
+    Identity(
+        "U = −m gravity · com",
+        ("potential_energy", "center_of_mass"),
+        _potential_energy_of_the_centre,
+    ),
     Identity("h = A_G v", ("centroidal_momentum", "centroidal_momentum_matrix"), _momentum),
-    Identity("linear h = m Jcom v", ("centroidal_momentum", "center_of_mass_jacobian"), _momentum_of_the_centre),
-    Identity("hdot = A_G a + d/dt A_G v", ("centroidal_momentum_rate", "centroidal_momentum_matrix"), _slope_of_the_momentum,
-             exact_only=True),
+    Identity(
+        "linear h = m Jcom v",
+        ("centroidal_momentum", "center_of_mass_jacobian"),
+        _momentum_of_the_centre,
+    ),
+    Identity(
+        "hdot = A_G a + d/dt A_G v",
+        ("centroidal_momentum_rate", "centroidal_momentum_matrix"),
+        _slope_of_the_momentum,
+        exact_only=True,
+    ),
 )

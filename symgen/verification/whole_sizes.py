@@ -52,11 +52,15 @@ class Whole:
         return [self._head(part.body) for part in reference.parts(self.truth.load)]
 
     def _head(self, body: int) -> Array:
-        return np.broadcast_to(self.placed[self.truth.rough.ways[body][0]].shift[0], (self.truth.count, 3))
+        return np.broadcast_to(
+            self.placed[self.truth.rough.ways[body][0]].shift[0], (self.truth.count, 3)
+        )
 
     def _start(self, body: int) -> Array:
         at = self.placed[body]
-        return np.broadcast_to(at.shift[0] + at.turn[0] @ np.array(self.starts[body]), (self.truth.count, 3))
+        return np.broadcast_to(
+            at.shift[0] + at.turn[0] @ np.array(self.starts[body]), (self.truth.count, 3)
+        )
 
     @cached_property
     def ways(self) -> list[tuple[Array, Array]]:
@@ -64,7 +68,10 @@ class Whole:
         reference, found = self.truth.rough, []
         for part in reference.parts(self.truth.load):
             at = self.placed[part.body]
-            centre, way = at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0], reference.ways[part.body]
+            centre, way = (
+                at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0],
+                reference.ways[part.body],
+            )
             far = [np.linalg.norm(centre - self._start(body), axis=-1) for body in way]
             found.append((self._start(way[0]), np.max(far, axis=0)))
         return found
@@ -72,9 +79,12 @@ class Whole:
     def _moment(self) -> Array:
         """Σ m times the distance of every part's centre from the base (count,)."""
         total = np.zeros(self.truth.count)
-        for part, head, arms, (start, far) in zip(self.parts, self.heads, self.arms, self.ways, strict=True):
-            total += np.abs(part.mass) * np.maximum(np.linalg.norm(head, axis=-1) + arms[:, 0],
-                                                    np.linalg.norm(start, axis=-1) + far)
+        for part, head, arms, (start, far) in zip(
+            self.parts, self.heads, self.arms, self.ways, strict=True
+        ):
+            total += np.abs(part.mass) * np.maximum(
+                np.linalg.norm(head, axis=-1) + arms[:, 0], np.linalg.norm(start, axis=-1) + far
+            )
         return total
 
     def center(self) -> Array:
@@ -88,17 +98,24 @@ class Whole:
     def kinetic(self) -> Array:
         """Of the kinetic energy (count,)."""
         moving = ((part, *part.moving(self.truth.floats["v"])) for part in self.parts)
-        terms = (np.abs(part.mass) * speed**2 + part.inertia * rate**2 for part, rate, speed in moving)
+        terms = (
+            np.abs(part.mass) * speed**2 + part.inertia * rate**2 for part, rate, speed in moving
+        )
         v, rotors = self.truth.floats["v"], armature(self.truth.mechanism)
         return np.asarray(sum(terms, (rotors * v * v).sum(axis=-1)) / 2)
 
     @cached_property
     def levers(self) -> list[Array]:
         """Of every part (count,): from its root to it, and from the root that is farthest from the mass centre to that."""
-        centre = np.asarray(center_of_mass(self.truth.rough, self.truth.floats["q"], self.truth.load), dtype=float)
+        centre = np.asarray(
+            center_of_mass(self.truth.rough, self.truth.floats["q"], self.truth.load), dtype=float
+        )
         heads = [*self.heads, *(start for start, _ in self.ways)]
         spread = np.max([np.linalg.norm(head - centre, axis=-1) for head in heads], axis=0)
-        return [np.maximum(arms[:, 0], far) + spread for arms, (_, far) in zip(self.arms, self.ways, strict=True)]
+        return [
+            np.maximum(arms[:, 0], far) + spread
+            for arms, (_, far) in zip(self.arms, self.ways, strict=True)
+        ]
 
     def momentum_matrix(self) -> Array:
         """Of a column's moment and of its linear part (count, 6, NV)."""
@@ -106,7 +123,9 @@ class Whole:
         for part, lever in zip(self.parts, self.levers, strict=True):
             push = np.abs(np.asarray(part.mass))[..., None] * part.levers
             linear[:, part.joints] += push
-            angular[:, part.joints] += lever[:, None] * push + np.asarray(part.inertia)[..., None] * part.turns
+            angular[:, part.joints] += (
+                lever[:, None] * push + np.asarray(part.inertia)[..., None] * part.turns
+            )
         return np.stack([angular] * 3 + [linear] * 3, axis=1)
 
     def center_jacobian(self) -> Array:
@@ -118,13 +137,18 @@ class Whole:
 
     def momentum(self) -> Array:
         """Of the momentum (count, 6)."""
-        return np.asarray((self.momentum_matrix() @ np.abs(self.truth.floats["v"])[..., None])[..., 0])
+        return np.asarray(
+            (self.momentum_matrix() @ np.abs(self.truth.floats["v"])[..., None])[..., 0]
+        )
 
     def momentum_rate(self) -> Array:
         """Of its rate (count, 6)."""
         angular, linear = np.zeros((2, self.truth.count))
         for part, lever in zip(self.parts, self.levers, strict=True):
-            (rate, speed), (turning, moving) = part.moving(self.truth.floats["v"]), part.moving(self.truth.floats["a"])
+            (rate, speed), (turning, moving) = (
+                part.moving(self.truth.floats["v"]),
+                part.moving(self.truth.floats["a"]),
+            )
             force = np.abs(part.mass) * (moving + 2 * rate * speed)
             linear += force
             angular += lever * force + part.inertia * (turning + 2 * rate * rate)
@@ -133,7 +157,9 @@ class Whole:
     def bias_acceleration(self) -> Array:
         """Of J̇ v of the frame (count, 6), angular first: a turn changes what turns and what moves, at its lever."""
         frame = self.truth.rough.frame
-        support = [] if frame is None or frame.body == BASE else self.truth.rough.supports[frame.body]
+        support = (
+            [] if frame is None or frame.body == BASE else self.truth.rough.supports[frame.body]
+        )
         turns, slides = self.rates[:, support]
         v = np.abs(self.truth.floats["v"])[:, support]
         rate = (v * turns).sum(axis=-1)
@@ -147,7 +173,9 @@ class Whole:
     def origins(self) -> Array:
         """Of their places (count, NB, 3)."""
         heads = (np.linalg.norm(self._head(body), axis=-1) for body in range(len(self.placed)))
-        return np.stack([np.repeat((head + self.length)[:, None], 3, axis=-1) for head in heads], axis=1)
+        return np.stack(
+            [np.repeat((head + self.length)[:, None], 3, axis=-1) for head in heads], axis=1
+        )
 
 
 WHOLE: dict[str, Callable[[Whole], Array]] = {

@@ -49,16 +49,20 @@ class Outcome:
 
 
 def attacks() -> list[str]:
-    return sorted(m.name for m in pkgutil.iter_modules(tests.adversary.__path__) if not m.name.startswith("_"))
+    return sorted(
+        m.name for m in pkgutil.iter_modules(tests.adversary.__path__) if not m.name.startswith("_")
+    )
 
 
-def carried_out(attack: str, tries: Iterator[Failure | None], seconds: float, cases: Path) -> Outcome:
+def carried_out(
+    attack: str, tries: Iterator[Failure | None], seconds: float, cases: Path
+) -> Outcome:
     """Tries until the time is over; the files of each failure are kept under `cases`."""
     found, start = Outcome(attack), time.monotonic()
     while (now := time.monotonic() - start) < seconds or not found.tries:
         try:
             failure = next(tries)
-        except Exception as error:   # an attack that breaks has judged nothing
+        except Exception as error:  # an attack that breaks has judged nothing
             found.failures.append(f"the attack itself broke: {type(error).__name__}: {error}")
             break
         found.tries += 1
@@ -73,43 +77,84 @@ def _keep(folder: Path, failure: Failure) -> None:
     for name, content in {"failure.txt": failure.sentence + "\n", **failure.files}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+        path.write_bytes(
+            content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+        )
 
 
 def apart(attack: str, seed: int, seconds: float, cases: Path) -> Outcome:
     """An attack in a process of its own: what kills Python is a failure, and no try of the others."""
     with tempfile.TemporaryDirectory(prefix="symgen-adversary-") as place:
-        words = [sys.executable, "-m", "tests.adversary", "--one", attack, "--seed", str(seed), "--seconds", str(seconds),
-                 "--cases", str(cases)]
-        environment = os.environ | {"SYMGEN_CACHE": f"{place}/cache", "SYMGEN_CACHE_PROGRAMS": "off", "TMPDIR": place}
+        words = [
+            sys.executable,
+            "-m",
+            "tests.adversary",
+            "--one",
+            attack,
+            "--seed",
+            str(seed),
+            "--seconds",
+            str(seconds),
+            "--cases",
+            str(cases),
+        ]
+        environment = os.environ | {
+            "SYMGEN_CACHE": f"{place}/cache",
+            "SYMGEN_CACHE_PROGRAMS": "off",
+            "TMPDIR": place,
+        }
         try:
-            done = subprocess.run(words, env=environment, capture_output=True, text=True, errors="replace", check=False,
-                                  timeout=seconds + PATIENCE)
+            done = subprocess.run(
+                words,
+                env=environment,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                timeout=seconds + PATIENCE,
+            )
         except subprocess.TimeoutExpired:
-            return Outcome(attack, 0, seconds + PATIENCE, [f"a try takes longer than {PATIENCE} seconds"])
+            return Outcome(
+                attack, 0, seconds + PATIENCE, [f"a try takes longer than {PATIENCE} seconds"]
+            )
     lines = done.stdout.splitlines()
     try:
         return Outcome(**json.loads(lines[-1]))
     except (IndexError, ValueError, TypeError):
         end = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-        return Outcome(attack, 0, seconds, [f"its process ended with {done.returncode} and said {end}"])
+        return Outcome(
+            attack, 0, seconds, [f"its process ended with {done.returncode} and said {end}"]
+        )
 
 
 def table(found: Sequence[Outcome]) -> list[str]:
-    rows = ["| attack | the word that it attacks | tries | failures | minutes |", "|---|---|---|---|---|"]
+    rows = [
+        "| attack | the word that it attacks | tries | failures | minutes |",
+        "|---|---|---|---|---|",
+    ]
     for one in found:
         word = importlib.import_module(f"tests.adversary.{one.attack}").WORD
-        rows.append(f"| `{one.attack}` | {word[0].upper()}{word[1:].rstrip('.')} | {one.tries} | {len(one.failures)} | "
-                    f"{one.seconds / 60:.1f} |")
+        rows.append(
+            f"| `{one.attack}` | {word[0].upper()}{word[1:].rstrip('.')} | {one.tries} | {len(one.failures)} | "
+            f"{one.seconds / 60:.1f} |"
+        )
     return rows
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.adversary", description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=10, help="for all attacks together (default 10)")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.adversary", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=10, help="for all attacks together (default 10)"
+    )
     parser.add_argument("--seed", type=int, help="unless given, one that nobody has looked at")
-    parser.add_argument("--only", nargs="+", choices=attacks(), metavar="ATTACK", help="these alone")
-    parser.add_argument("--cases", type=Path, default=CASES, help=f"where failures are kept (default {CASES})")
+    parser.add_argument(
+        "--only", nargs="+", choices=attacks(), metavar="ATTACK", help="these alone"
+    )
+    parser.add_argument(
+        "--cases", type=Path, default=CASES, help=f"where failures are kept (default {CASES})"
+    )
     parser.add_argument("--write", action="store_true", help="put the table into docs/trust.md")
     parser.add_argument("--one", choices=attacks(), help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, help=argparse.SUPPRESS)
@@ -130,11 +175,17 @@ def main() -> int:
         for k, sentence in enumerate(one.failures, 1):
             print(textwrap.shorten(f"FAILED {one.attack}-{k}: {sentence}", 600))
     if options.write:
-        when = f"{datetime.now(UTC):%Y-%m-%d}, seed {seed}, symgen {__version__}, Python {platform.python_version()}, " \
-               f"{compiler_version()}, {platform.machine()}"
+        when = (
+            f"{datetime.now(UTC):%Y-%m-%d}, seed {seed}, symgen {__version__}, Python {platform.python_version()}, "
+            f"{compiler_version()}, {platform.machine()}"
+        )
         page = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(_TABLE.sub(lambda m: f"{m[1]}\n" + "\n".join([f"{when}:", "", *lines, ""]) + f"\n{m[2]}", page),
-                        encoding="utf-8")
+        PAGE.write_text(
+            _TABLE.sub(
+                lambda m: f"{m[1]}\n" + "\n".join([f"{when}:", "", *lines, ""]) + f"\n{m[2]}", page
+            ),
+            encoding="utf-8",
+        )
     return 1 if any(one.failures for one in found) else 0
 
 

@@ -30,51 +30,95 @@ NOTHING = Fraction(1, 10**80)
 """Below it is what differences leave of something that does not change."""
 TOO_LONG = ("step_rk4", "base_regressor", "base_parameters", "regressor")
 """What takes minutes here to differentiate."""
-SLOPES = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "coriolis_matrix", "mass_matrix_coriolis_and_bias")
+SLOPES = (
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+    "coriolis_matrix",
+    "mass_matrix_coriolis_and_bias",
+)
 """What has first derivatives alone, since it is made of some."""
 
 Answers = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 """States by argument, (count, …) balls each → the results of a function by name."""
 
 
-def some(random: Random, function: str, loads: Collection[str], modes: Sequence[str] = tuple(MODES)) -> str | None:
+def some(
+    random: Random, function: str, loads: Collection[str], modes: Sequence[str] = tuple(MODES)
+) -> str | None:
     """The name of a derivative by all of a function's arguments or by one of them, its own or one of `loads` at run time.
 
     None for what is not tried.
     """
     mode = random.choice([mode for mode in modes if mode != "hvp" or function not in SLOPES])
     known = [one.name for one in FUNCTIONS[function].arguments]
-    named = random.choice((None, *(name for name in differentiable(FUNCTIONS[function]) if name in known or name in loads)))
+    named = random.choice(
+        (
+            None,
+            *(
+                name
+                for name in differentiable(FUNCTIONS[function])
+                if name in known or name in loads
+            ),
+        )
+    )
     if mode == "hvp" and named is None:
         named = FUNCTIONS[function].arguments[0].name
     name = f"{function}:{mode}" + (f"({named})" if named else "")
-    if function in TOO_LONG or name not in FUNCTIONS:   # what is a function in its own right is called as that
+    if (
+        function in TOO_LONG or name not in FUNCTIONS
+    ):  # what is a function in its own right is called as that
         return None
     return FUNCTIONS[name].name
 
 
 def felt(mechanism: Mechanism, options: ProgramOptions) -> list[str]:
     """The arguments at run time that are about a link that moves: others no Program has."""
-    return [name for name, links in options.at_run_time.items() if any(mechanism.frame(link).body != BASE for link in links)]
+    return [
+        name
+        for name, links in options.at_run_time.items()
+        if any(mechanism.frame(link).body != BASE for link in links)
+    ]
 
 
-def answers(mechanism: Mechanism, wanted: Derivative, states: Mapping[str, Array], function: Answers) -> dict[str, Array]:
+def answers(
+    mechanism: Mechanism, wanted: Derivative, states: Mapping[str, Array], function: Answers
+) -> dict[str, Array]:
     """The results of a derivative of `function` by name, from `states` with its changes and weights. Inside enough digits."""
-    return _Differences(mechanism, wanted, {name: _balls(x) for name, x in states.items()}, function).answers()
+    return _Differences(
+        mechanism, wanted, {name: _balls(x) for name, x in states.items()}, function
+    ).answers()
 
 
 class _Differences:
-    def __init__(self, mechanism: Mechanism, wanted: Derivative, states: dict[str, Array], function: Answers) -> None:
-        self.mechanism, self.wanted, self.states, self.function = mechanism, wanted, states, function
+    def __init__(
+        self, mechanism: Mechanism, wanted: Derivative, states: dict[str, Array], function: Answers
+    ) -> None:
+        self.mechanism, self.wanted, self.states, self.function = (
+            mechanism,
+            wanted,
+            states,
+            function,
+        )
         of = FUNCTIONS[wanted.of]
-        self.by = [one for name, one in differentiable(of).items() if name in (wanted.by or [x.name for x in of.arguments])]
+        self.by = [
+            one
+            for name, one in differentiable(of).items()
+            if name in (wanted.by or [x.name for x in of.arguments])
+        ]
         self.drawn = {one.name: of.drawn(one.name) for one in self.by}
         self.step = _newton_euler.ball(STEP)
 
     def answers(self) -> dict[str, Array]:
-        whole = {one.name: self.states[derivatives.change(one.name)] for one in self.by if self.wanted.mode in ("jvp", "hvp")}
+        whole = {
+            one.name: self.states[derivatives.change(one.name)]
+            for one in self.by
+            if self.wanted.mode in ("jvp", "hvp")
+        }
         if self.wanted.mode == "jvp":
-            return {derivatives.change(name): _settled(x) for name, x in self.slope(self.states, whole).items()}
+            return {
+                derivatives.change(name): _settled(x)
+                for name, x in self.slope(self.states, whole).items()
+            }
         found: dict[str, Array] = {}
         for one in self.by:
             units = self.units(one.name)
@@ -82,10 +126,15 @@ class _Differences:
                 each = [self.slope(self.states, {one.name: unit}) for unit in units]
                 for name in each[0]:
                     rows = np.stack([slope[name] for slope in each], axis=-1)
-                    found[derivatives.slope(name, one.name)] = _settled(rows if one.shape else rows[..., 0])
+                    found[derivatives.slope(name, one.name)] = _settled(
+                        rows if one.shape else rows[..., 0]
+                    )
                 continue
             if self.wanted.mode == "vjp":
-                each, name = [self.weighed(self.states, one.name, unit) for unit in units], derivatives.weight(one.name)
+                each, name = (
+                    [self.weighed(self.states, one.name, unit) for unit in units],
+                    derivatives.weight(one.name),
+                )
             else:
                 each = [self.bent(one.name, unit, whole) for unit in units]
                 name = derivatives.change(derivatives.weight(one.name))
@@ -101,12 +150,20 @@ class _Differences:
 
     def slope(self, states: Mapping[str, Array], along: Mapping[str, Array]) -> dict[str, Array]:
         """What each result changes by along changes of arguments; of positions the step that makes the same change."""
-        before, after = (self.function(self.moved(states, along, step)) for step in (-self.step, self.step))
+        before, after = (
+            self.function(self.moved(states, along, step)) for step in (-self.step, self.step)
+        )
         found = {}
         for name, x in after.items():
             if name in POSITIONS:
                 ends = {"q": before[name], "q_next": x}
-                way = _newton_euler.answers(self.mechanism, "difference", ends, flint.ctx.dps, {"delta": (self.mechanism.nv,)})
+                way = _newton_euler.answers(
+                    self.mechanism,
+                    "difference",
+                    ends,
+                    flint.ctx.dps,
+                    {"delta": (self.mechanism.nv,)},
+                )
                 found[name] = way["delta"] / (2 * self.step)
             else:
                 found[name] = (x - before[name]) / (2 * self.step)
@@ -114,18 +171,29 @@ class _Differences:
 
     def weighed(self, states: Mapping[str, Array], name: str, unit: Array) -> Array:
         """What the results weigh (count,) that a unit of an argument changes."""
-        return sum((self.states[derivatives.weight(result)] * x).reshape(len(x), -1).sum(axis=-1)
-                   for result, x in self.slope(states, {name: unit}).items())
+        return sum(
+            (self.states[derivatives.weight(result)] * x).reshape(len(x), -1).sum(axis=-1)
+            for result, x in self.slope(states, {name: unit}).items()
+        )
 
     def bent(self, name: str, unit: Array, along: Mapping[str, Array]) -> Array:
-        before, after = (self.weighed(self.moved(self.states, along, step), name, unit) for step in (-self.step, self.step))
+        before, after = (
+            self.weighed(self.moved(self.states, along, step), name, unit)
+            for step in (-self.step, self.step)
+        )
         return (after - before) / (2 * self.step)
 
-    def moved(self, states: Mapping[str, Array], along: Mapping[str, Array], step: Any) -> dict[str, Array]:
+    def moved(
+        self, states: Mapping[str, Array], along: Mapping[str, Array], step: Any
+    ) -> dict[str, Array]:
         found = dict(states)
         for name, change in along.items():
             drawn = self.drawn[name]
-            found[drawn] = self._advanced(found[name], change, step) if name in POSITIONS else found[drawn] + step * change
+            found[drawn] = (
+                self._advanced(found[name], change, step)
+                if name in POSITIONS
+                else found[drawn] + step * change
+            )
         return found
 
     def _advanced(self, places: Array, change: Array, step: Any) -> Array:
@@ -147,4 +215,6 @@ def _balls(values: Array) -> Array:
 def _settled(values: Array) -> Array:
     """Of what does not change, a difference leaves a radius, or the square of its step."""
     least = _newton_euler.ball(NOTHING)
-    return np.vectorize(lambda x: flint.arb(0) if abs(x) < least or x.contains(0) else x, otypes=[object])(values)
+    return np.vectorize(
+        lambda x: flint.arb(0) if abs(x) < least or x.contains(0) else x, otypes=[object]
+    )(values)

@@ -15,12 +15,17 @@ def armature(at: Any) -> Vector:
 
 def resisting(at: Any, q: Vector, v: Vector) -> Vector:
     """damping v + friction v/√(v² + ε²) + stiffness (q − rest), less what bears weight: the recursion of as much of it."""
-    fading, found = at.number(at.mechanism.friction_speed ** 2), []
+    fading, found = at.number(at.mechanism.friction_speed**2), []
     for speed, (i, of) in zip(v, at.mechanism.dofs, strict=True):
         drive = at.mechanism.joints[i].drive
-        force = at.number(drive.damping) * speed + at.number(drive.friction) * speed / (speed * speed + fading).sqrt()
+        force = (
+            at.number(drive.damping) * speed
+            + at.number(drive.friction) * speed / (speed * speed + fading).sqrt()
+        )
         if drive.stiffness:
-            force += at.number(drive.stiffness) * (q[at.mechanism.q_slices[i].start + of] - at.number(drive.rest))
+            force += at.number(drive.stiffness) * (
+                q[at.mechanism.q_slices[i].start + of] - at.number(drive.rest)
+            )
         found.append(force)
     return [force - less for force, less in zip(found, _borne(at, q), strict=True)]
 
@@ -30,7 +35,11 @@ def _borne(at: Any, q: Vector) -> Vector:
     if not at.mechanism.borne:
         return list(at.nothing)
     alone, nothing = copy(at), [[at.number(0)] * 3] * 3
-    alone.matter = [[at.matter_of(one.mass * at.number(part.gravcomp), one.centre, nothing)
-                     for one, part in zip(own, body.parts, strict=False)]
-                    for own, body in zip(at.matter, at.mechanism.bodies, strict=True)]
+    alone.matter = [
+        [
+            at.matter_of(one.mass * at.number(part.gravcomp), one.centre, nothing)
+            for one, part in zip(own, body.parts, strict=False)
+        ]
+        for own, body in zip(at.matter, at.mechanism.bodies, strict=True)
+    ]
     return list(alone.forces(q, at.nothing, at.nothing, True, False))

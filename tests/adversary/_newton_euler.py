@@ -93,9 +93,11 @@ def unit(axis: Vector) -> Vector:
 def turn(axis: Vector, sine: Ball, cosine: Ball) -> Turned:
     """The turn of the quaternion (cosine, sine axis) of half the angle."""
     w, (x, y, z) = cosine, scaled(sine, axis)
-    return [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]
+    return [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
 
 
 def turned_by(axis: Vector, angle: Ball) -> Turned:
@@ -150,22 +152,43 @@ class Moved:
 class Recursion:
     """The mechanism at one state: arguments of a function by name, flat. Inside a context of as many digits as are wanted."""
 
-    def __init__(self, mechanism: Mechanism, state: State, frame: str | None = None, payload: str | None = None,
-                 wrench: str | Sequence[str] | None = None, task_rows: Sequence[int] = ALL_ROWS) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        state: State,
+        frame: str | None = None,
+        payload: str | None = None,
+        wrench: str | Sequence[str] | None = None,
+        task_rows: Sequence[int] = ALL_ROWS,
+    ) -> None:
         self.mechanism = mechanism
-        self.state = {name: vector(list(np.ravel(np.asarray(x, dtype=object)))) for name, x in state.items()}
+        self.state = {
+            name: vector(list(np.ravel(np.asarray(x, dtype=object)))) for name, x in state.items()
+        }
         self.links = {"frame": frame, "payload": payload}
         self.task_rows = tuple(task_rows)
         self.given = {**self.links, "wrench": wrench, "task_rows": self.task_rows}
-        self.pushing = [mechanism.frame(link) for link in ([wrench] if isinstance(wrench, str) else wrench or ())]
+        self.pushing = [
+            mechanism.frame(link)
+            for link in ([wrench] if isinstance(wrench, str) else wrench or ())
+        ]
         self.n = mechanism.nv
         self.axes = [unit(vector(joint.axis)) for joint in mechanism.joints]
         self.poses = [placed(joint.pose) for joint in mechanism.joints]
-        self.columns = [self._columns(joint, axis) for joint, axis in zip(mechanism.joints, self.axes, strict=True)]
+        self.columns = [
+            self._columns(joint, axis)
+            for joint, axis in zip(mechanism.joints, self.axes, strict=True)
+        ]
         self.matter = [[self._carried(part) for part in body.parts] for body in mechanism.bodies]
         self.nothing = vector([0] * self.n)
-        if payload is not None and "payload" in self.state and mechanism.frame(payload).body != BASE:
-            self.matter[mechanism.frame(payload).body].append(self._load(mechanism.frame(payload).pose))
+        if (
+            payload is not None
+            and "payload" in self.state
+            and mechanism.frame(payload).body != BASE
+        ):
+            self.matter[mechanism.frame(payload).body].append(
+                self._load(mechanism.frame(payload).pose)
+            )
 
     def _columns(self, joint: Any, axis: Vector) -> list[tuple[Vector, Vector]]:
         """(angular, linear) of the body's frame, in its axes, for a unit of each velocity of a joint."""
@@ -173,7 +196,10 @@ class Recursion:
         if joint.kind == "cylindrical":
             return [(axis, nothing), (nothing, axis)]
         if joint.kind in ALONG:
-            return [(axes["ABC".index(k)], nothing) if k in "ABC" else (nothing, axes["xyz".index(k)]) for k in ALONG[joint.kind]]
+            return [
+                (axes["ABC".index(k)], nothing) if k in "ABC" else (nothing, axes["xyz".index(k)])
+                for k in ALONG[joint.kind]
+            ]
         turns, slides = MOVES[joint.kind](dict(joint.parameters))
         return [(scaled(ball(Fraction(turns)), axis), scaled(ball(Fraction(slides)), axis))]
 
@@ -188,23 +214,34 @@ class Recursion:
             return turned_by(vector((0, 0, 1)), q[2]), [q[0], q[1], ball(0)]
         if kind == "cylindrical":
             return turned_by(self.axes[i], q[0]), scaled(q[1], self.axes[i])
-        turns, slides = (ball(Fraction(x)) for x in MOVES[kind](dict(self.mechanism.joints[i].parameters)))
+        turns, slides = (
+            ball(Fraction(x)) for x in MOVES[kind](dict(self.mechanism.joints[i].parameters))
+        )
         return turned_by(self.axes[i], turns * q[0]), scaled(slides * q[0], self.axes[i])
 
     def _twist(self, i: int, v: Vector) -> tuple[Vector, Vector]:
         """(angular, linear) that a joint's velocities v (NV,) make."""
         own = v[self.mechanism.v_slices[i]]
-        angular, linear = ([scaled(rate, column[part]) for rate, column in zip(own, self.columns[i], strict=True)]
-                           for part in (0, 1))
+        angular, linear = (
+            [scaled(rate, column[part]) for rate, column in zip(own, self.columns[i], strict=True)]
+            for part in (0, 1)
+        )
         return plus(*angular), plus(*linear)
 
     def advanced(self, q: Vector, k: int, step: Ball) -> Vector:
         """q at which velocity k has been at work for a while: to the first order, which is all that differences need."""
         i, of = self.mechanism.dofs[k]
-        kind, first, found = self.mechanism.joints[i].kind, self.mechanism.q_slices[i].start, list(q)
+        kind, first, found = (
+            self.mechanism.joints[i].kind,
+            self.mechanism.q_slices[i].start,
+            list(q),
+        )
         if kind not in ALONG:
             return [x + step if n == first + of else x for n, x in enumerate(q)]
-        own, (spin, slide) = q[self.mechanism.q_slices[i]], (scaled(step, part) for part in self.columns[i][of])
+        own, (spin, slide) = (
+            q[self.mechanism.q_slices[i]],
+            (scaled(step, part) for part in self.columns[i][of]),
+        )
         shifted = out(self._moved(i, own)[0], slide)
         if kind == "planar":
             change = [shifted[0], shifted[1], spin[2]]
@@ -222,33 +259,59 @@ class Recursion:
 
     def _carried(self, part: Any) -> Matter:
         R, centre = placed(part.pose)
-        return Matter(ball(part.mass), centre, product(product(R, full(vector(part.moments))), columns(R)))
+        return Matter(
+            ball(part.mass), centre, product(product(R, full(vector(part.moments))), columns(R))
+        )
 
     def _load(self, pose: Pose) -> Matter:
         """Ten numbers about the link's own frame; moments are taken to the centre."""
         m, *rest = self.state["payload"]
         c, tensor = rest[:3], full(rest[3:])
         R, p = placed(pose)
-        about = [[tensor[r][k] - m * ((dot(c, c) if r == k else 0) - c[r] * c[k]) for k in range(3)] for r in range(3)]
+        about = [
+            [tensor[r][k] - m * ((dot(c, c) if r == k else 0) - c[r] * c[k]) for k in range(3)]
+            for r in range(3)
+        ]
         return Matter(m, plus(p, out(R, c)), product(product(R, about), columns(R)))
 
     def outward(self, q: Vector, v: Vector, a: Vector, weights: bool) -> list[Moved]:
         """With `weights` the base accelerates upward, which is what gravity feels like."""
         moved: list[Moved] = []
         lift = scaled(ball(-1), vector(self.mechanism.gravity)) if weights else vector((0, 0, 0))
-        rest = Moved([], [], ([vector(row) for row in STILL], vector((0, 0, 0))), vector((0, 0, 0)), vector((0, 0, 0)), lift)
+        rest = Moved(
+            [],
+            [],
+            ([vector(row) for row in STILL], vector((0, 0, 0))),
+            vector((0, 0, 0)),
+            vector((0, 0, 0)),
+            lift,
+        )
         for i, joint in enumerate(self.mechanism.joints):
             before = rest if joint.parent == BASE else moved[joint.parent]
-            (fixed, at), (across, along) = self.poses[i], self._moved(i, q[self.mechanism.q_slices[i]])
+            (fixed, at), (across, along) = (
+                self.poses[i],
+                self._moved(i, q[self.mechanism.q_slices[i]]),
+            )
             R, p = product(fixed, across), plus(at, out(fixed, along))
             (turning, sliding), (turned, slid) = self._twist(i, v), self._twist(i, a)
             carried = into(R, before.spin)
             spin = plus(carried, turning)
             spinning = plus(into(R, before.spinning), cross(carried, turning), turned)
-            swung = plus(before.pull, cross(before.spinning, p), cross(before.spin, cross(before.spin, p)))
-            pull = plus(into(R, swung), scaled(ball(2), cross(carried, sliding)), cross(turning, sliding), slid)
+            swung = plus(
+                before.pull, cross(before.spinning, p), cross(before.spin, cross(before.spin, p))
+            )
+            pull = plus(
+                into(R, swung),
+                scaled(ball(2), cross(carried, sliding)),
+                cross(turning, sliding),
+                slid,
+            )
             inside, origin = before.seat
-            moved.append(Moved(R, p, (product(inside, R), plus(origin, out(inside, p))), spin, spinning, pull))
+            moved.append(
+                Moved(
+                    R, p, (product(inside, R), plus(origin, out(inside, p))), spin, spinning, pull
+                )
+            )
         return moved
 
     def inward(self, moved: Sequence[Moved], pushed: bool) -> list[tuple[Vector, Vector]]:
@@ -258,15 +321,23 @@ class Recursion:
             here, (moment, force) = moved[i], borne[i]
             for one in self.matter[i]:
                 c = one.centre
-                F = scaled(one.mass, plus(here.pull, cross(here.spinning, c), cross(here.spin, cross(here.spin, c))))
-                N = plus(out(one.moments, here.spinning), cross(here.spin, out(one.moments, here.spin)))
+                F = scaled(
+                    one.mass,
+                    plus(here.pull, cross(here.spinning, c), cross(here.spin, cross(here.spin, c))),
+                )
+                N = plus(
+                    out(one.moments, here.spinning), cross(here.spin, out(one.moments, here.spin))
+                )
                 moment, force = plus(moment, N, cross(c, F)), plus(force, F)
             for k, on in enumerate(self.pushing):
                 if not pushed or on.body != i:
                     continue
-                (R, p), own = placed(on.pose), self.state["wrench"][6 * k:]
+                (R, p), own = placed(on.pose), self.state["wrench"][6 * k :]
                 n, f = out(R, own[:3]), out(R, own[3:6])
-                moment, force = plus(moment, scaled(ball(-1), plus(n, cross(p, f)))), plus(force, scaled(ball(-1), f))
+                moment, force = (
+                    plus(moment, scaled(ball(-1), plus(n, cross(p, f)))),
+                    plus(force, scaled(ball(-1), f)),
+                )
             borne[i] = moment, force
             parent = self.mechanism.joints[i].parent
             if parent != BASE:
@@ -277,8 +348,11 @@ class Recursion:
 
     def forces(self, q: Vector, v: Vector, a: Vector, weights: bool, pushed: bool) -> Vector:
         borne = self.inward(self.outward(q, v, a, weights), pushed)
-        return [dot(angular, moment) + dot(linear, force)
-                for columns, (moment, force) in zip(self.columns, borne, strict=True) for angular, linear in columns]
+        return [
+            dot(angular, moment) + dot(linear, force)
+            for columns, (moment, force) in zip(self.columns, borne, strict=True)
+            for angular, linear in columns
+        ]
 
     # -- what functions are made of ------------------------------------------------------------------------------------
 
@@ -286,7 +360,10 @@ class Recursion:
         return ball(Fraction(value))
 
     def mass(self, q: Vector, rotors: bool = True) -> Any:
-        rows = [self.forces(q, self.nothing, vector([int(i == k) for i in range(self.n)]), False, False) for k in range(self.n)]
+        rows = [
+            self.forces(q, self.nothing, vector([int(i == k) for i in range(self.n)]), False, False)
+            for k in range(self.n)
+        ]
         for k, own in enumerate(_drives.armature(self) if rotors else []):
             rows[k][k] += own
         return flint.arb_mat(self.n, self.n, [x for row in rows for x in row])
@@ -305,8 +382,16 @@ class Recursion:
 
     def driven(self, q: Vector, v: Vector, a: Vector) -> Vector:
         """Inverse dynamics, drives at work."""
-        return [f + own * x + more for f, own, x, more in zip(
-            self.forces(q, v, a, True, True), _drives.armature(self), a, _drives.resisting(self, q, v), strict=True)]
+        return [
+            f + own * x + more
+            for f, own, x, more in zip(
+                self.forces(q, v, a, True, True),
+                _drives.armature(self),
+                a,
+                _drives.resisting(self, q, v),
+                strict=True,
+            )
+        ]
 
     def solved(self, right: Vector) -> Vector:
         return [row[0] for row in self.M.solve(flint.arb_mat(self.n, 1, right)).tolist()]
@@ -345,10 +430,15 @@ class Recursion:
     def gradient(self) -> Vector:
         inverse, found = self.M.inv(), []
         for i in range(self.n):
-            up, down = (self.mass(self.advanced(self.state["q"], i, step)) for step in (ball(STEP), -ball(STEP)))
+            up, down = (
+                self.mass(self.advanced(self.state["q"], i, step))
+                for step in (ball(STEP), -ball(STEP))
+            )
             slope = (up - down) * (1 / (2 * ball(STEP)))
             traced = sum(((inverse * slope)[k, k] for k in range(self.n)), flint.arb(0))
-            found.append(flint.arb(0) if traced.contains(0) else traced)   # of what does not change, a difference leaves a radius
+            found.append(
+                flint.arb(0) if traced.contains(0) else traced
+            )  # of what does not change, a difference leaves a radius
         return found
 
     def answer(self, function: str) -> dict[str, list[Ball]]:
@@ -357,7 +447,11 @@ class Recursion:
 
     def linked(self) -> dict[str, list[Ball]]:
         moved = self.outward(self.state["q"], self.v, self.accelerations, False)
-        alpha = [x for one in moved for x in (*out(one.seat[0], one.spinning), *out(one.seat[0], one.pull))]
+        alpha = [
+            x
+            for one in moved
+            for x in (*out(one.seat[0], one.spinning), *out(one.seat[0], one.pull))
+        ]
         return {"alpha": alpha, "alpha_tip": self._tip(moved)}
 
     def drift(self) -> list[Ball]:
@@ -375,9 +469,15 @@ class Recursion:
     def between(self) -> dict[str, list[Ball]]:
         moved = self.outward(self.state["q"], self.v, self.accelerations, True)
         borne = self.inward(moved, True)
-        return {"F": [x for one, both in zip(moved, borne, strict=True) for part in both for x in out(one.seat[0], part)],
-                "a": self.accelerations}
-
+        return {
+            "F": [
+                x
+                for one, both in zip(moved, borne, strict=True)
+                for part in both
+                for x in out(one.seat[0], part)
+            ],
+            "a": self.accelerations,
+        }
 
     # -- the whole -----------------------------------------------------------------------------------------------------
 
@@ -389,9 +489,17 @@ class Recursion:
     def centre(self) -> Vector:
         """Σ m c / Σ m in the base."""
         moved = self.outward(self.state["q"], self.nothing, self.nothing, False)
-        return scaled(1 / self.total, plus(vector([0] * 3), *(
-            scaled(one.mass, plus(at.seat[1], out(at.seat[0], one.centre)))
-            for at, own in zip(moved, self.matter, strict=True) for one in own)))
+        return scaled(
+            1 / self.total,
+            plus(
+                vector([0] * 3),
+                *(
+                    scaled(one.mass, plus(at.seat[1], out(at.seat[0], one.centre)))
+                    for at, own in zip(moved, self.matter, strict=True)
+                    for one in own
+                ),
+            ),
+        )
 
     def pushed(self, v: Vector, a: Vector) -> list[Ball]:
         """Wrench at the mass centre, in base axes, that all links need to move so: of what the base exerts, without weight."""
@@ -401,7 +509,10 @@ class Recursion:
             if self.mechanism.joints[i].parent == BASE:
                 R, p = moved[i].seat
                 F = out(R, f)
-                moment, force = plus(moment, out(R, n), cross(plus(p, scaled(ball(-1), self.centre)), F)), plus(force, F)
+                moment, force = (
+                    plus(moment, out(R, n), cross(plus(p, scaled(ball(-1), self.centre)), F)),
+                    plus(force, F),
+                )
         return [*moment, *force]
 
     def momenta(self) -> list[list[Ball]]:
@@ -433,14 +544,27 @@ def _pose(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
 
 def _poses(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
     seats = [one.seat for one in at.outward(q, at.nothing, at.nothing, False)]
-    return {"R_links": [x for R, _ in seats for row in R for x in row], "p_links": [x for _, p in seats for x in p]}
+    return {
+        "R_links": [x for R, _ in seats for row in R for x in row],
+        "p_links": [x for _, p in seats for x in p],
+    }
 
 
 def _height(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
     """Of links without mass as well, which have no mass centre."""
     moved, down = at.outward(q, at.nothing, at.nothing, False), vector(at.mechanism.gravity)
-    return {"U": [sum((-one.mass * dot(down, plus(here.seat[1], out(here.seat[0], one.centre)))
-                       for here, own in zip(moved, at.matter, strict=True) for one in own), flint.arb(0))]}
+    return {
+        "U": [
+            sum(
+                (
+                    -one.mass * dot(down, plus(here.seat[1], out(here.seat[0], one.centre)))
+                    for here, own in zip(moved, at.matter, strict=True)
+                    for one in own
+                ),
+                flint.arb(0),
+            )
+        ]
+    }
 
 
 ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
@@ -463,12 +587,23 @@ ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
     "bias_acceleration": lambda at, _: {"Jdot_v": at.drift()},
     "link_poses": _poses,
     "center_of_mass": lambda at, _: {"com": at.centre},
-    "center_of_mass_jacobian": lambda at, _: {"Jcom": [x / at.total for row in columns(at.momenta())[3:] for x in row]},
-    "kinetic_energy": lambda at, q: {"T": [(dot_n(at.v, at.forces(q, at.nothing, at.v, False, False))
-                                           + sum(own * v * v for own, v in zip(_drives.armature(at), at.v, strict=True))) / 2]},
+    "center_of_mass_jacobian": lambda at, _: {
+        "Jcom": [x / at.total for row in columns(at.momenta())[3:] for x in row]
+    },
+    "kinetic_energy": lambda at, q: {
+        "T": [
+            (
+                dot_n(at.v, at.forces(q, at.nothing, at.v, False, False))
+                + sum(own * v * v for own, v in zip(_drives.armature(at), at.v, strict=True))
+            )
+            / 2
+        ]
+    },
     "potential_energy": _height,
     "centroidal_momentum": lambda at, _: {"h": at.momentum()},
-    "centroidal_momentum_matrix": lambda at, _: {"A_G": [x for row in columns(at.momenta()) for x in row]},
+    "centroidal_momentum_matrix": lambda at, _: {
+        "A_G": [x for row in columns(at.momenta()) for x in row]
+    },
     "centroidal_momentum_rate": lambda at, _: {"hdot": at.pushed(at.v, at.state["a"])},
     "integrate": lambda at, _: {"q_next": stepped(at)},
     "difference": lambda at, _: {"delta": parted(at)},
@@ -478,14 +613,22 @@ ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
 }
 
 
-def answers(mechanism: Mechanism, function: str, states: Mapping[str, Array], digits: int, shapes: Mapping[str, tuple[int, ...]],
-            **links: Any) -> dict[str, Array]:
+def answers(
+    mechanism: Mechanism,
+    function: str,
+    states: Mapping[str, Array],
+    digits: int,
+    shapes: Mapping[str, tuple[int, ...]],
+    **links: Any,
+) -> dict[str, Array]:
     """Results by name, (count, …) balls each, of states (count, …) by argument name; `shapes` are those of the results."""
     count = len(states["q"])
     found: dict[str, list[Any]] = {name: [] for name in shapes}
     with flint.ctx.workdps(digits):
         for k in range(count):
-            here = Recursion(mechanism, {name: values[k] for name, values in states.items()}, **links).answer(function)
+            here = Recursion(
+                mechanism, {name: values[k] for name, values in states.items()}, **links
+            ).answer(function)
             for name, shape in shapes.items():
                 entries = np.empty(len(here[name]), dtype=object)
                 entries[:] = here[name]

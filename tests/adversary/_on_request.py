@@ -53,13 +53,29 @@ def _along(v: Vector, k: int, step: Ball) -> Vector:
 def slopes(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
     """Columns of ∂τ/∂q and ∂τ/∂v of inverse dynamics at (q, v, a) of a `Recursion`."""
     q, v, step, one = at.state["q"], at.v, _ball(STEP), _ball(1)
-    by_q = [_slope(*(at.forces(at.advanced(q, k, sign * step), v, a, True, True) for sign in (1, -1)), step) for k in range(at.n)]
-    by_v = [_slope(*(at.forces(q, _along(v, k, sign * one), a, True, True) for sign in (1, -1)), one) for k in range(at.n)]
-    if at.mechanism.undriven is not at.mechanism:   # friction is no square of rates
-        of_q = [_slope(*(_drives.resisting(at, at.advanced(q, k, s * step), v) for s in (1, -1)), step) for k in range(at.n)]
-        of_v = [_slope(*(_drives.resisting(at, q, _along(v, k, s * step)) for s in (1, -1)), step) for k in range(at.n)]
-        by_q, by_v = ([[x + y for x, y in zip(*both, strict=True)] for both in zip(one, more, strict=True)]
-                      for one, more in ((by_q, of_q), (by_v, of_v)))
+    by_q = [
+        _slope(
+            *(at.forces(at.advanced(q, k, sign * step), v, a, True, True) for sign in (1, -1)), step
+        )
+        for k in range(at.n)
+    ]
+    by_v = [
+        _slope(*(at.forces(q, _along(v, k, sign * one), a, True, True) for sign in (1, -1)), one)
+        for k in range(at.n)
+    ]
+    if at.mechanism.undriven is not at.mechanism:  # friction is no square of rates
+        of_q = [
+            _slope(*(_drives.resisting(at, at.advanced(q, k, s * step), v) for s in (1, -1)), step)
+            for k in range(at.n)
+        ]
+        of_v = [
+            _slope(*(_drives.resisting(at, q, _along(v, k, s * step)) for s in (1, -1)), step)
+            for k in range(at.n)
+        ]
+        by_q, by_v = (
+            [[x + y for x, y in zip(*both, strict=True)] for both in zip(one, more, strict=True)]
+            for one, more in ((by_q, of_q), (by_v, of_v))
+        )
     return by_q, by_v
 
 
@@ -70,7 +86,10 @@ def inverse_dynamics(at: Any) -> dict[str, Vector]:
 
 def forward_dynamics(at: Any) -> dict[str, Vector]:
     """M ∂a = −∂τ at the accelerations that tau causes."""
-    by_q, by_v = ([[-x for x in at.solved(column)] for column in columns] for columns in slopes(at, at.accelerations))
+    by_q, by_v = (
+        [[-x for x in at.solved(column)] for column in columns]
+        for columns in slopes(at, at.accelerations)
+    )
     return {"da_dq": _rows(by_q), "da_dv": _rows(by_v), "Minv": _flat(at.M.inv())}
 
 
@@ -79,9 +98,16 @@ def coriolis(at: Any) -> Vector:
     q, v, one = at.state["q"], at.v, _ball(1)
     found = []
     for j in range(at.n):
-        up, down = (at.forces(q, _along(v, j, sign * one), at.nothing, False, False) for sign in (1, -1))
+        up, down = (
+            at.forces(q, _along(v, j, sign * one), at.nothing, False, False) for sign in (1, -1)
+        )
         turned = at.mass(q, rotors=False) * flint.arb_mat(at.n, 1, _bracket(at, j))
-        found.append([half / 2 + x / 2 for half, (x,) in zip(_slope(up, down, one), turned.tolist(), strict=True)])
+        found.append(
+            [
+                half / 2 + x / 2
+                for half, (x,) in zip(_slope(up, down, one), turned.tolist(), strict=True)
+            ]
+        )
     return [_settled(x) for x in _rows(found)]
 
 
@@ -94,8 +120,13 @@ def _bracket(at: Any, j: int) -> Vector:
     (spin, slide), (turning, sliding) = at.columns[i][of], at._twist(i, at.v)
     angular = _cross(turning, spin)
     linear = [x + y for x, y in zip(_cross(turning, slide), _cross(sliding, spin), strict=True)]
-    for place, (about, along) in enumerate(at.columns[i], at.mechanism.v_slices[i].start):   # unit vectors, at right angles
-        found[place] = sum((x * y for x, y in zip([*angular, *linear], [*about, *along], strict=True)), flint.arb(0))
+    for place, (about, along) in enumerate(
+        at.columns[i], at.mechanism.v_slices[i].start
+    ):  # unit vectors, at right angles
+        found[place] = sum(
+            (x * y for x, y in zip([*angular, *linear], [*about, *along], strict=True)),
+            flint.arb(0),
+        )
     return found
 
 
@@ -110,23 +141,36 @@ def regressor(at: Any, q: Vector, v: Vector, a: Vector) -> list[Vector]:
     """
     moved, found = at.outward(q, v, a, True), []
 
-    def column(body: int, mass: int, centre: tuple[int, ...], pair: tuple[int, int] | None) -> Vector:
+    def column(
+        body: int, mass: int, centre: tuple[int, ...], pair: tuple[int, int] | None
+    ) -> Vector:
         moments = [[_ball(int(pair in ((r, k), (k, r)))) for k in range(3)] for r in range(3)]
         alone = copy(at)
         alone.matter = [[] for _ in moved]
         alone.matter[body] = [at.matter_of(_ball(mass), [_ball(x) for x in centre], moments)]
         borne = alone.inward(moved, False)
-        return [sum((x * y for x, y in zip((*angular, *linear), (*moment, *force), strict=True)), flint.arb(0))
-                for columns, (moment, force) in zip(at.columns, borne, strict=True) for angular, linear in columns]
+        return [
+            sum(
+                (x * y for x, y in zip((*angular, *linear), (*moment, *force), strict=True)),
+                flint.arb(0),
+            )
+            for columns, (moment, force) in zip(at.columns, borne, strict=True)
+            for angular, linear in columns
+        ]
 
     for body in range(len(moved)):
         mass = column(body, 1, (0, 0, 0), None)
-        seconds = {pair: column(body, 0, (0, 0, 0), pair) for pair in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))}
+        seconds = {
+            pair: column(body, 0, (0, 0, 0), pair)
+            for pair in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+        }
         found.append(mass)
         for k in range(3):
             out = column(body, 1, tuple(int(i == k) for i in range(3)), None)
             about = [seconds[i, i] for i in range(3) if i != k]
-            found.append([x - sum(less, flint.arb(0)) for x, *less in zip(out, mass, *about, strict=True)])
+            found.append(
+                [x - sum(less, flint.arb(0)) for x, *less in zip(out, mass, *about, strict=True)]
+            )
         found += seconds.values()
     return [[_settled(x) for x in column] for column in found]
 
@@ -167,12 +211,19 @@ def base_regressor(at: Any) -> dict[str, Vector]:
 
 def base_parameters(at: Any) -> dict[str, Vector]:
     _, among = combinations(at)
-    return {"pi_base": [sum((x * y for x, y in zip(row, at.state["pi"], strict=True)), flint.arb(0)) for row in among]}
+    return {
+        "pi_base": [
+            sum((x * y for x, y in zip(row, at.state["pi"], strict=True)), flint.arb(0))
+            for row in among
+        ]
+    }
 
 
 def task(at: Any) -> tuple[Any, Any]:
     """(Λ, J̄) of the rows of the task."""
-    J = flint.arb_mat(len(at.task_rows), at.n, [at.twists[k][row] for row in at.task_rows for k in range(at.n)])
+    J = flint.arb_mat(
+        len(at.task_rows), at.n, [at.twists[k][row] for row in at.task_rows for k in range(at.n)]
+    )
     moved = at.M.solve(J.transpose())
     inertia = (J * moved).inv()
     return inertia, moved * inertia
@@ -182,7 +233,11 @@ ANSWERS: dict[str, Callable[[Any, Vector], dict[str, Vector]]] = {
     "inverse_dynamics_derivatives": lambda at, _: inverse_dynamics(at),
     "forward_dynamics_derivatives": lambda at, _: forward_dynamics(at),
     "coriolis_matrix": lambda at, _: {"C": coriolis(at)},
-    "mass_matrix_coriolis_and_bias": lambda at, _: {"M": _flat(at.M), "C": coriolis(at), "c": at.bias},
+    "mass_matrix_coriolis_and_bias": lambda at, _: {
+        "M": _flat(at.M),
+        "C": coriolis(at),
+        "c": at.bias,
+    },
     "regressor": lambda at, _: {"Y": _rows(declared_regressor(at))},
     "base_regressor": lambda at, _: base_regressor(at),
     "base_parameters": lambda at, _: base_parameters(at),

@@ -21,13 +21,15 @@ from symgen.reals import REALS
 
 AXES: tuple[Vector3, ...] = (X_AXIS, Y_AXIS, Z_AXIS)
 SQUARE: tuple[Vector3, ...] = (*AXES, *((-x, -y, -z) for x, y, z in AXES))
-SLANTED: tuple[Vector3, ...] = tuple((Fraction(x), Fraction(y), Fraction(z)) for x, y, z in
-                                     ((3, 4, 0), (0, -3, 4), (1, 1, 0), (1, 2, 2), (1, -1, 1), (2, 3, -5)))
+SLANTED: tuple[Vector3, ...] = tuple(
+    (Fraction(x), Fraction(y), Fraction(z))
+    for x, y, z in ((3, 4, 0), (0, -3, 4), (1, 1, 0), (1, 2, 2), (1, -1, 1), (2, 3, -5))
+)
 
 
 def decimal(random: Random, size: float, digits: int = 3) -> Fraction:
     """Uniform in ±size, of so many digits behind the leading one of `size`."""
-    return Fraction(random.randint(-10**digits, 10**digits), 10**digits) * Fraction(str(size))
+    return Fraction(random.randint(-(10**digits), 10**digits), 10**digits) * Fraction(str(size))
 
 
 def vector(random: Random, size: float) -> Vector3:
@@ -46,7 +48,11 @@ def axis(random: Random, square: bool) -> Vector3:
     kind = random.random()
     if square or kind < 0.5:
         return random.choice(SQUARE)
-    return random.choice(SLANTED) if kind < 0.8 else (decimal(random, 1), decimal(random, 1), Fraction(random.choice((1, -1, 7))))
+    return (
+        random.choice(SLANTED)
+        if kind < 0.8
+        else (decimal(random, 1), decimal(random, 1), Fraction(random.choice((1, -1, 7))))
+    )
 
 
 def place(random: Random, square: bool, size: float) -> Pose:
@@ -54,7 +60,13 @@ def place(random: Random, square: bool, size: float) -> Pose:
     steps: list[Shift | Turn | Slide] = []
     if random.random() < 0.85:
         xyz = vector(random, size)
-        steps.append(Shift(xyz if random.random() < 0.6 else tuple(x if random.random() < 0.5 else Fraction(0) for x in xyz)))
+        steps.append(
+            Shift(
+                xyz
+                if random.random() < 0.6
+                else tuple(x if random.random() < 0.5 else Fraction(0) for x in xyz)
+            )
+        )
     for _ in range(random.choice((0, 1, 1, 2))):
         steps.append(Turn(axis(random, square), angle(random, square)))
     if random.random() < 0.1:
@@ -72,9 +84,23 @@ def part(random: Random, link: str, square: bool, reach: float, flat: bool) -> P
     points = [vector(random, reach / 3) for _ in range(6)]
     if kind < 0.25:
         points = [(Fraction(0), Fraction(0), z) for _, _, z in points]
-    s = [[sum((p[i] * p[j] for p in points), Fraction(0)) * mass / 6 for j in range(3)] for i in range(3)]
-    moments = (s[1][1] + s[2][2], -s[0][1], -s[0][2], s[0][0] + s[2][2], -s[1][2], s[0][0] + s[1][1])
-    turned: Pose = () if flat or random.random() < 0.6 else (Turn(axis(random, square), angle(random, square)),)
+    s = [
+        [sum((p[i] * p[j] for p in points), Fraction(0)) * mass / 6 for j in range(3)]
+        for i in range(3)
+    ]
+    moments = (
+        s[1][1] + s[2][2],
+        -s[0][1],
+        -s[0][2],
+        s[0][0] + s[2][2],
+        -s[1][2],
+        s[0][0] + s[1][1],
+    )
+    turned: Pose = (
+        ()
+        if flat or random.random() < 0.6
+        else (Turn(axis(random, square), angle(random, square)),)
+    )
     return Part(link, compose(at, turned), mass, moments)
 
 
@@ -94,8 +120,16 @@ def mechanism(random: Random, count: int | None = None) -> Mechanism:
     shape = random.choice([*SHAPES] if n > 1 else ["chain"])
     square, flat = random.random() < 0.4, random.random() < 0.15
     reach = random.choice((0.5, 0.5, 0.5, 0.05, 5.0))
-    alike = random.random() < 0.15   # a gantry, an arm of screws: M then knows nothing of what no joint moves
-    names = ["revolute"] * n if flat else [random.choice(kinds())] * n if alike else random.choices(kinds(), k=n)
+    alike = (
+        random.random() < 0.15
+    )  # a gantry, an arm of screws: M then knows nothing of what no joint moves
+    names = (
+        ["revolute"] * n
+        if flat
+        else [random.choice(kinds())] * n
+        if alike
+        else random.choices(kinds(), k=n)
+    )
     while n > 1 and sum(joint_type(kind).nv for kind in names) > MOST:
         names, n = names[:-1], n - 1
     joints, bodies, frames = [], [], []
@@ -104,15 +138,31 @@ def mechanism(random: Random, count: int | None = None) -> Mechanism:
         at = place(random, square, reach if i else random.choice((reach, 0.0001, 1000.0)))
         along = Z_AXIS if flat else before if random.random() < 0.25 else axis(random, square)
         if flat:
-            at, along = tuple(s for s in at if isinstance(s, Shift)), (Fraction(0), Fraction(0), Fraction(random.choice((1, -1))))
+            at, along = (
+                tuple(s for s in at if isinstance(s, Shift)),
+                (Fraction(0), Fraction(0), Fraction(random.choice((1, -1)))),
+            )
         before = along
-        numbers = tuple((p.name, random.choice((1, -1)) * (abs(decimal(random, 0.3)) + Fraction(1, 1000)))
-                        for p in joint_type(kind).parameters)
+        numbers = tuple(
+            (p.name, random.choice((1, -1)) * (abs(decimal(random, 0.3)) + Fraction(1, 1000)))
+            for p in joint_type(kind).parameters
+        )
         along, ends = (along if joint_type(kind).directed else Z_AXIS), limits(random)
-        ends = ends if joint_type(kind).nq == 1 else Limits()   # no description limits one of several
-        joints.append(Joint(f"j{i}", kind, SHAPES[shape](random, i), at, along, ends, parameters=numbers))
+        ends = (
+            ends if joint_type(kind).nq == 1 else Limits()
+        )  # no description limits one of several
+        joints.append(
+            Joint(f"j{i}", kind, SHAPES[shape](random, i), at, along, ends, parameters=numbers)
+        )
         inner = i + 1 < n and random.random() < 0.12
-        parts = () if inner else tuple(part(random, f"b{i}_{k}", square, reach, flat) for k in range(random.choice((1, 1, 1, 2))))
+        parts = (
+            ()
+            if inner
+            else tuple(
+                part(random, f"b{i}_{k}", square, reach, flat)
+                for k in range(random.choice((1, 1, 1, 2)))
+            )
+        )
         bodies.append(Body(f"b{i}", parts))
         frames.append(Frame(f"b{i}", i))
     tool = random.randrange(n)
@@ -129,9 +179,19 @@ def mechanism(random: Random, count: int | None = None) -> Mechanism:
 def driven(random: Random, made: Mechanism) -> Mechanism:
     """The same with drives at some joints, and some weight borne."""
     joints = tuple(replace(joint, drive=drive(random, joint)) for joint in made.joints)
-    share = [[decimal(random, 1.5) if random.random() < 0.3 else Fraction(0) for _ in body.parts] for body in made.bodies]
-    bodies = [replace(body, parts=tuple(replace(part, gravcomp=one) for part, one in zip(body.parts, own, strict=True)))
-              for body, own in zip(made.bodies, share, strict=True)]
+    share = [
+        [decimal(random, 1.5) if random.random() < 0.3 else Fraction(0) for _ in body.parts]
+        for body in made.bodies
+    ]
+    bodies = [
+        replace(
+            body,
+            parts=tuple(
+                replace(part, gravcomp=one) for part, one in zip(body.parts, own, strict=True)
+            ),
+        )
+        for body, own in zip(made.bodies, share, strict=True)
+    ]
     return replace(made, joints=joints, bodies=tuple(bodies))
 
 
@@ -139,7 +199,12 @@ def drive(random: Random, joint: Joint) -> Drive:
     """None in half of the cases."""
     if random.random() < 0.5:
         return NO_DRIVE
-    found = Drive(*(abs(decimal(random, size)) if random.random() < 0.6 else Fraction(0) for size in (0.1, 2, 3, 50)))
+    found = Drive(
+        *(
+            abs(decimal(random, size)) if random.random() < 0.6 else Fraction(0)
+            for size in (0.1, 2, 3, 50)
+        )
+    )
     if (joint.type.nq, joint.type.nv) != (1, 1):
         return replace(found, stiffness=Fraction(0))
     return replace(found, rest=decimal(random, 1)) if found.stiffness else found
@@ -163,18 +228,29 @@ def options(random: Random, made: Mechanism) -> tuple[ProgramOptions, TextOption
         return random.choice(links) if random.random() < likely else None
 
     frames = random.sample(links, 1 if random.random() < 0.7 else 2)
-    asked = {"real": random.choice([*REALS]), "frame": frames, "payload": link(0.35), "wrench": link(0.35)}
+    asked = {
+        "real": random.choice([*REALS]),
+        "frame": frames,
+        "payload": link(0.35),
+        "wrench": link(0.35),
+    }
     if asked["wrench"] is not None and random.random() < 0.5:
         asked["wrench"] = random.sample(links, random.randint(1, min(3, len(links))))
-    stated = {"jacobian_frame": random.choice([*JACOBIAN_FRAMES]), "jacobian_order": random.choice(JACOBIAN_ORDERS)}
+    stated = {
+        "jacobian_frame": random.choice([*JACOBIAN_FRAMES]),
+        "jacobian_order": random.choice(JACOBIAN_ORDERS),
+    }
     if random.random() < 0.5:
         asked["task_rows"] = random.sample(ALL_ROWS, random.randint(1, min(made.nv, len(ALL_ROWS))))
-    return (ProgramOptions(**asked, **(stated if random.random() < 0.3 else {})),   # type: ignore[arg-type]
-            TextOptions(random.choice(TRIG), checked=random.random() < 0.4))
+    return (
+        ProgramOptions(**asked, **(stated if random.random() < 0.3 else {})),  # type: ignore[arg-type]
+        TextOptions(random.choice(TRIG), checked=random.random() < 0.4),
+    )
 
 
 def told(made: Mechanism) -> str:
     """Everything that it declares, as Python that makes it again: what a case is kept by."""
+
     def of(value: object) -> str:
         if isinstance(value, tuple):
             return "(" + "".join(of(one) + ", " for one in value) + ")"
@@ -182,11 +258,15 @@ def told(made: Mechanism) -> str:
             return f"Fraction({str(value)!r})"
         if value is None or isinstance(value, str | int):
             return repr(value)
-        fields = ", ".join(f"{name}={of(getattr(value, name))}" for name in value.__dataclass_fields__)
+        fields = ", ".join(
+            f"{name}={of(getattr(value, name))}" for name in value.__dataclass_fields__
+        )
         return f"{type(value).__name__}({fields})"
 
-    return ("from fractions import Fraction\n\n"
-            "from symgen.drives import Drive\n"
-            "from symgen.mechanism import Body, Frame, Joint, Limits, Mechanism, Mimic, Part\n"
-            "from symgen.poses import Angle, Shift, Slide, Turn\n\n"
-            f"robot = {of(made)}\n")
+    return (
+        "from fractions import Fraction\n\n"
+        "from symgen.drives import Drive\n"
+        "from symgen.mechanism import Body, Frame, Joint, Limits, Mechanism, Mimic, Part\n"
+        "from symgen.poses import Angle, Shift, Slide, Turn\n\n"
+        f"robot = {of(made)}\n"
+    )

@@ -42,8 +42,10 @@ from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.evaluating import Runner
 from tests.adversary import Failure, _differentials, _robots
 
-WORD = ("What symgen prove and the checks say of all states in the ranges holds at every one: floors of divisors, sizes of "
-        "multipliers, intervals of values, and bounds of round-off.")
+WORD = (
+    "What symgen prove and the checks say of all states in the ranges holds at every one: floors of divisors, sizes of "
+    "multipliers, intervals of values, and bounds of round-off."
+)
 
 NEAREST: dict[str, float] = {}
 POPULATION, GENERATIONS, KEPT = 40, 25, 6
@@ -103,7 +105,9 @@ class Case:
         made, programs = self.mechanism, {self.program.function: self.program}
         target = Target(made.name, made.sizes, replace(self.text, checked=False))
         printed = texts(programs, target, {self.program.function: {}})
-        return compiled_runners(programs, printed, printer().headers(programs, target), target)[self.program.function]
+        return compiled_runners(programs, printed, printer().headers(programs, target), target)[
+            self.program.function
+        ]
 
     # -- states --------------------------------------------------------------------------------------------------------
 
@@ -119,7 +123,9 @@ class Case:
 
     @property
     def size(self) -> int:
-        return sum(_SHARES if name == "payload" else len(low) for name, (low, _) in self.box.items())
+        return sum(
+            _SHARES if name == "payload" else len(low) for name, (low, _) in self.box.items()
+        )
 
     def states(self, shares: Array) -> States:
         """States of shares (count, size) from 0 to 1 of the box; a load is one that a body can be.
@@ -129,13 +135,18 @@ class Case:
         real, found, at = np.dtype(REALS[self.program.real].numpy).type, {}, 0
         for name, (low, high) in self.box.items():
             count = _SHARES if name == "payload" else len(low)
-            own = shares[:, at:at + count]
+            own = shares[:, at : at + count]
             at += count
-            found[name] = _loads(own) if name == "payload" else np.clip((low + own * (high - low)).astype(real).astype(float),
-                                                                        low, high)
+            found[name] = (
+                _loads(own)
+                if name == "payload"
+                else np.clip((low + own * (high - low)).astype(real).astype(float), low, high)
+            )
         for own in self.turns(found):
             length = np.sqrt((own * own).sum(axis=1, keepdims=True))
-            own[:] = np.where(length > 0, own / np.where(length > 0, length, 1.0), (0.0, 0.0, 0.0, 1.0)).astype(real)
+            own[:] = np.where(
+                length > 0, own / np.where(length > 0, length, 1.0), (0.0, 0.0, 0.0, 1.0)
+            ).astype(real)
         return found
 
     def true(self, states: States, enter: Callable[[Array], Any]) -> dict[str, Any]:
@@ -147,7 +158,12 @@ class Case:
 
     def turns(self, states: Mapping[str, Any]) -> list[Any]:
         """Views of all unit quaternions among states, (count, 4) each."""
-        return [states[name][:, first:first + 4] for name in POSITIONS if name in states for first in self.mechanism.quaternions]
+        return [
+            states[name][:, first : first + 4]
+            for name in POSITIONS
+            if name in states
+            for first in self.mechanism.quaternions
+        ]
 
     # -- all rows ------------------------------------------------------------------------------------------------------
 
@@ -168,8 +184,14 @@ class Case:
         def through(one: Any) -> Callable[[Any], Any]:
             return lambda x: np.asarray(one(np.asarray(x, dtype=float)), dtype=real)
 
-        numbers = Numbers(lambda x: real(REALS[self.program.real].rounded(x)), through(sine), through(cosine), np.sqrt, np.log,
-                          np.arctan2)
+        numbers = Numbers(
+            lambda x: real(REALS[self.program.real].rounded(x)),
+            through(sine),
+            through(cosine),
+            np.sqrt,
+            np.log,
+            np.arctan2,
+        )
         return self.rows({name: values.astype(real) for name, values in states.items()}, numbers)
 
     def closer(self, states: States) -> list[Any]:
@@ -180,11 +202,17 @@ class Case:
             high = float(value)
             return wide(high) + wide(float(value - Fraction(high)))
 
-        return self.rows(self.true(states, lambda x: x.astype(wide)), Numbers(constant, np.sin, np.cos, np.sqrt, np.log, atan2))
+        return self.rows(
+            self.true(states, lambda x: x.astype(wide)),
+            Numbers(constant, np.sin, np.cos, np.sqrt, np.log, atan2),
+        )
 
     def exact(self, states: States) -> list[Any]:
         with BALLS.working():
-            return self.rows(self.true(states, BALLS.array), Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log, atan2))
+            return self.rows(
+                self.true(states, BALLS.array),
+                Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log, atan2),
+            )
 
 
 _SHARES = 19
@@ -207,7 +235,11 @@ def _loads(shares: Array) -> Array:
         points *= min(1.0, math.sqrt(0.19 / max(np.trace(spread), 1e-9)))
         spread = points.T @ points * mass / 6
         moments = np.trace(spread) * np.eye(3) - spread + 32 / FINE * np.eye(3)
-        entries = [mass, *points.mean(axis=0), *(moments[i, k] for i in range(3) for k in range(i, 3))]
+        entries = [
+            mass,
+            *points.mean(axis=0),
+            *(moments[i, k] for i in range(3) for k in range(i, 3)),
+        ]
         found.append([round(x * FINE) / FINE for x in entries])
     return np.array(found)
 
@@ -239,9 +271,16 @@ def claims(case: Case, random: Random) -> Iterator[Claim]:
     for row, bound in random.sample(sizes, min(EACH, len(sizes))):
         yield _multiplier(case, row, bound)
     outputs = [row for port in case.program.outputs for row in port.rows]
-    bounded_rows = [row for row, one in case.enclosed.items() if case.program.rows[row].op not in ("const", "input")
-                    and np.isfinite(one.error).all() and np.isfinite(one.exact.size).all()]
-    chosen = [row for row in outputs if row in bounded_rows][:EACH] + random.sample(bounded_rows, min(EACH, len(bounded_rows)))
+    bounded_rows = [
+        row
+        for row, one in case.enclosed.items()
+        if case.program.rows[row].op not in ("const", "input")
+        and np.isfinite(one.error).all()
+        and np.isfinite(one.exact.size).all()
+    ]
+    chosen = [row for row in outputs if row in bounded_rows][:EACH] + random.sample(
+        bounded_rows, min(EACH, len(bounded_rows))
+    )
     for row in dict.fromkeys(chosen):
         yield _value(case, row)
         yield _error(case, row)
@@ -260,14 +299,23 @@ def _divisor(case: Case, floor: Floor) -> Claim:
             share = _above(BALLS.constant(exact) * (1 - SLACK) / true[0])
         return max(share, float(least) / got if got > 0 else math.inf)
 
-    return Claim("floor", f"divisor of row {floor.row} is at least {float(least):.6g} ({float(exact):.6g} before rounding)",
-                 lambda states: float(exact) / np.maximum(case.closer(states)[floor.row].astype(float), 1e-300), exactly)
+    return Claim(
+        "floor",
+        f"divisor of row {floor.row} is at least {float(least):.6g} ({float(exact):.6g} before rounding)",
+        lambda states: (
+            float(exact) / np.maximum(case.closer(states)[floor.row].astype(float), 1e-300)
+        ),
+        exactly,
+    )
 
 
 def _multiplier(case: Case, row: int, bound: Fraction) -> Claim:
-    return Claim("multiplier", f"row {row} is at most {float(bound):.6g}",
-                 lambda states: np.abs(case.closer(states)[row]).astype(float) / float(bound),
-                 lambda states: float(abs(Fraction(float(case.machine(states)[row][0]))) / bound))
+    return Claim(
+        "multiplier",
+        f"row {row} is at most {float(bound):.6g}",
+        lambda states: np.abs(case.closer(states)[row]).astype(float) / float(bound),
+        lambda states: float(abs(Fraction(float(case.machine(states)[row][0]))) / bound),
+    )
 
 
 def _value(case: Case, row: int) -> Claim:
@@ -277,10 +325,16 @@ def _value(case: Case, row: int) -> Claim:
 
     def exactly(states: States) -> float:
         with BALLS.working():
-            return _above(abs(case.exact(states)[row][0] - BALLS.constant(middle)) / BALLS.constant(half))
+            return _above(
+                abs(case.exact(states)[row][0] - BALLS.constant(middle)) / BALLS.constant(half)
+            )
 
-    return Claim("value", f"row {row} lies between {float(low):.9g} and {float(high):.9g}",
-                 lambda states: np.abs(case.closer(states)[row].astype(float) - float(middle)) / float(half), exactly)
+    return Claim(
+        "value",
+        f"row {row} lies between {float(low):.9g} and {float(high):.9g}",
+        lambda states: np.abs(case.closer(states)[row].astype(float) - float(middle)) / float(half),
+        exactly,
+    )
 
 
 def _error(case: Case, row: int) -> Claim:
@@ -288,10 +342,18 @@ def _error(case: Case, row: int) -> Claim:
 
     def exactly(states: States) -> float:
         with BALLS.working():
-            return _above(abs(case.exact(states)[row][0] - float(case.machine(states)[row][0])) / bound)
+            return _above(
+                abs(case.exact(states)[row][0] - float(case.machine(states)[row][0])) / bound
+            )
 
-    return Claim("error of a row", f"row {row} is off by at most {bound:.6g}",
-                 lambda states: np.abs(case.closer(states)[row] - case.machine(states)[row]).astype(float) / bound, exactly)
+    return Claim(
+        "error of a row",
+        f"row {row} is off by at most {bound:.6g}",
+        lambda states: (
+            np.abs(case.closer(states)[row] - case.machine(states)[row]).astype(float) / bound
+        ),
+        exactly,
+    )
 
 
 def _round_off(case: Case, port: Port, element: int) -> Claim:
@@ -304,7 +366,9 @@ def _round_off(case: Case, port: Port, element: int) -> Claim:
         return found.bound[port.name][:, element]
 
     def share(states: States) -> Array:
-        return np.abs(case.closer(states)[row] - case.machine(states)[row]).astype(float) / np.maximum(bound(states), 1e-300)
+        return np.abs(case.closer(states)[row] - case.machine(states)[row]).astype(
+            float
+        ) / np.maximum(bound(states), 1e-300)
 
     def exactly(states: States) -> float:
         got, most = case.run(states)[port.name].reshape(-1)[element], float(bound(states)[0])
@@ -313,8 +377,12 @@ def _round_off(case: Case, port: Port, element: int) -> Claim:
         with BALLS.working():
             return _above(abs(case.exact(states)[row][0] - float(got)) / max(most, 1e-300))
 
-    return Claim("round-off", f"{port.name}[{element}] is as near as {'everywhere' if over.everywhere else 'each state'} says",
-                 share, exactly)
+    return Claim(
+        "round-off",
+        f"{port.name}[{element}] is as near as {'everywhere' if over.everywhere else 'each state'} says",
+        share,
+        exactly,
+    )
 
 
 # -- climbing ----------------------------------------------------------------------------------------------------------------
@@ -324,7 +392,9 @@ def climbed(case: Case, claim: Claim, seed: str) -> tuple[float, States]:
     """The largest share of the bound that is reached, judged exactly, and the state that reaches it."""
     random = np.random.default_rng([*seed.encode()])
     shares = random.random((POPULATION, case.size))
-    shares[::3] = np.round(shares[::3] * 4) / 4   # ends and quarters: of a turn they are right angles
+    shares[::3] = (
+        np.round(shares[::3] * 4) / 4
+    )  # ends and quarters: of a turn they are right angles
     for generation in range(GENERATIONS):
         reached = np.nan_to_num(claim.share(case.states(shares)), nan=-1.0, posinf=1e300)
         shares = shares[np.argsort(-reached, kind="stable")][:KEPT]
@@ -334,12 +404,14 @@ def climbed(case: Case, claim: Claim, seed: str) -> tuple[float, States]:
             other = shares[random.integers(0, KEPT, POPULATION - KEPT)]
             children = np.where(random.random(children.shape) < 0.15, other, children)
             moved = random.random(children.shape) < max(0.25, 1.5 / case.size)
-            children = np.clip(children + moved * step * random.standard_normal(children.shape), 0, 1)
+            children = np.clip(
+                children + moved * step * random.standard_normal(children.shape), 0, 1
+            )
             ends = random.random(children.shape) < 0.03
             shares = np.concatenate([shares, np.where(ends, np.round(children * 4) / 4, children)])
     best = (-1.0, case.states(shares[:1]))
     for k in range(JUDGED):
-        states = case.states(shares[k:k + 1])
+        states = case.states(shares[k : k + 1])
         found = claim.exactly(states)
         best = (found, states) if found > best[0] or found != found else best
     return best
@@ -362,7 +434,12 @@ def _case(random: Random) -> Case | None:
         function = random.choice(["forward_dynamics", "mass_matrix_solve", *FUNCTIONS])
         method = random.choice([None, *methods.providers(function)])
         derivative = _differentials.some(random, function, _differentials.felt(made, options))
-        program = making.made(made, derivative if derivative and random.random() < DERIVED else function, method, options)
+        program = making.made(
+            made,
+            derivative if derivative and random.random() < DERIVED else function,
+            method,
+            options,
+        )
         declared_ranges(made).for_program(program)
     except SymgenError:
         return None
@@ -378,5 +455,11 @@ def _attacked(case: Case, random: Random, seed: str) -> Iterator[Failure | None]
             yield None
             continue
         where = "".join(f"{name} = {values[0].tolist()!r}\n" for name, values in states.items())
-        yield Failure(f"{claim.what}, but {reached!r} of that {claim.kind} is reached ({label})",
-                      {"robot.py": _robots.told(case.mechanism), "state.txt": where, "asked.txt": label + "\n"})
+        yield Failure(
+            f"{claim.what}, but {reached!r} of that {claim.kind} is reached ({label})",
+            {
+                "robot.py": _robots.told(case.mechanism),
+                "state.txt": where,
+                "asked.txt": label + "\n",
+            },
+        )

@@ -33,17 +33,32 @@ from symgen.reference.precision import Array
 from symgen.reference.states import draw_besides, draw_states
 from tests.adversary import Failure, _differentials, _robots
 
-WORD = ("The folder gives the same verdict with gcc and clang at -O0 to -O3, the same bits without contraction, and no warning; "
-        "-ffast-math is refused or said.")
+WORD = (
+    "The folder gives the same verdict with gcc and clang at -O0 to -O3, the same bits without contraction, and no warning; "
+    "-ffast-math is refused or said."
+)
 
 COMPILERS = ("gcc", "clang")
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 NATIVE = ((), ("-march=native", "-fno-tree-slp-vectorize"))
 """From -O2 on gcc 12 fuses neighbouring sums and differences into vfmaddsub, whatever -ffp-contract says, unless told not to."""
 OFF = ("-ffp-contract=off",)
-CONTRACTED = (("-ffp-contract=fast", "-march=native"), ("-march=native",), ("-ffp-contract=off", "-march=native"), ())
+CONTRACTED = (
+    ("-ffp-contract=fast", "-march=native"),
+    ("-march=native",),
+    ("-ffp-contract=off", "-march=native"),
+    (),
+)
 """Or perhaps so; () is what the compiler does by itself."""
-WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Wfloat-conversion", "-pedantic-errors", "-Werror")
+WARNINGS = (
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-Wdouble-promotion",
+    "-Wfloat-conversion",
+    "-pedantic-errors",
+    "-Werror",
+)
 LOOSE = (("-O2", "-ffast-math"), ("-Ofast",), ("-O0", "-ffast-math"))
 TEST = ("-Darm_SELFTEST", "-Darm_NO_STDIO", "-shared", "-fPIC")
 BUILT_IN = ("planar_arm", "scara", "puma560")
@@ -66,7 +81,9 @@ class Folder:
 
     @property
     def files(self) -> dict[str, str | bytes]:
-        found: dict[str, str | bytes] = {one.name: one.read_bytes() for one in self.path.iterdir() if one.suffix in (".c", ".h")}
+        found: dict[str, str | bytes] = {
+            one.name: one.read_bytes() for one in self.path.iterdir() if one.suffix in (".c", ".h")
+        }
         return {**found, "robot.py": _robots.told(self.mechanism), "asked.txt": self.what + "\n"}
 
 
@@ -79,10 +96,17 @@ def tries(seed: int) -> Iterator[Failure | None]:
             if folder is None:
                 continue
             found = [name for name in COMPILERS if shutil.which(name)] or ["cc"]
-            builds = [(name, level, *native) for name in found for level in LEVELS for native in NATIVE]
+            builds = [
+                (name, level, *native) for name in found for level in LEVELS for native in NATIVE
+            ]
             for words in random.sample(builds, 6):
                 yield _built(folder, words, OFF, the_same=True)
-            yield _built(folder, (random.choice(found), random.choice(LEVELS)), random.choice(CONTRACTED), the_same=False)
+            yield _built(
+                folder,
+                (random.choice(found), random.choice(LEVELS)),
+                random.choice(CONTRACTED),
+                the_same=False,
+            )
             yield _loosened(folder, (random.choice(found), *random.choice(LOOSE)))
 
 
@@ -92,31 +116,58 @@ def _generated(random: Random, path: Path) -> Folder | None:
     made = symgen.load(name) if name else _robots.mechanism(random)
     options, text = _robots.options(random, made)
     asked = random.sample([*FUNCTIONS], 2)
-    sloped = [_differentials.some(random, one, _differentials.felt(made, options), ("jvp", "vjp")) for one in asked]
-    asked = [other if other is not None and random.random() < DERIVED else one for one, other in zip(asked, sloped, strict=True)]
+    sloped = [
+        _differentials.some(random, one, _differentials.felt(made, options), ("jvp", "vjp"))
+        for one in asked
+    ]
+    asked = [
+        other if other is not None and random.random() < DERIVED else one
+        for one, other in zip(asked, sloped, strict=True)
+    ]
     try:
         asked = [one for one in asked if making.refusal(made, one, options.payload) is None]
-        symgen.generate(made, path, asked, real=options.real, name="arm", frame=options.frame, payload=options.payload,
-                        wrench=options.wrench, jacobian_frame=options.jacobian_frame,
-                        jacobian_order=options.jacobian_order, trig=text.trig, checked=text.checked)
+        symgen.generate(
+            made,
+            path,
+            asked,
+            real=options.real,
+            name="arm",
+            frame=options.frame,
+            payload=options.payload,
+            wrench=options.wrench,
+            jacobian_frame=options.jacobian_frame,
+            jacobian_order=options.jacobian_order,
+            trig=text.trig,
+            checked=text.checked,
+        )
         programs = {one: making.made(made, one, None, options) for one in asked}
     except SymgenError:
         return None
     what = f"{made.name}: {', '.join(asked)} with {options} and {text}"
-    states = {key: values.astype(float) for key, values in
-              draw_states(made, STATES, random.randrange(1000), options.payload, options.wrench).items()}
+    states = {
+        key: values.astype(float)
+        for key, values in draw_states(
+            made, STATES, random.randrange(1000), options.payload, options.wrench
+        ).items()
+    }
     for program in programs.values():
         missing = {port.name: port.shape for port in program.inputs if port.name not in states}
-        states |= {key: values.astype(float) for key, values in draw_besides(missing, STATES).items()}
+        states |= {
+            key: values.astype(float) for key, values in draw_besides(missing, STATES).items()
+        }
     return Folder(path, "arm", made, programs, what, states)
 
 
-def _built(folder: Folder, words: tuple[str, ...], contraction: tuple[str, ...], *, the_same: bool) -> Failure | None:
+def _built(
+    folder: Folder, words: tuple[str, ...], contraction: tuple[str, ...], *, the_same: bool
+) -> Failure | None:
     """The verdict on one build, and whether its bits are those of the first one. The self-test is called in the library."""
     said = f"{' '.join((*words, *contraction))} of {folder.what}"
     library = f"build{len(list(folder.path.glob('*.so')))}.so"
     sources = sorted(one.name for one in folder.path.glob("*.c"))
-    whole = _run(folder, *words, *contraction, "-std=c99", *WARNINGS, *TEST, *sources, "-o", library, "-lm")
+    whole = _run(
+        folder, *words, *contraction, "-std=c99", *WARNINGS, *TEST, *sources, "-o", library, "-lm"
+    )
     if whole is not None:
         return Failure(f"{said} does not compile without a warning: {whole}", folder.files)
     loaded = ctypes.CDLL(str(folder.path / library))
@@ -127,7 +178,13 @@ def _built(folder: Folder, words: tuple[str, ...], contraction: tuple[str, ...],
     found = _bits(folder, loaded)
     folder.first = folder.first or found
     wrong = [function for function, bits in found.items() if bits != folder.first[function]]
-    return Failure(f"{', '.join(wrong)} has other bits than the first build gave: {said}", folder.files) if wrong else None
+    return (
+        Failure(
+            f"{', '.join(wrong)} has other bits than the first build gave: {said}", folder.files
+        )
+        if wrong
+        else None
+    )
 
 
 def _loosened(folder: Folder, words: tuple[str, ...]) -> Failure | None:
@@ -135,7 +192,11 @@ def _loosened(folder: Folder, words: tuple[str, ...]) -> Failure | None:
     sources = sorted(one.name for one in folder.path.glob("*.c"))
     said = _run(folder, *words, "-std=c99", *TEST, *sources, "-o", "loose.so", "-lm")
     if said is not None:
-        return None if "-ffast-math" in said else Failure(f"{' '.join(words)} ends with: {said}", folder.files)
+        return (
+            None
+            if "-ffast-math" in said
+            else Failure(f"{' '.join(words)} ends with: {said}", folder.files)
+        )
     if ctypes.CDLL(str(folder.path / "loose.so")).main() != 0:
         return None
     return Failure(f"{' '.join(words)} is neither refused nor said: {folder.what}", folder.files)
@@ -143,9 +204,21 @@ def _loosened(folder: Folder, words: tuple[str, ...]) -> Failure | None:
 
 def _run(folder: Folder, *words: str) -> str | None:
     """What went wrong with a command, in its own words; None when nothing did."""
-    done = subprocess.run(words, cwd=folder.path, capture_output=True, text=True, errors="replace", timeout=120, check=False)
+    done = subprocess.run(
+        words,
+        cwd=folder.path,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=120,
+        check=False,
+    )
     lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-    return None if done.returncode == 0 else next((line for line in lines if "error" in line ), str(lines[:1]))
+    return (
+        None
+        if done.returncode == 0
+        else next((line for line in lines if "error" in line), str(lines[:1]))
+    )
 
 
 def _bits(folder: Folder, loaded: ctypes.CDLL) -> dict[str, bytes]:
@@ -153,9 +226,16 @@ def _bits(folder: Folder, loaded: ctypes.CDLL) -> dict[str, bytes]:
     found = {}
     target = Target(folder.name, folder.mechanism.nq, folder.mechanism.nv, TextOptions())
     for function, program in folder.programs.items():
-        call, real, gathered = getattr(loaded, target.symbol(function)), np.dtype(REALS[program.real].numpy), b""
+        call, real, gathered = (
+            getattr(loaded, target.symbol(function)),
+            np.dtype(REALS[program.real].numpy),
+            b"",
+        )
         for k in range(STATES):
-            given = [np.ascontiguousarray(folder.states[port.name][k].reshape(-1), dtype=real) for port in program.inputs]
+            given = [
+                np.ascontiguousarray(folder.states[port.name][k].reshape(-1), dtype=real)
+                for port in program.inputs
+            ]
             out = [np.zeros(port.size, dtype=real) for port in program.outputs]
             call(*(ctypes.c_void_p(one.ctypes.data) for one in (*given, *out)))
             gathered += b"".join(one.tobytes() for one in out)

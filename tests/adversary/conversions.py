@@ -21,8 +21,14 @@ from tests.test_convert import SAME, as_told, differ
 
 WORD = "a robot that is converted and read back is the same to 1e-40, but for what a sentence says is left out."
 
-_OTHERWISE = ("stand several joints of one body", "count from the world there", "the order of joints is", "is no body there",
-              "the type of", "stand two joints")
+_OTHERWISE = (
+    "stand several joints of one body",
+    "count from the world there",
+    "the order of joints is",
+    "is no body there",
+    "the type of",
+    "stand two joints",
+)
 """In sentences after which q and v mean something else, or a frame is gone."""
 
 
@@ -40,7 +46,7 @@ def attacked(made: Mechanism, format_: str) -> Failure | None:
         text = writers()[format_].write(made)
     except RequestError:
         return None
-    except Exception as error:   # a traceback is a failure, whatever it is of
+    except Exception as error:  # a traceback is a failure, whatever it is of
         return _failure(made, format_, f"{type(error).__name__}: {error}")
     if any(other in sentence for other in _OTHERWISE for sentence in text.left_out):
         return None
@@ -48,7 +54,11 @@ def attacked(made: Mechanism, format_: str) -> Failure | None:
         apart = differ(_sayable(made, format_), as_told(text.text, text.left_out))
     except (SymgenError, AssertionError) as error:
         return _failure(made, format_, str(error), text.text)
-    return None if apart <= SAME else _failure(made, format_, f"it is another robot, off by {apart:.1e}", text.text)
+    return (
+        None
+        if apart <= SAME
+        else _failure(made, format_, f"it is another robot, off by {apart:.1e}", text.text)
+    )
 
 
 def drawn(random: Random) -> Mechanism:
@@ -58,20 +68,31 @@ def drawn(random: Random) -> Mechanism:
     plain = [i for i, joint in enumerate(joints) if joint.type.nq == joint.type.nv == 1]
     if len(plain) > 1 and random.random() < 0.4:
         i, lead = random.sample(plain, 2)
-        mimic = Mimic(joints[lead].name, _robots.decimal(random, 2) or Fraction(1), _robots.decimal(random, 0.5))
+        mimic = Mimic(
+            joints[lead].name,
+            _robots.decimal(random, 2) or Fraction(1),
+            _robots.decimal(random, 0.5),
+        )
         joints[i] = replace(joints[i], mimic=mimic)
     followed = any(joint.mimic for joint in joints)
-    return replace(_robots.driven(random, replace(made, joints=tuple(joints))), coupled=followed and random.random() < 0.5)
+    return replace(
+        _robots.driven(random, replace(made, joints=tuple(joints))),
+        coupled=followed and random.random() < 0.5,
+    )
 
 
 def _sayable(made: Mechanism, format_: str) -> Mechanism:
     """Without what a URDF has no words for."""
     if format_ != "urdf":
         return made
-    held = tuple(replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in made.joints)
+    held = tuple(
+        replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in made.joints
+    )
     return replace(made.unborne, joints=held)
 
 
 def _failure(made: Mechanism, format_: str, sentence: str, text: str = "") -> Failure:
     files = {"robot.py": _robots.told(made), "robot.toml": to_toml(made)}
-    return Failure(f"as {format_}: {sentence}", files | ({f"written.{format_}": text} if text else {}))
+    return Failure(
+        f"as {format_}: {sentence}", files | ({f"written.{format_}": text} if text else {})
+    )

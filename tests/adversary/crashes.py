@@ -51,7 +51,11 @@ def tries(seed: int) -> Iterator[Failure | None]:
             try:
                 attack.step()
                 yield None
-            except (Broken, OSError, ValueError) as broken:   # what cannot be read is not whole either
+            except (
+                Broken,
+                OSError,
+                ValueError,
+            ) as broken:  # what cannot be read is not whole either
                 yield Failure(f"{attack.what}: {broken}", tree(place / "here"))
                 attack.start()
     finally:
@@ -68,7 +72,9 @@ class Attack:
         self.texts: list[Tree] = []
         self.mine: Tree = {}
         for request in REQUESTS:
-            with contextlib.redirect_stdout(io.StringIO()):   # once here, so that a fork has loaded all that it needs
+            with contextlib.redirect_stdout(
+                io.StringIO()
+            ):  # once here, so that a fork has loaded all that it needs
                 cli.main(words(place / "whole", request))
             self.texts.append(tree(place / "whole"))
         begun = time.monotonic()
@@ -99,7 +105,9 @@ class Attack:
         self.mine[name] = path.read_bytes()
 
     def step(self) -> None:
-        kind = self.random.choices(("process", "fork", "call", "writers", "reader"), (2, 4, 4, 1, 1))[0]
+        kind = self.random.choices(
+            ("process", "fork", "call", "writers", "reader"), (2, 4, 4, 1, 1)
+        )[0]
         getattr(self, kind)()
         self.look()
         if self.random.random() < 0.5:
@@ -130,9 +138,14 @@ class Attack:
         number, at = self.random.choice(SIGNALS), self.random.randrange(1, LONGEST)
         exchanging = self.random.random() < 0.7
         self.what = f"call {at}, {number.name}, {'exchange' if exchanging else 'two renames'}"
-        child = command(words(self.folder, self.random.choice(REQUESTS)), at=at, number=number, exchanging=exchanging)
+        child = command(
+            words(self.folder, self.random.choice(REQUESTS)),
+            at=at,
+            number=number,
+            exchanging=exchanging,
+        )
         self.judge(child, number)
-        if not self.folder.exists():   # between the two renames
+        if not self.folder.exists():  # between the two renames
             if exchanging or not (self.work / "old").is_dir():
                 raise Broken("the folder is gone")
             self.finish()
@@ -141,7 +154,12 @@ class Attack:
         """Two at once at one place, one of them killed."""
         at = self.random.randrange(1, LONGEST)
         self.what = f"two writers, one killed at call {at}"
-        first = command(words(self.folder, self.random.choice(REQUESTS)), at=at, number=signal.SIGKILL, exchanging=True)
+        first = command(
+            words(self.folder, self.random.choice(REQUESTS)),
+            at=at,
+            number=signal.SIGKILL,
+            exchanging=True,
+        )
         second = command(words(self.folder, self.random.choice(REQUESTS)))
         try:
             self.judge(first, signal.SIGKILL)
@@ -163,7 +181,9 @@ class Attack:
         before = self.folder.stat().st_ino
         manifest = json.loads((self.folder / "manifest.json").read_bytes())
         missing = [name for name in manifest["files"] if not (self.folder / name).exists()]
-        if missing and self.folder.stat().st_ino == before:   # else it was replaced between, and the look means nothing
+        if (
+            missing and self.folder.stat().st_ino == before
+        ):  # else it was replaced between, and the look means nothing
             raise Broken(f"a reader misses {missing}")
 
     def judge(self, child: Process | Fork, number: signal.Signals) -> None:
@@ -173,11 +193,14 @@ class Attack:
         lines = said.count("\n")
         if number == signal.SIGKILL:
             held = late or code == -signal.SIGKILL
-        else:   # before the command begins Python itself answers
+        else:  # before the command begins Python itself answers
             # Where SIGINT met Python in an `exec` of a text, by which a dataclass is made, `python -m` dies of it in the end,
             # however it was answered. A shell shows 128 + its number either way.
-            held = late or (code in (128 + number, -number) and lines == 1) or (code in (-number, 1) and "symgen: " not in said
-                                                                     and "in _dispatch" not in said)
+            held = (
+                late
+                or (code in (128 + number, -number) and lines == 1)
+                or (code in (-number, 1) and "symgen: " not in said and "in _dispatch" not in said)
+            )
         if not held:
             raise Broken(f"exit code {code}, and on stderr: {said}")
 
@@ -205,15 +228,25 @@ class Attack:
         number = self.random.randrange(len(REQUESTS))
         self.expect(command(words(self.folder, REQUESTS[number])))
         if tree(self.folder) != self.texts[number] | self.mine:
-            raise Broken(f"the next run does not make it good; the folder holds {sorted(tree(self.folder))}")
+            raise Broken(
+                f"the next run does not make it good; the folder holds {sorted(tree(self.folder))}"
+            )
         left = sorted(os.listdir(self.folder.parent))
         if left != ["arm"]:
             raise Broken(f"the next run leaves {left}")
-        self.edit(self.random.choice(["notes.txt", "build/object", f"new_{self.random.randrange(4)}.txt"]))
+        self.edit(
+            self.random.choice(["notes.txt", "build/object", f"new_{self.random.randrange(4)}.txt"])
+        )
 
 
 def words(folder: Path, request: tuple[str, ...]) -> list[str]:
-    return ["generate", ROBOT, "-o", str(folder), *(word for function in request for word in ("-f", function))]
+    return [
+        "generate",
+        ROBOT,
+        "-o",
+        str(folder),
+        *(word for function in request for word in ("-f", function)),
+    ]
 
 
 def tree(folder: Path) -> Tree:
@@ -222,7 +255,9 @@ def tree(folder: Path) -> Tree:
     for place, _, names in os.walk(folder):
         for path in (Path(place) / name for name in names):
             with contextlib.suppress(FileNotFoundError):
-                found[str(path.relative_to(folder))] = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+                found[str(path.relative_to(folder))] = (
+                    os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+                )
     return found
 
 
@@ -230,8 +265,13 @@ class Process:
     """The command in a process of its own."""
 
     def __init__(self, arguments: list[str]) -> None:
-        self.child = subprocess.Popen([sys.executable, "-m", "symgen", *arguments], stdin=subprocess.DEVNULL,
-                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.child = subprocess.Popen(
+            [sys.executable, "-m", "symgen", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.send_signal, self.poll = self.child.send_signal, self.child.poll
 
     def end(self) -> tuple[int, str]:
@@ -252,7 +292,7 @@ class Fork:
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 os.dup2(into, 2)
-                sys.stdout, sys.stderr = io.StringIO(), open(2, "w", closefd=False)   # noqa: SIM115
+                sys.stdout, sys.stderr = io.StringIO(), open(2, "w", closefd=False)  # noqa: SIM115
                 code = work()
                 sys.stderr.flush()
             except KeyboardInterrupt:

@@ -19,8 +19,33 @@ WORD = "verify passes a folder only where every byte of every file of symgen's i
 
 EACH = 12
 """Damages to one folder."""
-WORDS = ("null", "[]", "{}", "0", "-1", "1e999", '"', "\\", "??/", "%:", "<:", "//", "/*", "*/", "\x00", "\u00e9", "../x", " ",
-         "\n", "#define sin cos", "_Pragma", "+", "-", "(", ";")
+WORDS = (
+    "null",
+    "[]",
+    "{}",
+    "0",
+    "-1",
+    "1e999",
+    '"',
+    "\\",
+    "??/",
+    "%:",
+    "<:",
+    "//",
+    "/*",
+    "*/",
+    "\x00",
+    "\u00e9",
+    "../x",
+    " ",
+    "\n",
+    "#define sin cos",
+    "_Pragma",
+    "+",
+    "-",
+    "(",
+    ";",
+)
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
@@ -36,36 +61,78 @@ def tries(seed: int) -> Iterator[Failure | None]:
 
 def _generated(random: Random, path: Path) -> Path | None:
     """None where symgen refuses."""
-    made = symgen.load(random.choice(("planar_arm", "scara"))) if random.random() < 0.3 else _robots.mechanism(random)
+    made = (
+        symgen.load(random.choice(("planar_arm", "scara")))
+        if random.random() < 0.3
+        else _robots.mechanism(random)
+    )
     options, text = _robots.options(random, made)
     target = random.choice((None, "host"))
-    asked = random.sample(("mass_matrix", "inverse_dynamics", "gravity_force", "forward_kinematics", "mass_matrix_solve",
-                           "gravity_force:jvp", "inverse_dynamics:vjp(q)", "mass_matrix:jacobian"), 2)
+    asked = random.sample(
+        (
+            "mass_matrix",
+            "inverse_dynamics",
+            "gravity_force",
+            "forward_kinematics",
+            "mass_matrix_solve",
+            "gravity_force:jvp",
+            "inverse_dynamics:vjp(q)",
+            "mass_matrix:jacobian",
+        ),
+        2,
+    )
     try:
-        symgen.generate(made, path, asked, real=options.real, name="arm", frame=options.frame, payload=options.payload,
-                        wrench=options.wrench, jacobian_frame=options.jacobian_frame,
-                        jacobian_order=options.jacobian_order, trig=text.trig, checked=text.checked,
-                        wrap=random.choice(((), ("cpp17",))), target=target, evidence=False)
-        return path if symgen.verify(path, states=1).passed else None   # a method may lose its digits
+        symgen.generate(
+            made,
+            path,
+            asked,
+            real=options.real,
+            name="arm",
+            frame=options.frame,
+            payload=options.payload,
+            wrench=options.wrench,
+            jacobian_frame=options.jacobian_frame,
+            jacobian_order=options.jacobian_order,
+            trig=text.trig,
+            checked=text.checked,
+            wrap=random.choice(((), ("cpp17",))),
+            target=target,
+            evidence=False,
+        )
+        return (
+            path if symgen.verify(path, states=1).passed else None
+        )  # a method may lose its digits
     except SymgenError:
         return None
 
 
 def _attacked(random: Random, whole: Path, folder: Path) -> Failure | None:
     shutil.copytree(whole, folder)
-    name = random.choice(sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()))
+    name = random.choice(
+        sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    )
     what = f"{name}: {_damaged(random, folder, name)}"
-    if all((folder / path.relative_to(whole)).is_file() and (folder / path.relative_to(whole)).read_bytes() == path.read_bytes()
-           for path in whole.rglob("*") if path.is_file()):
-        return None   # put back as it was
+    if all(
+        (folder / path.relative_to(whole)).is_file()
+        and (folder / path.relative_to(whole)).read_bytes() == path.read_bytes()
+        for path in whole.rglob("*")
+        if path.is_file()
+    ):
+        return None  # put back as it was
     try:
         report = symgen.verify(folder, states=1)
-        found = "passes" if report.passed and all(check.passed for check in report.of("files")) else ""
+        found = (
+            "passes" if report.passed and all(check.passed for check in report.of("files")) else ""
+        )
     except SymgenError as error:
         found = "" if "\n" not in str(error) else "has an error of several lines"
-    except Exception as error:   # whatever it is, verify may not end in it
+    except Exception as error:  # whatever it is, verify may not end in it
         found = f"ends in {type(error).__name__}: {error}"
-    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    files = {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
     shutil.rmtree(folder)
     return Failure(f"verify of a folder damaged in {what} {found}", files) if found else None
 
@@ -74,7 +141,9 @@ def _damaged(random: Random, folder: Path, name: str) -> str:
     """Damage a file of the folder; what was done, in words."""
     path = folder / name
     data = path.read_bytes()
-    way = random.choice(("flip", "word", "drop", "double", "swap", "cut", "gone", "link", "folder", "pipe", "value"))
+    way = random.choice(
+        ("flip", "word", "drop", "double", "swap", "cut", "gone", "link", "folder", "pipe", "value")
+    )
     at, end = sorted(random.randrange(len(data) + 1) for _ in range(2))
     end = min(end, at + random.choice((1, 4, 40)))
     lines = data.splitlines(keepends=True)
@@ -94,9 +163,14 @@ def _damaged(random: Random, folder: Path, name: str) -> str:
         lines[k], lines[k + 1] = lines[k + 1], lines[k]
         path.write_bytes(b"".join(lines))
         return f"lines {k + 1} and {k + 2} swapped"
-    new = {"flip": bytes([data[at - 1] ^ (1 << random.randrange(8))]) if at else b" ", "word": random.choice(WORDS).encode(),
-           "double": 2 * data[at:end]}.get(way, b"")
-    start, stop = (at - 1, at) if way == "flip" and at else (at, at if way in ("flip", "word") else end)
+    new = {
+        "flip": bytes([data[at - 1] ^ (1 << random.randrange(8))]) if at else b" ",
+        "word": random.choice(WORDS).encode(),
+        "double": 2 * data[at:end],
+    }.get(way, b"")
+    start, stop = (
+        (at - 1, at) if way == "flip" and at else (at, at if way in ("flip", "word") else end)
+    )
     path.write_bytes(data[:at] if way == "cut" else data[:start] + new + data[stop:])
     return f"{way} at byte {at}"
 
@@ -106,12 +180,16 @@ def _revalued(random: Random, path: Path) -> str:
     manifest = json.loads(path.read_bytes())
     place, keys = manifest, []
     while isinstance(place, dict | list) and place and (not keys or random.random() < 0.7):
-        key = random.choice(list(place)) if isinstance(place, dict) else random.randrange(len(place))
+        key = (
+            random.choice(list(place)) if isinstance(place, dict) else random.randrange(len(place))
+        )
         keys.append(key)
         inside, place = place, place[key]
     if random.random() < 0.3:
         del inside[keys[-1]]
     else:
-        inside[keys[-1]] = random.choice((None, True, 0, -3, 1.5, "", "panda", "../../x", [], {}, [None], "9" * 400))
+        inside[keys[-1]] = random.choice(
+            (None, True, 0, -3, 1.5, "", "panda", "../../x", [], {}, [None], "9" * 400)
+        )
     path.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return f"another value at {keys}"

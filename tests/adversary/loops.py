@@ -19,18 +19,41 @@ from symgen.poses import Z_AXIS, Pose, Shift
 from symgen.reals import REALS
 from tests.adversary import Failure, _robots
 
-WORD = ("What generate writes as loops over links, of one state and of many, checked or not, in segments and level by level, is "
-        "the dynamics of the robot that was declared, and verify passes it whole and in part")
+WORD = (
+    "What generate writes as loops over links, of one state and of many, checked or not, in segments and level by level, is "
+    "the dynamics of the robot that was declared, and verify passes it whole and in part"
+)
 
-FUNCTIONS = ("inverse_dynamics", "bias_force", "forward_dynamics", "mass_matrix_solve", "mass_matrix_log_determinant",
-             "mass_matrix_log_determinant_gradient", "link_accelerations", "interbody_forces", "operational_inertia_inverse",
-             "bias_acceleration", "jacobian", "forward_kinematics", "link_poses", "center_of_mass", "kinetic_energy",
-             "potential_energy", "centroidal_momentum_rate", "integrate", "difference")
-METHODS = {"mass_matrix_solve": ("riccati", "udut:links", "constraint_force", "fixman:spatial"),
-           "forward_dynamics": ("riccati:fd1", "riccati:fd3", "constraint_force:parallel")}
+FUNCTIONS = (
+    "inverse_dynamics",
+    "bias_force",
+    "forward_dynamics",
+    "mass_matrix_solve",
+    "mass_matrix_log_determinant",
+    "mass_matrix_log_determinant_gradient",
+    "link_accelerations",
+    "interbody_forces",
+    "operational_inertia_inverse",
+    "bias_acceleration",
+    "jacobian",
+    "forward_kinematics",
+    "link_poses",
+    "center_of_mass",
+    "kinetic_energy",
+    "potential_energy",
+    "centroidal_momentum_rate",
+    "integrate",
+    "difference",
+)
+METHODS = {
+    "mass_matrix_solve": ("riccati", "udut:links", "constraint_force", "fixman:spatial"),
+    "forward_dynamics": ("riccati:fd1", "riccati:fd3", "constraint_force:parallel"),
+}
 """Others than the first choice."""
-CUT = {"forward_dynamics": ("riccati:segments", "constraint_force:parallel"),
-       "mass_matrix_solve": ("constraint_force:parallel", "fixman:parallel", "fixman:segments")}
+CUT = {
+    "forward_dynamics": ("riccati:segments", "constraint_force:parallel"),
+    "mass_matrix_solve": ("constraint_force:parallel", "fixman:parallel", "fixman:segments"),
+}
 """What goes through one chain in segments, or level by level."""
 STATES = 2
 
@@ -52,9 +75,17 @@ def tries(seed: int) -> Iterator[Failure | None]:
 
 def _tried(random: Random, made: Mechanism) -> Failure | None:
     asked = random.sample(FUNCTIONS, random.choice((1, 2, 3)))
-    asked = [f"{one}={random.choice(METHODS[one])}" if one in METHODS and random.random() < 0.3 else one for one in asked]
-    options: dict[str, Any] = {"frame": random.choice(made.frames).name, "real": random.choice([*REALS]),
-                               "trig": random.choice(TRIG), "checked": random.random() < 0.4, "batch": random.random() < 0.5}
+    asked = [
+        f"{one}={random.choice(METHODS[one])}" if one in METHODS and random.random() < 0.3 else one
+        for one in asked
+    ]
+    options: dict[str, Any] = {
+        "frame": random.choice(made.frames).name,
+        "real": random.choice([*REALS]),
+        "trig": random.choice(TRIG),
+        "checked": random.random() < 0.4,
+        "batch": random.random() < 0.5,
+    }
     return _judged(made, asked, options)
 
 
@@ -67,12 +98,27 @@ def chain(random: Random, points: bool) -> Mechanism:
     out: Pose = ()
     for i, one in enumerate(parts):
         at = one.joints[0].pose
-        if points:   # a step of any length, which the mass stands at the end of
-            at, out = out, (Shift((_robots.decimal(random, 2) + Fraction(1, 3), _robots.decimal(random, 2), Fraction(0))),)
-            body = Body(f"b{i}", (Part(f"b{i}", out, abs(_robots.decimal(random, 5)) + Fraction(1, 10)),))
+        if points:  # a step of any length, which the mass stands at the end of
+            at, out = (
+                out,
+                (
+                    Shift(
+                        (
+                            _robots.decimal(random, 2) + Fraction(1, 3),
+                            _robots.decimal(random, 2),
+                            Fraction(0),
+                        )
+                    ),
+                ),
+            )
+            body = Body(
+                f"b{i}", (Part(f"b{i}", out, abs(_robots.decimal(random, 5)) + Fraction(1, 10)),)
+            )
         else:
             body = Body(f"b{i}", (_robots.part(random, f"b{i}", False, 0.5, False),))
-        joints.append(Joint(f"j{i}", kind, i - 1, at, Z_AXIS if points else _robots.axis(random, False)))
+        joints.append(
+            Joint(f"j{i}", kind, i - 1, at, Z_AXIS if points else _robots.axis(random, False))
+        )
         bodies.append(body)
     frames = (*(Frame(body.name, i) for i, body in enumerate(bodies)), Frame("base", BASE))
     return Mechanism("chain", tuple(joints), tuple(bodies), frames, parts[0].gravity)
@@ -83,14 +129,18 @@ def _judged(made: Mechanism, asked: list[str], options: dict[str, Any]) -> Failu
     with tempfile.TemporaryDirectory(prefix="symgen-loops-") as place:
         folder = Path(place) / "arm"
         try:
-            symgen.generate(symgen.load(to_toml(made)), folder, asked, form="looped", name="arm", **options)
+            symgen.generate(
+                symgen.load(to_toml(made)), folder, asked, form="looped", name="arm", **options
+            )
         except SymgenError:
             return None
         for part in (None, [asked[0].split("=")[0]]):
             report = symgen.verify(folder, functions=part, states=STATES)
-            if report.failures:   # a robot may lose its digits
+            if report.failures:  # a robot may lose its digits
                 wrong = report.failures[0]
                 files = {path.name: path.read_bytes() for path in folder.iterdir()}
-                return Failure(f"{said} fails: {wrong.kind}, {wrong.subject}, {wrong.detail}",
-                               {**files, "robot.py": _robots.told(made), "asked.txt": said + "\n"})
+                return Failure(
+                    f"{said} fails: {wrong.kind}, {wrong.subject}, {wrong.detail}",
+                    {**files, "robot.py": _robots.told(made), "asked.txt": said + "\n"},
+                )
     return None

@@ -41,8 +41,10 @@ from symgen.verification.truth import Truth
 from tests.adversary import Failure, _differentials, _newton_euler, _robots
 from tests.judges import pinocchio_answers
 
-WORD = ("Every function by every method is the dynamics of the robot that was declared: the Program to 40 digits, the C to the "
-        "round-off that verify allows, whatever the joints, the inertias and the options.")
+WORD = (
+    "Every function by every method is the dynamics of the robot that was declared: the Program to 40 digits, the C to the "
+    "round-off that verify allows, whatever the joints, the inertias and the options."
+)
 
 STATES = 2
 TURNING = 3
@@ -72,7 +74,8 @@ class Second(Truth):
                 self.draw(function)
                 with flint.ctx.workdps(max(_differentials.DIGITS, self.working)):
                     self._known[function] = _differentials.answers(
-                        self.mechanism, wanted, self.states, partial(self._of_frames, wanted.of))
+                        self.mechanism, wanted, self.states, partial(self._of_frames, wanted.of)
+                    )
         return self._known[function]
 
     def _of_frames(self, function: str, states: Mapping[str, Array]) -> dict[str, Array]:
@@ -82,11 +85,22 @@ class Second(Truth):
         each = [self._stated(function, frame, states) for frame in frames]
         return {name: np.stack([one[name] for one in each], axis=1) for name in each[0]}
 
-    def _recursion(self, function: str, frame: str, states: Mapping[str, Array]) -> dict[str, Array]:
-        sizes = self.mechanism.sizes._replace(NR=-1, NK=len(self.links["task_rows"]))   # of base parameters as many as are found
+    def _recursion(
+        self, function: str, frame: str, states: Mapping[str, Array]
+    ) -> dict[str, Array]:
+        sizes = self.mechanism.sizes._replace(
+            NR=-1, NK=len(self.links["task_rows"])
+        )  # of base parameters as many as are found
         shapes = {r.name: r.sizes(sizes) for r in FUNCTIONS[function].results}
         try:
-            return _newton_euler.answers(self.mechanism, function, states, self._digits, shapes, **self.links | {"frame": frame})
+            return _newton_euler.answers(
+                self.mechanism,
+                function,
+                states,
+                self._digits,
+                shapes,
+                **self.links | {"frame": frame},
+            )
         except ZeroDivisionError:
             raise TooFewDigits("the recursion's mass matrix is singular") from None
 
@@ -100,19 +114,30 @@ class Second(Truth):
         found = self._recursion(function, frame, states)
         if not FUNCTIONS[function].follows:
             return found
-        (name, value), = found.items()
-        pose, J = self._recursion("forward_kinematics", frame, states), self._recursion("jacobian", frame, states)["J"]
+        ((name, value),) = found.items()
+        pose, J = (
+            self._recursion("forward_kinematics", frame, states),
+            self._recursion("jacobian", frame, states)["J"],
+        )
         with flint.ctx.workdps(self._digits):
             halves = np.split(value[..., None] if value.ndim == 2 else value, 2, axis=1)
             back, arm = np.swapaxes(pose["R"], 1, 2), pose["p"][..., None]
-            turn, speed = np.split(J @ np.vectorize(_newton_euler.ball, otypes=[object])(states["v"])[..., None], 2, axis=1)
+            turn, speed = np.split(
+                J @ np.vectorize(_newton_euler.ball, otypes=[object])(states["v"])[..., None],
+                2,
+                axis=1,
+            )
             rate = value.ndim == 2
             if self.convention.frame == "local":
                 halves[1] = halves[1] - (_across(turn, speed) if rate else 0)
                 halves = [back @ half for half in halves]
             elif self.convention.frame == "world":
-                halves[1] = halves[1] + _across(arm, halves[0]) + (_across(speed, turn) if rate else 0)
-            stacked = np.concatenate(halves if self.convention.order == "angular" else halves[::-1], axis=1)
+                halves[1] = (
+                    halves[1] + _across(arm, halves[0]) + (_across(speed, turn) if rate else 0)
+                )
+            stacked = np.concatenate(
+                halves if self.convention.order == "angular" else halves[::-1], axis=1
+            )
         return {name: stacked[..., 0] if rate else stacked}
 
     @cached_property
@@ -129,8 +154,13 @@ class Second(Truth):
 
 def _pairs(random: Random) -> list[tuple[str, str | None]]:
     """Every function by every method, and of each function a derivative of the rows by one of them, or by the shortest way."""
-    found: list[tuple[str, str | None]] = [(f, method) for f in FUNCTIONS for method in methods.providers(f)]
-    of_each = [(_differentials.some(random, f, LOADS), random.choice((None, *methods.providers(f)))) for f in FUNCTIONS]
+    found: list[tuple[str, str | None]] = [
+        (f, method) for f in FUNCTIONS for method in methods.providers(f)
+    ]
+    of_each = [
+        (_differentials.some(random, f, LOADS), random.choice((None, *methods.providers(f))))
+        for f in FUNCTIONS
+    ]
     return found + [(name, method) for name, method in of_each if name is not None]
 
 
@@ -149,22 +179,42 @@ def tries(seed: int) -> Iterator[Failure | None]:
         yield attacked(made, *pairs.pop(), options, text, count)
 
 
-def attacked(made: Mechanism, function: str, method: str | None, options: ProgramOptions, text: TextOptions,
-             states: int) -> Failure | None:
+def attacked(
+    made: Mechanism,
+    function: str,
+    method: str | None,
+    options: ProgramOptions,
+    text: TextOptions,
+    states: int,
+) -> Failure | None:
     """What is wrong with a function by a method, if anything."""
     what = f"{function}={method} with {options} and {text}, states {states}"
     try:
         wanted = FUNCTIONS[function].derivative
         count = TURNING if derivatives.of(function) in SMOOTH else STATES if wanted is None else 1
-        truth = Second(made, count, states, frame=options.frame, payload=options.payload, wrench=options.wrench,
-                       convention=options.convention, task_rows=options.rows)
+        truth = Second(
+            made,
+            count,
+            states,
+            frame=options.frame,
+            payload=options.payload,
+            wrench=options.wrench,
+            convention=options.convention,
+            task_rows=options.rows,
+        )
         wrong = _refused(truth, function, options)
-        with suppress(SymgenError):   # a method may refuse a mechanism, and says so
+        with suppress(SymgenError):  # a method may refuse a mechanism, and says so
             program = making.made(made, function, method, options)
             wrong = wrong or _judged(program, truth, options, text)
-    except Exception as error:   # a traceback is a failure as well, whatever it is of
+    except Exception as error:  # a traceback is a failure as well, whatever it is of
         wrong = f"{type(error).__name__}: {error}"
-    return None if wrong is None else Failure(f"{wrong} ({what})", {"robot.py": _robots.told(made), "asked.txt": what + "\n"})
+    return (
+        None
+        if wrong is None
+        else Failure(
+            f"{wrong} ({what})", {"robot.py": _robots.told(made), "asked.txt": what + "\n"}
+        )
+    )
 
 
 def _refused(truth: Second, function: str, options: ProgramOptions) -> str | None:
@@ -177,7 +227,9 @@ def _refused(truth: Second, function: str, options: ProgramOptions) -> str | Non
     return f"{why or 'nothing is refused'}, but det M is {share:.1e} of the product of M's diagonal"
 
 
-def _compiled(made: Mechanism, program: Program, options: ProgramOptions, text: TextOptions) -> Runner | None:
+def _compiled(
+    made: Mechanism, program: Program, options: ProgramOptions, text: TextOptions
+) -> Runner | None:
     """The C, or None where a number of it does not fit the real type, which is said."""
     target, programs = Target(made.name, made.sizes, text), {program.function: program}
     try:
@@ -185,32 +237,55 @@ def _compiled(made: Mechanism, program: Program, options: ProgramOptions, text: 
         printed = texts(programs, target, floors)
     except RequestError:
         return None
-    return compiled_runners(programs, printed, printer().headers(programs, target), target)[program.function]
+    return compiled_runners(programs, printed, printer().headers(programs, target), target)[
+        program.function
+    ]
 
 
-def _judged(program: Program, truth: Second, options: ProgramOptions, text: TextOptions) -> str | None:
+def _judged(
+    program: Program, truth: Second, options: ProgramOptions, text: TextOptions
+) -> str | None:
     label = f"{program.function}={program.method}"
     run = _compiled(truth.mechanism, program, options, text)
-    checks = [check_algebra(program, truth, label), *([check_floating(program, run, truth, label, text)] if run else [])]
+    checks = [
+        check_algebra(program, truth, label),
+        *([check_floating(program, run, truth, label, text)] if run else []),
+    ]
     for check in checks:
-        if not check.passed and not check.unjudged and not (check.kind == "algebra" and _cancelled(program, truth)):
+        if (
+            not check.passed
+            and not check.unjudged
+            and not (check.kind == "algebra" and _cancelled(program, truth))
+        ):
             return _said(check)
-    inverted = FUNCTIONS[program.function].needs_inverse or program.function == "mass_matrix_determinant"
+    inverted = (
+        FUNCTIONS[program.function].needs_inverse or program.function == "mass_matrix_determinant"
+    )
     judged = find_spec("pinocchio") is not None and program.function in pinocchio_answers.ERRORS
     if truth.mechanism.undriven is not truth.mechanism:
-        return None   # Pinocchio knows rotors alone, and those at the joints of a robot that declares nothing else
-    if not judged or truth.links["wrench"] is not None or (inverted and min(truth.regularity) < ILL):
+        return None  # Pinocchio knows rotors alone, and those at the joints of a robot that declares nothing else
+    if (
+        not judged
+        or truth.links["wrench"] is not None
+        or (inverted and min(truth.regularity) < ILL)
+    ):
         return None
     spec = FUNCTIONS[program.function]
-    if (spec.follows and options.convention != USUAL) or (spec.needs_frames and len(options.frames) > 1):
-        return None   # the recursion has said it, and Pinocchio of each frame by itself
+    if (spec.follows and options.convention != USUAL) or (
+        spec.needs_frames and len(options.frames) > 1
+    ):
+        return None  # the recursion has said it, and Pinocchio of each frame by itself
     exact = over(truth.scalars, program)(truth.arguments(program.function))
     found = {name: values.astype(float) for name, values in exact.items()}
     for k in range(truth.count):
         state = {name: values[k] for name, values in truth.floats.items()}
-        word = Weighed(Built(truth.mechanism, options.frames[0], truth.links["payload"], state), state)
+        word = Weighed(
+            Built(truth.mechanism, options.frames[0], truth.links["payload"], state), state
+        )
         word.terms = float(truth.sizes.forces(truth.floats["v"], truth.floats["a"])[k].max())
-        error = pinocchio_answers.ERRORS[program.function]({name: values[k] for name, values in found.items()}, word)
+        error = pinocchio_answers.ERRORS[program.function](
+            {name: values[k] for name, values in found.items()}, word
+        )
         if not error <= FROM_PINOCCHIO:
             return f"{label} is {error:.1e} off Pinocchio at state {k}"
     return None
@@ -223,11 +298,16 @@ def _cancelled(program: Program, truth: Second) -> bool:
     """
     if FUNCTIONS[program.function].derivative is None:
         return False
-    found, wanted = over(truth.scalars, program)(truth.arguments(program.function)), truth.results(program.function)
+    found, wanted = (
+        over(truth.scalars, program)(truth.arguments(program.function)),
+        truth.results(program.function),
+    )
     with truth.scalars.working():
         for name, values in wanted.items():
             for mine, exact in zip(found[name].ravel(), values.ravel(), strict=True):
-                if not abs(flint.arb(mine) - exact) <= NOTHING * max(abs(flint.arb(exact)), flint.arb(1)):
+                if not abs(flint.arb(mine) - exact) <= NOTHING * max(
+                    abs(flint.arb(exact)), flint.arb(1)
+                ):
                     return False
     return True
 
@@ -238,7 +318,13 @@ def _said(check: Check) -> str:
 
 def _across(a: Array, b: Array) -> Array:
     """a × b of columns: (count, 3, 1) and (count, 3, …)."""
-    return np.stack([a[:, (i + 1) % 3] * b[:, (i + 2) % 3] - a[:, (i + 2) % 3] * b[:, (i + 1) % 3] for i in range(3)], axis=1)
+    return np.stack(
+        [
+            a[:, (i + 1) % 3] * b[:, (i + 2) % 3] - a[:, (i + 2) % 3] * b[:, (i + 1) % 3]
+            for i in range(3)
+        ],
+        axis=1,
+    )
 
 
 class Weighed(pinocchio_answers.Word):
@@ -253,7 +339,9 @@ class Weighed(pinocchio_answers.Word):
 class Built(pinocchio_answers.Model):
     """A Pinocchio model of a mechanism as declared, with the load of one state; nothing is read from a file."""
 
-    def __init__(self, mechanism: Mechanism, frame: str, payload: str | None, state: Mapping[str, Array]) -> None:
+    def __init__(
+        self, mechanism: Mechanism, frame: str, payload: str | None, state: Mapping[str, Array]
+    ) -> None:
         import pinocchio as pin
 
         model, ids = pin.Model(), {BASE: 0}
@@ -262,13 +350,21 @@ class Built(pinocchio_answers.Model):
             for i in _depth_first(mechanism):
                 joint = mechanism.joints[i]
                 moved = peer.joint_model(pin, joint)
-                index = ids[i] = model.addJoint(ids[joint.parent], moved, _seat(pin, at.poses[i]), joint.name)
+                index = ids[i] = model.addJoint(
+                    ids[joint.parent], moved, _seat(pin, at.poses[i]), joint.name
+                )
                 for one in at.matter[i]:
-                    inertia = pin.Inertia(float(one.mass), np.array(one.centre, dtype=float), np.array(one.moments, dtype=float))
+                    inertia = pin.Inertia(
+                        float(one.mass),
+                        np.array(one.centre, dtype=float),
+                        np.array(one.moments, dtype=float),
+                    )
                     model.appendBodyToJoint(index, inertia, pin.SE3.Identity())
             on = mechanism.frame(frame)
             seat = _seat(pin, _newton_euler.placed(on.pose))
-            number = model.addFrame(pin.Frame(f"frame {frame}", ids[on.body], 0, seat, pin.FrameType.OP_FRAME))
+            number = model.addFrame(
+                pin.Frame(f"frame {frame}", ids[on.body], 0, seat, pin.FrameType.OP_FRAME)
+            )
             mass = sum(float(one.mass) for each in at.matter for one in each)
         super().__init__(model, mechanism, [ids[i] for i in range(len(mechanism.joints))], number)
         self.weight = max(float(np.linalg.norm(self.model.gravity.linear)), 1.0) * mass

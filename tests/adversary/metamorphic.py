@@ -14,8 +14,10 @@ from tests.adversary import Failure, _differentials
 from tests.metamorphic import RELATIONS, Links, Verdict, compare
 from tests.metamorphic.mechanisms import anything
 
-WORD = ("The generated functions and the reference give one answer to one problem, however it is told: in other units, from "
-        "another base, in other frames, in another order, in another format, at states that motion itself relates.")
+WORD = (
+    "The generated functions and the reference give one answer to one problem, however it is told: in other units, from "
+    "another base, in other frames, in another order, in another format, at states that motion itself relates."
+)
 
 UNFELT = "of this robot does not depend on"
 """What is said of a derivative by a load that moves and that nothing feels: no Program has it as an argument."""
@@ -36,13 +38,21 @@ def tries(seed: int) -> Iterator[Failure | None]:
             if verdict.sentences:
                 yield told.failure(verdict, programs=False)
                 continue
-            if verdict.compared:   # nothing to compare is no try
-                function = random.choice(sorted({name.partition(".")[0] for name in verdict.compared}))
-                yield told.by_programs(function, random.choice((None, *methods.providers(function))))
+            if verdict.compared:  # nothing to compare is no try
+                function = random.choice(
+                    sorted({name.partition(".")[0] for name in verdict.compared})
+                )
+                yield told.by_programs(
+                    function, random.choice((None, *methods.providers(function)))
+                )
             function = random.choice([*FUNCTIONS])
-            derivative = _differentials.some(random, function, _differentials.felt(told.mechanism, told.links.options))
+            derivative = _differentials.some(
+                random, function, _differentials.felt(told.mechanism, told.links.options)
+            )
             if derivative is not None and told.compares(derivative):
-                yield told.by_programs(derivative, random.choice((None, *methods.providers(function))))
+                yield told.by_programs(
+                    derivative, random.choice((None, *methods.providers(function)))
+                )
 
 
 class Told(NamedTuple):
@@ -56,7 +66,7 @@ class Told(NamedTuple):
     def judged(self, **asked: Any) -> Verdict | None:
         try:
             return compare(self.mechanism, self.links, self.relation, self.seed, **asked)
-        except Exception as error:   # whatever it is, no description that was read may lead to it
+        except Exception as error:  # whatever it is, no description that was read may lead to it
             return Verdict((f"{self.relation}: {type(error).__name__}, {error}",), frozenset())
 
     def compares(self, function: str) -> bool:
@@ -65,15 +75,26 @@ class Told(NamedTuple):
         return found is not None and bool(found.sentences or found.compared)
 
     def by_programs(self, function: str, method: str | None) -> Failure | None:
-        asked: dict[str, Any] = {"functions": [function], "methods": {function: method} if method else {}}
+        asked: dict[str, Any] = {
+            "functions": [function],
+            "methods": {function: method} if method else {},
+        }
         found = self.judged(**asked)
-        if found is None or not found.sentences or all(UNFELT in sentence for sentence in found.sentences):
+        if (
+            found is None
+            or not found.sentences
+            or all(UNFELT in sentence for sentence in found.sentences)
+        ):
             return None
         return self.failure(found, **asked)
 
     def failure(self, verdict: Verdict, **asked: Any) -> Failure:
         """What a verdict says is broken, with the lines that ask for it again."""
         how = ", ".join(f"{name}={value!r}" for name, value in asked.items())
-        again = ("from symgen.description.loading import load\nfrom tests.metamorphic import Links, compare\n\n"
-                 f"print(compare(load('robot.toml'), {self.links!r}, {self.relation!r}, {self.seed}, {how}))\n")
-        return Failure(verdict.sentences[0], {"robot.toml": to_toml(self.mechanism), "again.py": again})
+        again = (
+            "from symgen.description.loading import load\nfrom tests.metamorphic import Links, compare\n\n"
+            f"print(compare(load('robot.toml'), {self.links!r}, {self.relation!r}, {self.seed}, {how}))\n"
+        )
+        return Failure(
+            verdict.sentences[0], {"robot.toml": to_toml(self.mechanism), "again.py": again}
+        )

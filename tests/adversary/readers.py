@@ -60,16 +60,21 @@ def _grown(form: str, growth: str) -> Failure | None:
     one, two = write(count), write(2 * count)
     slow = _time(two)
     if slow > _LONGEST * len(two) / 1e6:
-        return Failure(f"{growth}: {len(two)} characters of {form} took {slow:.1f} s", {f"r.{form}": two})
+        return Failure(
+            f"{growth}: {len(two)} characters of {form} took {slow:.1f} s", {f"r.{form}": two}
+        )
     if slow < _LEAST or slow <= _STEEPEST * _time(one):
         return None
     if min(slow, _time(two)) <= _STEEPEST * max(_time(one), _time(one)):
         return None
-    return Failure(f"{growth}: twice the text of {form} took more than {_STEEPEST:g} times as long", {f"r.{form}": two})
+    return Failure(
+        f"{growth}: twice the text of {form} took more than {_STEEPEST:g} times as long",
+        {f"r.{form}": two},
+    )
 
 
 def _time(text: str) -> float:
     start = time.process_time()
     with suppress(SymgenError):
-        load(f"{text}\n#\n")   # of several lines, so that it is a text and no path
+        load(f"{text}\n#\n")  # of several lines, so that it is a text and no path
     return time.process_time() - start

@@ -17,8 +17,10 @@ from tests.adversary import Failure, _differentials, _robots
 from tests.mutants_of_c import FAR, Plot, sample
 from tests.robots_for_tests import OPEN
 
-WORD = (f"The self-test passes no result that is more than {FAR} times as far from the truth as the C may be, and reading the C "
-        "back passes no text but the Program's.")
+WORD = (
+    f"The self-test passes no result that is more than {FAR} times as far from the truth as the C may be, and reading the C "
+    "back passes no text but the Program's."
+)
 
 FUNCTIONS = 2
 EACH = 6
@@ -30,14 +32,20 @@ def tries(seed: int) -> Iterator[Failure | None]:
     """One error a step."""
     for count in itertools.count():
         random = Random(f"selftests/{seed}/{count}")
-        made = symgen.load(random.choice(sorted(OPEN))) if random.random() < 0.3 else _robots.mechanism(random)
+        made = (
+            symgen.load(random.choice(sorted(OPEN)))
+            if random.random() < 0.3
+            else _robots.mechanism(random)
+        )
         real = random.choice(sorted(REALS))
         with tempfile.TemporaryDirectory(prefix="symgen-selftests-") as place:
             try:
                 asked = random.sample(sorted(making.requested(made, None)), FUNCTIONS)
                 sloped = [_differentials.some(random, one, ()) for one in asked]
-                asked = [other if other is not None and random.random() < DERIVED else one
-                         for one, other in zip(asked, sloped, strict=True)]
+                asked = [
+                    other if other is not None and random.random() < DERIVED else one
+                    for one, other in zip(asked, sloped, strict=True)
+                ]
                 plot = Plot(made, real, Path(place), asked)
             except SymgenError:
                 continue
@@ -50,13 +58,20 @@ def _attacked(plot: Plot, function: str, seed: str) -> Iterator[Failure | None]:
     if plot.unjudged(function):
         return
     if not plot.selftest(function, plot.at / "whole"):
-        yield Failure(f"{function} in {plot.real} as it was printed fails its own self-test", _files(plot))
+        yield Failure(
+            f"{function} in {plot.real} as it was printed fails its own self-test", _files(plot)
+        )
     chosen = sample(text, EACH, seed)
-    for error, verdict in zip(chosen, plot.judged(function, [one.applied(text) for one in chosen]), strict=True):
+    for error, verdict in zip(
+        chosen, plot.judged(function, [one.applied(text) for one in chosen]), strict=True
+    ):
         what = f"{error.new!r} on line {error.line} of {function}"
         wrong = error.applied(text)
         if verdict.missed:
-            yield Failure(f"the self-test passes {what}, {verdict.far:.3g} bounds off", _files(plot) | {"wrong.c": wrong})
+            yield Failure(
+                f"the self-test passes {what}, {verdict.far:.3g} bounds off",
+                _files(plot) | {"wrong.c": wrong},
+            )
         elif not compare(plot.programs[function], wrong):
             yield Failure(f"reading the C back passes {what}", _files(plot) | {"wrong.c": wrong})
         else:

@@ -92,12 +92,14 @@ def tries(seed: int) -> Iterator[Failure | None]:
     for count in itertools.count():
         random = Random(f"sines/{seed}/{count}")
         real, sort = list(REALS)[count % 2], list(SORTS)[count // 2 % len(SORTS)]
-        compiler = random.choice([name for name in ("gcc", "clang") if shutil.which(name)] or ["cc"])
+        compiler = random.choice(
+            [name for name in ("gcc", "clang") if shutil.which(name)] or ["cc"]
+        )
         fused = random.random() < 0.3 and _fuses()
         flags = (random.choice(LEVELS), *(FUSED if fused else ("-ffp-contract=off",)))
         x = SORTS[sort](random, real, climbs[real])
         x = x[np.abs(x) <= RANGE]
-        other = random.choice((None, *OTHERS))   # None: one angle at a time
+        other = random.choice((None, *OTHERS))  # None: one angle at a time
         found = _answers(_built(real, compiler, flags, other), x)
         off = units(real, x, found)
         climbs[real].add(x, off)
@@ -106,12 +108,17 @@ def tries(seed: int) -> Iterator[Failure | None]:
             yield None
             continue
         beside = f"in a loop beside {other}" if other else "alone"
-        sentence = (f"sine {found[0][bad]!r} and cosine {found[1][bad]!r} of the {real} {float(x[bad]).hex()} are {off[bad]:.3f} "
-                    f"units off, {ULPS} are stated ({sort}; {compiler} {' '.join(flags)}; {beside})")
-        yield Failure(sentence, {"arm_sincos.h": _text(real, other), "many.c": _caller(real, other)})
+        sentence = (
+            f"sine {found[0][bad]!r} and cosine {found[1][bad]!r} of the {real} {float(x[bad]).hex()} are {off[bad]:.3f} "
+            f"units off, {ULPS} are stated ({sort}; {compiler} {' '.join(flags)}; {beside})"
+        )
+        yield Failure(
+            sentence, {"arm_sincos.h": _text(real, other), "many.c": _caller(real, other)}
+        )
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------------
+
 
 def _near_turns(random: Random, real: str, _: Climb) -> Array:
     """m 2^e next to k pi/2: m/k is a convergent, or between two, of pi/2 / 2^e."""
@@ -123,7 +130,11 @@ def _near_turns(random: Random, real: str, _: Climb) -> Array:
                 whole = int(rest.floor().unique_fmpz())
                 for part in {whole, whole // 2 + 1, 1} if whole else {0}:
                     m, k = part * m1 + m0, part * k1 + k0
-                    found += [math.ldexp(m * t, exponent) for t in (1, 3, random.randint(2, 99)) if k and m * t < 2**digits]
+                    found += [
+                        math.ldexp(m * t, exponent)
+                        for t in (1, 3, random.randint(2, 99))
+                        if k and m * t < 2**digits
+                    ]
                 m0, k0, m1, k1 = m1, k1, whole * m1 + m0, whole * k1 + k0
                 rest = 1 / (rest - whole)
     return _both(real, np.array(found))
@@ -156,8 +167,13 @@ def _last(random: Random, real: str, _: Climb) -> Array:
 def _any(random: Random, real: str, _: Climb) -> Array:
     """Of every binade; seldom a subnormal one, and both zeros."""
     least = -REALS[real].digits + REALS[real].exponent + 1
-    drawn = [math.ldexp(1 + random.random(), random.randint(-20, 14) if random.random() < 0.7 else random.randint(least, 14))
-             for _ in range(EACH)]
+    drawn = [
+        math.ldexp(
+            1 + random.random(),
+            random.randint(-20, 14) if random.random() < 0.7 else random.randint(least, 14),
+        )
+        for _ in range(EACH)
+    ]
     return _both(real, np.array([*drawn, math.ldexp(1, least), 0.0, -0.0]))
 
 
@@ -168,7 +184,9 @@ def _climbing(random: Random, real: str, climb: Climb) -> Array:
         for _ in range(EACH // 60):
             kind = random.random()
             if kind < 0.6:
-                found.append(x * (1 + random.gauss(0, 1) * REALS[real].eps * 10.0 ** random.randint(0, 4)))
+                found.append(
+                    x * (1 + random.gauss(0, 1) * REALS[real].eps * 10.0 ** random.randint(0, 4))
+                )
             elif kind < 0.9:
                 found.append(x + random.choice((-1, 1)) * math.pi / 2 * random.randint(1, 400))
             else:
@@ -194,7 +212,9 @@ SORTS: dict[str, Callable[[Random, str, Climb], Array]] = {
 
 
 def _text(real: str, other: str | None) -> str:
-    return printer().sincos(real, Target("arm", Sizes(1, 1, 1), TextOptions("auto" if other else "inline")))
+    return printer().sincos(
+        real, Target("arm", Sizes(1, 1, 1), TextOptions("auto" if other else "inline"))
+    )
 
 
 def _caller(real: str, other: str | None) -> str:
@@ -214,14 +234,27 @@ def _built(real: str, compiler: str, flags: tuple[str, ...], other: str | None) 
         folder = Path(name)
         (folder / "arm_sincos.h").write_text(_text(real, other), encoding="utf-8")
         (folder / "many.c").write_text(_caller(real, other), encoding="utf-8")
-        command = [compiler, "-std=c99", *flags, "-shared", "-fPIC", "many.c", "-o", "many.so", "-lm"]
+        command = [
+            compiler,
+            "-std=c99",
+            *flags,
+            "-shared",
+            "-fPIC",
+            "many.c",
+            "-o",
+            "many.so",
+            "-lm",
+        ]
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
         return ctypes.CDLL(str(folder / "many.so"))
 
 
 def _answers(library: ctypes.CDLL, x: Array) -> tuple[Array, Array]:
     sine, cosine = np.empty_like(x), np.empty_like(x)
-    library.many(ctypes.c_long(len(x)), *(ctypes.c_void_p(a.ctypes.data) for a in (np.ascontiguousarray(x), sine, cosine)))
+    library.many(
+        ctypes.c_long(len(x)),
+        *(ctypes.c_void_p(a.ctypes.data) for a in (np.ascontiguousarray(x), sine, cosine)),
+    )
     return sine, cosine
 
 
@@ -233,6 +266,11 @@ def units(real: str, x: Array, found: tuple[Array, Array]) -> Array:
             off = 0.0
             for got, want in zip(both, flint.arb(angle).sin_cos(), strict=True):
                 unit = max(math.frexp(float(want))[1] - digits, least)
-                off = max(off, float(abs(want - got) * flint.arb(2) ** -unit) if math.isfinite(got) else math.inf)
+                off = max(
+                    off,
+                    float(abs(want - got) * flint.arb(2) ** -unit)
+                    if math.isfinite(got)
+                    else math.inf,
+                )
             out.append(off)
     return np.array(out)

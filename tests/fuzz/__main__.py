@@ -20,10 +20,16 @@ _REPORT = 300
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60, help="how long, in all formats together")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="how long, in all formats together"
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--format", choices=JUDGES, action="append", help="one format (more than once: several)")
-    parser.add_argument("--keep", action="store_true", help="add small inputs that reach new lines to the corpus")
+    parser.add_argument(
+        "--format", choices=JUDGES, action="append", help="one format (more than once: several)"
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="add small inputs that reach new lines to the corpus"
+    )
     options = parser.parse_args()
     forms = options.format or list(JUDGES)
     engines = {form: Engine(form, options.seed) for form in forms}
@@ -40,8 +46,15 @@ def main() -> int:
                 tally[form, tried.verdict] += 1
                 kind = f"{form}: " + re.sub(r"'[^']*'|\d+", "…", tried.failure)[:160]
                 if tried.failure and kind not in failures:
-                    failures[kind] = _kept(CASES / form / name_of(tried.data, form), tried.data, tried.failure)
-                if options.keep and tried.new_lines and not tried.failure and len(tried.data) <= _LARGEST_KEPT:
+                    failures[kind] = _kept(
+                        CASES / form / name_of(tried.data, form), tried.data, tried.failure
+                    )
+                if (
+                    options.keep
+                    and tried.new_lines
+                    and not tried.failure
+                    and len(tried.data) <= _LARGEST_KEPT
+                ):
                     _add(form, tried.data)
     for engine in engines.values():
         engine.close()
@@ -59,15 +72,25 @@ def _kept(path: Path, data: bytes, failure: str) -> str:
 def _add(form: str, data: bytes) -> None:
     folder = CORPUS / form
     path = folder / name_of(data, form)
-    if len(list(folder.iterdir())) < _MOST_KEPT and not any(other.read_bytes() == data for other in folder.iterdir()):
+    if len(list(folder.iterdir())) < _MOST_KEPT and not any(
+        other.read_bytes() == data for other in folder.iterdir()
+    ):
         path.write_bytes(data)
 
 
-def _say(tally: Counter[tuple[str, str]], engines: dict[str, Engine], failures: dict[str, str], seconds: float) -> None:
+def _say(
+    tally: Counter[tuple[str, str]],
+    engines: dict[str, Engine],
+    failures: dict[str, str],
+    seconds: float,
+) -> None:
     for form, engine in engines.items():
         read, refused, failed = (tally[form, verdict] for verdict in ("read", "refused", "failed"))
-        print(f"{form}: {read + refused + failed} inputs ({read} read, {refused} refused, {failed} failed), "
-              f"{len(engine.lines)} lines reached, {len(engine.pool)} in the pool", flush=True)
+        print(
+            f"{form}: {read + refused + failed} inputs ({read} read, {refused} refused, {failed} failed), "
+            f"{len(engine.lines)} lines reached, {len(engine.pool)} in the pool",
+            flush=True,
+        )
     total = sum(tally.values())
     print(f"{total} inputs in {seconds:.0f} s, {len(failures)} kinds of failure", flush=True)
 

@@ -29,13 +29,19 @@ def converted(mechanism: Mechanism, folder: Path) -> None:
         for sentence in written.left_out:
             if len(sentence) >= LONGEST_SENTENCE or not sentence.isprintable():
                 raise Broken(f"what {format_} leaves out is said as {sentence[:120]!r}")
-        told = {match[1].replace("-", "_"): match[2] for one in written.left_out if (match := _TOLD.search(one))}
+        told = {
+            match[1].replace("-", "_"): match[2]
+            for one in written.left_out
+            if (match := _TOLD.search(one))
+        }
         path = folder / f"written{SUFFIXES[format_]}"
         path.write_text(written.text, encoding="utf-8")
         try:
-            back = load(path, **told)   # type: ignore[arg-type]
+            back = load(path, **told)  # type: ignore[arg-type]
         except SymgenError as error:
             raise Broken(f"what was written as {format_} is not read back: {error}") from None
         if back.nv != mechanism.nv or abs(back.mass - mechanism.mass) > NEAR * abs(mechanism.mass):
-            raise Broken(f"what was written as {format_} has {back.nv} velocities and {float(back.mass):g} kg, and was "
-                         f"{mechanism.nv} and {float(mechanism.mass):g} kg")
+            raise Broken(
+                f"what was written as {format_} has {back.nv} velocities and {float(back.mass):g} kg, and was "
+                f"{mechanism.nv} and {float(mechanism.mass):g} kg"
+            )

@@ -56,7 +56,11 @@ class Lines:
         left = self._left.get(code)
         if left is None:
             own = code.co_filename.startswith(ROOM)
-            left = {n for _, _, n in code.co_lines() if n and (code.co_filename, n) not in self.seen} if own else set()
+            left = (
+                {n for _, _, n in code.co_lines() if n and (code.co_filename, n) not in self.seen}
+                if own
+                else set()
+            )
             self._left[code] = left
         return self._line if left else None
 
@@ -73,13 +77,13 @@ class Lines:
 def _serve(pipe: Connection, form: str, seen: set[Line]) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     judge, suffix = JUDGES[form]
-    _macros.available = lambda: False   # macros are a program, and what it may do is not fuzzed
+    _macros.available = lambda: False  # macros are a program, and what it may do is not fuzzed
     lines = Lines(seen)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        while (data := pipe.recv_bytes()):
+        while data := pipe.recv_bytes():
             lines.new, failure, verdict = [], "", "failed"
-            for traced in (True, False):   # watched, everything takes several times as long
+            for traced in (True, False):  # watched, everything takes several times as long
                 sys.settrace(lines.enter if traced else None)
                 try:
                     verdict, failure = judge(data, folder, suffix), ""
@@ -120,7 +124,9 @@ class Engine:
             yield tried
         while True:
             # Most damage is refused at once, and late finds lead on: what was read, and what came last, is taken more often.
-            start = self._dice.choice(self._dice.choice((self.pool, self.pool[-20:], self._read, self._read)))
+            start = self._dice.choice(
+                self._dice.choice((self.pool, self.pool[-20:], self._read, self._read))
+            )
             tried = self._one(mutated(self._dice, start, self.pool))
             if tried.new_lines:
                 self._keep(tried)
@@ -132,7 +138,7 @@ class Engine:
             self._read.append(tried.data)
 
     def _one(self, data: bytes) -> Tried:
-        data = data or b" "   # no bytes at all would end the child
+        data = data or b" "  # no bytes at all would end the child
         if self._child is None or self._tried % _OF_ONE_CHILD == 0:
             self.close()
             self._child = self._start()
@@ -146,7 +152,11 @@ class Engine:
         except (EOFError, OSError):
             alive = process.is_alive()
             self.close(kill=True)
-            return Tried(data, "failed", f"no end in {PATIENCE} s" if alive else f"the process ended ({process.exitcode})")
+            return Tried(
+                data,
+                "failed",
+                f"no end in {PATIENCE} s" if alive else f"the process ended ({process.exitcode})",
+            )
         self.lines.update(new)
         return Tried(data, verdict, failure, new)
 

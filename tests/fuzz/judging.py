@@ -14,7 +14,15 @@ from zlib import crc32
 
 from symgen.description.canonical import to_toml
 from symgen.description.loading import is_text, load
-from symgen.description.quantities import CANONICAL_DIGITS, Place, angle, angle_text, fraction_text, number, rational
+from symgen.description.quantities import (
+    CANONICAL_DIGITS,
+    Place,
+    angle,
+    angle_text,
+    fraction_text,
+    number,
+    rational,
+)
 from symgen.description.snapping import Snapper
 from symgen.errors import ArgumentError, DescriptionError, SymgenError
 from symgen.mechanism import Mechanism
@@ -82,7 +90,7 @@ def _told(mechanism: Mechanism, folder: Path, shown: bool) -> None:
         try:
             text = show(mechanism)
             json.dumps(facts(mechanism))
-        except SymgenError as error:   # numbers that are ordinary alone, and whose sum is not
+        except SymgenError as error:  # numbers that are ordinary alone, and whose sum is not
             refused(error, "")
             return
         for line in text.split("\n"):
@@ -109,11 +117,19 @@ def _as_text(mechanism: Mechanism, data: bytes, suffix: str) -> None:
         text = data.decode()
     except UnicodeDecodeError:
         return
-    if suffix == ".csv" or not is_text(text) or (text.lstrip("\ufeff \t\r\n")[:1] == "<") != (suffix != ".toml"):
+    if (
+        suffix == ".csv"
+        or not is_text(text)
+        or (text.lstrip("\ufeff \t\r\n")[:1] == "<") != (suffix != ".toml")
+    ):
         return
     with within(READING):
         given = load(text)
-    if (given.joints, given.bodies, given.frames) != (mechanism.joints, mechanism.bodies, mechanism.frames):
+    if (given.joints, given.bodies, given.frames) != (
+        mechanism.joints,
+        mechanism.bodies,
+        mechanism.frames,
+    ):
         raise Broken("the text gives another mechanism than the file")
 
 
@@ -169,7 +185,12 @@ def _snapped(text: str) -> None:
 PLACE = Place("r.urdf", 1, "origin")
 
 Judge = Callable[[bytes, Path, str], str]
-JUDGES: dict[str, tuple[Judge, str]] = {"urdf": (description, ".urdf"), "toml": (description, ".toml"),
-                                        "sdf": (description, ".sdf"), "mjcf": (description, ".mjcf"),
-                                        "csv": (description, ".csv"), "quantities": (quantity, ".txt")}
+JUDGES: dict[str, tuple[Judge, str]] = {
+    "urdf": (description, ".urdf"),
+    "toml": (description, ".toml"),
+    "sdf": (description, ".sdf"),
+    "mjcf": (description, ".mjcf"),
+    "csv": (description, ".csv"),
+    "quantities": (quantity, ".txt"),
+}
 """Format -> who judges its inputs, and the suffix of its files."""

@@ -7,8 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 
 _TAGS = re.compile(rb"<[^<>]*>")
-_ELEMENTS = re.compile(rb"<(\w+)\b[^<>]*/>|<(link|joint|inertial|transmission|visual|origin|limit|pose|axis|axis2|"
-                       rb"xyz|inertia|mass|model|frame|include|mimic|dynamics)\b[^<>]*>.*?</\2>", re.DOTALL)
+_ELEMENTS = re.compile(
+    rb"<(\w+)\b[^<>]*/>|<(link|joint|inertial|transmission|visual|origin|limit|pose|axis|axis2|"
+    rb"xyz|inertia|mass|model|frame|include|mimic|dynamics)\b[^<>]*>.*?</\2>",
+    re.DOTALL,
+)
 _ATTRIBUTES = re.compile(rb"""\s[\w:]+\s*=\s*("[^"]*"|'[^']*')""")
 _QUOTED = re.compile(rb""""[^"\n]*"|'[^'\n]*'""")
 _NUMBERS = re.compile(rb"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
@@ -19,21 +22,155 @@ _PIECES = (_TAGS, _ELEMENTS, _ATTRIBUTES, _QUOTED, _NUMBERS, _WORDS, _LINES, _BL
 LARGEST = 20_000
 """Bytes of an input; how time grows with the size is measured elsewhere."""
 
-ODD = [word.encode("utf-8", "surrogatepass") for word in (
-    "", " ", "0", "-0.0", "1", "-1", "0.5", "1e300", "1.7e308", "-1.7e308", "1e-330", "5e-324", "1e330", "1e999999999",
-    "9" * 59, "9" * 61, "9" * 300, "1." + "3" * 58, "0." + "0" * 300 + "1", "1.5708", "3.1416", "-1.57079",
-    "1.5707963267948966", "nan", "inf", "-inf", "+inf", "0x10", "1_000", "1/3", "1/0", "0/1", "1/1e-330", "pi", "pi/2",
-    "-3*pi/4", "2*pi - 0.1", "90 deg", "1e300*pi", "pi/1e300", "π/2", "deg", "--1", "1+" * 25 + "1", "1e10*" * 19 + "1",
-    "0 0 0", "0 0 1", "1,2,3", "1 2", "1e300 1e300 1e300", "true", "false", "fixed", "floating", "prismatic", "revolute",
-    "continuous", "helical", "planar", "spherical", "Revolute", "dh", "mdh", "off", "wild", "world", "base", "a", "b", "j",
-    "link1", "joint1", "centre", "__model__", "a::b", "1.4", "1.6", "1.11",
-    "gearbox", "screw", "ball", "universal", "frame", "n" * 200, "n" * 201, "ä", "\u202e", "\u2028", "\ufeff", "\0", "\x1b[31m",
-    "\r", "\n", "\t", "\ud800", "😀", "${x}", "$(find a)", "{x}", "%s",
-    "&lt;", "&#10;", "&#0;", "&x;", "]]>", "<!--", "-->", "<![CDATA[",
-    "<?x", "?>", "<!DOCTYPE r>", "<!ENTITY a 'b'>", "<x:y/>", "xmlns:x='y'", "xmlns='http://x'", "<xacro:x/>", "'''", '"""',
-    '"', "'", "#", "=", "[", "]", "[[", "{", "}", "[[body]]", "[[row]]", "[[frame]]", "[[body.part]]", "[[note]]",
-    "repeat = 3", "repeat = 2000", "steps = []", "mass = 1", "1979-05-27", "\\u0000", "\\uD800", "x.y", "x" + ".x" * 70,
-    "<?xml version='1.0' encoding='utf-16'?>", "<?xml version='0.0' encoding='latin-1'?>", "__import__('os')")]
+ODD = [
+    word.encode("utf-8", "surrogatepass")
+    for word in (
+        "",
+        " ",
+        "0",
+        "-0.0",
+        "1",
+        "-1",
+        "0.5",
+        "1e300",
+        "1.7e308",
+        "-1.7e308",
+        "1e-330",
+        "5e-324",
+        "1e330",
+        "1e999999999",
+        "9" * 59,
+        "9" * 61,
+        "9" * 300,
+        "1." + "3" * 58,
+        "0." + "0" * 300 + "1",
+        "1.5708",
+        "3.1416",
+        "-1.57079",
+        "1.5707963267948966",
+        "nan",
+        "inf",
+        "-inf",
+        "+inf",
+        "0x10",
+        "1_000",
+        "1/3",
+        "1/0",
+        "0/1",
+        "1/1e-330",
+        "pi",
+        "pi/2",
+        "-3*pi/4",
+        "2*pi - 0.1",
+        "90 deg",
+        "1e300*pi",
+        "pi/1e300",
+        "π/2",
+        "deg",
+        "--1",
+        "1+" * 25 + "1",
+        "1e10*" * 19 + "1",
+        "0 0 0",
+        "0 0 1",
+        "1,2,3",
+        "1 2",
+        "1e300 1e300 1e300",
+        "true",
+        "false",
+        "fixed",
+        "floating",
+        "prismatic",
+        "revolute",
+        "continuous",
+        "helical",
+        "planar",
+        "spherical",
+        "Revolute",
+        "dh",
+        "mdh",
+        "off",
+        "wild",
+        "world",
+        "base",
+        "a",
+        "b",
+        "j",
+        "link1",
+        "joint1",
+        "centre",
+        "__model__",
+        "a::b",
+        "1.4",
+        "1.6",
+        "1.11",
+        "gearbox",
+        "screw",
+        "ball",
+        "universal",
+        "frame",
+        "n" * 200,
+        "n" * 201,
+        "ä",
+        "\u202e",
+        "\u2028",
+        "\ufeff",
+        "\0",
+        "\x1b[31m",
+        "\r",
+        "\n",
+        "\t",
+        "\ud800",
+        "😀",
+        "${x}",
+        "$(find a)",
+        "{x}",
+        "%s",
+        "&lt;",
+        "&#10;",
+        "&#0;",
+        "&x;",
+        "]]>",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "<?x",
+        "?>",
+        "<!DOCTYPE r>",
+        "<!ENTITY a 'b'>",
+        "<x:y/>",
+        "xmlns:x='y'",
+        "xmlns='http://x'",
+        "<xacro:x/>",
+        "'''",
+        '"""',
+        '"',
+        "'",
+        "#",
+        "=",
+        "[",
+        "]",
+        "[[",
+        "{",
+        "}",
+        "[[body]]",
+        "[[row]]",
+        "[[frame]]",
+        "[[body.part]]",
+        "[[note]]",
+        "repeat = 3",
+        "repeat = 2000",
+        "steps = []",
+        "mass = 1",
+        "1979-05-27",
+        "\\u0000",
+        "\\uD800",
+        "x.y",
+        "x" + ".x" * 70,
+        "<?xml version='1.0' encoding='utf-16'?>",
+        "<?xml version='0.0' encoding='latin-1'?>",
+        "__import__('os')",
+    )
+]
 _BOMS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"<\0", b"\0<")
 _ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "latin-1", "utf-8-sig", "utf-7", "utf-32")
 
@@ -79,7 +216,7 @@ def _exchanged(dice: random.Random, data: bytes, other: bytes) -> bytes:
 
 def _odd(dice: random.Random, data: bytes, other: bytes) -> bytes:
     start, end = _piece(dice, data, dice.choice((_QUOTED, _QUOTED, _NUMBERS, _NUMBERS, _WORDS)))
-    quote = data[start:start + 1] if data[start:start + 1] in (b'"', b"'") else b""
+    quote = data[start : start + 1] if data[start : start + 1] in (b'"', b"'") else b""
     return data[:start] + quote + dice.choice(ODD) + quote + data[end:]
 
 
@@ -90,17 +227,17 @@ def _put_in(dice: random.Random, data: bytes, other: bytes) -> bytes:
 
 def _flipped(dice: random.Random, data: bytes, other: bytes) -> bytes:
     at = dice.randrange(len(data) + 1)
-    return data[:at] + bytes(b ^ 1 << dice.randrange(8) for b in data[at:at + 1]) + data[at + 1:]
+    return data[:at] + bytes(b ^ 1 << dice.randrange(8) for b in data[at : at + 1]) + data[at + 1 :]
 
 
 def _cut(dice: random.Random, data: bytes, other: bytes) -> bytes:
     start = dice.randrange(len(data) + 1)
-    return data[:start] + data[start + dice.choice((1, 1, 8, 64, len(data))):]
+    return data[:start] + data[start + dice.choice((1, 1, 8, 64, len(data))) :]
 
 
 def _spliced(dice: random.Random, data: bytes, other: bytes) -> bytes:
     pattern = dice.choice((_TAGS, _LINES, _BLOCKS))
-    return data[:_piece(dice, data, pattern)[0]] + other[_piece(dice, other, pattern)[0]:]
+    return data[: _piece(dice, data, pattern)[0]] + other[_piece(dice, other, pattern)[0] :]
 
 
 def _encoded(dice: random.Random, data: bytes, other: bytes) -> bytes:
@@ -110,5 +247,16 @@ def _encoded(dice: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 Change = Callable[[random.Random, bytes, bytes], bytes]
-_CHANGES: tuple[Change, ...] = (_left_out, _doubled, _moved, _exchanged, _odd, _put_in, _flipped, _cut, _spliced, _encoded)
+_CHANGES: tuple[Change, ...] = (
+    _left_out,
+    _doubled,
+    _moved,
+    _exchanged,
+    _odd,
+    _put_in,
+    _flipped,
+    _cut,
+    _spliced,
+    _encoded,
+)
 _WEIGHTS = (6, 6, 4, 8, 10, 3, 2, 1, 3, 0.3)

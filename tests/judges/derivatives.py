@@ -46,10 +46,17 @@ def recorded(mechanism: Mechanism, function: str) -> Program:
         home = Derivation({name: shape[0] for name, shape in shapes.items()})
         results = methods.derivation(METHOD, function)(Linkage(models(mechanism)[1], home))
         square = (mechanism.nv, mechanism.nv)
-        return home.freeze(function, METHOD, [(r.name, square, x) for r, x in zip(spec.results, results, strict=True)], shapes)
+        return home.freeze(
+            function,
+            METHOD,
+            [(r.name, square, x) for r, x in zip(spec.results, results, strict=True)],
+            shapes,
+        )
 
 
-def judge(path: Path, base: str = "fixed", ours: Mapping[str, Program] | None = None) -> dict[str, float]:
+def judge(
+    path: Path, base: str = "fixed", ours: Mapping[str, Program] | None = None
+) -> dict[str, float]:
     """The error of every result, where Pinocchio loads the file and something moves; none of ∂FD where M is singular."""
     import pinocchio
 
@@ -58,13 +65,20 @@ def judge(path: Path, base: str = "fixed", ours: Mapping[str, Program] | None = 
     if base == "free":
         robot = text = text.replace('"world"', '"afloat"')
     try:
-        if not pinocchio.buildModelFromXML(text, *[pinocchio.JointModelFreeFlyer()] * (base == "free")).nv:
+        if not pinocchio.buildModelFromXML(
+            text, *[pinocchio.JointModelFreeFlyer()] * (base == "free")
+        ).nv:
             return {}
     except (ValueError, RuntimeError):
         return {}
     mechanism = symgen.load(robot, base=base)
-    states = {name: values.astype(float) for name, values in draw_states(mechanism, 1, seed=7).items()}
-    word = Word(read(snapped_text(text), mechanism, tip(mechanism)), {name: values[0] for name, values in states.items()})
+    states = {
+        name: values.astype(float) for name, values in draw_states(mechanism, 1, seed=7).items()
+    }
+    word = Word(
+        read(snapped_text(text), mechanism, tip(mechanism)),
+        {name: values[0] for name, values in states.items()},
+    )
     functions = (INVERSE,) if making.loss(mechanism, None) else (INVERSE, FORWARD)
     found: dict[str, Array] = {}
     for function in functions:
@@ -72,10 +86,16 @@ def judge(path: Path, base: str = "fixed", ours: Mapping[str, Program] | None = 
         answers = run({a.name: states[a.name] for a in FUNCTIONS[function].arguments})
         found |= {name: values[0] for name, values in answers.items()}
     one = np.eye(mechanism.nv)
-    pairs = {"M": word.M} | dict(zip(("dtau_dq", "dtau_dv"), _rnea(word, states["a"][0]), strict=True))
-    errors = {name: _share(found[name] - value, np.abs(value), word) for name, value in pairs.items()}
+    pairs = {"M": word.M} | dict(
+        zip(("dtau_dq", "dtau_dv"), _rnea(word, states["a"][0]), strict=True)
+    )
+    errors = {
+        name: _share(found[name] - value, np.abs(value), word) for name, value in pairs.items()
+    }
     if FORWARD in functions:
-        solved = {"Minv": -one} | dict(zip(("da_dq", "da_dv"), _rnea(word, word.acceleration), strict=True))
+        solved = {"Minv": -one} | dict(
+            zip(("da_dq", "da_dv"), _rnea(word, word.acceleration), strict=True)
+        )
         for name, value in solved.items():
             size = np.abs(word.M) @ np.abs(found[name]) + np.abs(value)
             errors[name] = _share(word.M @ found[name] + value, size, word)
@@ -104,13 +124,17 @@ BASES = ("fixed", "free")
 def table(paths: list[Path]) -> str:
     """Markdown: one line a file and base, errors rounded up to powers of ten; – where there is none."""
     lines = [
-        "# Pinocchio's word on derivatives, of the URDFs of example-robot-data", "",
+        "# Pinocchio's word on derivatives, of the URDFs of example-robot-data",
+        "",
         "Written by `make judge` (`python -m tests.judges.derivatives --write`); not edited by hand. Judged is what",
         f"`{METHOD}` records, at one state, against `computeRNEADerivatives`; ∂FD is −M⁻¹ of that at the accelerations",
         "of its `aba`. Errors are relative to the largest entry of its answer; of what is solved for, to |M||X| + |B|; to the",
         "weight at 1 m where all is zero.",
-        f"The bound is {BOUND:.0e} everywhere.", "",
-        f"| file | base | {' | '.join(RESULTS)} |", "|---|---|" + "---|" * len(RESULTS)]
+        f"The bound is {BOUND:.0e} everywhere.",
+        "",
+        f"| file | base | {' | '.join(RESULTS)} |",
+        "|---|---|" + "---|" * len(RESULTS),
+    ]
     for path in paths:
         for base in BASES:
             found = judge(path, base)

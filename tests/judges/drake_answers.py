@@ -47,8 +47,11 @@ class Plant:
         (floating,) = self.loose.GetFloatingBaseBodies()
         root = self.loose.get_body(floating)
         at = self.loose.EvalBodyPoseInWorld(self.loose.CreateDefaultContext(), root)
-        self.plant.WeldFrames(self.plant.world_frame(), self._body(self.plant, root.name()).body_frame(),
-                               RigidTransform(at.rotation(), [0, 0, 0]))
+        self.plant.WeldFrames(
+            self.plant.world_frame(),
+            self._body(self.plant, root.name()).body_frame(),
+            RigidTransform(at.rotation(), [0, 0, 0]),
+        )
 
     @staticmethod
     def _body(plant: Any, name: str) -> Any:
@@ -65,16 +68,25 @@ class Plant:
 
         theirs = np.zeros(self.plant.num_positions())
         turn = np.zeros((self.plant.num_velocities(), self.mechanism.nv))
-        for joint, at, rate in zip(self.mechanism.joints, self.mechanism.q_slices, self.mechanism.v_slices, strict=True):
+        for joint, at, rate in zip(
+            self.mechanism.joints, self.mechanism.q_slices, self.mechanism.v_slices, strict=True
+        ):
             stem, _, which = joint.name.rpartition("_")
-            universal = joint.kind == "revolute" and which in ("1", "2") and self._has(stem) and not self._has(joint.name)
+            universal = (
+                joint.kind == "revolute"
+                and which in ("1", "2")
+                and self._has(stem)
+                and not self._has(joint.name)
+            )
             found = self._joint(stem if universal else joint.name)
             start, first = found.position_start(), found.velocity_start()
             if joint.kind == "spherical":
                 x, y, z, w = q[at]
-                matrix = RotationMatrix(Quaternion(np.array([w, x, y, z]) / np.linalg.norm([w, x, y, z])))
-                theirs[start:start + 3] = RollPitchYaw(matrix).vector()
-                turn[first:first + 3, rate] = matrix.matrix()
+                matrix = RotationMatrix(
+                    Quaternion(np.array([w, x, y, z]) / np.linalg.norm([w, x, y, z]))
+                )
+                theirs[start : start + 3] = RollPitchYaw(matrix).vector()
+                turn[first : first + 3, rate] = matrix.matrix()
             else:
                 more = int(which) - 1 if universal else 0
                 theirs[start + more] = q[at][0]
@@ -90,11 +102,17 @@ class Plant:
         """The mass matrix `M`, the force `tau` of accelerations, and the poses of our links' frames that Drake has."""
         turn = self._set(q, v)
         mass = self.plant.CalcMassMatrix(self.context)
-        bias = self.plant.CalcBiasTerm(self.context) - self.plant.CalcGravityGeneralizedForces(self.context)
+        bias = self.plant.CalcBiasTerm(self.context) - self.plant.CalcGravityGeneralizedForces(
+            self.context
+        )
         return {"M": turn.T @ mass @ turn, "tau": turn.T @ (mass @ turn @ a + bias)}
 
     def pose(self, name: str) -> Array | None:
         """(4, 4) of a link in the world, in the state last asked for."""
         if not self.plant.HasBodyNamed(name.split("::")[-1]):
             return None
-        return np.array(self.plant.EvalBodyPoseInWorld(self.context, self._body(self.plant, name)).GetAsMatrix4())
+        return np.array(
+            self.plant.EvalBodyPoseInWorld(
+                self.context, self._body(self.plant, name)
+            ).GetAsMatrix4()
+        )

@@ -55,10 +55,41 @@ STATES = 6
 BOUND = 1e-11
 """Relative, in the sense of `pinocchio_answers`."""
 
-HEADINGS = dict(zip(BY_DEFAULT, ("ID", "FD", "bias", "gravity", "M", "M+c", "M⁻¹", "M⁻¹b", "det", "ln det", "grad", "Λ⁻¹",
-                                "links", "joints' F", "FK", "J", "J̇v", "poses", "com", "Jcom", "T", "U", "h", "A_G", "ḣ",
-                                "q ⊕ v dt", "q ⊖ q"),
-                    strict=True))
+HEADINGS = dict(
+    zip(
+        BY_DEFAULT,
+        (
+            "ID",
+            "FD",
+            "bias",
+            "gravity",
+            "M",
+            "M+c",
+            "M⁻¹",
+            "M⁻¹b",
+            "det",
+            "ln det",
+            "grad",
+            "Λ⁻¹",
+            "links",
+            "joints' F",
+            "FK",
+            "J",
+            "J̇v",
+            "poses",
+            "com",
+            "Jcom",
+            "T",
+            "U",
+            "h",
+            "A_G",
+            "ḣ",
+            "q ⊕ v dt",
+            "q ⊖ q",
+        ),
+        strict=True,
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +105,9 @@ _SOLVED = (
     "what solves with M by its backward error, as |Ma + c − tau| / (|M||a| + |c| + |tau|) with Pinocchio's M and c; what is",
     "made from M⁻¹ by what a change of M by one part in itself does to it (`tests/judges/pinocchio_answers.py`).",
 )
-_AFLOAT = ("A root link called 'world', which symgen sets afloat for nobody, has another name here.",)
+_AFLOAT = (
+    "A root link called 'world', which symgen sets afloat for nobody, has another name here.",
+)
 _WHOLE = (
     "poses and centres to 1 m where that is more, energies and momenta by what they are sums of, J̇v and ḣ by the squares of",
     "velocities at their levers (`tests/judges/pinocchio_answers.py`). Of a quaternion q and −q are one.",
@@ -82,12 +115,30 @@ _WHOLE = (
 TABLES = {
     "dynamics": Table(tuple(HEADINGS)[:16], "fixed", _SOLVED),
     "whole": Table(tuple(HEADINGS)[16:], "fixed", _WHOLE),
-    "free": Table(("inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "mass_matrix", "forward_kinematics",
-                   "jacobian", *tuple(HEADINGS)[16:]), "free", (*_SOLVED, *_WHOLE, *_AFLOAT)),
+    "free": Table(
+        (
+            "inverse_dynamics",
+            "forward_dynamics",
+            "bias_force",
+            "gravity_force",
+            "mass_matrix",
+            "forward_kinematics",
+            "jacobian",
+            *tuple(HEADINGS)[16:],
+        ),
+        "free",
+        (*_SOLVED, *_WHOLE, *_AFLOAT),
+    ),
 }
-QUICK = {"inverse_dynamics": "newton_euler", "mass_matrix": "composite_body", "bias_force": "newton_euler",
-         "gravity_force": "newton_euler", "forward_dynamics": "riccati", "forward_kinematics": "kinematics",
-         "jacobian": "kinematics"}
+QUICK = {
+    "inverse_dynamics": "newton_euler",
+    "mass_matrix": "composite_body",
+    "bias_force": "newton_euler",
+    "gravity_force": "newton_euler",
+    "forward_dynamics": "riccati",
+    "forward_kinematics": "kinematics",
+    "jacobian": "kinematics",
+}
 """One method a function, for a quick look: choosing the cheapest derives each by all of them."""
 
 _ROBOTS = (("example-robot-data", 2), ("pybullet_data", 0), ("robosuite", 0))
@@ -145,9 +196,12 @@ class Verdict:
 
 # -- our side ----------------------------------------------------------------------------------------------------------------
 
+
 def committed(which: str) -> Path:
     """Where a table of TABLES stands."""
-    return Path(__file__).with_name("example_robot_data" + f"_{which}" * (which != "dynamics") + ".md")
+    return Path(__file__).with_name(
+        "example_robot_data" + f"_{which}" * (which != "dynamics") + ".md"
+    )
 
 
 def by_default(mechanism: Mechanism, say: Say, wanted: Iterable[str] = BY_DEFAULT) -> Answers:
@@ -167,30 +221,49 @@ def by_default(mechanism: Mechanism, say: Say, wanted: Iterable[str] = BY_DEFAUL
 
 def _why(mechanism: Mechanism, name: str) -> str:
     lost = making.loss(mechanism, None) if FUNCTIONS[name].needs_inverse else None
-    return f"M is singular at joint {lost.joint}" if lost is not None else f"{mechanism.nv} joints make it long"
+    return (
+        f"M is singular at joint {lost.joint}"
+        if lost is not None
+        else f"{mechanism.nv} joints make it long"
+    )
 
 
 def by_named(mechanism: Mechanism, say: Say) -> Answers:
     """The functions of QUICK, each by its method."""
-    chosen = {name: method for name, method in QUICK.items() if making.refusal(mechanism, name, None) is None}
+    chosen = {
+        name: method
+        for name, method in QUICK.items()
+        if making.refusal(mechanism, name, None) is None
+    }
     made = {name: making.program(mechanism, name, method) for name, method in chosen.items()}
     left_out = {name: _why(mechanism, name) for name in QUICK if name not in chosen}
-    return Answers({name: in_machine_reals(program) for name, program in made.items()}, chosen, left_out)
+    return Answers(
+        {name: in_machine_reals(program) for name, program in made.items()}, chosen, left_out
+    )
 
 
-def by_reference(mechanism: Mechanism, say: Say, all_to: int = 1000, wanted: Iterable[str] = BY_DEFAULT) -> Answers:
+def by_reference(
+    mechanism: Mechanism, say: Say, all_to: int = 1000, wanted: Iterable[str] = BY_DEFAULT
+) -> Answers:
     """The reference, in float64: what tells a wrong harness from a wrong Program. Beyond `all_to` joints: of QUICK."""
     reference = Reference(mechanism, frame=tip(mechanism))
-    left_out = {name: _why(mechanism, name) for name in wanted if making.refusal(mechanism, name, None) is not None}
+    left_out = {
+        name: _why(mechanism, name)
+        for name in wanted
+        if making.refusal(mechanism, name, None) is not None
+    }
 
     def run(name: str, states: dict[str, Array]) -> Mapping[str, Array]:
-        return reference.evaluate(name, {array.name: states[array.name] for array in FUNCTIONS[name].arguments})
+        return reference.evaluate(
+            name, {array.name: states[array.name] for array in FUNCTIONS[name].arguments}
+        )
 
     few = wanted if mechanism.nv <= all_to else QUICK
     return Answers({name: partial(run, name) for name in few if name not in left_out}, {}, left_out)
 
 
 # -- one file ----------------------------------------------------------------------------------------------------------------
+
 
 def files() -> list[Path]:
     """Every URDF of the installed package, sorted by its path inside the package."""
@@ -220,19 +293,33 @@ def snapped_text(text: str) -> str:
 
 def compare(mechanism: Mechanism, text: str, ours: Answers, say: Say) -> dict[str, float]:
     """Relative error per function, the largest over the states."""
-    states = {name: values.astype(float) for name, values in draw_states(mechanism, STATES, seed=7).items()}
+    states = {
+        name: values.astype(float)
+        for name, values in draw_states(mechanism, STATES, seed=7).items()
+    }
     model = read(text, mechanism, tip(mechanism))
-    words = [Word(model, {name: values[k] for name, values in states.items()}) for k in range(STATES)]
+    words = [
+        Word(model, {name: values[k] for name, values in states.items()}) for k in range(STATES)
+    ]
     errors = {}
     for name, run in ours.runners.items():
         say(f"judging {name}")
         found = run({array.name: states[array.name] for array in FUNCTIONS[name].arguments})
         with np.errstate(all="ignore"):
-            errors[name] = max(ERRORS[name]({key: values[k] for key, values in found.items()}, words[k]) for k in range(STATES))
+            errors[name] = max(
+                ERRORS[name]({key: values[k] for key, values in found.items()}, words[k])
+                for k in range(STATES)
+            )
     return errors
 
 
-def judge(path: Path, ours: Ours = by_default, raw_to: int = 1000, say: Say = lambda what: None, base: str = "fixed") -> Verdict:
+def judge(
+    path: Path,
+    ours: Ours = by_default,
+    raw_to: int = 1000,
+    say: Say = lambda what: None,
+    base: str = "fixed",
+) -> Verdict:
     """The verdict on one file; with angles unsnapped as well up to `raw_to` joints. What goes wrong is a failure in it."""
     import pinocchio
 
@@ -241,52 +328,75 @@ def judge(path: Path, ours: Ours = by_default, raw_to: int = 1000, say: Say = la
     text = path.read_text(encoding="utf-8")
     robot: Path | str = path
     if base == "free":
-        robot = text = text.replace('"world"', '"afloat"')   # symgen sets nothing afloat that is bolted to a link of that name
+        robot = text = text.replace(
+            '"world"', '"afloat"'
+        )  # symgen sets nothing afloat that is bolted to a link of that name
     try:
-        verdict.nv = pinocchio.buildModelFromXML(text, *[pinocchio.JointModelFreeFlyer()] * (base == "free")).nv
+        verdict.nv = pinocchio.buildModelFromXML(
+            text, *[pinocchio.JointModelFreeFlyer()] * (base == "free")
+        ).nv
     except (ValueError, RuntimeError) as error:
-        verdict.reason = "Pinocchio does not load it: " + (str(error).strip().splitlines() or ["no reason given"])[-1].strip()
+        verdict.reason = (
+            "Pinocchio does not load it: "
+            + (str(error).strip().splitlines() or ["no reason given"])[-1].strip()
+        )
         return verdict
     if verdict.nv == 0:
         verdict.reason = "no joint moves"
         return verdict
     try:
         mechanism = symgen.load(robot, base=base)
-        moves = [float(move) for note in mechanism.notes for move in re.findall(r"moved by (\S+) rad", note.text)]
+        moves = [
+            float(move)
+            for note in mechanism.notes
+            for move in re.findall(r"moved by (\S+) rad", note.text)
+        ]
         verdict.moved = max(moves, default=0.0)
         verdict.snaps = sum(note.kind == "snap" for note in mechanism.notes)
         verdict.as_snapped = _judged(mechanism, snapped_text(text), ours, verdict, say)
         verdict.raw = dict(verdict.as_snapped)
         if verdict.snaps and verdict.nv <= raw_to:
             unsnapped = symgen.load(robot, snap="off", base=base)
-            verdict.raw = _judged(unsnapped, text, ours, verdict, lambda what: say(f"{what}, unsnapped"))
+            verdict.raw = _judged(
+                unsnapped, text, ours, verdict, lambda what: say(f"{what}, unsnapped")
+            )
     except (SymgenError, AssertionError, np.linalg.LinAlgError) as error:
         verdict.failed.append(f"{type(error).__name__}: {error}")
     verdict.seconds = time.perf_counter() - start
     return verdict
 
 
-def _judged(mechanism: Mechanism, text: str, ours: Ours, verdict: Verdict, say: Say) -> dict[str, float]:
+def _judged(
+    mechanism: Mechanism, text: str, ours: Ours, verdict: Verdict, say: Say
+) -> dict[str, float]:
     answers = ours(mechanism, say)
     verdict.methods = verdict.methods or answers.methods
     reasons: dict[str, list[str]] = {}
     for name, why in answers.left_out.items():
         reasons.setdefault(why, []).append(HEADINGS[name])
-    verdict.reason = "; ".join(f"left out: {', '.join(names)}: {why}" for why, names in reasons.items())
+    verdict.reason = "; ".join(
+        f"left out: {', '.join(names)}: {why}" for why, names in reasons.items()
+    )
     verdict.failed += [f"{HEADINGS[name]}: {why}" for name, why in answers.failed.items()]
     return compare(mechanism, text, answers, say)
 
 
 # -- all files ---------------------------------------------------------------------------------------------------------------
 
+
 def table(verdicts: list[Verdict], which: str = "dynamics", reference: bool = False) -> str:
     """Markdown: one line a file, errors rounded up to one digit."""
     names = TABLES[which].functions
     judged = [v for v in verdicts if v.judged]
-    ours = "symgen's reference" if reference else "what `symgen generate` gives by default, by the methods that it chooses"
+    ours = (
+        "symgen's reference"
+        if reference
+        else "what `symgen generate` gives by default, by the methods that it chooses"
+    )
     counted = "joints" if TABLES[which].base == "fixed" else "degrees of freedom"
     lines = [
-        "# Pinocchio's word on the URDFs of example-robot-data" + " with a base that floats" * (TABLES[which].base == "free"),
+        "# Pinocchio's word on the URDFs of example-robot-data"
+        + " with a base that floats" * (TABLES[which].base == "free"),
         "",
         "Written by `make judge` (`python -m tests.judges.example_robot_data --write`); not edited by hand. Judged is",
         f"{ours}. Errors are the largest",
@@ -299,26 +409,52 @@ def table(verdicts: list[Verdict], which: str = "dynamics", reference: bool = Fa
         f"{len(judged)} of {len(verdicts)} files have a joint and are loaded by Pinocchio; {sum(v.passed for v in verdicts)} of "
         f"{len(verdicts)} pass.",
         "",
-        " | ".join(["| file", counted, "snapped tokens", *(HEADINGS[name] for name in names), "raw", "remark |"]),
+        " | ".join(
+            [
+                "| file",
+                counted,
+                "snapped tokens",
+                *(HEADINGS[name] for name in names),
+                "raw",
+                "remark |",
+            ]
+        ),
         "|---|---|---|" + "---|" * (len(names) + 2),
     ]
     for v in verdicts:
         cells = [_rounded(v.as_snapped[name]) if name in v.as_snapped else "–" for name in names]
         raw = _rounded(max(v.raw.values())) if v.raw else "–"
-        lines.append(f"| {v.file} | {v.nv} | {_snaps(v)} | {' | '.join(cells)} | {raw} | {_remark(v)} |")
+        lines.append(
+            f"| {v.file} | {v.nv} | {_snaps(v)} | {' | '.join(cells)} | {raw} | {_remark(v)} |"
+        )
     chosen = {name: Counter(v.methods[name] for v in judged if name in v.methods) for name in names}
     lines += ["", "| function | methods chosen, by how many files |", "|---|---|"]
     for name, counts in chosen.items():
-        listed = ", ".join(f"`{method}` {count}" for method, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+        listed = ", ".join(
+            f"`{method}` {count}"
+            for method, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        )
         lines.append(f"| `{name}` | {listed or '–'} |")
     return "\n".join(lines) + "\n"
 
 
 def _remark(verdict: Verdict) -> str:
-    beyond = [f"{HEADINGS[name]} is {error:.1e} off" for name, error in verdict.as_snapped.items() if not error <= BOUND]
-    beyond += [f"{HEADINGS[name]} is {error:.1e} off unsnapped" for name, error in verdict.raw.items() if not error <= BOUND]
+    beyond = [
+        f"{HEADINGS[name]} is {error:.1e} off"
+        for name, error in verdict.as_snapped.items()
+        if not error <= BOUND
+    ]
+    beyond += [
+        f"{HEADINGS[name]} is {error:.1e} off unsnapped"
+        for name, error in verdict.raw.items()
+        if not error <= BOUND
+    ]
     failures = [f"**FAILED** {what}" for what in (*verdict.failed, *beyond)]
-    return "; ".join([*failures, *([verdict.reason] if verdict.reason else [])]).replace("|", "\\|").replace("\n", " ")
+    return (
+        "; ".join([*failures, *([verdict.reason] if verdict.reason else [])])
+        .replace("|", "\\|")
+        .replace("\n", " ")
+    )
 
 
 def _snaps(verdict: Verdict) -> str:
@@ -327,7 +463,13 @@ def _snaps(verdict: Verdict) -> str:
 
 def _rounded(error: float) -> str:
     """Rounded up to a power of ten, so that the table says the same on another machine."""
-    return "0" if error == 0 else f"1e{math.ceil(math.log10(error))}" if math.isfinite(error) else str(error)
+    return (
+        "0"
+        if error == 0
+        else f"1e{math.ceil(math.log10(error))}"
+        if math.isfinite(error)
+        else str(error)
+    )
 
 
 def fingerprints(paths: Iterable[Path]) -> dict[str, str]:
@@ -335,7 +477,10 @@ def fingerprints(paths: Iterable[Path]) -> dict[str, str]:
     sources = hashlib.sha256()
     for source in sorted([*(ROOT / "symgen").rglob("*.py"), *Path(__file__).parent.glob("*.py")]):
         sources.update(source.read_bytes())
-    return {short(path): hashlib.sha256(sources.digest() + path.read_bytes()).hexdigest() for path in paths}
+    return {
+        short(path): hashlib.sha256(sources.digest() + path.read_bytes()).hexdigest()
+        for path in paths
+    }
 
 
 def known(book: Path, prints: Mapping[str, str]) -> dict[str, Verdict]:
@@ -354,11 +499,21 @@ def known(book: Path, prints: Mapping[str, str]) -> dict[str, Verdict]:
 
 def elsewhere(path: Path, which: str, reference: bool, verbose: bool) -> Verdict:
     """`judge` in a process of its own, so that one that is killed is one failure and no more."""
-    words = [sys.executable, "-m", "tests.judges.example_robot_data", "--one", str(path), "--table", which]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.judges.example_robot_data",
+        "--one",
+        str(path),
+        "--table",
+        which,
+    ]
     words += ["--reference"] * reference + ["-v"] * verbose
     start = time.perf_counter()
     errors = None if verbose else subprocess.PIPE
-    done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True, check=False)
+    done = subprocess.run(
+        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True, check=False
+    )
     try:
         return Verdict(**json.loads(done.stdout))
     except (ValueError, TypeError):
@@ -368,17 +523,41 @@ def elsewhere(path: Path, which: str, reference: bool, verbose: bool) -> Verdict
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Pinocchio judges what symgen gives for the URDFs of example-robot-data")
-    parser.add_argument("--write", action="store_true", help="rewrite the committed table; with all files only")
-    parser.add_argument("--table", choices=TABLES, default="dynamics", help="the functions that are judged (default: dynamics)")
-    parser.add_argument("--reference", action="store_true", help="judge the numeric reference in place of the Programs")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes at once (default 1)")
-    parser.add_argument("--only", default="", metavar="TEXT", help="the files whose path has TEXT in it; repeat with commas")
+    parser = argparse.ArgumentParser(
+        description="Pinocchio judges what symgen gives for the URDFs of example-robot-data"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="rewrite the committed table; with all files only"
+    )
+    parser.add_argument(
+        "--table",
+        choices=TABLES,
+        default="dynamics",
+        help="the functions that are judged (default: dynamics)",
+    )
+    parser.add_argument(
+        "--reference",
+        action="store_true",
+        help="judge the numeric reference in place of the Programs",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="processes at once (default 1)"
+    )
+    parser.add_argument(
+        "--only",
+        default="",
+        metavar="TEXT",
+        help="the files whose path has TEXT in it; repeat with commas",
+    )
     parser.add_argument("--fresh", action="store_true", help="judge again what build/judge/ knows")
-    parser.add_argument("-v", "--verbose", action="store_true", help="say each function as it is derived and judged")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="say each function as it is derived and judged"
+    )
     parser.add_argument("--one", metavar="FILE", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    ours: Ours = partial(by_reference if options.reference else by_default, wanted=TABLES[options.table].functions)
+    ours: Ours = partial(
+        by_reference if options.reference else by_default, wanted=TABLES[options.table].functions
+    )
     if options.one:
         path = Path(options.one)
 
@@ -389,34 +568,53 @@ def main(arguments: list[str] | None = None) -> int:
         print(json.dumps(asdict(judge(path, ours, say=say, base=TABLES[options.table].base))))
         return 0
     if options.write and (options.only or options.reference):
-        parser.error("--write is for all files and for what symgen generates; leave out --only and --reference")
-    paths = [path for path in files() if any(text in short(path) for text in options.only.split(","))]
+        parser.error(
+            "--write is for all files and for what symgen generates; leave out --only and --reference"
+        )
+    paths = [
+        path for path in files() if any(text in short(path) for text in options.only.split(","))
+    ]
     PARTIAL.mkdir(parents=True, exist_ok=True)
     book = PARTIAL / f"{'reference' if options.reference else 'default'}_{options.table}.jsonl"
     if options.fresh:
         book.unlink(missing_ok=True)
-    prints = fingerprints(paths)   # now: what changes while this runs is judged again
+    prints = fingerprints(paths)  # now: what changes while this runs is judged again
     verdicts = known(book, prints)
     waiting = [path for path in paths if short(path) not in verdicts]
     if verdicts:
-        print(f"{len(verdicts)} of {len(paths)} files are judged already, as {book.relative_to(ROOT)} says", file=sys.stderr)
+        print(
+            f"{len(verdicts)} of {len(paths)} files are judged already, as {book.relative_to(ROOT)} says",
+            file=sys.stderr,
+        )
     with ThreadPoolExecutor(max(1, options.jobs)) as pool:
-        running = {pool.submit(elsewhere, path, options.table, options.reference, options.verbose): path for path in waiting}
+        running = {
+            pool.submit(elsewhere, path, options.table, options.reference, options.verbose): path
+            for path in waiting
+        }
         for future in as_completed(running):
             verdict, path = future.result(), running[future]
             verdicts[verdict.file] = verdict
             with book.open("a", encoding="utf-8") as out:
-                out.write(json.dumps({"of": prints[verdict.file], "verdict": asdict(verdict)}) + "\n")
-            print(f"[{len(verdicts)}/{len(paths)}] {verdict.file}: {verdict.nv} joints, {len(verdict.as_snapped)} functions, "
-                  f"{verdict.worst:.1e} {_remark(verdict)} ({verdict.seconds:.0f} s)", file=sys.stderr, flush=True)
+                out.write(
+                    json.dumps({"of": prints[verdict.file], "verdict": asdict(verdict)}) + "\n"
+                )
+            print(
+                f"[{len(verdicts)}/{len(paths)}] {verdict.file}: {verdict.nv} joints, {len(verdict.as_snapped)} functions, "
+                f"{verdict.worst:.1e} {_remark(verdict)} ({verdict.seconds:.0f} s)",
+                file=sys.stderr,
+                flush=True,
+            )
     text = table([verdicts[short(path)] for path in paths], options.table, options.reference)
     if options.write:
         committed(options.table).write_text(text, encoding="utf-8")
     else:
         print(text)
     failed = [verdict.file for verdict in verdicts.values() if not verdict.passed]
-    print(f"{len(paths) - len(failed)} of {len(paths)} pass" + f"; these do not: {', '.join(sorted(failed))}" * bool(failed),
-          file=sys.stderr)
+    print(
+        f"{len(paths) - len(failed)} of {len(paths)} pass"
+        + f"; these do not: {', '.join(sorted(failed))}" * bool(failed),
+        file=sys.stderr,
+    )
     return 1 if failed else 0
 
 

@@ -14,9 +14,20 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from tests.judges.pinocchio_answers import ERRORS, Word
 
-OTHERS = ("link_accelerations", "interbody_forces", "mass_matrix_log_determinant_gradient", "bias_acceleration", "link_poses",
-          "center_of_mass_jacobian", "kinetic_energy", "centroidal_momentum", "centroidal_momentum_matrix",
-          "centroidal_momentum_rate", "integrate", "difference")
+OTHERS = (
+    "link_accelerations",
+    "interbody_forces",
+    "mass_matrix_log_determinant_gradient",
+    "bias_acceleration",
+    "link_poses",
+    "center_of_mass_jacobian",
+    "kinetic_energy",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "centroidal_momentum_rate",
+    "integrate",
+    "difference",
+)
 """What it does not say, or says of something else: its steps move a free body's place straight on, in the axes of the base."""
 JUDGED = tuple(name for name in ERRORS if name not in OTHERS)
 
@@ -58,8 +69,9 @@ class MujocoWord(Word):
     def M(self) -> Array:
         mj, whole = self.of.mj, np.zeros((self.of.model.nv, self.of.model.nv))
         # up to 3.x mj_fullM reads the sparse inertia itself rather than the data
-        mj.mj_fullM(self.of.model, whole, self.data.qM) if " M: " in str(mj.mj_fullM.__doc__) else \
-            mj.mj_fullM(self.of.model, self.data, whole)
+        mj.mj_fullM(self.of.model, whole, self.data.qM) if " M: " in str(
+            mj.mj_fullM.__doc__
+        ) else mj.mj_fullM(self.of.model, self.data, whole)
         return np.asarray(self.of.places.ours("mass_matrix", self.state, whole))
 
     @cached_property

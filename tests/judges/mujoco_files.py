@@ -86,8 +86,14 @@ def files(folders: list[Path]) -> Iterator[tuple[str, Path]]:
     import mujoco
 
     own = Path(mujoco.__file__).parent
-    for name, folder in [*((str(path.relative_to(root)), path) for root in folders for path in sorted(root.rglob("*.xml"))),
-                         *((f"mujoco/{path.relative_to(own)}", path) for path in sorted(own.rglob("*.xml")))]:
+    for name, folder in [
+        *(
+            (str(path.relative_to(root)), path)
+            for root in folders
+            for path in sorted(root.rglob("*.xml"))
+        ),
+        *((f"mujoco/{path.relative_to(own)}", path) for path in sorted(own.rglob("*.xml"))),
+    ]:
         if root_name(folder.read_bytes()) in ("mujoco", "mujocoinclude"):
             yield name, folder
 
@@ -106,15 +112,28 @@ def judge(name: str, path: Path) -> Verdict:
     try:
         mechanism = mujoco_words.loaded(path)
         snapped = mujoco_words.loaded(path, snap=None)
-        moves = [float(move) for note in snapped.notes for move in re.findall(r"moved by (\S+) rad", note.text)]
+        moves = [
+            float(move)
+            for note in snapped.notes
+            for move in re.findall(r"moved by (\S+) rad", note.text)
+        ]
         verdict.snaps = sum(note.kind == "snap" for note in snapped.notes)
         verdict.moved, verdict.turned = max(moves, default=0.0), sum(moves)
-        verdict.said = [re.sub(r"^line \d+, ", "", note.text) for note in mechanism.notes if note.kind == "warning"]
+        verdict.said = [
+            re.sub(r"^line \d+, ", "", note.text)
+            for note in mechanism.notes
+            if note.kind == "warning"
+        ]
         if model is not None:
             verdict.chosen = mechanism.nv <= CHOSEN_TO
             verdict.errors = _errors(mechanism, model)
-            verdict.another = snapped.content != mechanism.content   # else it is the same robot, and the same Programs
-            verdict.snapped = max((_errors(snapped, model) if verdict.another else verdict.errors).values(), default=0.0)
+            verdict.another = (
+                snapped.content != mechanism.content
+            )  # else it is the same robot, and the same Programs
+            verdict.snapped = max(
+                (_errors(snapped, model) if verdict.another else verdict.errors).values(),
+                default=0.0,
+            )
     except SymgenError as error:
         verdict.ours = _plain(str(error), path)
     except AssertionError as error:
@@ -124,8 +143,14 @@ def judge(name: str, path: Path) -> Verdict:
 
 def _errors(mechanism: Mechanism, model: Any) -> dict[str, float]:
     of = mujoco_words.Model(model, mechanism)
-    states = {name: values.astype(float) for name, values in draw_states(mechanism, STATES, seed=7).items()}
-    words = [mujoco_words.FileWord(of, {name: values[k] for name, values in states.items()}) for k in range(STATES)]
+    states = {
+        name: values.astype(float)
+        for name, values in draw_states(mechanism, STATES, seed=7).items()
+    }
+    words = [
+        mujoco_words.FileWord(of, {name: values[k] for name, values in states.items()})
+        for k in range(STATES)
+    ]
     errors = {}
     for name in mujoco_words.JUDGED:
         if making.refusal(mechanism, name, None) is not None:
@@ -133,8 +158,10 @@ def _errors(mechanism: Mechanism, model: Any) -> dict[str, float]:
         method = METHODS.get(name) if mechanism.nv > CHOSEN_TO else None
         run = in_machine_reals(making.program(mechanism, name, method))
         found = run({array.name: states[array.name] for array in FUNCTIONS[name].arguments})
-        errors[name] = max(mujoco_words.error(name, {key: np.asarray(v[k]) for key, v in found.items()}, words[k])
-                           for k in range(STATES))
+        errors[name] = max(
+            mujoco_words.error(name, {key: np.asarray(v[k]) for key, v in found.items()}, words[k])
+            for k in range(STATES)
+        )
     return errors
 
 
@@ -148,15 +175,21 @@ def elsewhere(name: str, path: Path) -> Verdict:
     """`judge` in a process of its own, which may take long or be killed."""
     words = [sys.executable, "-m", "tests.judges.mujoco_files", "--one", name, str(path)]
     try:
-        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=SECONDS)
+        done = subprocess.run(
+            words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=SECONDS
+        )
         return Verdict(**json.loads(done.stdout.splitlines()[-1]))
     except subprocess.TimeoutExpired:
         return Verdict(name, failed=f"it takes more than {SECONDS} s")
     except (ValueError, TypeError, IndexError):
-        return Verdict(name, failed=f"its process ended with code {done.returncode}: {(done.stderr.splitlines() or [''])[-1]}")
+        return Verdict(
+            name,
+            failed=f"its process ended with code {done.returncode}: {(done.stderr.splitlines() or [''])[-1]}",
+        )
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------------
+
 
 def table(verdicts: list[Verdict]) -> str:
     """Markdown: what is judged, what is refused, what has no joint, what MuJoCo does not compile, what is a part of another."""
@@ -188,21 +221,46 @@ def table(verdicts: list[Verdict]) -> str:
         "",
         "## Judged",
         "",
-        " | ".join(["| file", "v", "bodies", "snapped tokens", *HEADINGS.values(), "snapped", "left out or said |"]),
+        " | ".join(
+            [
+                "| file",
+                "v",
+                "bodies",
+                "snapped tokens",
+                *HEADINGS.values(),
+                "snapped",
+                "left out or said |",
+            ]
+        ),
         "|" + "---|" * (len(HEADINGS) + 6),
     ]
     for v in judged:
         snaps = f"{v.snaps} (≤ {_rounded(v.moved)} rad)" if v.snaps else "0"
         cells = [_rounded(v.errors[name]) if name in v.errors else "–" for name in HEADINGS]
         said = [f"**FAILED** {v.failed}"] * bool(v.failed) + [_cut(one) for one in _few(v.said)]
-        cells.append(f"{_rounded(v.snapped)} ({_rounded(v.turned)})" if v.another and v.snapped is not None else "–")
-        lines.append(f"| {v.file}{'' if v.chosen else ' ¹'} | {v.nv} | {v.bodies} | {snaps} | {' | '.join(cells)} | "
-                     f"{'; '.join(said)} |")
+        cells.append(
+            f"{_rounded(v.snapped)} ({_rounded(v.turned)})"
+            if v.another and v.snapped is not None
+            else "–"
+        )
+        lines.append(
+            f"| {v.file}{'' if v.chosen else ' ¹'} | {v.nv} | {v.bodies} | {snaps} | {' | '.join(cells)} | "
+            f"{'; '.join(said)} |"
+        )
     lines += ["", "## Refused by symgen", "", "| file | v | sentence |", "|---|---|---|"]
     lines += [f"| {v.file} | {v.nv} | {v.ours} |" for v in refused]
-    lines += ["", "## Not compiled by MuJoCo", "", "| file | MuJoCo's words | symgen |", "|---|---|---|"]
+    lines += [
+        "",
+        "## Not compiled by MuJoCo",
+        "",
+        "| file | MuJoCo's words | symgen |",
+        "|---|---|---|",
+    ]
     lines += [f"| {v.file} | {_cut(v.theirs, 160)} | {v.ours or 'reads it'} |" for v in foreign]
-    for title, some in (("No joint, so no dynamics", still), ("Parts that other files include", parts)):
+    for title, some in (
+        ("No joint, so no dynamics", still),
+        ("Parts that other files include", parts),
+    ):
         lines += ["", f"## {title}", "", ", ".join(v.file for v in some) or "none"]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -223,8 +281,12 @@ def _cut(text: str, width: int = 110) -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="MuJoCo judges what symgen gives for MJCF files")
     parser.add_argument("folders", nargs="*", type=Path, help="where unpacked wheels are")
-    parser.add_argument("--only", default="", metavar="TEXT", help="the files whose path has TEXT in it")
-    parser.add_argument("--write", action="store_true", help="rewrite the committed table; with all files only")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="the files whose path has TEXT in it"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="rewrite the committed table; with all files only"
+    )
     parser.add_argument("--one", nargs=2, metavar=("NAME", "FILE"), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.one:
@@ -241,16 +303,23 @@ def main(arguments: list[str] | None = None) -> int:
         verdicts[name] = verdict
         with BOOK.open("a", encoding="utf-8") as out:
             out.write(json.dumps({"of": prints[name], "verdict": asdict(verdict)}) + "\n")
-        print(f"[{len(verdicts)}/{len(listed)}] {name}: {verdict.nv} v, {max(verdict.errors.values(), default=0):.1e} "
-              f"{verdict.failed or verdict.ours} ({time.perf_counter() - start:.0f} s)", file=sys.stderr, flush=True)
+        print(
+            f"[{len(verdicts)}/{len(listed)}] {name}: {verdict.nv} v, {max(verdict.errors.values(), default=0):.1e} "
+            f"{verdict.failed or verdict.ours} ({time.perf_counter() - start:.0f} s)",
+            file=sys.stderr,
+            flush=True,
+        )
     text = table([verdicts[name] for name in listed])
     if options.write and not options.only:
         TABLE.write_text(text, encoding="utf-8")
     else:
         print(text)
     failed = [name for name in listed if not verdicts[name].passed]
-    print(f"{len(listed) - len(failed)} of {len(listed)} pass" + f"; these do not: {', '.join(failed)}" * bool(failed),
-          file=sys.stderr)
+    print(
+        f"{len(listed) - len(failed)} of {len(listed)} pass"
+        + f"; these do not: {', '.join(failed)}" * bool(failed),
+        file=sys.stderr,
+    )
     return 1 if failed else 0
 
 
@@ -259,7 +328,10 @@ def _prints(listed: dict[str, Path]) -> dict[str, str]:
     sources = hashlib.sha256()
     for source in sorted([*(ROOT / "symgen").rglob("*.py"), *Path(__file__).parent.glob("*.py")]):
         sources.update(source.read_bytes())
-    return {name: hashlib.sha256(sources.digest() + path.read_bytes()).hexdigest() for name, path in listed.items()}
+    return {
+        name: hashlib.sha256(sources.digest() + path.read_bytes()).hexdigest()
+        for name, path in listed.items()
+    }
 
 
 def _known(prints: dict[str, str]) -> dict[str, Verdict]:

@@ -43,28 +43,55 @@ class Pair:
 
 
 PAIRS = (
-    Pair("Panda", f"{ROBOSUITE}/robots/panda/robot.xml", f"{ROBOSUITE}/bullet_data/panda_description/urdf/panda_arm.urdf"),
-    Pair("Panda", f"{ROBOSUITE}/robots/panda/robot.xml", "pybullet_data/franka_panda/panda.urdf",
-         ("panda_finger_joint1", "panda_finger_joint2")),
-    Pair("Sawyer", f"{ROBOSUITE}/robots/sawyer/robot.xml", f"{ROBOSUITE}/bullet_data/sawyer_description/urdf/sawyer_arm.urdf"),
+    Pair(
+        "Panda",
+        f"{ROBOSUITE}/robots/panda/robot.xml",
+        f"{ROBOSUITE}/bullet_data/panda_description/urdf/panda_arm.urdf",
+    ),
+    Pair(
+        "Panda",
+        f"{ROBOSUITE}/robots/panda/robot.xml",
+        "pybullet_data/franka_panda/panda.urdf",
+        ("panda_finger_joint1", "panda_finger_joint2"),
+    ),
+    Pair(
+        "Sawyer",
+        f"{ROBOSUITE}/robots/sawyer/robot.xml",
+        f"{ROBOSUITE}/bullet_data/sawyer_description/urdf/sawyer_arm.urdf",
+    ),
     Pair("xArm7", f"{ROBOSUITE}/robots/xarm7/robot.xml", "xarm7.urdf"),
-    Pair("Baxter", f"{ROBOSUITE}/robots/baxter/robot.xml", f"{ROBOSUITE}/bullet_data/baxter_description/urdf/baxter_arm.urdf",
-         ("head_pan",)),
+    Pair(
+        "Baxter",
+        f"{ROBOSUITE}/robots/baxter/robot.xml",
+        f"{ROBOSUITE}/bullet_data/baxter_description/urdf/baxter_arm.urdf",
+        ("head_pan",),
+    ),
     Pair("UR5e, UR5", f"{ROBOSUITE}/robots/ur5e/robot.xml", "ur5_robot.urdf", alike=False),
-    Pair("iiwa", f"{ROBOSUITE}/robots/iiwa/robot.xml", "pybullet_data/kuka_iiwa/model.urdf", alike=False),
+    Pair(
+        "iiwa",
+        f"{ROBOSUITE}/robots/iiwa/robot.xml",
+        "pybullet_data/kuka_iiwa/model.urdf",
+        alike=False,
+    ),
 )
 
 
 def found(folders: list[Path], name: str) -> Path:
     """The file of that path below one of the folders. FileNotFoundError: there is none."""
-    known = public_urdf(name) if "/" not in name else next((f / name for f in folders if (f / name).exists()), None)
+    known = (
+        public_urdf(name)
+        if "/" not in name
+        else next((f / name for f in folders if (f / name).exists()), None)
+    )
     if known is None:
         raise FileNotFoundError(name)
     return known
 
 
 def masses(mechanism: Mechanism, states: dict[str, Array]) -> Array:
-    return np.asarray(Reference(mechanism).evaluate("mass_matrix", {"q": states["q"]})["M"], dtype=float)
+    return np.asarray(
+        Reference(mechanism).evaluate("mass_matrix", {"q": states["q"]})["M"], dtype=float
+    )
 
 
 def away(one: Array, other: Array) -> float:
@@ -77,17 +104,36 @@ def row(pair: Pair, folders: list[Path]) -> tuple[str, bool]:
     theirs = symgen.load(found(folders, pair.urdf), drives="off", lock=pair.lock)
     states = {"q": draw_states(ours, STATES, seed=7)["q"].astype(float)}
     whole, other = masses(ours, states), masses(theirs, states)
-    lent = replace(ours, bodies=tuple(replace(body, parts=from_.parts) for body, from_ in
-                                      zip(ours.bodies, theirs.bodies, strict=True)))
+    lent = replace(
+        ours,
+        bodies=tuple(
+            replace(body, parts=from_.parts)
+            for body, from_ in zip(ours.bodies, theirs.bodies, strict=True)
+        ),
+    )
     left = away(masses(lent, states), other)
-    weights = [(joint.name, float(a.mass), float(b.mass)) for joint, a, b in
-               zip(ours.joints, ours.bodies, theirs.bodies, strict=True)]
+    weights = [
+        (joint.name, float(a.mass), float(b.mass))
+        for joint, a, b in zip(ours.joints, ours.bodies, theirs.bodies, strict=True)
+    ]
     differ = [f"{name} {a:.4g} and {b:.4g}" for name, a, b in weights if abs(a - b) > 1e-6 * b]
-    centres = max(float(np.linalg.norm(a - b)) for a, b in zip(centre(ours), centre(theirs), strict=True))
-    said = ", ".join(differ[:4]) + (f" and {len(differ) - 4} more" if len(differ) > 4 else "") or "none"
+    centres = max(
+        float(np.linalg.norm(a - b)) for a, b in zip(centre(ours), centre(theirs), strict=True)
+    )
+    said = (
+        ", ".join(differ[:4]) + (f" and {len(differ) - 4} more" if len(differ) > 4 else "")
+        or "none"
+    )
     file = pair.urdf.rsplit("/", 1)[-1]
-    cells = [pair.robot, f"`{file}`", str(ours.nv), f"{away(whole, other):.1e}", said,
-             f"{1000 * centres:.1f}", _rounded(left) if pair.alike else f"{left:.1e}: the joints stand elsewhere"]
+    cells = [
+        pair.robot,
+        f"`{file}`",
+        str(ours.nv),
+        f"{away(whole, other):.1e}",
+        said,
+        f"{1000 * centres:.1f}",
+        _rounded(left) if pair.alike else f"{left:.1e}: the joints stand elsewhere",
+    ]
     return f"| {' | '.join(cells)} |", left <= BOUND or not pair.alike
 
 
@@ -107,19 +153,23 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="rewrite the committed table")
     options = parser.parse_args(arguments)
     rows = [row(pair, options.folders) for pair in PAIRS]
-    text = "\n".join([
-        "# One robot from two files",
-        "",
-        "Written by `make judge` (`python -m tests.judges.mujoco_pairs build/judges/unpacked --write`); not edited by hand.",
-        "The MJCF is robosuite's; the URDF is robosuite's own, PyBullet's or that of example-robot-data. Drives are off. *M* is",
-        f"the largest relative difference of the mass matrix over {STATES} states; *left* is the same with the URDF's masses,",
-        "centres and moments in the bodies of the MJCF, so that the two readers differ by no more than that. Its bound is",
-        f"{BOUND:.0e} where both files have the joints at the same places. No file of the wheels has a UR5e as URDF or a Go1 as",
-        "MJCF.",
-        "",
-        "| robot | URDF | joints | M | masses that differ (kg, MJCF and URDF) | centres differ by up to (mm) | left |",
-        "|---|---|---|---|---|---|---|",
-        *(line for line, _ in rows), ""])
+    text = "\n".join(
+        [
+            "# One robot from two files",
+            "",
+            "Written by `make judge` (`python -m tests.judges.mujoco_pairs build/judges/unpacked --write`); not edited by hand.",
+            "The MJCF is robosuite's; the URDF is robosuite's own, PyBullet's or that of example-robot-data. Drives are off. *M* is",
+            f"the largest relative difference of the mass matrix over {STATES} states; *left* is the same with the URDF's masses,",
+            "centres and moments in the bodies of the MJCF, so that the two readers differ by no more than that. Its bound is",
+            f"{BOUND:.0e} where both files have the joints at the same places. No file of the wheels has a UR5e as URDF or a Go1 as",
+            "MJCF.",
+            "",
+            "| robot | URDF | joints | M | masses that differ (kg, MJCF and URDF) | centres differ by up to (mm) | left |",
+            "|---|---|---|---|---|---|---|",
+            *(line for line, _ in rows),
+            "",
+        ]
+    )
     if options.write:
         TABLE.write_text(text, encoding="utf-8")
     else:

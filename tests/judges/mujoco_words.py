@@ -25,14 +25,26 @@ from tests.judges.pinocchio_answers import ERRORS, Results, Word, _most, _part
 
 DRIVES = ("armature", "damping", "stiffness", "gravcomp")
 """What both have: MuJoCo's friction sticks."""
-JUDGED = ("inverse_dynamics", "mass_matrix", "bias_force", "forward_dynamics", "link_poses", "kinetic_energy", "potential_energy")
+JUDGED = (
+    "inverse_dynamics",
+    "mass_matrix",
+    "bias_force",
+    "forward_dynamics",
+    "link_poses",
+    "kinetic_energy",
+    "potential_energy",
+)
 
 
 def compiled(source: Path | str) -> Any:
     """MuJoCo's model of a file or a text, without what symgen leaves out. ValueError where MuJoCo refuses it."""
     import mujoco as mj
 
-    spec: Any = mj.MjSpec.from_string(source) if isinstance(source, str) else mj.MjSpec.from_file(str(source))
+    spec: Any = (
+        mj.MjSpec.from_string(source)
+        if isinstance(source, str)
+        else mj.MjSpec.from_file(str(source))
+    )
     spec.compiler.alignfree = False
     for joint in spec.joints:
         joint.align = mj.mjtAlignFree.mjALIGNFREE_FALSE
@@ -40,8 +52,18 @@ def compiled(source: Path | str) -> Any:
     for flag in ("CONTACT", "CONSTRAINT", "ACTUATION"):
         model.opt.disableflags |= int(getattr(mj.mjtDisableBit, f"mjDSBL_{flag}"))
     model.opt.density = model.opt.viscosity = 0
-    for name in ("tendon_stiffness", "tendon_damping", "tendon_armature", "dof_dampingpoly", "jnt_stiffnesspoly",
-                 "tendon_stiffnesspoly", "tendon_dampingpoly", "actuator_armature", "actuator_damping", "jnt_springyield"):
+    for name in (
+        "tendon_stiffness",
+        "tendon_damping",
+        "tendon_armature",
+        "dof_dampingpoly",
+        "jnt_stiffnesspoly",
+        "tendon_stiffnesspoly",
+        "tendon_dampingpoly",
+        "actuator_armature",
+        "actuator_damping",
+        "jnt_springyield",
+    ):
         if hasattr(model, name):
             getattr(model, name)[...] = 0
     unsprung = [int(mj.mjtJoint.mjJNT_FREE), int(mj.mjtJoint.mjJNT_BALL)]
@@ -58,18 +80,29 @@ class Model:
         self.mj: Any = mujoco
         self.model, self.mechanism = model, mechanism
         if model.njnt != len(mechanism.joints):
-            raise AssertionError(f"MuJoCo has {model.njnt} joints, and symgen {len(mechanism.joints)}")
+            raise AssertionError(
+                f"MuJoCo has {model.njnt} joints, and symgen {len(mechanism.joints)}"
+            )
         for i, joint in enumerate(mechanism.joints):
             if model.joint(i).name not in ("", joint.name):
                 raise AssertionError(f"joint {i} is {joint.name}, in MuJoCo {model.joint(i).name}")
         starts = [int(start) for start in model.jnt_qposadr]
-        self.places = MujocoPlaces(mechanism, model.nq, starts, [joint.type.nq for joint in mechanism.joints],
-                                   [int(model.jnt_dofadr[i]) + k for i, k in mechanism.dofs])
-        self.seats = [(frame.body, *Reference(mechanism).pose(frame.pose)) for frame in mechanism.frames]
+        self.places = MujocoPlaces(
+            mechanism,
+            model.nq,
+            starts,
+            [joint.type.nq for joint in mechanism.joints],
+            [int(model.jnt_dofadr[i]) + k for i, k in mechanism.dofs],
+        )
+        self.seats = [
+            (frame.body, *Reference(mechanism).pose(frame.pose)) for frame in mechanism.frames
+        ]
         self.weight = 9.81 * sum(float(body.mass) for body in mechanism.bodies)
         self.bodies = self._bodies()
         self.moving = np.zeros(model.nbody, dtype=bool)
-        for i in range(1, model.nbody):   # mocap bodies count as moved in MuJoCo, and no joint moves them
+        for i in range(
+            1, model.nbody
+        ):  # mocap bodies count as moved in MuJoCo, and no joint moves them
             self.moving[i] = model.body_dofnum[i] > 0 or self.moving[model.body_parentid[i]]
 
     def _bodies(self) -> list[int]:
@@ -137,8 +170,12 @@ class FileWord(Word):
         data, model = self.theirs[2], self.of.model
         self.of.mj.mj_energyVel(model, data)
         moving = self.of.moving
-        gravity = model.opt.gravity * (not model.opt.disableflags & int(self.of.mj.mjtDisableBit.mjDSBL_GRAVITY))
-        return float(data.energy[1]), float(-(model.body_mass[moving] @ data.xipos[moving]) @ gravity)
+        gravity = model.opt.gravity * (
+            not model.opt.disableflags & int(self.of.mj.mjtDisableBit.mjDSBL_GRAVITY)
+        )
+        return float(data.energy[1]), float(
+            -(model.body_mass[moving] @ data.xipos[moving]) @ gravity
+        )
 
 
 def _placed(found: Results, word: FileWord) -> float:
@@ -147,10 +184,17 @@ def _placed(found: Results, word: FileWord) -> float:
     for (body, turn, shift), there in zip(word.of.seats, word.of.bodies, strict=True):
         if there < 0:
             continue
-        R, p = (np.eye(3), np.zeros(3)) if body == BASE else (found["R_links"][body], found["p_links"][body])
+        R, p = (
+            (np.eye(3), np.zeros(3))
+            if body == BASE
+            else (found["R_links"][body], found["p_links"][body])
+        )
         wanted_turn, wanted_place = word.bodies[there]
-        worst = max(worst, _part(R @ turn - wanted_turn, 1.0),
-                    _part(p + R @ shift - wanted_place, max(1.0, _most(wanted_place))))
+        worst = max(
+            worst,
+            _part(R @ turn - wanted_turn, 1.0),
+            _part(p + R @ shift - wanted_place, max(1.0, _most(wanted_place))),
+        )
     return worst
 
 

@@ -25,7 +25,10 @@ from tests.judges.pinocchio_answers import NO_WEIGHT, Model, built, read
 
 BOUND = 1e-9
 STATES = 2
-BY = {"coriolis_matrix": ("composite_body", PLAIN), "regressor": ("newton_euler", Layout(declared=True))}
+BY = {
+    "coriolis_matrix": ("composite_body", PLAIN),
+    "regressor": ("newton_euler", Layout(declared=True)),
+}
 THEIRS = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
 """Of our ten parameters, where they stand among Pinocchio's, whose moments are xx xy yy xz yz zz."""
 
@@ -42,8 +45,12 @@ def word(model: Model, function: str, q: Array, v: Array, a: Array) -> Array:
     """Pinocchio's, in our order, at one state of ours."""
     given = model.position(q), model.velocity(v)
     if function == "coriolis_matrix":
-        return np.array(model.pin.computeCoriolisMatrix(model.model, model.data, *given))[np.ix_(model.order, model.order)]
-    found = np.array(model.pin.computeJointTorqueRegressor(model.model, model.data, *given, model.velocity(a)))
+        return np.array(model.pin.computeCoriolisMatrix(model.model, model.data, *given))[
+            np.ix_(model.order, model.order)
+        ]
+    found = np.array(
+        model.pin.computeJointTorqueRegressor(model.model, model.data, *given, model.velocity(a))
+    )
     found = found.reshape(model.model.nv, -1)
     columns = [10 * (joint - 1) + place for joint in model.ids for place in THEIRS]
     return found[np.ix_(model.order, columns)]
@@ -51,11 +58,19 @@ def word(model: Model, function: str, q: Array, v: Array, a: Array) -> Array:
 
 def error(mechanism: Mechanism, model: Model, function: str) -> float:
     """The largest difference over a few states, relative to the largest entry."""
-    states = {name: values.astype(float) for name, values in draw_states(mechanism, STATES, seed=5).items()}
+    states = {
+        name: values.astype(float)
+        for name, values in draw_states(mechanism, STATES, seed=5).items()
+    }
     ours, found = answers(mechanism, function, states), 0.0
     for k in range(STATES):
         theirs = word(model, function, *(states[name][k] for name in ("q", "v", "a")))
-        found = max(found, float(np.abs(ours[k] - theirs).max() / max(np.abs(theirs).max(), NO_WEIGHT * model.weight)))
+        found = max(
+            found,
+            float(
+                np.abs(ours[k] - theirs).max() / max(np.abs(theirs).max(), NO_WEIGHT * model.weight)
+            ),
+        )
     return found
 
 
@@ -84,7 +99,9 @@ def main(paths: Iterable[Path]) -> int:
         for base in ("fixed", "free"):
             found = of_file(path, base)
             worst = max([worst, *found.values()])
-            print(f"{judges.short(path)}, {base}: {', '.join(f'{name} {x:.0e}' for name, x in found.items()) or 'not judged'}")
+            print(
+                f"{judges.short(path)}, {base}: {', '.join(f'{name} {x:.0e}' for name, x in found.items()) or 'not judged'}"
+            )
     print(f"largest {worst:.1e} of {BOUND:.0e}")
     return int(worst > BOUND)
 

@@ -40,7 +40,11 @@ class Model:
         self.data, self.light = self.model.createData(), self.weightless.createData()
         self.weight = 9.81 * sum(float(body.mass) for body in mechanism.bodies)
         self.places = peer.places(mechanism, self.model, self.ids)
-        self.order, self.position, self.velocity = self.places.order, self.places.position, self.places.velocity
+        self.order, self.position, self.velocity = (
+            self.places.order,
+            self.places.position,
+            self.places.velocity,
+        )
 
 
 ROOT = "root_joint"
@@ -75,7 +79,9 @@ def built(mechanism: Mechanism, frame: str) -> Model:
     on = mechanism.frame(frame)
     seat = pinocchio.SE3(*Reference(mechanism).pose(on.pose))
     body = ids[on.body] if on.body != BASE else 0
-    number = model.addFrame(pinocchio.Frame(f"frame {frame}", body, 0, seat, pinocchio.FrameType.OP_FRAME))
+    number = model.addFrame(
+        pinocchio.Frame(f"frame {frame}", body, 0, seat, pinocchio.FrameType.OP_FRAME)
+    )
     return Model(model, mechanism, ids, number)
 
 
@@ -109,11 +115,15 @@ class Word:
 
     @cached_property
     def bias(self) -> Array:
-        return np.array(self.of.pin.nonLinearEffects(self.of.model, self.of.data, self.q, self.v))[self.of.order]
+        return np.array(self.of.pin.nonLinearEffects(self.of.model, self.of.data, self.q, self.v))[
+            self.of.order
+        ]
 
     @cached_property
     def gravity(self) -> Array:
-        return np.array(self.of.pin.computeGeneralizedGravity(self.of.model, self.of.data, self.q))[self.of.order]
+        return np.array(self.of.pin.computeGeneralizedGravity(self.of.model, self.of.data, self.q))[
+            self.of.order
+        ]
 
     @cached_property
     def tau(self) -> Array:
@@ -121,7 +131,9 @@ class Word:
 
     @cached_property
     def acceleration(self) -> Array:
-        full = self.of.pin.aba(self.of.model, self.of.data, self.q, self.v, self.of.velocity(self.state["tau"]))
+        full = self.of.pin.aba(
+            self.of.model, self.of.data, self.q, self.v, self.of.velocity(self.state["tau"])
+        )
         return np.array(full)[self.of.order]
 
     def pushed(self, a: Array) -> tuple[Array, Array]:
@@ -130,7 +142,9 @@ class Word:
         tau = np.array(of.pin.rnea(of.model, of.data, self.q, self.v, of.velocity(a)))[of.order]
         of.pin.forwardKinematics(of.model, of.light, self.q)
         turned = [(of.light.oMi[i].rotation, of.data.f[i]) for i in of.ids]
-        return tau, np.array([np.concatenate([turn @ f.angular, turn @ f.linear]) for turn, f in turned])
+        return tau, np.array(
+            [np.concatenate([turn @ f.angular, turn @ f.linear]) for turn, f in turned]
+        )
 
     @cached_property
     def moved(self) -> tuple[Array, Array]:
@@ -152,14 +166,18 @@ class Word:
     @cached_property
     def jacobian(self) -> Array:
         aligned = self.of.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        J = self.of.pin.computeFrameJacobian(self.of.model, self.of.data, self.q, self.of.frame, aligned)
-        J = J.reshape(6, -1)   # of one joint Pinocchio gives a vector
+        J = self.of.pin.computeFrameJacobian(
+            self.of.model, self.of.data, self.q, self.of.frame, aligned
+        )
+        J = J.reshape(6, -1)  # of one joint Pinocchio gives a vector
         return np.concatenate([J[3:], J[:3]])[:, self.of.order]
 
     @cached_property
     def stepped(self) -> Array:
         """q after dt, as Pinocchio has it."""
-        return np.array(self.of.pin.integrate(self.of.model, self.q, self.v * float(self.state["dt"])))
+        return np.array(
+            self.of.pin.integrate(self.of.model, self.q, self.v * float(self.state["dt"]))
+        )
 
     @cached_property
     def gone(self) -> Array:
@@ -172,7 +190,9 @@ class Word:
         """Axes (bodies, 3, 3) and origins (bodies, 3) of every joint's frame."""
         self.of.pin.forwardKinematics(self.of.model, self.of.data, self.q)
         found = [self.of.data.oMi[i] for i in self.of.ids]
-        return np.array([one.rotation.copy() for one in found]), np.array([one.translation.copy() for one in found])
+        return np.array([one.rotation.copy() for one in found]), np.array(
+            [one.translation.copy() for one in found]
+        )
 
     @cached_property
     def drift(self) -> Array:
@@ -180,7 +200,9 @@ class Word:
         of = self.of
         of.pin.forwardKinematics(of.model, of.data, self.q, self.v, 0 * self.v)
         aligned = of.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        return _angular_first(of.pin.getFrameClassicalAcceleration(of.model, of.data, of.frame, aligned))
+        return _angular_first(
+            of.pin.getFrameClassicalAcceleration(of.model, of.data, of.frame, aligned)
+        )
 
     @cached_property
     def centre(self) -> Array:
@@ -195,8 +217,10 @@ class Word:
     def energies(self) -> tuple[float, float]:
         """Kinetic and potential."""
         of = self.of
-        return (float(of.pin.computeKineticEnergy(of.model, of.data, self.q, self.v)),
-                float(of.pin.computePotentialEnergy(of.model, of.data, self.q)))
+        return (
+            float(of.pin.computeKineticEnergy(of.model, of.data, self.q, self.v)),
+            float(of.pin.computePotentialEnergy(of.model, of.data, self.q)),
+        )
 
     @cached_property
     def momentum(self) -> tuple[Array, Array, Array]:
@@ -205,7 +229,9 @@ class Word:
         h = _angular_first(of.pin.computeCentroidalMomentum(of.model, of.data, self.q, self.v))
         turned = np.array(of.pin.ccrba(of.model, of.data, self.q, self.v)).reshape(6, -1)
         a = of.velocity(self.state["a"])
-        rate = _angular_first(of.pin.computeCentroidalMomentumTimeVariation(of.model, of.data, self.q, self.v, a))
+        rate = _angular_first(
+            of.pin.computeCentroidalMomentumTimeVariation(of.model, of.data, self.q, self.v, a)
+        )
         return h, np.concatenate([turned[3:], turned[:3]])[:, of.order], rate
 
     @cached_property
@@ -214,7 +240,12 @@ class Word:
         of = self.of
         of.pin.computeJointJacobians(of.model, of.data, self.q)
         aligned = of.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        found = [np.abs(of.pin.getJointJacobian(of.model, of.data, i, aligned).reshape(6, -1)).sum(axis=1).max() for i in of.ids]
+        found = [
+            np.abs(of.pin.getJointJacobian(of.model, of.data, i, aligned).reshape(6, -1))
+            .sum(axis=1)
+            .max()
+            for i in of.ids
+        ]
         return float(max([*found, np.abs(self.jacobian).sum(axis=1).max()]))
 
     @cached_property
@@ -225,7 +256,7 @@ class Word:
         for k in range(of.model.nv):
             unit = of.velocity(np.eye(of.model.nv)[k])
             of.pin.computeRNEADerivatives(of.weightless, of.light, self.q, still, unit)
-            columns.append(np.array(of.light.dtau_dq)[np.ix_(of.order, of.order)])      # (j, i)
+            columns.append(np.array(of.light.dtau_dq)[np.ix_(of.order, of.order)])  # (j, i)
         return np.moveaxis(np.array(columns), (0, 1, 2), (2, 1, 0))
 
     # -- sizes --------------------------------------------------------------------------------------------------------
@@ -233,7 +264,9 @@ class Word:
     @cached_property
     def forces(self) -> float:
         """|M||a| + |c| + |tau|."""
-        return _rows(self.M) * _most(self.acceleration) + _most(self.bias) + _most(self.state["tau"])
+        return (
+            _rows(self.M) * _most(self.acceleration) + _most(self.bias) + _most(self.state["tau"])
+        )
 
     @cached_property
     def roots(self) -> Array:
@@ -244,7 +277,6 @@ class Word:
     def weighed(self, answer: Array) -> float:
         """Its largest entry, or the weight at 1 m where that is nothing beside it."""
         return _most(answer) if _most(answer) > NO_WEIGHT * self.of.weight else self.of.weight
-
 
     @cached_property
     def momenta(self) -> float:
@@ -290,7 +322,9 @@ def _inverse(found: Results, word: Word) -> float:
 
 
 def _log_size(word: Word) -> float:
-    ends = np.maximum(np.abs(np.log(np.diagonal(word.M))), np.abs(np.log(np.abs(np.diagonal(word.inverse)))))
+    ends = np.maximum(
+        np.abs(np.log(np.diagonal(word.M))), np.abs(np.log(np.abs(np.diagonal(word.inverse))))
+    )
     return float(ends.sum() + (np.abs(word.inverse) * word.roots).sum())
 
 
@@ -298,14 +332,18 @@ def _determinant(found: Results, word: Word) -> float:
     sign, logarithm = np.linalg.slogdet(word.M)
     det = sign * math.exp(logarithm)
     size = abs(det) * float((np.abs(word.inverse) * word.roots).sum())
-    return _part(found["det"] - det, size if np.isfinite(size) else float(np.prod(np.diagonal(word.M))))   # Hadamard's bound
+    return _part(
+        found["det"] - det, size if np.isfinite(size) else float(np.prod(np.diagonal(word.M)))
+    )  # Hadamard's bound
 
 
 def _gradient(found: Results, word: Word) -> float:
     inverse, slopes = word.inverse, word.slopes
     answer = np.einsum("jk,ikj->i", inverse, slopes)
     inherited = np.einsum("ijk,jk->i", np.abs(inverse @ slopes @ inverse), word.roots).max()
-    return _part(found["grad"] - answer, 2 * float((np.abs(inverse) * word.roots).sum()) + float(inherited))
+    return _part(
+        found["grad"] - answer, 2 * float((np.abs(inverse) * word.roots).sum()) + float(inherited)
+    )
 
 
 def _mobility(found: Results, word: Word) -> float:
@@ -334,7 +372,10 @@ def _kinematics(found: Results, word: Word) -> float:
 
 def _poses(found: Results, word: Word) -> float:
     turns, places = word.placed
-    return max(_part(found["R_links"] - turns, 1.0), _part(found["p_links"] - places, max(1.0, _most(places))))
+    return max(
+        _part(found["R_links"] - turns, 1.0),
+        _part(found["p_links"] - places, max(1.0, _most(places))),
+    )
 
 
 def _swung(word: Word) -> float:
@@ -349,12 +390,18 @@ def _heavy(word: Word) -> float:
 
 def _momentum_rate(found: Results, word: Word) -> float:
     _, matrix, rate = word.momentum
-    return _part(found["hdot"] - rate, _rows(matrix) * _most(word.state["a"]) + word.of.weight * _swung(word))
+    return _part(
+        found["hdot"] - rate, _rows(matrix) * _most(word.state["a"]) + word.of.weight * _swung(word)
+    )
 
 
 def _blurred(mechanism: Mechanism, step: Array) -> bool:
     """True if a planar joint turns little beside its slide: Pinocchio divides by the turn, and is no judge there."""
-    planar = [step[own] for joint, own in zip(mechanism.joints, mechanism.v_slices, strict=True) if joint.kind == "planar"]
+    planar = [
+        step[own]
+        for joint, own in zip(mechanism.joints, mechanism.v_slices, strict=True)
+        if joint.kind == "planar"
+    ]
     return any(0 < abs(turn) < 1e-3 * max(abs(x), abs(y)) for x, y, turn in planar)
 
 
@@ -365,7 +412,11 @@ def _stepped(found: Results, word: Word) -> float:
         return 0.0
     ours = of.position(found["q_next"])
     for start, joint in zip(of.places.starts, of.places.mechanism.joints, strict=True):
-        for own in (slice(start + one.of, start + one.of + 4) for one in joint.motions if isinstance(one, Orienting)):
+        for own in (
+            slice(start + one.of, start + one.of + 4)
+            for one in joint.motions
+            if isinstance(one, Orienting)
+        ):
             ours[own] *= 1.0 if ours[own] @ theirs[own] > 0 else -1.0
     way = 1 + float(np.abs(word.state["v"] * word.state["dt"]).sum())
     return _part(ours - theirs, _most(word.state["q"]) + way * way)
@@ -386,29 +437,49 @@ ERRORS: dict[str, Callable[[Results, Word], float]] = {
     "inverse_dynamics": lambda found, word: _part(found["tau"] - word.tau, word.weighed(word.tau)),
     "forward_dynamics": lambda found, word: _forward(word, found["a"]),
     "bias_force": lambda found, word: _part(found["c"] - word.bias, word.weighed(word.bias)),
-    "gravity_force": lambda found, word: _part(found["g"] - word.gravity, word.weighed(word.gravity)),
+    "gravity_force": lambda found, word: _part(
+        found["g"] - word.gravity, word.weighed(word.gravity)
+    ),
     "mass_matrix": lambda found, word: _part(found["M"] - word.M, _most(word.M)),
-    "mass_matrix_and_bias": lambda found, word: max(_part(found["M"] - word.M, _most(word.M)),
-                                                    _part(found["c"] - word.bias, word.weighed(word.bias))),
+    "mass_matrix_and_bias": lambda found, word: max(
+        _part(found["M"] - word.M, _most(word.M)),
+        _part(found["c"] - word.bias, word.weighed(word.bias)),
+    ),
     "inverse_mass_matrix": _inverse,
-    "mass_matrix_solve": lambda found, word: _solved(word, found["x"], word.state["b"], _most(word.state["b"])),
+    "mass_matrix_solve": lambda found, word: _solved(
+        word, found["x"], word.state["b"], _most(word.state["b"])
+    ),
     "mass_matrix_determinant": _determinant,
-    "mass_matrix_log_determinant": lambda found, word: _part(found["logdet"] - np.linalg.slogdet(word.M)[1], _log_size(word)),
+    "mass_matrix_log_determinant": lambda found, word: _part(
+        found["logdet"] - np.linalg.slogdet(word.M)[1], _log_size(word)
+    ),
     "mass_matrix_log_determinant_gradient": _gradient,
     "operational_inertia_inverse": _mobility,
     "link_accelerations": _links,
     "interbody_forces": _interbody,
     "forward_kinematics": _kinematics,
-    "jacobian": lambda found, word: _part(found["J"] - word.jacobian, max(1.0, _most(word.jacobian))),
-    "bias_acceleration": lambda found, word: _part(found["Jdot_v"] - word.drift, max(_most(word.drift), _swung(word))),
+    "jacobian": lambda found, word: _part(
+        found["J"] - word.jacobian, max(1.0, _most(word.jacobian))
+    ),
+    "bias_acceleration": lambda found, word: _part(
+        found["Jdot_v"] - word.drift, max(_most(word.drift), _swung(word))
+    ),
     "link_poses": _poses,
-    "center_of_mass": lambda found, word: _part(found["com"] - word.centre, max(1.0, _most(word.centre))),
-    "center_of_mass_jacobian": lambda found, word: _part(found["Jcom"] - word.centre_jacobian, max(1.0, word.levers)),
+    "center_of_mass": lambda found, word: _part(
+        found["com"] - word.centre, max(1.0, _most(word.centre))
+    ),
+    "center_of_mass_jacobian": lambda found, word: _part(
+        found["Jcom"] - word.centre_jacobian, max(1.0, word.levers)
+    ),
     "kinetic_energy": lambda found, word: _part(found["T"] - word.energies[0], word.energies[0]),
     "potential_energy": lambda found, word: _part(found["U"] - word.energies[1], _heavy(word)),
-    "centroidal_momentum": lambda found, word: _part(found["h"] - word.momentum[0],
-                                                     max(_rows(word.momentum[1]), word.momenta) * _most(word.state["v"])),
-    "centroidal_momentum_matrix": lambda found, word: _part(found["A_G"] - word.momentum[1], word.momenta),
+    "centroidal_momentum": lambda found, word: _part(
+        found["h"] - word.momentum[0],
+        max(_rows(word.momentum[1]), word.momenta) * _most(word.state["v"]),
+    ),
+    "centroidal_momentum_matrix": lambda found, word: _part(
+        found["A_G"] - word.momentum[1], word.momenta
+    ),
     "centroidal_momentum_rate": _momentum_rate,
     "integrate": _stepped,
     "difference": _parted,

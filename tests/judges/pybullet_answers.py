@@ -32,18 +32,30 @@ class Body:
             path = Path(folder) / "model.sdf"
             path.write_text(text, encoding="utf-8")
             (self.body,) = pybullet.loadSDF(str(path))
-        infos = [pybullet.getJointInfo(self.body, index) for index in range(pybullet.getNumJoints(self.body))]
+        infos = [
+            pybullet.getJointInfo(self.body, index)
+            for index in range(pybullet.getNumJoints(self.body))
+        ]
         moving = [info[1].decode() for info in infos if info[2] != pybullet.JOINT_FIXED]
         self.order = [moving.index(joint.name) for joint in mechanism.joints]
         self._give_moments(text, [info[12].decode() for info in infos])
 
     def _give_moments(self, text: str, links: list[str]) -> None:
-        for index, name in [(-1, self.bullet.getBodyInfo(self.body)[0].decode()), *enumerate(links)]:
-            found = [one for one in etree.fromstring(text.encode()).iter("link") if one.get("name") == name]
+        for index, name in [
+            (-1, self.bullet.getBodyInfo(self.body)[0].decode()),
+            *enumerate(links),
+        ]:
+            found = [
+                one
+                for one in etree.fromstring(text.encode()).iter("link")
+                if one.get("name") == name
+            ]
             inertia = found[0].find("inertial/inertia") if found else None
             if inertia is not None:
                 if any(float(inertia.findtext(product, "0")) for product in ("ixy", "ixz", "iyz")):
-                    raise AssertionError("it has products of inertia, which PyBullet cannot be given")
+                    raise AssertionError(
+                        "it has products of inertia, which PyBullet cannot be given"
+                    )
                 diagonal = [float(inertia.findtext(moment, "1")) for moment in MOMENTS]
                 self.bullet.changeDynamics(self.body, index, localInertiaDiagonal=diagonal)
 
@@ -61,7 +73,7 @@ class Body:
                 mine[place] = values[index]
         place, turn = self.bullet.getBasePositionAndOrientation(self.body)
         mass = np.array(self.bullet.calculateMassMatrix(self.body, list(theirs[0])))
-        if self.bullet.getDynamicsInfo(self.body, -1)[0]:   # the base floats
+        if self.bullet.getDynamicsInfo(self.body, -1)[0]:  # the base floats
             self.bullet.setGravity(*self.gravity)
             still = ([*place, *turn], [0.0] * 6, [0.0] * 6)
         else:
@@ -69,4 +81,7 @@ class Body:
             still = ([], [], [])
         given = [[*more, *one] for more, one in zip(still, theirs, strict=True)]
         tau = np.array(self.bullet.calculateInverseDynamics(self.body, *given))
-        return {"M": mass[-count:, -count:][np.ix_(self.order, self.order)], "tau": tau[-count:][self.order]}
+        return {
+            "M": mass[-count:, -count:][np.ix_(self.order, self.order)],
+            "tau": tau[-count:][self.order],
+        }

@@ -64,7 +64,13 @@ def bare(text: str, model: str = "") -> str:
             one.getparent().remove(one)
     done = str(etree.tostring(root, encoding="unicode"))
     has = any(one.get("name") == "world" for one in root.iter("link"))
-    return done.replace("'world'", '"world"').replace('"world"', '"grounded"').replace(">world<", ">grounded<") if has else done
+    return (
+        done.replace("'world'", '"world"')
+        .replace('"world"', '"grounded"')
+        .replace(">world<", ">grounded<")
+        if has
+        else done
+    )
 
 
 def opened(text: str) -> tuple[str, str]:
@@ -103,12 +109,20 @@ def opened(text: str) -> tuple[str, str]:
 
 def pybullet_files() -> list[Path]:
     """The SDF files of the installed wheel that have a joint."""
-    found = [Path(str(one.locate())) for one in metadata.files("pybullet") or [] if one.suffix in (".sdf", ".world")]
+    found = [
+        Path(str(one.locate()))
+        for one in metadata.files("pybullet") or []
+        if one.suffix in (".sdf", ".world")
+    ]
     return sorted(path for path in found if "<joint" in path.read_text(encoding="utf-8"))
 
 
 def cassie_files() -> list[Path]:
-    found = [Path(str(one.locate())) for one in metadata.files("example-robot-data") or [] if one.suffix == ".sdf"]
+    found = [
+        Path(str(one.locate()))
+        for one in metadata.files("example-robot-data") or []
+        if one.suffix == ".sdf"
+    ]
     return sorted(path for path in found if "cassie" in path.name)
 
 
@@ -118,7 +132,15 @@ def cases() -> list[Case]:
     for path in pybullet_files():
         text = path.read_text(encoding="utf-8")
         names = ["lbr_iiwa", "lbr_iiwa:2"] if path.name == "model2.sdf" else [""]
-        found += [Case(f"{path.parent.name}/{path.name}", bare(text, name), name, refused=refusal(path, name)) for name in names]
+        found += [
+            Case(
+                f"{path.parent.name}/{path.name}",
+                bare(text, name),
+                name,
+                refused=refusal(path, name),
+            )
+            for name in names
+        ]
     for path in cassie_files():
         text, remark = opened(path.read_text(encoding="utf-8"))
         found.append(Case(f"cassie/{path.name}", bare(text), remark=remark, refused=refusal(path)))
@@ -147,12 +169,17 @@ def judged(case: Case, by: str) -> dict[str, Any]:
     text = case.text if by == "Drake" else without_ground(case.text)
     try:
         judge = Plant(text, mechanism) if by == "Drake" else Body(text, mechanism)
-    except Exception as error:   # whatever keeps a judge from reading it, is said in the table
+    except Exception as error:  # whatever keeps a judge from reading it, is said in the table
         return {"joints": mechanism.nv, "why": str(error).strip().splitlines()[-1][:160]}
     ours = by_named(mechanism, lambda what: None).runners
-    states = {name: values.astype(float) for name, values in draw_states(mechanism, STATES, seed=7).items()}
-    found = {"tau": ours["inverse_dynamics"]({name: states[name] for name in ("q", "v", "a")})["tau"],
-             "M": ours["mass_matrix"]({"q": states["q"]})["M"]}
+    states = {
+        name: values.astype(float)
+        for name, values in draw_states(mechanism, STATES, seed=7).items()
+    }
+    found = {
+        "tau": ours["inverse_dynamics"]({name: states[name] for name in ("q", "v", "a")})["tau"],
+        "M": ours["mass_matrix"]({"q": states["q"]})["M"],
+    }
     errors = {"tau": 0.0, "M": 0.0, "pose": 0.0}
     weight = NO_WEIGHT * 9.81 * float(mechanism.mass)
     for k in range(STATES):
@@ -188,9 +215,12 @@ def posed(mechanism: Mechanism, judge: Any, q: Any) -> float:
 
 def elsewhere(index: int, by: str) -> dict[str, Any]:
     """`judged` in a process of its own: a judge that ends its process has said nothing."""
-    done = subprocess.run([sys.executable, "-m", "tests.judges.sdf_files", "--one", str(index), "--by", by],
-                          capture_output=True, check=False)
-    said = done.stdout.decode(errors="replace")   # PyBullet says more on the same line
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.judges.sdf_files", "--one", str(index), "--by", by],
+        capture_output=True,
+        check=False,
+    )
+    said = done.stdout.decode(errors="replace")  # PyBullet says more on the same line
     try:
         return dict(json.JSONDecoder().raw_decode(said, said.index('{"joints"'))[0])
     except ValueError:
@@ -208,7 +238,11 @@ def row(case: Case, verdicts: dict[str, dict[str, Any]]) -> str:
         cells += [_rounded(one[name]) if name in one else "–" for name in wanted]
         if one.get("why"):
             remarks.append(f"{by} does not read it ({one['why']})")
-        remarks += [f"**FAILED** {by}: {name} is {one[name]:.1e} off" for name in wanted if not one.get(name, 0.0) <= BOUND]
+        remarks += [
+            f"**FAILED** {by}: {name} is {one[name]:.1e} off"
+            for name in wanted
+            if not one.get(name, 0.0) <= BOUND
+        ]
     if case.refused:
         remarks.append(f"the file itself is refused: {case.refused}")
     nv = max(one.get("joints", 0) for one in verdicts.values())
@@ -218,20 +252,36 @@ def row(case: Case, verdicts: dict[str, dict[str, Any]]) -> str:
 
 def table(listed: list[Case], verdicts: list[dict[str, dict[str, Any]]]) -> str:
     """Markdown: the files, then the features."""
-    head = ["| {} | velocities | Drake: ID | M | poses | PyBullet: ID | M | remark |", "|---|---|---|---|---|---|---|---|"]
+    head = [
+        "| {} | velocities | Drake: ID | M | poses | PyBullet: ID | M | remark |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     lines = [
-        "# PyBullet's and Drake's word on SDF", "",
+        "# PyBullet's and Drake's word on SDF",
+        "",
         "Written by `make judge` (`python -m tests.judges.sdf_files --write`); not edited by hand. Judged are the Programs",
         f"of inverse dynamics and M, and the poses of all links, the largest error over {STATES} states relative to the largest",
         f"entry of the judge's answer (of poses to 1 m). The bound is {BOUND:.0e}. Read with `--snap off --drives off`; shapes,",
         "sensors and plugins were taken out, and a link called `world`, which the specification keeps for the world, has another",
-        "name. Drake's wheel holds libsdformat. PyBullet makes up moments from the shapes: it was given the declared ones.", "",
-        "## Files of the wheel of PyBullet, and Cassie's of example-robot-data", "", head[0].format("file"), head[1],
+        "name. Drake's wheel holds libsdformat. PyBullet makes up moments from the shapes: it was given the declared ones.",
+        "",
+        "## Files of the wheel of PyBullet, and Cassie's of example-robot-data",
+        "",
+        head[0].format("file"),
+        head[1],
     ]
     files = [index for index, case in enumerate(listed) if case.name not in FEATURES]
     lines += [row(listed[index], verdicts[index]) for index in files]
-    lines += ["", "## One text a feature (`tests/sdf_texts.py`)", "", head[0].format("feature"), head[1]]
-    lines += [row(listed[index], verdicts[index]) for index in range(len(listed)) if index not in files]
+    lines += [
+        "",
+        "## One text a feature (`tests/sdf_texts.py`)",
+        "",
+        head[0].format("feature"),
+        head[1],
+    ]
+    lines += [
+        row(listed[index], verdicts[index]) for index in range(len(listed)) if index not in files
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -17,22 +17,50 @@ from importlib import metadata
 from pathlib import Path
 
 import symgen
-from tests.judges.example_robot_data import BOUND, HEADINGS, QUICK, STATES, Verdict, _remark, _rounded, by_named, judge, short
+from tests.judges.example_robot_data import (
+    BOUND,
+    HEADINGS,
+    QUICK,
+    STATES,
+    Verdict,
+    _remark,
+    _rounded,
+    by_named,
+    judge,
+    short,
+)
 
 TABLE = Path(__file__).with_suffix(".md")
 PACKAGES = ("pybullet", "robosuite")
-_MOVES = re.compile(r"""<joint\b[^>]*type\s*=\s*["'](revolute|continuous|prismatic|planar|floating|spherical)["']""")
+_MOVES = re.compile(
+    r"""<joint\b[^>]*type\s*=\s*["'](revolute|continuous|prismatic|planar|floating|spherical)["']"""
+)
 
 
 def files() -> list[Path]:
     """Every URDF of the two wheels that has a joint which is not fixed."""
-    found = [Path(str(one.locate())) for name in PACKAGES for one in metadata.files(name) or [] if one.suffix == ".urdf"]
-    return sorted((path for path in found if _MOVES.search(path.read_text(encoding="utf-8", errors="replace"))), key=short)
+    found = [
+        Path(str(one.locate()))
+        for name in PACKAGES
+        for one in metadata.files(name) or []
+        if one.suffix == ".urdf"
+    ]
+    return sorted(
+        (
+            path
+            for path in found
+            if _MOVES.search(path.read_text(encoding="utf-8", errors="replace"))
+        ),
+        key=short,
+    )
 
 
 def row(name: str, base: str, verdict: Verdict) -> str:
     """A line of the table."""
-    cells = [_rounded(verdict.as_snapped[function]) if function in verdict.as_snapped else "–" for function in QUICK]
+    cells = [
+        _rounded(verdict.as_snapped[function]) if function in verdict.as_snapped else "–"
+        for function in QUICK
+    ]
     raw = _rounded(max(verdict.raw.values())) if verdict.raw else "–"
     return f"| {name} | {base} | {verdict.nv} | {' | '.join(cells)} | {raw} | {refused(verdict) or remark(verdict)} |"
 
@@ -47,7 +75,11 @@ def remark(verdict: Verdict) -> str:
 
 def refused(verdict: Verdict) -> str:
     """symgen's sentence where it refuses the file; its path is left out."""
-    found = re.fullmatch(r"DescriptionError: (?:\S*/)?([^/]*)", verdict.failed[0], re.DOTALL) if verdict.failed else None
+    found = (
+        re.fullmatch(r"DescriptionError: (?:\S*/)?([^/]*)", verdict.failed[0], re.DOTALL)
+        if verdict.failed
+        else None
+    )
     return f"refused: {found[1]}".replace("|", "\\|") if found else ""
 
 
@@ -56,27 +88,43 @@ def unread(path: Path) -> str:
     try:
         return f"symgen reads it, joints: {len(symgen.load(path).joints)}"
     except symgen.SymgenError as error:
-        return f"symgen refuses it: {str(error).removeprefix(f'{path}:').replace(str(path), path.name)}".replace("|", "\\|")
+        return f"symgen refuses it: {str(error).removeprefix(f'{path}:').replace(str(path), path.name)}".replace(
+            "|", "\\|"
+        )
 
 
 def table(rows: list[str], judged: int) -> str:
     """Markdown: two lines a file."""
-    return "\n".join([
-        "# Pinocchio's word on the URDFs of PyBullet and robosuite", "",
-        "Written by `make judge` (`python -m tests.judges.urdf_files --write`); not edited by hand. The columns are those of",
-        f"[the other table](example_robot_data.md), by one method each: the largest error over {STATES} states. *raw* is the",
-        f"largest with `--snap off` against the file as it is. The bound is {BOUND:.0e}. Wheels of the racecars turn about",
-        "axes that a printed 1.5708 leaves 4e-6 rad beside the vertical: unsnapped they feel 3e-7 N m of a weight of 15 N at",
-        "1 m, and the round-off of that sum is 1e-10 of what is left.", "",
-        f"{judged} of {len(rows)} lines are judged.", "",
-        f"| file | base | velocities | {' | '.join(HEADINGS[name] for name in QUICK)} | raw | remark |",
-        "|---|---|---|" + "---|" * (len(QUICK) + 2), *rows]) + "\n"
+    return (
+        "\n".join(
+            [
+                "# Pinocchio's word on the URDFs of PyBullet and robosuite",
+                "",
+                "Written by `make judge` (`python -m tests.judges.urdf_files --write`); not edited by hand. The columns are those of",
+                f"[the other table](example_robot_data.md), by one method each: the largest error over {STATES} states. *raw* is the",
+                f"largest with `--snap off` against the file as it is. The bound is {BOUND:.0e}. Wheels of the racecars turn about",
+                "axes that a printed 1.5708 leaves 4e-6 rad beside the vertical: unsnapped they feel 3e-7 N m of a weight of 15 N at",
+                "1 m, and the round-off of that sum is 1e-10 of what is left.",
+                "",
+                f"{judged} of {len(rows)} lines are judged.",
+                "",
+                f"| file | base | velocities | {' | '.join(HEADINGS[name] for name in QUICK)} | raw | remark |",
+                "|---|---|---|" + "---|" * (len(QUICK) + 2),
+                *rows,
+            ]
+        )
+        + "\n"
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Pinocchio judges the URDFs of PyBullet and robosuite")
+    parser = argparse.ArgumentParser(
+        description="Pinocchio judges the URDFs of PyBullet and robosuite"
+    )
     parser.add_argument("--write", action="store_true", help="rewrite the committed table")
-    parser.add_argument("--only", default="", metavar="TEXT", help="the files whose path has TEXT in it")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="the files whose path has TEXT in it"
+    )
     options = parser.parse_args(arguments)
     rows, judged, failed = [], 0, 0
     for path in (path for path in files() if options.only in short(path)):

@@ -33,14 +33,38 @@ Relation = Callable[[Setting], Case | None]
 RELATIONS: dict[str, Relation] = {
     relation.__name__: relation
     for relation in (
-        described.base_moved, described.units_rescaled, described.mirrored, described.renumbered, described.axes_reversed,
-        described.zeros_moved, described.frames_turned, described.frames_slid, described.parts_split,
-        described.everything_at_once, written.welded, written.in_urdf, written.locked, states.turned_round,
-        states.set_down_elsewhere, states.time_reversed, states.superposed, states.lagrange_obeyed,
-        states.weight_has_a_potential, states.slopes_followed, states.answers_fit, loads.payload_declared,
-        loads.wrench_by_jacobian, loads.weight_turned_round, loads.base_accelerated, taken_apart.screw_apart,
-        taken_apart.without_axes_apart, taken_apart.chain_reversed, taken_apart.floating_reversed,
-        afloat.momentum_kept, afloat.one_body_more, differentials.derivatives_followed,
+        described.base_moved,
+        described.units_rescaled,
+        described.mirrored,
+        described.renumbered,
+        described.axes_reversed,
+        described.zeros_moved,
+        described.frames_turned,
+        described.frames_slid,
+        described.parts_split,
+        described.everything_at_once,
+        written.welded,
+        written.in_urdf,
+        written.locked,
+        states.turned_round,
+        states.set_down_elsewhere,
+        states.time_reversed,
+        states.superposed,
+        states.lagrange_obeyed,
+        states.weight_has_a_potential,
+        states.slopes_followed,
+        states.answers_fit,
+        loads.payload_declared,
+        loads.wrench_by_jacobian,
+        loads.weight_turned_round,
+        loads.base_accelerated,
+        taken_apart.screw_apart,
+        taken_apart.without_axes_apart,
+        taken_apart.chain_reversed,
+        taken_apart.floating_reversed,
+        afloat.momentum_kept,
+        afloat.one_body_more,
+        differentials.derivatives_followed,
     )
 }
 TOLERANCE = Fraction(1, 10**40)
@@ -48,7 +72,12 @@ TOLERANCE = Fraction(1, 10**40)
 NOTHING = Fraction(1, 10**15)
 LEAST = Fraction(1, 10**45)
 """What is left of terms that cancel: constants have 64 digits, and a central difference misses by 10^-50 of what bends."""
-SLOPES = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "coriolis_matrix", "mass_matrix_coriolis_and_bias")
+SLOPES = (
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+    "coriolis_matrix",
+    "mass_matrix_coriolis_and_bias",
+)
 """What the reference makes of derivatives, so that it has no second ones of them. Nor is anything asked of the slopes of base
 parameters, which each description chooses for itself."""
 DIGITS = 80
@@ -65,7 +94,12 @@ class Verdict:
 
 def setting(mechanism: Mechanism, links: Links, seed: int) -> Setting:
     """A problem at one seeded state."""
-    return Setting(mechanism, links, draw_states(mechanism, 1, seed, links.payload, links.wrench), Random(f"relation {seed}"))
+    return Setting(
+        mechanism,
+        links,
+        draw_states(mechanism, 1, seed, links.payload, links.wrench),
+        Random(f"relation {seed}"),
+    )
 
 
 def besides(mechanism: Mechanism, links: Links, function: str, seed: int) -> Mapping[str, Array]:
@@ -74,14 +108,24 @@ def besides(mechanism: Mechanism, links: Links, function: str, seed: int) -> Map
     if wanted is None:
         return {}
     known = {one.name for one in (*FUNCTIONS[wanted.of].arguments, *AT_RUN_TIME)}
-    given = [one.of_each(len(links.options.wrenches)) if one.each == "NW" else one
-             for one in FUNCTIONS[wanted._replace(mode="hvp").name].arguments if one.name not in known]
+    given = [
+        one.of_each(len(links.options.wrenches)) if one.each == "NW" else one
+        for one in FUNCTIONS[wanted._replace(mode="hvp").name].arguments
+        if one.name not in known
+    ]
     sizes = mechanism.sizes._replace(NW=len(links.options.wrenches))
     return draw_besides({one.name: one.sizes(sizes) for one in given}, 1, seed)
 
 
-def compare(mechanism: Mechanism, links: Links, relation: str, seed: int = 0, functions: Collection[str] | None = None,
-            programs: bool = True, methods: Mapping[str, str | None] | None = None) -> Verdict | None:
+def compare(
+    mechanism: Mechanism,
+    links: Links,
+    relation: str,
+    seed: int = 0,
+    functions: Collection[str] | None = None,
+    programs: bool = True,
+    methods: Mapping[str, str | None] | None = None,
+) -> Verdict | None:
     """What a relation says of some functions (None: all) by the reference and, if asked, by Programs; None: it does not apply.
 
     `methods` takes a method by its name for a function. A function that both sides refuse is not compared. Derivatives are
@@ -92,7 +136,11 @@ def compare(mechanism: Mechanism, links: Links, relation: str, seed: int = 0, fu
     if case is None:
         return None
     judges = [_Judge(case, at, "reference", OfReference)]
-    judges += [_Judge(case, at, "Programs", partial(OfPrograms, methods=methods or {}))] if programs else []
+    judges += (
+        [_Judge(case, at, "Programs", partial(OfPrograms, methods=methods or {}))]
+        if programs
+        else []
+    )
     broken: dict[str, list[str]] = {"what was read": [case.amiss]} if case.amiss else {}
     compared: set[str] = set()
     for function in FUNCTIONS if functions is None else functions:
@@ -101,18 +149,26 @@ def compare(mechanism: Mechanism, links: Links, relation: str, seed: int = 0, fu
             broken |= {function: [refused]} if refused else {}
             continue
         for judge in judges:
-            for result, error in judge.errors(function, besides(mechanism, links, function, seed)).items():
+            for result, error in judge.errors(
+                function, besides(mechanism, links, function, seed)
+            ).items():
                 compared.add(f"{function}.{result}")
                 if error:
-                    broken.setdefault(f"{function}.{result}", []).append(f"of the {judge.name} {error}")
+                    broken.setdefault(f"{function}.{result}", []).append(
+                        f"of the {judge.name} {error}"
+                    )
     found = [f"{relation}: {what} {', '.join(said)}" for what, said in broken.items()]
     return Verdict(tuple(found), frozenset(compared))
 
 
-def _refused(case: Case, at: Setting, function: str, methods: Mapping[str, str | None]) -> str | None:
+def _refused(
+    case: Case, at: Setting, function: str, methods: Mapping[str, str | None]
+) -> str | None:
     """None where both sides have the function; '' where one has not, rightly; else what is wrong: one problem, two verdicts."""
     wanted = FUNCTIONS[function].derivative
-    if wanted is not None and (FUNCTIONS[function].counts("NR") or (wanted.mode == "hvp" and wanted.of in SLOPES)):
+    if wanted is not None and (
+        FUNCTIONS[function].counts("NR") or (wanted.mode == "hvp" and wanted.of in SLOPES)
+    ):
         return ""
     sides = [case.before or (at.mechanism, at.links), (case.mechanism, case.links)]
     if FUNCTIONS[function].needs_inverse:
@@ -121,22 +177,34 @@ def _refused(case: Case, at: Setting, function: str, methods: Mapping[str, str |
             differ = isinstance(case, Change) and not all(singular)
             return "has a mass matrix that is singular on one side only" if differ else ""
     if any(task.refusal(mechanism, function, links.options) for mechanism, links in sides):
-        return ""   # six rows of a task take six joints that move the frame
+        return ""  # six rows of a task take six joints that move the frame
     if FUNCTIONS[function].needs_mass and any(
-            not m.mass and (told.payload is None or m.frame(told.payload).body == BASE) for m, told in sides):
+        not m.mass and (told.payload is None or m.frame(told.payload).body == BASE)
+        for m, told in sides
+    ):
         return ""
     method = methods.get(function)
     of = derivatives.of(function)
     anew = method or not isinstance(case, Change)
-    if anew and of == "mass_matrix_determinant" and any(loss(mechanism, links.payload) for mechanism, links in sides):
-        return ""   # which methods divide by pivots there, and refuse, depends on how the problem is told
-    return "" if method and any(find(method).refusal(mechanism) is not None for mechanism, _ in sides) else None
+    if (
+        anew
+        and of == "mass_matrix_determinant"
+        and any(loss(mechanism, links.payload) for mechanism, links in sides)
+    ):
+        return ""  # which methods divide by pivots there, and refuse, depends on how the problem is told
+    return (
+        ""
+        if method and any(find(method).refusal(mechanism) is not None for mechanism, _ in sides)
+        else None
+    )
 
 
 class _Judge:
     """Both sides of a case as the reference or the Programs have them, at as many digits as it takes."""
 
-    def __init__(self, case: Case, at: Setting, name: str, side: Callable[[Mechanism, Links, Scalars], Asked]) -> None:
+    def __init__(
+        self, case: Case, at: Setting, name: str, side: Callable[[Mechanism, Links, Scalars], Asked]
+    ) -> None:
         self.case, self.at, self.name, self.side = case, at, name, side
         self.sides: dict[int, tuple[Mapping[str, Array], Asked, Asked]] = {}
 
@@ -144,7 +212,11 @@ class _Judge:
         if digits not in self.sides:
             scalars, before = arb(digits), self.case.before or (self.at.mechanism, self.at.links)
             given = {name: scalars.array(values) for name, values in self.at.exact.items()}
-            self.sides[digits] = given, self.side(*before, scalars), self.side(self.case.mechanism, self.case.links, scalars)
+            self.sides[digits] = (
+                given,
+                self.side(*before, scalars),
+                self.side(self.case.mechanism, self.case.links, scalars),
+            )
         return self.sides[digits]
 
     def _cancels(self, result: str) -> bool:
@@ -156,16 +228,22 @@ class _Judge:
         """Of every result that is compared, what is wrong with it, '' where nothing is."""
         for attempt in range(DOUBLINGS + 1):
             given, old, new = self._at(DIGITS << attempt)
-            given = {**given, **{name: old.scalars.array(values) for name, values in besides.items()}}
+            given = {
+                **given,
+                **{name: old.scalars.array(values) for name, values in besides.items()},
+            }
             try:
                 pairs = self.case.pairs(function, given, old, new)
             except TooFewDigits:
                 continue
-            except MethodRefusal:   # a method may decline a payload, which its refusal does not see
+            except MethodRefusal:  # a method may decline a payload, which its refusal does not see
                 return {}
             except SymgenError as error:
                 return {"": f"are refused: {error}"}
-            found = {name: _distance(*pair, old.scalars, self._cancels(name)) for name, pair in pairs.items()}
+            found = {
+                name: _distance(*pair, old.scalars, self._cancels(name))
+                for name, pair in pairs.items()
+            }
             if not any(blurred for blurred, _ in found.values()):
                 return {name: error for name, (_, error) in found.items()}
         return {"": f"are not told apart by {DIGITS << DOUBLINGS} digits"}
@@ -174,7 +252,9 @@ class _Judge:
 def _distance(wanted: Array, found: Array, scalars: Scalars, cancels: bool) -> tuple[bool, str]:
     """Whether the balls are too wide to tell, and what is wrong."""
     with scalars.working():
-        wanted, found = np.broadcast_arrays(wanted, found) if wanted.ndim == found.ndim else (wanted, found)
+        wanted, found = (
+            np.broadcast_arrays(wanted, found) if wanted.ndim == found.ndim else (wanted, found)
+        )
         if wanted.shape != found.shape:
             return False, f"shapes {wanted.shape} and {found.shape}"
         least = _ball(LEAST) if cancels else flint.arb(0)

@@ -72,12 +72,16 @@ class OfReference:
 
     def __init__(self, mechanism: Mechanism, links: Links, scalars: Scalars) -> None:
         self.scalars, self.links = scalars, links
-        self.reference = Reference(mechanism, scalars, frame=links.frame, payload=links.payload, wrench=links.wrench)
+        self.reference = Reference(
+            mechanism, scalars, frame=links.frame, payload=links.payload, wrench=links.wrench
+        )
 
     def __call__(self, function: str, states: States) -> Results:
         what, told = FUNCTIONS[function], self.links.options.at_run_time
         names = [a.name for a in what.arguments] + [a.name for a in what.feels if a.name in told]
-        return self.reference.evaluate(function, {name: drawn(function, states)[name] for name in names})
+        return self.reference.evaluate(
+            function, {name: drawn(function, states)[name] for name in names}
+        )
 
 
 class OfPrograms:
@@ -85,17 +89,30 @@ class OfPrograms:
 
     name = "Programs"
 
-    def __init__(self, mechanism: Mechanism, links: Links, scalars: Scalars, methods: Mapping[str, str | None]) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        links: Links,
+        scalars: Scalars,
+        methods: Mapping[str, str | None],
+    ) -> None:
         self.mechanism, self.links, self.scalars, self.methods = mechanism, links, scalars, methods
 
     def __call__(self, function: str, states: States) -> Results:
         program = made(self.mechanism, function, self.methods.get(function), self.links.options)
-        return over(self.scalars, program)({port.name: drawn(function, states)[port.name] for port in program.inputs})
+        return over(self.scalars, program)(
+            {port.name: drawn(function, states)[port.name] for port in program.inputs}
+        )
 
 
 def drawn(function: str, states: States) -> States:
     """The states by a function's own names: what it calls dt may be an instant."""
-    return {**states, **{a.name: states[FUNCTIONS[function].drawn(a.name)] for a in FUNCTIONS[function].arguments}}
+    return {
+        **states,
+        **{
+            a.name: states[FUNCTIONS[function].drawn(a.name)] for a in FUNCTIONS[function].arguments
+        },
+    }
 
 
 SIX = np.ones((1, 6))
@@ -148,24 +165,40 @@ class Change:
 
     def pairs(self, function: str, states: States, old: Asked, new: Asked) -> Pairs:
         if (derivative := FUNCTIONS[function].derivative) is not None:
-            whole = all(self.comparable(one.name, SIX) is SIX for one in FUNCTIONS[derivative.of].results)
-            return Tangents(self.arguments, self.results).pairs(function, states, old, new) if whole else {}
+            whole = all(
+                self.comparable(one.name, SIX) is SIX for one in FUNCTIONS[derivative.of].results
+            )
+            return (
+                Tangents(self.arguments, self.results).pairs(function, states, old, new)
+                if whole
+                else {}
+            )
         wanted = self.results(old(function, states), states, old.scalars)
         found = new(function, self.arguments(states, old.scalars))
-        return {name: (self.comparable(name, values), self.comparable(name, found[name])) for name, values in wanted.items()}
+        return {
+            name: (self.comparable(name, values), self.comparable(name, found[name]))
+            for name, values in wanted.items()
+        }
 
     def then(self, other: Change) -> Change:
         """Described anew once more."""
+
         def both(name: str, values: Array) -> Array:
             return other.comparable(name, self.comparable(name, values))
 
-        return Change(other.mechanism, other.links,
-                      lambda states, scalars: other.arguments(self.arguments(states, scalars), scalars),
-                      lambda results, states, scalars: other.results(self.results(results, states, scalars),
-                                                                     self.arguments(states, scalars), scalars), both)
+        return Change(
+            other.mechanism,
+            other.links,
+            lambda states, scalars: other.arguments(self.arguments(states, scalars), scalars),
+            lambda results, states, scalars: other.results(
+                self.results(results, states, scalars), self.arguments(states, scalars), scalars
+            ),
+            both,
+        )
 
 
 # -- exact displacements ---------------------------------------------------------------------------------------------------
+
 
 def negated(xyz: Vector3) -> Vector3:
     return -xyz[0], -xyz[1], -xyz[2]
@@ -173,10 +206,15 @@ def negated(xyz: Vector3) -> Vector3:
 
 def inverse(pose: Pose) -> Pose:
     """The way back."""
+
     def back(step: Step) -> Step:
         if isinstance(step, Shift):
             return Shift(negated(step.xyz))
-        return Turn(step.axis, -step.angle) if isinstance(step, Turn) else Slide(step.axis, -step.distance)
+        return (
+            Turn(step.axis, -step.angle)
+            if isinstance(step, Turn)
+            else Slide(step.axis, -step.distance)
+        )
 
     return compose(tuple(back(step) for step in reversed(pose)))
 
@@ -201,14 +239,24 @@ def placed(pose: Pose, scalars: Scalars) -> tuple[Array, Array]:
             length = scalars.constant(Fraction(sum(x * x for x in step.axis))).sqrt()
             axis = [scalars.constant(x) / length for x in step.axis]
             if isinstance(step, Slide):
-                shift = shift + turn @ np.array([x * scalars.constant(step.distance) for x in axis], dtype=object)
+                shift = shift + turn @ np.array(
+                    [x * scalars.constant(step.distance) for x in axis], dtype=object
+                )
                 continue
-            half = (scalars.constant(step.angle.radians) + flint.arb.pi() * scalars.constant(step.angle.pi)) / 2
+            half = (
+                scalars.constant(step.angle.radians)
+                + flint.arb.pi() * scalars.constant(step.angle.pi)
+            ) / 2
             sine, w = half.sin_cos()
             x, y, z = (sine * part for part in axis)
-            turn = turn @ np.array([[w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                                    [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
-                                    [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z]], dtype=object)
+            turn = turn @ np.array(
+                [
+                    [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                    [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+                    [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+                ],
+                dtype=object,
+            )
         return turn, shift
 
 
@@ -218,14 +266,22 @@ def times(matrix: Array, vector: Array) -> Array:
 
 
 def cross(a: Array, b: Array) -> Array:
-    return np.stack([a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
-                     a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)
+    return np.stack(
+        [
+            a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1],
+            a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
+            a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0],
+        ],
+        axis=-1,
+    )
 
 
 def moved(mechanism: Mechanism, q: Array, step: Array) -> Array:
     """q ⊕ δ of one state, to the first order in δ. Inside the precision of the scalars."""
     found = np.array(q)
-    for joint, of_q, of_v in zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True):
+    for joint, of_q, of_v in zip(
+        mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True
+    ):
         own, by = q[..., of_q], step[..., of_v]
         if joint.type.along is None:
             found[..., of_q] = own + by
@@ -236,13 +292,16 @@ def moved(mechanism: Mechanism, q: Array, step: Array) -> Array:
             (spin if turning[k] else slide)[..., along] = by[..., k]
         first = joint.type.quaternion
         change = 0 * own
-        if first is None:   # a place in a plane, and an angle
+        if first is None:  # a place in a plane, and an angle
             c, s = np.cos(own[..., 2]), np.sin(own[..., 2])
-            change[..., 0], change[..., 1] = c * slide[..., 0] - s * slide[..., 1], s * slide[..., 0] + c * slide[..., 1]
+            change[..., 0], change[..., 1] = (
+                c * slide[..., 0] - s * slide[..., 1],
+                s * slide[..., 0] + c * slide[..., 1],
+            )
             change[..., 2] = spin[..., 2]
         else:
-            u, w = own[..., first:first + 3], own[..., first + 3:]
-            change[..., first:first + 3] = (w * spin + cross(u, spin)) / 2
+            u, w = own[..., first : first + 3], own[..., first + 3 :]
+            change[..., first : first + 3] = (w * spin + cross(u, spin)) / 2
             change[..., first + 3] = -(u * spin).sum(axis=-1) / 2
             if first:
                 change[..., :3] = slide + 2 * (w * cross(u, slide) + cross(u, cross(u, slide)))

@@ -51,27 +51,41 @@ class Map:
         return self.mass * self.length**2 / self.time**2
 
     def change(self, mechanism: Mechanism, links: Links, amiss: str = "") -> Change:
-        return Change(mechanism, links, self.arguments, partial(self.results, links), self.comparable, amiss=amiss)
+        return Change(
+            mechanism,
+            links,
+            self.arguments,
+            partial(self.results, links),
+            self.comparable,
+            amiss=amiss,
+        )
 
     def limits(self, joint: int, limits: Limits) -> Limits:
         """Those of an old joint as the new one declares them; of one with several coordinates there are none."""
         if limits == Limits():
             return limits
-        scale, zero = self.scale[self.old.v_slices[joint].start], self.zero[self.old.q_slices[joint].start]
+        scale, zero = (
+            self.scale[self.old.v_slices[joint].start],
+            self.zero[self.old.q_slices[joint].start],
+        )
         ends = [None if end is None else end * scale + zero for end in (limits.lower, limits.upper)]
         if scale < 0:
             ends.reverse()
-        rate, force = (None if x is None else x * abs(k)
-                       for x, k in ((limits.velocity, scale / self.time), (limits.effort, self.action / scale)))
+        rate, force = (
+            None if x is None else x * abs(k)
+            for x, k in ((limits.velocity, scale / self.time), (limits.effort, self.action / scale))
+        )
         return Limits(ends[0], ends[1], rate, force)
 
     def arguments(self, states: States, scalars: Scalars) -> States:
         with scalars.working():
-            found = {"q": self._coordinates(states["q"], scalars),
-                     "v": self._joints(states["v"], scalars, ONE / self.time, 1),
-                     "a": self._joints(states["a"], scalars, ONE / self.time**2, 1),
-                     "tau": self._joints(states["tau"], scalars, self.action, -1),
-                     "b": self._joints(states["b"], scalars, self.action, -1)}
+            found = {
+                "q": self._coordinates(states["q"], scalars),
+                "v": self._joints(states["v"], scalars, ONE / self.time, 1),
+                "a": self._joints(states["a"], scalars, ONE / self.time**2, 1),
+                "tau": self._joints(states["tau"], scalars, self.action, -1),
+                "b": self._joints(states["b"], scalars, self.action, -1),
+            }
             if "q_next" in states:
                 found["q_next"] = self._coordinates(states["q_next"], scalars)
             if "pi" in states:
@@ -82,8 +96,10 @@ class Map:
             if "payload" in states:
                 by = [self.mass, *[sign * self.length] * 3, *[self.mass * self.length**2] * 6]
                 found["payload"] = states["payload"] * scalars.array(by)
-            if "wrench" in states:   # in the axes of its link, which do not turn with the base
-                found["wrench"] = states["wrench"] * scalars.array([self.action] * 3 + [sign * self.action / self.length] * 3)
+            if "wrench" in states:  # in the axes of its link, which do not turn with the base
+                found["wrench"] = states["wrench"] * scalars.array(
+                    [self.action] * 3 + [sign * self.action / self.length] * 3
+                )
             return found
 
     def results(self, links: Links, results: Results, states: States, scalars: Scalars) -> Results:
@@ -91,8 +107,10 @@ class Map:
             if "R_links" in results and self.frames:
                 results = self._reframed(results, scalars)
             found = {name: self._result(name, values, scalars) for name, values in results.items()}
-            if "U" in found:   # zero where the mass centre is at the base's origin
-                found["U"] = found["U"] - self._weight(links, states, scalars) @ self._base(scalars)[1]
+            if "U" in found:  # zero where the mass centre is at the base's origin
+                found["U"] = (
+                    found["U"] - self._weight(links, states, scalars) @ self._base(scalars)[1]
+                )
             return found
 
     def _reframed(self, results: Results, scalars: Scalars) -> Results:
@@ -101,40 +119,71 @@ class Map:
         found = []
         for i, pose in enumerate(self.frames):
             turn, shift = placed(pose, scalars)
-            found.append((turns[..., i, :, :] @ turn, shifts[..., i, :] + turns[..., i, :, :] @ shift))
-        return {"R_links": np.stack([turn for turn, _ in found], axis=-3),
-                "p_links": np.stack([shift for _, shift in found], axis=-2)}
+            found.append(
+                (turns[..., i, :, :] @ turn, shifts[..., i, :] + turns[..., i, :, :] @ shift)
+            )
+        return {
+            "R_links": np.stack([turn for turn, _ in found], axis=-3),
+            "p_links": np.stack([shift for _, shift in found], axis=-2),
+        }
 
     def _weight(self, links: Links, states: States, scalars: Scalars) -> Array:
         """Of all moving links, in the new base (..., 3)."""
-        mass = scalars.array([sum((part.mass for body in self.old.bodies for part in body.parts), Fraction(0))])
+        mass = scalars.array(
+            [sum((part.mass for body in self.old.bodies for part in body.parts), Fraction(0))]
+        )
         if links.payload is not None and self.old.frame(links.payload).body != BASE:
             mass = mass + states["payload"][..., 0]
         by = self.mass * self.length / self.time**2 * (-1 if self.mirrored else 1)
-        return mass[..., None] * scalars.constant(by) * (self._base(scalars)[0] @ scalars.array(list(self.old.gravity)))
+        return (
+            mass[..., None]
+            * scalars.constant(by)
+            * (self._base(scalars)[0] @ scalars.array(list(self.old.gravity)))
+        )
 
     @property
     def _base_columns(self) -> list[int]:
         """Of all inertial parameters, those whose columns stay."""
         return base(Motion(self.old))[0]
 
-    def _links(self, x: Array, scalars: Scalars, power: Fraction, columns: list[int] | None = None) -> Array:
+    def _links(
+        self, x: Array, scalars: Scalars, power: Fraction, columns: list[int] | None = None
+    ) -> Array:
         """Inertial parameters (..., 10·NB), or columns of them, in other units, the links' new order and their new frames; with a
         power of −1 what is multiplied by them."""
         sign = -1 if self.mirrored else 1
-        by = [self.mass, *[sign * self.mass * self.length] * 3, *[self.mass * self.length**2] * 6] * len(self.old.bodies)
-        if columns is not None:   # which stay as long as the links are the same ones, in the same frames
+        by = [
+            self.mass,
+            *[sign * self.mass * self.length] * 3,
+            *[self.mass * self.length**2] * 6,
+        ] * len(self.old.bodies)
+        if (
+            columns is not None
+        ):  # which stay as long as the links are the same ones, in the same frames
             return x * scalars.array([by[c] ** int(power) for c in columns])
-        x = (x * scalars.array([one ** int(power) for one in by])).reshape(*x.shape[:-1], -1, 10)[..., list(self.order), :]
+        x = (x * scalars.array([one ** int(power) for one in by])).reshape(*x.shape[:-1], -1, 10)[
+            ..., list(self.order), :
+        ]
         if self.frames:
-            x = np.stack([(one @ seen if power < 0 else one @ inward.T) for one, (seen, inward) in zip(
-                np.moveaxis(x, -2, 0), [_seen(*placed(pose, scalars), scalars) for pose in self.frames], strict=True)], axis=-2)
+            x = np.stack(
+                [
+                    (one @ seen if power < 0 else one @ inward.T)
+                    for one, (seen, inward) in zip(
+                        np.moveaxis(x, -2, 0),
+                        [_seen(*placed(pose, scalars), scalars) for pose in self.frames],
+                        strict=True,
+                    )
+                ],
+                axis=-2,
+            )
         return x.reshape(*x.shape[:-2], -1)
 
     def comparable(self, name: str, values: Array) -> Array:
         """What of a result does not hang on where on its axis a body's frame stands, where that was changed; of base parameters
         nothing but how many there are, where the links have another order or other frames."""
-        if name in ("Y_base", "pi_base") and (self.frames or self.order != tuple(range(len(self.order)))):
+        if name in ("Y_base", "pi_base") and (
+            self.frames or self.order != tuple(range(len(self.order)))
+        ):
             return 0 * values
         if self.origins or name not in ("alpha", "F"):
             return values
@@ -143,24 +192,43 @@ class Map:
     def _coordinates(self, values: Array, scalars: Scalars) -> Array:
         """Of joints (..., NQ)."""
         places = entries(self.old.q_slices, self.order)
-        return values[..., places] * scalars.array([self.scale_q[i] for i in places]) \
-            + scalars.array([self.zero[i] for i in places])
+        return values[..., places] * scalars.array(
+            [self.scale_q[i] for i in places]
+        ) + scalars.array([self.zero[i] for i in places])
 
-    def _joints(self, values: Array, scalars: Scalars, factor: Fraction = ONE, power: int = 1) -> Array:
+    def _joints(
+        self, values: Array, scalars: Scalars, factor: Fraction = ONE, power: int = 1
+    ) -> Array:
         """Numbers of joints (..., NV), each multiplied by its scale to a power."""
         places = entries(self.old.v_slices, self.order)
-        return values[..., places] * scalars.array([factor * self.scale[i] ** power for i in places])
+        return values[..., places] * scalars.array(
+            [factor * self.scale[i] ** power for i in places]
+        )
 
-    def _square(self, values: Array, scalars: Scalars, factor: Fraction, power: int, of_rows: int | None = None) -> Array:
+    def _square(
+        self,
+        values: Array,
+        scalars: Scalars,
+        factor: Fraction,
+        power: int,
+        of_rows: int | None = None,
+    ) -> Array:
         """Of columns, and of rows with the same power unless told."""
         swapped = np.swapaxes(self._joints(values, scalars, factor, power), -1, -2)
-        return np.swapaxes(self._joints(swapped, scalars, ONE, power if of_rows is None else of_rows), -1, -2)
+        return np.swapaxes(
+            self._joints(swapped, scalars, ONE, power if of_rows is None else of_rows), -1, -2
+        )
 
-    def _turned(self, values: Array, scalars: Scalars, angular: Fraction, linear: Fraction) -> Array:
+    def _turned(
+        self, values: Array, scalars: Scalars, angular: Fraction, linear: Fraction
+    ) -> Array:
         """Vectors (..., 6), three and three, in the axes of the base."""
         turn, _ = self._base(scalars)
         sign = -1 if self.mirrored else 1
-        parts = (values[..., :3] * scalars.constant(angular), values[..., 3:] * scalars.constant(sign * linear))
+        parts = (
+            values[..., :3] * scalars.constant(angular),
+            values[..., 3:] * scalars.constant(sign * linear),
+        )
         return np.concatenate([part @ turn.T for part in parts], axis=-1)
 
     def _base(self, scalars: Scalars) -> tuple[Array, Array]:
@@ -183,14 +251,22 @@ class Map:
         if name == "M":
             return self._square(x, scalars, mass, -1)
         if name in ("dtau_dq", "dtau_dv"):
-            return self._square(x, scalars, self.action * (self.time if name == "dtau_dv" else ONE), -1)
+            return self._square(
+                x, scalars, self.action * (self.time if name == "dtau_dv" else ONE), -1
+            )
         if name in ("da_dq", "da_dv"):
-            return self._square(x, scalars, ONE / (self.time if name == "da_dv" else self.time**2), -1, 1)
+            return self._square(
+                x, scalars, ONE / (self.time if name == "da_dv" else self.time**2), -1, 1
+            )
         if name == "C":
             return self._square(x, scalars, mass / self.time, -1)
         if name in ("Y", "Y_base"):
-            rows = np.swapaxes(self._joints(np.swapaxes(x, -1, -2), scalars, self.action, -1), -1, -2)
-            return self._links(rows, scalars, -ONE, self._base_columns if name == "Y_base" else None)
+            rows = np.swapaxes(
+                self._joints(np.swapaxes(x, -1, -2), scalars, self.action, -1), -1, -2
+            )
+            return self._links(
+                rows, scalars, -ONE, self._base_columns if name == "Y_base" else None
+            )
         if name == "pi_base":
             return self._links(x, scalars, ONE, self._base_columns)
         if name == "Lambda":
@@ -215,7 +291,10 @@ class Map:
         if name in ("p", "com", "p_links"):
             x = x[..., list(self.order), :] if name == "p_links" else x
             turn, shift = self._base(scalars)
-            return x * scalars.constant(-self.length if self.mirrored else self.length) @ turn.T + shift
+            return (
+                x * scalars.constant(-self.length if self.mirrored else self.length) @ turn.T
+                + shift
+            )
         if name in ("J", "A_G"):
             by = (ONE, self.length) if name == "J" else (mass, self.mass * self.length)
             columns = self._turned(np.swapaxes(x, -1, -2), scalars, *by)
@@ -231,17 +310,22 @@ class Map:
             half = np.swapaxes(self._turned(x, scalars, ONE, self.length), -1, -2)
             return self._turned(half, scalars, 1 / mass, self.length / mass)
         if name == "alpha":
-            return self._turned(x[..., list(self.order), :], scalars, ONE / self.time**2, self.length / self.time**2)
+            return self._turned(
+                x[..., list(self.order), :], scalars, ONE / self.time**2, self.length / self.time**2
+            )
         if name in ("alpha_tip", "Jdot_v"):
             return self._turned(x, scalars, ONE / self.time**2, self.length / self.time**2)
         if name in ("F", "hdot"):
             x = x[..., list(self.order), :] if name == "F" else x
             return self._turned(x, scalars, self.action, self.action / self.length)
-        raise NotImplementedError(f"no relation knows how the result '{name}' goes over; say so here")
+        raise NotImplementedError(
+            f"no relation knows how the result '{name}' goes over; say so here"
+        )
 
 
 def _seen(turn: Array, shift: Array, scalars: Scalars) -> tuple[Array, Array]:
     """Ten parameters of matter in a frame that stands so, as the frame outside has them, (10, 10); and the other way round."""
+
     def outside(turn: Array, shift: Array) -> Array:
         columns = []
         for unit in np.eye(10, dtype=int).tolist():
@@ -249,9 +333,25 @@ def _seen(turn: Array, shift: Array, scalars: Scalars) -> tuple[Array, Array]:
             J = scalars.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
             second = np.trace(J) / 2 * np.eye(3, dtype=int) - J
             turned, first = turn @ second @ turn.T, turn @ h
-            second = turned + np.outer(first, shift) + np.outer(shift, first) + m * np.outer(shift, shift)
+            second = (
+                turned
+                + np.outer(first, shift)
+                + np.outer(shift, first)
+                + m * np.outer(shift, shift)
+            )
             J = np.trace(second) * np.eye(3, dtype=int) - second
-            columns.append([m + 0 * first[0], *(first + m * shift), J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2]])
+            columns.append(
+                [
+                    m + 0 * first[0],
+                    *(first + m * shift),
+                    J[0, 0],
+                    J[0, 1],
+                    J[0, 2],
+                    J[1, 1],
+                    J[1, 2],
+                    J[2, 2],
+                ]
+            )
         return np.array(columns, dtype=object).T
 
     return outside(turn, shift), outside(turn.T, -(turn.T @ shift))
@@ -259,8 +359,12 @@ def _seen(turn: Array, shift: Array, scalars: Scalars) -> tuple[Array, Array]:
 
 def unchanged(old: Mechanism, **changes: object) -> Map:
     """All as before but for `changes`."""
-    told: dict[str, object] = {"order": tuple(range(len(old.joints))), "scale": (ONE,) * old.nv, "scale_q": (ONE,) * old.nq,
-                               "zero": (Fraction(0),) * old.nq}
+    told: dict[str, object] = {
+        "order": tuple(range(len(old.joints))),
+        "scale": (ONE,) * old.nv,
+        "scale_q": (ONE,) * old.nq,
+        "zero": (Fraction(0),) * old.nq,
+    }
     return Map(old, **{**told, **changes})
 
 

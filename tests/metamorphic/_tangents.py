@@ -35,10 +35,16 @@ class Tangents:
         """Of a derivative of any mode, what it has to be and what it is."""
         wanted = FUNCTIONS[function].derivative
         assert wanted is not None
-        given = {name: values for name, values in states.items() if name != "pi"}   # which is long, and no argument of these
+        given = {
+            name: values for name, values in states.items() if name != "pi"
+        }  # which is long, and no argument of these
         with old.scalars.working():
             return {"jvp": _along, "jacobian": _slopes, "vjp": _weighed, "hvp": _bent}[wanted.mode](
-                _Going(self, wanted.of, differentiated_by(function), given, old.scalars), function, old, new)
+                _Going(self, wanted.of, differentiated_by(function), given, old.scalars),
+                function,
+                old,
+                new,
+            )
 
 
 def differentiated_by(function: str) -> list[Port]:
@@ -78,47 +84,75 @@ class _Going:
             return self.tangents.results({"delta": units}, self.states, self.scalars)["delta"]
         shape = self.states[name].shape[1:]
         units = np.eye(prod(shape), dtype=int).reshape(-1, *shape)
-        moved = self.tangents.arguments({**self.states, name: self.states[name] + units}, self.scalars)[name]
+        moved = self.tangents.arguments(
+            {**self.states, name: self.states[name] + units}, self.scalars
+        )[name]
         return (moved - self.there[name]).reshape(len(units), -1)
 
     def changed(self) -> dict[str, Array]:
         """The changes of the arguments there."""
-        return {name: (self.states[name].reshape(1, -1) @ self.images(x)).reshape(self.states[name].shape)
-                for x in self.by for name in [derivatives.change(x.name)]}
+        return {
+            name: (self.states[name].reshape(1, -1) @ self.images(x)).reshape(
+                self.states[name].shape
+            )
+            for x in self.by
+            for name in [derivatives.change(x.name)]
+        }
 
     def over(self, changes: Mapping[str, Array], load: Array | None) -> dict[str, Array]:
         """Changes of all results (n, …) there, where the payload changes by `load` (n, 10) if at all: some depend on both."""
         called = {"delta" if name in POSITIONS else name: name for name in changes}
         given = {other: changes[name] for other, name in called.items()}
         still = {name: 0 * values for name, values in given.items()}
-        rest = {name: 0 * values if name == "payload" else values for name, values in self.states.items()}
+        rest = {
+            name: 0 * values if name == "payload" else values
+            for name, values in self.states.items()
+        }
         moving = rest if load is None else {**rest, "payload": load}
-        found, none = (self.tangents.results(one, at, self.scalars) for one, at in ((given, moving), (still, rest)))
+        found, none = (
+            self.tangents.results(one, at, self.scalars)
+            for one, at in ((given, moving), (still, rest))
+        )
         return {called[name]: found[name] - none[name] for name in given}
 
     def weights(self) -> dict[str, Array]:
         """The weights here that are those of `states` there: whatever the results change by, both weigh it alike."""
-        shapes = {one.name: self.states[derivatives.weight(one.name)].shape[1:] for one in FUNCTIONS[self.of].results}
+        shapes = {
+            one.name: self.states[derivatives.weight(one.name)].shape[1:]
+            for one in FUNCTIONS[self.of].results
+        }
         found = {}
         for name, shape in shapes.items():
             n = prod(shape)
-            units = {other: self.scalars.array((np.eye(n, dtype=int) if other == name else np.zeros((n, prod(its)), int)).reshape(
-                n, *its)) for other, its in shapes.items()}
-            found[derivatives.weight(name)] = self.weighed(self.over(units, None)).reshape(1, *shape)
+            units = {
+                other: self.scalars.array(
+                    (
+                        np.eye(n, dtype=int) if other == name else np.zeros((n, prod(its)), int)
+                    ).reshape(n, *its)
+                )
+                for other, its in shapes.items()
+            }
+            found[derivatives.weight(name)] = self.weighed(self.over(units, None)).reshape(
+                1, *shape
+            )
         return found
 
     def weighed(self, changes: Mapping[str, Array]) -> Array:
         """What changes of the results there weigh (n,)."""
-        return sum((values * self.states[derivatives.weight(name)]).reshape(len(values), -1).sum(axis=-1)
-                   for name, values in changes.items())
+        return sum(
+            (values * self.states[derivatives.weight(name)]).reshape(len(values), -1).sum(axis=-1)
+            for name, values in changes.items()
+        )
 
     def by_load(self, x: Port) -> Any:
         """What a unit of the payload weighs there beside what the results here tell of it."""
         if x.name != "payload":
             return 0
         units = self.scalars.array(np.eye(10, dtype=int))
-        still = {one.name: 0 * np.repeat(self.states[derivatives.weight(one.name)], 10, axis=0)
-                 for one in FUNCTIONS[self.of].results}
+        still = {
+            one.name: 0 * np.repeat(self.states[derivatives.weight(one.name)], 10, axis=0)
+            for one in FUNCTIONS[self.of].results
+        }
         return self.weighed(self.over(still, units))
 
 
@@ -135,36 +169,72 @@ def _slopes(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
     wanted, found, pairs = old(function, going.states), new(function, going.there), {}
     for x in going.by:
         images = going.images(x)
-        called = {one.name: derivatives.slope(one.name, x.name) for one in FUNCTIONS[going.of].results}
-        own, other = ({name: in_front(side[slope], x) for name, slope in called.items()} for side in (wanted, found))
-        carried = going.over(own, going.scalars.array(np.eye(10, dtype=int)) if x.name == "payload" else None)
-        pairs |= {slope: (carried[name], np.tensordot(images, other[name], axes=(1, 0))) for name, slope in called.items()}
+        called = {
+            one.name: derivatives.slope(one.name, x.name) for one in FUNCTIONS[going.of].results
+        }
+        own, other = (
+            {name: in_front(side[slope], x) for name, slope in called.items()}
+            for side in (wanted, found)
+        )
+        carried = going.over(
+            own, going.scalars.array(np.eye(10, dtype=int)) if x.name == "payload" else None
+        )
+        pairs |= {
+            slope: (carried[name], np.tensordot(images, other[name], axes=(1, 0)))
+            for name, slope in called.items()
+        }
     return pairs
 
 
 def in_front(slope: Array, x: Port) -> Array:
     """A slope (1, *result, *argument) of one state, the numbers of the argument first: (n, *result)."""
-    result = slope.shape[1:slope.ndim - len(x.shape)]
+    result = slope.shape[1 : slope.ndim - len(x.shape)]
     return np.moveaxis(slope.reshape(*result, -1), -1, 0)
 
 
 def _weighed(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
-    return _back(going, function, old(function, {**going.states, **going.weights()}),
-                 new(function, {**going.there, **_given_weights(going)}), derivatives.weight, going.by_load)
+    return _back(
+        going,
+        function,
+        old(function, {**going.states, **going.weights()}),
+        new(function, {**going.there, **_given_weights(going)}),
+        derivatives.weight,
+        going.by_load,
+    )
 
 
 def _bent(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
-    return _back(going, function, old(function, {**going.states, **going.weights()}),
-                 new(function, {**going.there, **_given_weights(going), **going.changed()}),
-                 lambda name: derivatives.change(derivatives.weight(name)), lambda x: 0)
+    return _back(
+        going,
+        function,
+        old(function, {**going.states, **going.weights()}),
+        new(function, {**going.there, **_given_weights(going), **going.changed()}),
+        lambda name: derivatives.change(derivatives.weight(name)),
+        lambda x: 0,
+    )
 
 
 def _given_weights(going: _Going) -> dict[str, Array]:
-    return {name: going.states[name] for one in FUNCTIONS[going.of].results for name in [derivatives.weight(one.name)]}
+    return {
+        name: going.states[name]
+        for one in FUNCTIONS[going.of].results
+        for name in [derivatives.weight(one.name)]
+    }
 
 
-def _back(going: _Going, function: str, wanted: Mapping[str, Array], found: Mapping[str, Array], called: Callable[[str], str],
-          besides: Callable[[Port], Any]) -> Pairs:
+def _back(
+    going: _Going,
+    function: str,
+    wanted: Mapping[str, Array],
+    found: Mapping[str, Array],
+    called: Callable[[str], str],
+    besides: Callable[[Port], Any],
+) -> Pairs:
     """Weights of the arguments there, as they are here."""
-    return {called(x.name): (wanted[called(x.name)].reshape(1, -1) + besides(x),
-                             found[called(x.name)].reshape(1, -1) @ going.images(x).T) for x in going.by}
+    return {
+        called(x.name): (
+            wanted[called(x.name)].reshape(1, -1) + besides(x),
+            found[called(x.name)].reshape(1, -1) @ going.images(x).T,
+        )
+        for x in going.by
+    }

@@ -12,7 +12,18 @@ from symgen.mechanism import BASE, Body, Joint, Mechanism, Part
 from symgen.poses import Shift
 from symgen.programs.making import loss
 from symgen.reference.precision import Array
-from tests.metamorphic._core import STEPS, Asked, Case, Judged, Links, Pairs, Setting, States, times, with_
+from tests.metamorphic._core import (
+    STEPS,
+    Asked,
+    Case,
+    Judged,
+    Links,
+    Pairs,
+    Setting,
+    States,
+    times,
+    with_,
+)
 from tests.metamorphic.states import STEP
 from tests.metamorphic.taken_apart import log_determinant
 
@@ -44,7 +55,12 @@ def momentum_kept(setting: Setting) -> Case | None:
         return None
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        if function not in ("centroidal_momentum", "center_of_mass", "kinetic_energy", "potential_energy"):
+        if function not in (
+            "centroidal_momentum",
+            "center_of_mass",
+            "kinetic_energy",
+            "potential_energy",
+        ):
             return {}
         with here.scalars.working():
             dt, v, tau = here.scalars.array([STEP]), states["v"], np.array(states["tau"])
@@ -56,9 +72,14 @@ def momentum_kept(setting: Setting) -> Case | None:
             (name,) = (result.name for result in FUNCTIONS[function].results)
             was, found = here(function, now)[name], there(function, after)[name]
             momentum = here("centroidal_momentum", now)["h"]
-            grown = {"h": lambda: np.concatenate([0 * pull, pull], axis=-1), "com": lambda: momentum[..., 3:] / mass,
-                     "T": lambda: (tau * v).sum(axis=-1) + (pull * momentum[..., 3:]).sum(axis=-1) / mass[..., 0],
-                     "U": lambda: -(pull * momentum[..., 3:]).sum(axis=-1) / mass[..., 0]}[name]()
+            grown = {
+                "h": lambda: np.concatenate([0 * pull, pull], axis=-1),
+                "com": lambda: momentum[..., 3:] / mass,
+                "T": lambda: (
+                    (tau * v).sum(axis=-1) + (pull * momentum[..., 3:]).sum(axis=-1) / mass[..., 0]
+                ),
+                "U": lambda: -(pull * momentum[..., 3:]).sum(axis=-1) / mass[..., 0],
+            }[name]()
             return {name: (was + grown * dt, found)}
 
     return Judged(old, links, judge, (old, links))
@@ -76,11 +97,20 @@ def one_body_more(setting: Setting) -> Case | None:
         return None
     xx, yy, zz = (Fraction(random.randint(10, 200), 1000) for _ in range(3))
     zero = Fraction(0)
-    more = Part("one_more", (Shift(setting.vector(1)),), setting.fraction(0.5, 5), (yy + zz, zero, zero, xx + zz, zero, xx + yy))
-    bodies = tuple(Body(b.name, (*b.parts, more)) if i == root else b for i, b in enumerate(old.bodies))
+    more = Part(
+        "one_more",
+        (Shift(setting.vector(1)),),
+        setting.fraction(0.5, 5),
+        (yy + zz, zero, zero, xx + zz, zero, xx + yy),
+    )
+    bodies = tuple(
+        Body(b.name, (*b.parts, more)) if i == root else b for i, b in enumerate(old.bodies)
+    )
     together = replace(old, bodies=bodies)
     beside = Joint("one_more", "free", BASE, old.joints[root].pose, old.joints[root].axis)
-    apart = replace(old, joints=(*old.joints, beside), bodies=(*old.bodies, Body("one_more", (more,))))
+    apart = replace(
+        old, joints=(*old.joints, beside), bodies=(*old.bodies, Body("one_more", (more,)))
+    )
     own, count = old.v_slices[root], len(old.joints)
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
@@ -90,27 +120,58 @@ def one_body_more(setting: Setting) -> Case | None:
             G = scalars.array([[int(i == k) for k in range(old.nv)] for i in both])
 
             def two(states: States) -> States:
-                at = {name: np.concatenate([states[name], states[name][..., old.q_slices[root]]], axis=-1)
-                      for name in ("q", "q_next")}
+                at = {
+                    name: np.concatenate(
+                        [states[name], states[name][..., old.q_slices[root]]], axis=-1
+                    )
+                    for name in ("q", "q_next")
+                }
                 return with_(states, **at, **{name: states[name][..., both] for name in ("v", "a")})
 
-            if function in ("base_regressor", "base_parameters", "operational_inertia", "dynamically_consistent_inverse"):
-                return {}   # no sum of theirs
+            if function in (
+                "base_regressor",
+                "base_parameters",
+                "operational_inertia",
+                "dynamically_consistent_inverse",
+            ):
+                return {}  # no sum of theirs
             wanted = here(function, states)
             if function in ("forward_dynamics", "link_accelerations", "interbody_forces"):
-                a = here("forward_dynamics", states)["a"]   # of the one; each of the two takes what that takes of it
+                a = here("forward_dynamics", states)[
+                    "a"
+                ]  # of the one; each of the two takes what that takes of it
                 forces = there("inverse_dynamics", two(with_(states, a=a)))["tau"]
                 found = there(function, with_(two(states), tau=forces))
                 if function == "forward_dynamics":
-                    return {"a": (np.concatenate([wanted["a"][..., both], states["tau"]], axis=-1),
-                                  np.concatenate([found["a"], forces @ G], axis=-1))}
-                pairs = {"alpha": lambda x: x[..., :count, :], "a": lambda x: x[..., :old.nv],
-                         "F": lambda x: np.concatenate([x[..., :root, :], x[..., [root], :] + x[..., count:, :],
-                                                        x[..., root + 1:count, :]], axis=-2)}
-                return {name: (values, pairs.get(name, lambda x: x)(found[name])) for name, values in wanted.items()}
-            if function in ("mass_matrix_solve", "inverse_mass_matrix", "operational_inertia_inverse"):
+                    return {
+                        "a": (
+                            np.concatenate([wanted["a"][..., both], states["tau"]], axis=-1),
+                            np.concatenate([found["a"], forces @ G], axis=-1),
+                        )
+                    }
+                pairs = {
+                    "alpha": lambda x: x[..., :count, :],
+                    "a": lambda x: x[..., : old.nv],
+                    "F": lambda x: np.concatenate(
+                        [
+                            x[..., :root, :],
+                            x[..., [root], :] + x[..., count:, :],
+                            x[..., root + 1 : count, :],
+                        ],
+                        axis=-2,
+                    ),
+                }
+                return {
+                    name: (values, pairs.get(name, lambda x: x)(found[name]))
+                    for name, values in wanted.items()
+                }
+            if function in (
+                "mass_matrix_solve",
+                "inverse_mass_matrix",
+                "operational_inertia_inverse",
+            ):
                 M = G.T @ there("mass_matrix", two(states))["M"] @ G
-                (name, x), = wanted.items()
+                ((name, x),) = wanted.items()
                 if name == "x":
                     return {name: (states["b"], times(M, x))}
                 if name == "Minv":
@@ -120,16 +181,30 @@ def one_body_more(setting: Setting) -> Case | None:
                 return {name: (x, J @ solved @ np.swapaxes(J, -1, -2))}
             if function in ("mass_matrix_determinant", "mass_matrix_log_determinant"):
                 logarithm = log_determinant(G.T @ there("mass_matrix", two(states))["M"] @ G)
-                return {name: (values, np.exp(logarithm) if name == "det" else logarithm) for name, values in wanted.items()}
-            if function in ("mass_matrix_log_determinant_gradient", "forward_dynamics_derivatives", *STEPS):
-                return {}   # no sum of theirs, or not held together by one force
-            goes = {**dict.fromkeys(("tau", "c", "g"), lambda x: x @ G),
-                    **dict.fromkeys(("M", "C", "dtau_dq", "dtau_dv"), lambda x: G.T @ x @ G),
-                    "Y": lambda x: G.T @ x[..., :10 * count],
-                    **dict.fromkeys(("J", "Jcom", "A_G"), lambda x: x @ G),
-                    "R_links": lambda x: x[..., :count, :, :], "p_links": lambda x: x[..., :count, :],
-                    "q_next": lambda x: x[..., :old.nq], "delta": lambda x: x[..., :old.nv]}
+                return {
+                    name: (values, np.exp(logarithm) if name == "det" else logarithm)
+                    for name, values in wanted.items()
+                }
+            if function in (
+                "mass_matrix_log_determinant_gradient",
+                "forward_dynamics_derivatives",
+                *STEPS,
+            ):
+                return {}  # no sum of theirs, or not held together by one force
+            goes = {
+                **dict.fromkeys(("tau", "c", "g"), lambda x: x @ G),
+                **dict.fromkeys(("M", "C", "dtau_dq", "dtau_dv"), lambda x: G.T @ x @ G),
+                "Y": lambda x: G.T @ x[..., : 10 * count],
+                **dict.fromkeys(("J", "Jcom", "A_G"), lambda x: x @ G),
+                "R_links": lambda x: x[..., :count, :, :],
+                "p_links": lambda x: x[..., :count, :],
+                "q_next": lambda x: x[..., : old.nq],
+                "delta": lambda x: x[..., : old.nv],
+            }
             found = there(function, two(states))
-            return {name: (values, goes.get(name, lambda x: x)(found[name])) for name, values in wanted.items()}
+            return {
+                name: (values, goes.get(name, lambda x: x)(found[name]))
+                for name, values in wanted.items()
+            }
 
     return Judged(apart, links, judge, (together, links))

@@ -23,11 +23,18 @@ def base_moved(setting: Setting) -> Change:
     old, random = setting.mechanism, setting.random
     about = old.gravity if any(old.gravity) else setting.vector(1)
     axis, count = random.randrange(3), random.randrange(4)
-    moved = (Shift(setting.vector(random.choice((1, 1000)))), Turn(AXES[axis], Angle(pi=Fraction(count, 2))),
-             Turn(about, Angle(setting.fraction(-3, 3), Fraction(random.randrange(-3, 4), 4))))
+    moved = (
+        Shift(setting.vector(random.choice((1, 1000)))),
+        Turn(AXES[axis], Angle(pi=Fraction(count, 2))),
+        Turn(about, Angle(setting.fraction(-3, 3), Fraction(random.randrange(-3, 4), 4))),
+    )
     base = compose(moved)
-    joints = tuple(replace(j, pose=compose(base, j.pose)) if j.parent == BASE else j for j in old.joints)
-    frames = tuple(replace(f, pose=compose(base, f.pose)) if f.body == BASE else f for f in old.frames)
+    joints = tuple(
+        replace(j, pose=compose(base, j.pose)) if j.parent == BASE else j for j in old.joints
+    )
+    frames = tuple(
+        replace(f, pose=compose(base, f.pose)) if f.body == BASE else f for f in old.frames
+    )
     new = replace(old, joints=joints, frames=frames, gravity=quarter(old.gravity, axis, count))
     return unchanged(old, base=base).change(new, setting.links)
 
@@ -43,22 +50,48 @@ def units_rescaled(setting: Setting) -> Change:
         return tuple(_scaled(step, length) for step in pose)
 
     def part(p: Part) -> Part:
-        return replace(p, pose=longer(p.pose), mass=p.mass * mass, moments=_six(m * mass * length**2 for m in p.moments))
+        return replace(
+            p,
+            pose=longer(p.pose),
+            mass=p.mass * mass,
+            moments=_six(m * mass * length**2 for m in p.moments),
+        )
 
-    joints = tuple(replace(j, pose=longer(j.pose), limits=told.limits(i, j.limits),
-                           parameters=tuple((name, x * length) for name, x in j.parameters)) for i, j in enumerate(old.joints))
+    joints = tuple(
+        replace(
+            j,
+            pose=longer(j.pose),
+            limits=told.limits(i, j.limits),
+            parameters=tuple((name, x * length) for name, x in j.parameters),
+        )
+        for i, j in enumerate(old.joints)
+    )
     x, y, z = (g * length / time**2 for g in old.gravity)
-    new = replace(old, joints=joints, bodies=tuple(Body(b.name, tuple(part(p) for p in b.parts)) for b in old.bodies),
-                  frames=tuple(replace(f, pose=longer(f.pose)) for f in old.frames), gravity=(x, y, z))
+    new = replace(
+        old,
+        joints=joints,
+        bodies=tuple(Body(b.name, tuple(part(p) for p in b.parts)) for b in old.bodies),
+        frames=tuple(replace(f, pose=longer(f.pose)) for f in old.frames),
+        gravity=(x, y, z),
+    )
     return told.change(new, setting.links)
 
 
-def lengths_by(old: Mechanism, factor: Fraction, least: int = 1) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+def lengths_by(
+    old: Mechanism, factor: Fraction, least: int = 1
+) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
     """Of each entry of v, and of each of q, the factor if it is a length of a joint that has at least so many of them."""
-    def by(entries: tuple[tuple[Coordinate, ...], ...]) -> tuple[Fraction, ...]:
-        return tuple(factor if one.unit == "m" and len(own) >= least else Fraction(1) for own in entries for one in own)
 
-    return by(tuple(joint.type.velocities for joint in old.joints)), by(tuple(joint.type.positions for joint in old.joints))
+    def by(entries: tuple[tuple[Coordinate, ...], ...]) -> tuple[Fraction, ...]:
+        return tuple(
+            factor if one.unit == "m" and len(own) >= least else Fraction(1)
+            for own in entries
+            for one in own
+        )
+
+    return by(tuple(joint.type.velocities for joint in old.joints)), by(
+        tuple(joint.type.positions for joint in old.joints)
+    )
 
 
 def mirrored(setting: Setting) -> Change:
@@ -73,11 +106,19 @@ def mirrored(setting: Setting) -> Change:
     def joint(j: Joint) -> Joint:
         if not j.type.turns:
             return replace(j, pose=image(j.pose), axis=negated(j.axis))
-        return replace(j, pose=image(j.pose), parameters=tuple((name, -x) for name, x in j.parameters))   # a screw's other hand
+        return replace(
+            j, pose=image(j.pose), parameters=tuple((name, -x) for name, x in j.parameters)
+        )  # a screw's other hand
 
-    new = replace(old, joints=tuple(joint(j) for j in old.joints), gravity=negated(old.gravity),
-                  bodies=tuple(Body(b.name, tuple(replace(p, pose=image(p.pose)) for p in b.parts)) for b in old.bodies),
-                  frames=tuple(replace(f, pose=image(f.pose)) for f in old.frames))
+    new = replace(
+        old,
+        joints=tuple(joint(j) for j in old.joints),
+        gravity=negated(old.gravity),
+        bodies=tuple(
+            Body(b.name, tuple(replace(p, pose=image(p.pose)) for p in b.parts)) for b in old.bodies
+        ),
+        frames=tuple(replace(f, pose=image(f.pose)) for f in old.frames),
+    )
     return told.change(new, setting.links)
 
 
@@ -92,8 +133,12 @@ def renumbered(setting: Setting) -> Change | None:
         return None
     place = {BASE: BASE, **{was: now for now, was in enumerate(order)}}
     joints = tuple(replace(old.joints[i], parent=place[old.joints[i].parent]) for i in order)
-    new = replace(old, joints=joints, bodies=tuple(old.bodies[i] for i in order),
-                  frames=tuple(replace(f, body=place[f.body]) for f in old.frames))
+    new = replace(
+        old,
+        joints=joints,
+        bodies=tuple(old.bodies[i] for i in order),
+        frames=tuple(replace(f, body=place[f.body]) for f in old.frames),
+    )
     return unchanged(old, order=tuple(order)).change(new, setting.links)
 
 
@@ -112,29 +157,50 @@ def axes_reversed(setting: Setting) -> Change | None:
     directed = [i for i, joint in enumerate(old.joints) if joint.type.directed]
     if not directed:
         return None
-    signs = [Fraction(random.choice((1, -1))) if i in directed else Fraction(1) for i in range(len(old.joints))]
+    signs = [
+        Fraction(random.choice((1, -1))) if i in directed else Fraction(1)
+        for i in range(len(old.joints))
+    ]
     if -1 not in signs:
         signs[directed[-1]] = Fraction(-1)
-    told = unchanged(old, scale=tuple(signs[i] for i, _ in old.dofs),
-                     scale_q=tuple(signs[i] for i, joint in enumerate(old.joints) for _ in range(joint.type.nq)))
+    told = unchanged(
+        old,
+        scale=tuple(signs[i] for i, _ in old.dofs),
+        scale_q=tuple(signs[i] for i, joint in enumerate(old.joints) for _ in range(joint.type.nq)),
+    )
 
     def joint(i: int, j: Joint) -> Joint:
         if i not in directed:
             return j
         by = signs[i] * setting.fraction(0.1, 3)
-        return replace(j, axis=(j.axis[0] * by, j.axis[1] * by, j.axis[2] * by), limits=told.limits(i, j.limits))
+        return replace(
+            j,
+            axis=(j.axis[0] * by, j.axis[1] * by, j.axis[2] * by),
+            limits=told.limits(i, j.limits),
+        )
 
-    return told.change(replace(old, joints=tuple(joint(i, j) for i, j in enumerate(old.joints))), setting.links)
+    return told.change(
+        replace(old, joints=tuple(joint(i, j) for i, j in enumerate(old.joints))), setting.links
+    )
 
 
 def zeros_moved(setting: Setting) -> Change:
     """Coordinates that count from elsewhere."""
     old = setting.mechanism
-    zeros = tuple(setting.fraction(-2, 2) if joint.type.directed or one.unit == "m" else Fraction(0)
-                  for joint in old.joints for one in joint.type.positions)
+    zeros = tuple(
+        setting.fraction(-2, 2) if joint.type.directed or one.unit == "m" else Fraction(0)
+        for joint in old.joints
+        for one in joint.type.positions
+    )
     told = unchanged(old, zero=zeros)
-    joints = tuple(replace(j, pose=compose(j.pose, motion(j, *(-zero for zero in zeros[own]))), limits=told.limits(i, j.limits))
-                   for i, (j, own) in enumerate(zip(old.joints, old.q_slices, strict=True)))
+    joints = tuple(
+        replace(
+            j,
+            pose=compose(j.pose, motion(j, *(-zero for zero in zeros[own]))),
+            limits=told.limits(i, j.limits),
+        )
+        for i, (j, own) in enumerate(zip(old.joints, old.q_slices, strict=True))
+    )
     return told.change(replace(old, joints=joints), setting.links)
 
 
@@ -154,24 +220,43 @@ def _framed(setting: Setting, slid: bool) -> Change:
     joints = []
     for i, j in enumerate(old.joints):
         axis, count = random.randrange(3), random.randrange(4)
-        if not j.type.directed:   # its velocities are told in the axes of its body, and at its place
+        if not j.type.directed:  # its velocities are told in the axes of its body, and at its place
             by[i] = ()
             joints.append(replace(j, pose=compose(inverse(by[j.parent]), j.pose)))
             continue
         along: Pose = (Slide(j.axis, setting.fraction(-1, 1)),) if slid else ()
-        by[i] = compose(along, (Turn(j.axis, Angle(setting.fraction(-3, 3))), Turn(AXES[axis], Angle(pi=Fraction(count, 2)))))
-        joints.append(replace(j, pose=compose(inverse(by[j.parent]), j.pose, by[i]), axis=quarter(j.axis, axis, -count)))
-    bodies = tuple(Body(b.name, tuple(replace(p, pose=compose(inverse(by[i]), p.pose)) for p in b.parts))
-                   for i, b in enumerate(old.bodies))
+        by[i] = compose(
+            along,
+            (
+                Turn(j.axis, Angle(setting.fraction(-3, 3))),
+                Turn(AXES[axis], Angle(pi=Fraction(count, 2))),
+            ),
+        )
+        joints.append(
+            replace(
+                j,
+                pose=compose(inverse(by[j.parent]), j.pose, by[i]),
+                axis=quarter(j.axis, axis, -count),
+            )
+        )
+    bodies = tuple(
+        Body(b.name, tuple(replace(p, pose=compose(inverse(by[i]), p.pose)) for p in b.parts))
+        for i, b in enumerate(old.bodies)
+    )
     frames = tuple(replace(f, pose=compose(inverse(by[f.body]), f.pose)) for f in old.frames)
     new = replace(old, joints=tuple(joints), bodies=bodies, frames=frames)
-    return unchanged(old, origins=not slid, frames=tuple(by[i] for i in range(len(old.bodies)))).change(new, setting.links)
+    return unchanged(
+        old, origins=not slid, frames=tuple(by[i] for i in range(len(old.bodies)))
+    ).change(new, setting.links)
 
 
 def parts_split(setting: Setting) -> Change:
     """Every inertia as two at different places, which together are what it was."""
     old = setting.mechanism
-    bodies = tuple(Body(b.name, tuple(half for part in b.parts for half in halves(setting, part))) for b in old.bodies)
+    bodies = tuple(
+        Body(b.name, tuple(half for part in b.parts for half in halves(setting, part)))
+        for b in old.bodies
+    )
     return unchanged(old).change(replace(old, bodies=bodies), setting.links)
 
 
@@ -179,17 +264,29 @@ def halves(setting: Setting, part: Part) -> tuple[Part, Part]:
     """Two parts with the mass, the centre and the moments of one."""
     share, off = setting.fraction(0.1, 0.9), setting.vector(0.1)
     masses = (part.mass * share, part.mass * (1 - share))
-    places = (off, negated((off[0] * share / (1 - share), off[1] * share / (1 - share), off[2] * share / (1 - share))))
+    places = (
+        off,
+        negated(
+            (
+                off[0] * share / (1 - share),
+                off[1] * share / (1 - share),
+                off[2] * share / (1 - share),
+            )
+        ),
+    )
     left = list(part.moments)
-    for mass, (x, y, z) in zip(masses, places, strict=True):   # Steiner
+    for mass, (x, y, z) in zip(masses, places, strict=True):  # Steiner
         steiner = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
         left = [moment - mass * s for moment, s in zip(left, steiner, strict=True)]
     two = []
     for which, (mass, place) in enumerate(zip(masses, places, strict=True)):
         xx, xy, xz, yy, yz, zz = (moment * (share if which == 0 else 1 - share) for moment in left)
         pose, moments = compose(part.pose, (Shift(place),)), (xx, xy, xz, yy, yz, zz)
-        if which:   # its own axes, a quarter turn about z from those of the other: its x is the other's y, its y the other's −x
-            pose, moments = compose(pose, (Turn(Z_AXIS, Angle(pi=Fraction(1, 2))),)), (yy, -xy, yz, xx, -xz, zz)
+        if which:  # its own axes, a quarter turn about z from those of the other: its x is the other's y, its y the other's −x
+            pose, moments = (
+                compose(pose, (Turn(Z_AXIS, Angle(pi=Fraction(1, 2))),)),
+                (yy, -xy, yz, xx, -xz, zz),
+            )
         two.append(Part(part.link, pose, mass, moments))
     return two[0], two[1]
 
@@ -200,7 +297,9 @@ def motion(joint: Joint, *values: Fraction) -> Pose:
     Of a joint without an axis only what it slides is known here, as long as it does not turn.
     """
     if not joint.type.directed:
-        x, y, z = (value for _, value in zip(range(3), (*values, *(Fraction(0),) * 3), strict=False))
+        x, y, z = (
+            value for _, value in zip(range(3), (*values, *(Fraction(0),) * 3), strict=False)
+        )
         places = [one.unit == "m" for one in joint.type.positions]
         return (Shift((x, y, z if all(places[:3]) else Fraction(0))),) if places[0] else ()
     turn: Pose = (Turn(joint.axis, Angle(values[0])),) if joint.type.turns else ()
@@ -210,9 +309,16 @@ def motion(joint: Joint, *values: Fraction) -> Pose:
 
 def at_once(setting: Setting, relations: Sequence[str]) -> Change:
     """Several of these, one upon the other."""
-    by_name = {"base_moved": base_moved, "units_rescaled": units_rescaled, "mirrored": mirrored, "renumbered": renumbered,
-               "axes_reversed": axes_reversed, "zeros_moved": zeros_moved, "frames_turned": frames_turned,
-               "parts_split": parts_split}
+    by_name = {
+        "base_moved": base_moved,
+        "units_rescaled": units_rescaled,
+        "mirrored": mirrored,
+        "renumbered": renumbered,
+        "axes_reversed": axes_reversed,
+        "zeros_moved": zeros_moved,
+        "frames_turned": frames_turned,
+        "parts_split": parts_split,
+    }
     change = unchanged(setting.mechanism).change(setting.mechanism, setting.links)
     for name in relations:
         following = by_name[name](replace(setting, mechanism=change.mechanism))
@@ -222,8 +328,16 @@ def at_once(setting: Setting, relations: Sequence[str]) -> Change:
 
 def everything_at_once(setting: Setting) -> Change:
     """All of the above in any order, one upon the other: one more robot judges every function of one."""
-    names = ["base_moved", "units_rescaled", "mirrored", "renumbered", "axes_reversed", "zeros_moved", "frames_turned",
-             "parts_split"]
+    names = [
+        "base_moved",
+        "units_rescaled",
+        "mirrored",
+        "renumbered",
+        "axes_reversed",
+        "zeros_moved",
+        "frames_turned",
+        "parts_split",
+    ]
     setting.random.shuffle(names)
     return at_once(setting, names)
 

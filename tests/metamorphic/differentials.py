@@ -29,27 +29,71 @@ def derivatives_followed(setting: Setting) -> Case:
             ends = []
             for t in (-h, h):
                 steps = {x.name: states[derivatives.change(x.name)] * t for x in by}
-                ends.append(there(of, with_(own, **{name: moved(old, own[name], step) if name in POSITIONS else own[name] + step
-                                                    for name, step in steps.items()}, **_instants(of, own, steps))))
-            ways = {name: there("difference", with_(states, q=ends[0][name], q_next=ends[1][name]))["delta"] / (2 * h)
-                    for name in ends[0] if name in POSITIONS}
-            return {name: ways[name] if name in ways else (ends[1][name] - ends[0][name]) / (2 * h) for name in ends[0]}
+                ends.append(
+                    there(
+                        of,
+                        with_(
+                            own,
+                            **{
+                                name: moved(old, own[name], step)
+                                if name in POSITIONS
+                                else own[name] + step
+                                for name, step in steps.items()
+                            },
+                            **_instants(of, own, steps),
+                        ),
+                    )
+                )
+            ways = {
+                name: there("difference", with_(states, q=ends[0][name], q_next=ends[1][name]))[
+                    "delta"
+                ]
+                / (2 * h)
+                for name in ends[0]
+                if name in POSITIONS
+            }
+            return {
+                name: ways[name] if name in ways else (ends[1][name] - ends[0][name]) / (2 * h)
+                for name in ends[0]
+            }
 
         with here.scalars.working():
             found = here(function, states)
             if wanted.mode == "hvp":
                 grown = slope(wanted._replace(mode="vjp").name)
-                return {name: (values, grown[name.removeprefix("d")]) for name, values in found.items()}
+                return {
+                    name: (values, grown[name.removeprefix("d")]) for name, values in found.items()
+                }
             along = slope(wanted.of)
             if wanted.mode == "jvp":
-                return {name: (values, along[name.removeprefix("d")]) for name, values in found.items()}
+                return {
+                    name: (values, along[name.removeprefix("d")]) for name, values in found.items()
+                }
             if wanted.mode == "jacobian":
-                return {name: (sum(_times(found[derivatives.slope(name, x.name)], states[derivatives.change(x.name)], x)
-                                   for x in by), values) for name, values in along.items()}
-            spent = sum((found[derivatives.weight(x.name)] * states[derivatives.change(x.name)]).reshape(1, -1).sum(axis=-1)
-                        for x in by)
-            gained = sum((values * states[derivatives.weight(name)]).reshape(1, -1).sum(axis=-1)
-                         for name, values in along.items())
+                return {
+                    name: (
+                        sum(
+                            _times(
+                                found[derivatives.slope(name, x.name)],
+                                states[derivatives.change(x.name)],
+                                x,
+                            )
+                            for x in by
+                        ),
+                        values,
+                    )
+                    for name, values in along.items()
+                }
+            spent = sum(
+                (found[derivatives.weight(x.name)] * states[derivatives.change(x.name)])
+                .reshape(1, -1)
+                .sum(axis=-1)
+                for x in by
+            )
+            gained = sum(
+                (values * states[derivatives.weight(name)]).reshape(1, -1).sum(axis=-1)
+                for name, values in along.items()
+            )
             return {derivatives.weight("all"): (gained, spent)}
 
     return Judged(old, setting.links, lambda *_: {}, derived=judge)
@@ -58,7 +102,11 @@ def derivatives_followed(setting: Setting) -> Case:
 def _instants(of: str, own: States, steps: Mapping[str, Array]) -> dict[str, Array]:
     """What is drawn by another name moves by it."""
     function = FUNCTIONS[derivatives.of(of)]
-    return {function.drawn(name): own[name] + step for name, step in steps.items() if function.drawn(name) != name}
+    return {
+        function.drawn(name): own[name] + step
+        for name, step in steps.items()
+        if function.drawn(name) != name
+    }
 
 
 def _times(slope: Array, change: Array, x: object) -> Array:

@@ -10,7 +10,18 @@ import numpy as np
 
 from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, ZERO3, Shift, compose
-from tests.metamorphic._core import Asked, Case, Judged, Links, Pairs, Setting, States, negated, times, with_
+from tests.metamorphic._core import (
+    Asked,
+    Case,
+    Judged,
+    Links,
+    Pairs,
+    Setting,
+    States,
+    negated,
+    times,
+    with_,
+)
 from tests.metamorphic._tangents import differentiated_by
 
 
@@ -24,7 +35,9 @@ def payload_declared(setting: Setting) -> Case | None:
     xx, xy, xz, yy, yz, zz = (moment - mass * s for moment, s in zip(moments, steiner, strict=True))
     at = old.frame(links.payload)
     load = Part("load", compose(at.pose, (Shift((x, y, z)),)), mass, (xx, xy, xz, yy, yz, zz))
-    bodies = tuple(Body(b.name, (*b.parts, load)) if i == at.body else b for i, b in enumerate(old.bodies))
+    bodies = tuple(
+        Body(b.name, (*b.parts, load)) if i == at.body else b for i, b in enumerate(old.bodies)
+    )
     return _alike(replace(old, bodies=bodies), replace(links, payload=None))
 
 
@@ -35,7 +48,11 @@ def _alike(mechanism: Any, links: Links) -> Case:
 
     def derived(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         """None by the load, which the other side has not."""
-        return {} if any(one.name == "payload" for one in differentiated_by(function)) else judge(function, states, here, there)
+        return (
+            {}
+            if any(one.name == "payload" for one in differentiated_by(function))
+            else judge(function, states, here, there)
+        )
 
     return Judged(mechanism, links, judge, derived=derived)
 
@@ -51,19 +68,30 @@ def wrench_by_jacobian(setting: Setting) -> Case | None:
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         with here.scalars.working():
-            wrench, turn, J = states["wrench"], there("forward_kinematics", states)["R"], there("jacobian", states)["J"]
+            wrench, turn, J = (
+                states["wrench"],
+                there("forward_kinematics", states)["R"],
+                there("jacobian", states)["J"],
+            )
             if len(paths) == 1:
                 wrench, turn, J = wrench[..., None, :], turn[..., None, :, :], J[..., None, :, :]
             moment, force = (times(turn, part) for part in (wrench[..., :3], wrench[..., 3:]))
-            felt = times(np.swapaxes(J, -1, -2), np.concatenate([moment, force], axis=-1)).sum(axis=-2)
+            felt = times(np.swapaxes(J, -1, -2), np.concatenate([moment, force], axis=-1)).sum(
+                axis=-2
+            )
             if function in ("inverse_dynamics", "bias_force", "mass_matrix_and_bias"):
                 found = there(function, states)
-                return {name: (values, found[name] - felt if name in ("tau", "c") else found[name])
-                        for name, values in here(function, states).items()}
+                return {
+                    name: (values, found[name] - felt if name in ("tau", "c") else found[name])
+                    for name, values in here(function, states).items()
+                }
             if function not in ("forward_dynamics", "link_accelerations", "interbody_forces"):
                 return {}
-            wanted, found = here(function, states), dict(there(function, with_(states, tau=states["tau"] + felt)))
-            if function == "link_accelerations":   # the two sides speak of different tips
+            wanted, found = (
+                here(function, states),
+                dict(there(function, with_(states, tau=states["tau"] + felt))),
+            )
+            if function == "link_accelerations":  # the two sides speak of different tips
                 return {"alpha": (wanted["alpha"], found["alpha"])}
             if function == "forward_dynamics":
                 return {"a": (wanted["a"], found["a"])}
@@ -72,7 +100,9 @@ def wrench_by_jacobian(setting: Setting) -> Case | None:
                 across[..., path, 3:] -= force[..., k, None, :]
             off = [i for i in range(len(old.joints)) if not any(i in path for path in paths)]
             pairs = {"a": (wanted["a"], found["a"]), "F": (wanted["F"][..., 3:], across[..., 3:])}
-            return pairs | ({"F off the path": (wanted["F"][..., off, :], across[..., off, :])} if off else {})
+            return pairs | (
+                {"F off the path": (wanted["F"][..., off, :], across[..., off, :])} if off else {}
+            )
 
     return Judged(old, both, judge)
 
@@ -93,25 +123,37 @@ def weight_turned_round(setting: Setting) -> Case:
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         with here.scalars.working():
             g = here("gravity_force", states)["g"]
-            if function == "step_rk4":   # the weight is another one at each of its stages
+            if function == "step_rk4":  # the weight is another one at each of its stages
                 return {}
             if function in ("forward_dynamics", "link_accelerations", "step"):
                 states_there = with_(states, tau=states["tau"] - 2 * g)
                 found = there(function, states_there)
-                return {name: (values, found[name]) for name, values in here(function, states).items()}
-            by = {"inverse_dynamics": {"tau": 2 * g}, "bias_force": {"c": 2 * g}, "mass_matrix_and_bias": {"c": 2 * g},
-                  "mass_matrix_coriolis_and_bias": {"c": 2 * g},
-                  "gravity_force": {"g": 2 * g}}.get(function, {})
+                return {
+                    name: (values, found[name]) for name, values in here(function, states).items()
+                }
+            by = {
+                "inverse_dynamics": {"tau": 2 * g},
+                "bias_force": {"c": 2 * g},
+                "mass_matrix_and_bias": {"c": 2 * g},
+                "mass_matrix_coriolis_and_bias": {"c": 2 * g},
+                "gravity_force": {"g": 2 * g},
+            }.get(function, {})
             if function == "potential_energy":
                 return {"U": (here(function, states)["U"], -there(function, states)["U"])}
             if function == "interbody_forces":
                 found = there(function, with_(states, tau=states["tau"] - 2 * g))
                 return {"a": (here(function, states)["a"], found["a"])}
-            if function in ("regressor", "base_regressor"):   # some columns change by what no function says
+            if function in (
+                "regressor",
+                "base_regressor",
+            ):  # some columns change by what no function says
                 return {}
             found = there(function, states)
-            return {name: (values, found[name] + by[name] if name in by else found[name])
-                    for name, values in here(function, states).items() if name not in ("dtau_dq", "da_dq")}
+            return {
+                name: (values, found[name] + by[name] if name in by else found[name])
+                for name, values in here(function, states).items()
+                if name not in ("dtau_dq", "da_dq")
+            }
 
     return Judged(replace(old, gravity=negated(old.gravity)), links, judge)
 
@@ -119,12 +161,19 @@ def weight_turned_round(setting: Setting) -> Case:
 def base_accelerated(setting: Setting) -> Case:
     """Einstein's lift: without gravity, on a base that three slides accelerate against it, the joints feel the same."""
     old, links = setting.mechanism, setting.links
-    slides = tuple(Joint(f"lift_{axis}", "prismatic", i - 1, (), direction)
-                   for i, (axis, direction) in enumerate(zip("xyz", (X_AXIS, Y_AXIS, Z_AXIS), strict=True)))
+    slides = tuple(
+        Joint(f"lift_{axis}", "prismatic", i - 1, (), direction)
+        for i, (axis, direction) in enumerate(zip("xyz", (X_AXIS, Y_AXIS, Z_AXIS), strict=True))
+    )
     carried = tuple(replace(j, parent=j.parent + 3 if j.parent != BASE else 2) for j in old.joints)
-    bodies = (*(Body(f"lift{i}", (Part(f"lift{i}", (), Fraction(1 + i)),)) for i in range(3)), *old.bodies)
-    frames = (*(Frame(f"lift{i}", i) for i in range(3)),
-              *(replace(f, body=f.body + 3 if f.body != BASE else 2) for f in old.frames))
+    bodies = (
+        *(Body(f"lift{i}", (Part(f"lift{i}", (), Fraction(1 + i)),)) for i in range(3)),
+        *old.bodies,
+    )
+    frames = (
+        *(Frame(f"lift{i}", i) for i in range(3)),
+        *(replace(f, body=f.body + 3 if f.body != BASE else 2) for f in old.frames),
+    )
     new = replace(old, joints=(*slides, *carried), bodies=bodies, frames=frames, gravity=ZERO3)
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
@@ -136,17 +185,34 @@ def base_accelerated(setting: Setting) -> Case:
                 rest = 0 * states["v"]
                 a = {"inverse_dynamics": states["a"]}.get(function, rest)
                 v = np.concatenate([zero, rest], axis=-1) if function == "gravity_force" else v
-                calm = with_(states, wrench=0 * states["wrench"]) \
-                    if function == "gravity_force" and "wrench" in states else states
-                found = there("inverse_dynamics", with_(calm, q=q, v=v, a=np.concatenate([up, a], axis=-1)))["tau"][..., 3:]
+                calm = (
+                    with_(states, wrench=0 * states["wrench"])
+                    if function == "gravity_force" and "wrench" in states
+                    else states
+                )
+                found = there(
+                    "inverse_dynamics", with_(calm, q=q, v=v, a=np.concatenate([up, a], axis=-1))
+                )["tau"][..., 3:]
                 return {name: (values, found) for name, values in here(function, states).items()}
             if function == "mass_matrix":
-                return {"M": (here(function, states)["M"], there(function, with_(states, q=q))["M"][..., 3:, 3:])}
+                return {
+                    "M": (
+                        here(function, states)["M"],
+                        there(function, with_(states, q=q))["M"][..., 3:, 3:],
+                    )
+                }
             if function == "jacobian":
-                return {"J": (here(function, states)["J"], there(function, with_(states, q=q))["J"][..., 3:])}
+                return {
+                    "J": (
+                        here(function, states)["J"],
+                        there(function, with_(states, q=q))["J"][..., 3:],
+                    )
+                }
             if function == "forward_kinematics":
                 found = there(function, with_(states, q=q))
-                return {name: (values, found[name]) for name, values in here(function, states).items()}
+                return {
+                    name: (values, found[name]) for name, values in here(function, states).items()
+                }
             return {}
 
     return Judged(new, links, judge)

@@ -37,7 +37,10 @@ def anything(seed: int) -> tuple[Mechanism, Links]:
 def some_links(mechanism: Mechanism, random: Random) -> Links:
     """The frame is any, and so are the links that carry a load and feel wrenches, where there are any."""
     names = [frame.name for frame in mechanism.frames]
-    found = Links(random.choice(names), *(random.choice(names) if random.random() < 0.4 else None for _ in range(2)))
+    found = Links(
+        random.choice(names),
+        *(random.choice(names) if random.random() < 0.4 else None for _ in range(2)),
+    )
     if found.wrench is None or random.random() < 0.5:
         return found
     return replace(found, wrench=tuple(random.sample(names, random.randint(1, min(3, len(names))))))
@@ -48,18 +51,29 @@ def _fraction(random: Random, low: float, high: float) -> Fraction:
 
 
 def _vector(random: Random, size: float) -> Vector3:
-    return _fraction(random, -size, size), _fraction(random, -size, size), _fraction(random, -size, size)
+    return (
+        _fraction(random, -size, size),
+        _fraction(random, -size, size),
+        _fraction(random, -size, size),
+    )
 
 
 def _pose(random: Random, size: float) -> Pose:
     x, y, z = _vector(random, 1)
-    return Shift(_vector(random, size)), Turn((x, y, z + 2), Angle(_fraction(random, -3, 3), Fraction(random.randint(-2, 2), 4)))
+    return Shift(_vector(random, size)), Turn(
+        (x, y, z + 2), Angle(_fraction(random, -3, 3), Fraction(random.randint(-2, 2), 4))
+    )
 
 
 def far(made: Mechanism, random: Random) -> Mechanism:
     """A base that is turned, and a kilometre away."""
     where = _pose(random, 1000)
-    return replace(made, joints=tuple(replace(j, pose=compose(where, j.pose)) if j.parent == BASE else j for j in made.joints))
+    return replace(
+        made,
+        joints=tuple(
+            replace(j, pose=compose(where, j.pose)) if j.parent == BASE else j for j in made.joints
+        ),
+    )
 
 
 def slanted(made: Mechanism, random: Random) -> Mechanism:
@@ -98,44 +112,73 @@ def crossed(made: Mechanism, random: Random) -> Mechanism:
     points = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
 
     def more(part: Part) -> Part:
-        xx, xy, xz, yy, yz, zz = (moment + point for moment, point in zip(part.moments, points, strict=True))
+        xx, xy, xz, yy, yz, zz = (
+            moment + point for moment, point in zip(part.moments, points, strict=True)
+        )
         return replace(part, moments=(xx, xy, xz, yy, yz, zz))
 
     return _with_body(made, random, lambda parts: tuple(more(part) for part in parts))
 
 
-def _with_body(made: Mechanism, random: Random, change: Callable[[tuple[Part, ...]], tuple[Part, ...]]) -> Mechanism:
+def _with_body(
+    made: Mechanism, random: Random, change: Callable[[tuple[Part, ...]], tuple[Part, ...]]
+) -> Mechanism:
     """One of the bodies with other parts."""
     which = random.randrange(len(made.bodies))
-    return replace(made, bodies=tuple(Body(b.name, change(b.parts)) if i == which else b for i, b in enumerate(made.bodies)))
+    return replace(
+        made,
+        bodies=tuple(
+            Body(b.name, change(b.parts)) if i == which else b for i, b in enumerate(made.bodies)
+        ),
+    )
 
 
 def framed(made: Mechanism, random: Random) -> Mechanism:
     """A tool on some link, and a place on the base."""
-    more = (Frame("tool", random.randrange(len(made.bodies)), _pose(random, 0.5)), Frame("spot", BASE, _pose(random, 2)))
+    more = (
+        Frame("tool", random.randrange(len(made.bodies)), _pose(random, 0.5)),
+        Frame("spot", BASE, _pose(random, 2)),
+    )
     return replace(made, frames=(*made.frames, *more))
 
 
 def limited(made: Mechanism, random: Random) -> Mechanism:
     """Ranges, of some joints with one end."""
+
     def limits() -> Limits:
         low, high = _fraction(random, -2, 0), _fraction(random, 0.1, 2)
         one, other = random.choice(((low, high), (low, high), (low, None), (None, high)))
         return Limits(one, other, _fraction(random, 0.1, 5), _fraction(random, 1, 90))
 
-    return replace(made, joints=tuple(replace(j, limits=limits()) if j.type.nq == 1 else j for j in made.joints))
+    return replace(
+        made,
+        joints=tuple(replace(j, limits=limits()) if j.type.nq == 1 else j for j in made.joints),
+    )
 
 
 def parallel(made: Mechanism, random: Random) -> Mechanism:
     """All axes along one direction, as in a plane."""
     axis = random.choice((X_AXIS, Z_AXIS))
+
     def along(joint: Joint) -> Joint:
-        return replace(joint, axis=axis if joint.type.directed else Z_AXIS,
-                       pose=tuple(step for step in joint.pose if isinstance(step, Shift)))
+        return replace(
+            joint,
+            axis=axis if joint.type.directed else Z_AXIS,
+            pose=tuple(step for step in joint.pose if isinstance(step, Shift)),
+        )
 
     return replace(made, joints=tuple(along(joint) for joint in made.joints))
 
 
 CHANGES: tuple[tuple[float, Callable[[Mechanism, Random], Mechanism]], ...] = (
-    (0.1, parallel), (0.25, uneven), (0.3, crossed), (0.3, laden), (0.1, empty), (0.4, framed), (0.4, limited), (0.3, slanted),
-    (0.1, weightless), (0.3, far))
+    (0.1, parallel),
+    (0.25, uneven),
+    (0.3, crossed),
+    (0.3, laden),
+    (0.1, empty),
+    (0.4, framed),
+    (0.4, limited),
+    (0.3, slanted),
+    (0.1, weightless),
+    (0.3, far),
+)

@@ -49,8 +49,15 @@ def along_the_base(patch: Patch) -> None:
         if kind.along is None:
             return found
         still = self.scalars.array(np.eye(3))
-        return [(angular, np.broadcast_to(still[along], linear.shape) if velocity.unit == "m" else linear)
-                for (angular, linear), along, velocity in zip(found, kind.along, kind.velocities, strict=True)]
+        return [
+            (
+                angular,
+                np.broadcast_to(still[along], linear.shape) if velocity.unit == "m" else linear,
+            )
+            for (angular, linear), along, velocity in zip(
+                found, kind.along, kind.velocities, strict=True
+            )
+        ]
 
     patch.setattr(Motion, "twists", unturned)
 
@@ -60,7 +67,10 @@ def steps_along_the_base(patch: Patch) -> None:
     was = mechanics.ORACLES["integrate"]
 
     def told(reference: Reference, **given: object) -> dict[str, Array]:
-        found, q, v, dt = was(reference, **given)["q_next"], *(given[name] for name in ("q", "v", "dt"))
+        found, q, v, dt = (
+            was(reference, **given)["q_next"],
+            *(given[name] for name in ("q", "v", "dt")),
+        )
         with reference.scalars.working():
             found[..., :3] = q[..., :3] + v[..., :3] * dt[..., None]
         return {"q_next": found}
@@ -76,8 +86,16 @@ def weight_on_the_first_root(patch: Patch) -> None:
         roots = reference.mechanism.children(BASE)
         if len(roots) < 2:
             return was(reference, **given)
-        bodies = tuple(replace(body, parts=()) if i in roots[1:] else body for i, body in enumerate(reference.mechanism.bodies))
+        bodies = tuple(
+            replace(body, parts=()) if i in roots[1:] else body
+            for i, body in enumerate(reference.mechanism.bodies)
+        )
         lighter = replace(reference.mechanism, bodies=bodies)
-        return was(Reference(lighter, reference.scalars, payload=reference.payload and reference.payload.name), **given)
+        return was(
+            Reference(
+                lighter, reference.scalars, payload=reference.payload and reference.payload.name
+            ),
+            **given,
+        )
 
     patch.setitem(mechanics.ORACLES, "potential_energy", told)

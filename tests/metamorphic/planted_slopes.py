@@ -20,7 +20,9 @@ def slopes_of_the_base(patch: Patch) -> None:
         found = was(motion, name, given, ways)
         if name in jets.POSITIONS:
             with motion.scalars.working():
-                found[..., :3] = jets.seeded(given[..., :3] + 0 * ways[0, ..., :3], ways[..., :3], motion.scalars)
+                found[..., :3] = jets.seeded(
+                    given[..., :3] + 0 * ways[0, ..., :3], ways[..., :3], motion.scalars
+                )
         return found
 
     patch.setattr(jets, "moved", moved)
@@ -30,22 +32,36 @@ def slopes_of_the_base(patch: Patch) -> None:
 def first_result_alone(patch: Patch) -> None:
     """Of several results the weights of the first count."""
     was = differentials._weighed
-    patch.setattr(differentials, "_weighed", lambda blocks, arguments: was(
-        {x: dict([next(iter(block.items()))]) for x, block in blocks.items()}, arguments))
+    patch.setattr(
+        differentials,
+        "_weighed",
+        lambda blocks, arguments: was(
+            {x: dict([next(iter(block.items()))]) for x, block in blocks.items()}, arguments
+        ),
+    )
 
 
 def half_a_hessian(patch: Patch) -> None:
     """Second derivatives are the coefficients of the power series, without their factor."""
     was = differentials._bent
-    patch.setattr(differentials, "_bent", lambda *told: {name: values / 2 for name, values in was(*told).items()})
+    patch.setattr(
+        differentials,
+        "_bent",
+        lambda *told: {name: values / 2 for name, values in was(*told).items()},
+    )
 
 
 def _also(patch: Patch, more: Callable[[Mapping[str, Array]], Array]) -> None:
     """What forces change by along a change of the arguments, and something besides."""
     was = differentials._along
 
-    def along(reference: object, function: str, by: object, given: object, arguments: Mapping[str, Array]) -> dict[str, Array]:
-        return {name: values + more(arguments) for name, values in was(reference, function, by, given, arguments).items()}
+    def along(
+        reference: object, function: str, by: object, given: object, arguments: Mapping[str, Array]
+    ) -> dict[str, Array]:
+        return {
+            name: values + more(arguments)
+            for name, values in was(reference, function, by, given, arguments).items()
+        }
 
     patch.setattr(differentials, "_along", along)
 
@@ -73,9 +89,16 @@ def slopes_without_the_load(patch: Patch) -> None:
     """The load is forgotten on the way from inverse dynamics to its derivatives."""
     was = differentials._along
 
-    def along(reference: mechanics.Reference, function: str, by: object, given: Mapping[str, Array],
-              arguments: Mapping[str, Array]) -> dict[str, Array]:
-        lighter = {name: 0 * values if name == "payload" else values for name, values in given.items()}
+    def along(
+        reference: mechanics.Reference,
+        function: str,
+        by: object,
+        given: Mapping[str, Array],
+        arguments: Mapping[str, Array],
+    ) -> dict[str, Array]:
+        lighter = {
+            name: 0 * values if name == "payload" else values for name, values in given.items()
+        }
         return was(reference, function, by, lighter, arguments)
 
     patch.setattr(differentials, "_along", along)

@@ -43,15 +43,29 @@ def forgotten() -> None:
 def slides_backwards(patch: Patch) -> None:
     """A positive displacement goes against the axis, in the derivation and in the reference."""
     was = prismatic.JOINT
-    patch.setattr(prismatic, "JOINT", replace(
-        was, pose=lambda q, p: was.pose([-x for x in q], p), oracle=lambda p: (Sliding(0, Fraction(-1)),)))
+    patch.setattr(
+        prismatic,
+        "JOINT",
+        replace(
+            was,
+            pose=lambda q, p: was.pose([-x for x in q], p),
+            oracle=lambda p: (Sliding(0, Fraction(-1)),),
+        ),
+    )
 
 
 def turns_backwards(patch: Patch) -> None:
     """Angles are left-handed, in the derivation and in the reference."""
     was = revolute.JOINT
-    patch.setattr(revolute, "JOINT", replace(was, pose=lambda q, p: was.pose([-x for x in q], p),
-                                             oracle=lambda p: tuple(step._replace(rate=-step.rate) for step in was.oracle(p))))
+    patch.setattr(
+        revolute,
+        "JOINT",
+        replace(
+            was,
+            pose=lambda q, p: was.pose([-x for x in q], p),
+            oracle=lambda p: tuple(step._replace(rate=-step.rate) for step in was.oracle(p)),
+        ),
+    )
 
 
 def screws_left_handed(patch: Patch) -> None:
@@ -66,21 +80,43 @@ def screws_by_the_turn(patch: Patch) -> None:
 
 def _pitched(patch: Patch, by: int) -> None:
     was = helical.JOINT
-    patch.setattr(helical, "JOINT", replace(was, pose=lambda q, p: was.pose(q, {"pitch": by * p["pitch"]}),
-                                            oracle=lambda p: was.oracle({"pitch": by * p["pitch"]})))
+    patch.setattr(
+        helical,
+        "JOINT",
+        replace(
+            was,
+            pose=lambda q, p: was.pose(q, {"pitch": by * p["pitch"]}),
+            oracle=lambda p: was.oracle({"pitch": by * p["pitch"]}),
+        ),
+    )
 
 
 def lumps_in_place(patch: Patch) -> None:
     """What is welded on keeps its own frame's numbers."""
     was = assembly._parts
-    patch.setattr(assembly, "_parts", lambda work, links: was(replace(
-        work, carriers={name: replace(carrier, pose=()) for name, carrier in work.carriers.items()}), links))
+    patch.setattr(
+        assembly,
+        "_parts",
+        lambda work, links: was(
+            replace(
+                work,
+                carriers={
+                    name: replace(carrier, pose=()) for name, carrier in work.carriers.items()
+                },
+            ),
+            links,
+        ),
+    )
 
 
 def lumps_first_only(patch: Patch) -> None:
     """Of what is welded on, only the mass of the body's own link counts."""
     was = assembly._parts
-    patch.setattr(assembly, "_parts", lambda work, links: {i: parts[:1] for i, parts in was(work, links).items()})
+    patch.setattr(
+        assembly,
+        "_parts",
+        lambda work, links: {i: parts[:1] for i, parts in was(work, links).items()},
+    )
 
 
 def locks_backwards(patch: Patch) -> None:
@@ -92,7 +128,11 @@ def locks_backwards(patch: Patch) -> None:
 def products_of_mass(patch: Patch) -> None:
     """Products of inertia of a URDF are read as ∫xy dm, and not as entries of the tensor."""
     was = urdf.Inertial
-    patch.setattr(urdf, "Inertial", lambda mass, m, *more: was(mass, (m[0], -m[1], -m[2], m[3], -m[4], m[5]), *more))
+    patch.setattr(
+        urdf,
+        "Inertial",
+        lambda mass, m, *more: was(mass, (m[0], -m[1], -m[2], m[3], -m[4], m[5]), *more),
+    )
 
 
 def steiner_forgotten(patch: Patch) -> None:
@@ -108,24 +148,43 @@ def limits_swapped(patch: Patch) -> None:
 
 # -- in what the derivation and the reference both read of a mechanism ------------------------------------------------------
 
+
 def _misread(patch: Patch, distort: Callable[[Mechanism], Mechanism]) -> None:
     begun, framed = motion.Motion.__init__, deriving.reframe
-    patch.setattr(motion.Motion, "__init__", lambda self, told, *more, **links: begun(self, distort(told), *more, **links))
+    patch.setattr(
+        motion.Motion,
+        "__init__",
+        lambda self, told, *more, **links: begun(self, distort(told), *more, **links),
+    )
     patch.setattr(deriving, "reframe", lambda told: framed(distort(told)))
 
 
 def _joints(change: Callable[[int, Joint], Joint]) -> Callable[[Mechanism], Mechanism]:
-    return lambda told: replace(told, joints=tuple(change(i, joint) for i, joint in enumerate(told.joints)))
+    return lambda told: replace(
+        told, joints=tuple(change(i, joint) for i, joint in enumerate(told.joints))
+    )
 
 
-def _parts(change: Callable[[tuple[Part, ...]], tuple[Part, ...]]) -> Callable[[Mechanism], Mechanism]:
-    return lambda told: replace(told, bodies=tuple(replace(body, parts=change(body.parts)) for body in told.bodies))
+def _parts(
+    change: Callable[[tuple[Part, ...]], tuple[Part, ...]],
+) -> Callable[[Mechanism], Mechanism]:
+    return lambda told: replace(
+        told, bodies=tuple(replace(body, parts=change(body.parts)) for body in told.bodies)
+    )
 
 
 def base_at_the_origin(patch: Patch) -> None:
     """The base's place is dropped."""
-    _misread(patch, _joints(lambda i, j: j if j.parent != BASE else replace(
-        j, pose=tuple(step for step in j.pose if not isinstance(step, Shift)))))
+    _misread(
+        patch,
+        _joints(
+            lambda i, j: (
+                j
+                if j.parent != BASE
+                else replace(j, pose=tuple(step for step in j.pose if not isinstance(step, Shift)))
+            )
+        ),
+    )
 
 
 def falls_up(patch: Patch) -> None:
@@ -144,18 +203,34 @@ def hangs_on_the_last(patch: Patch) -> None:
 
 def axes_point_forward(patch: Patch) -> None:
     """The sign of an axis is lost."""
-    _misread(patch, _joints(lambda i, j: replace(j, axis=(abs(j.axis[0]), abs(j.axis[1]), abs(j.axis[2])))))
+    _misread(
+        patch,
+        _joints(lambda i, j: replace(j, axis=(abs(j.axis[0]), abs(j.axis[1]), abs(j.axis[2])))),
+    )
 
 
 def screws_right_handed(patch: Patch) -> None:
     """The sign of a pitch is lost."""
-    _misread(patch, _joints(lambda i, j: replace(j, parameters=tuple((name, abs(x)) for name, x in j.parameters))))
+    _misread(
+        patch,
+        _joints(
+            lambda i, j: replace(j, parameters=tuple((name, abs(x)) for name, x in j.parameters))
+        ),
+    )
 
 
 def winds(patch: Patch) -> None:
     """What turns also advances, a millimetre a radian."""
-    _misread(patch, _joints(lambda i, j: replace(j, kind="helical", parameters=(("pitch", Fraction(1, 1000)),))
-                            if j.type.turns and not j.type.slides else j))
+    _misread(
+        patch,
+        _joints(
+            lambda i, j: (
+                replace(j, kind="helical", parameters=(("pitch", Fraction(1, 1000)),))
+                if j.type.turns and not j.type.slides
+                else j
+            )
+        ),
+    )
 
 
 def first_part_only(patch: Patch) -> None:
@@ -164,28 +239,50 @@ def first_part_only(patch: Patch) -> None:
 
 def axes_of_the_body(patch: Patch) -> None:
     """The axes that an inertia is given in are taken to be the body's."""
-    _misread(patch, _parts(lambda parts: tuple(
-        replace(part, pose=tuple(step for step in part.pose if not isinstance(step, Turn))) for part in parts)))
+    _misread(
+        patch,
+        _parts(
+            lambda parts: tuple(
+                replace(part, pose=tuple(step for step in part.pose if not isinstance(step, Turn)))
+                for part in parts
+            )
+        ),
+    )
 
 
 def centres_at_the_joint(patch: Patch) -> None:
-    _misread(patch, _parts(lambda parts: tuple(
-        replace(part, pose=tuple(step for step in part.pose if isinstance(step, Turn))) for part in parts)))
+    _misread(
+        patch,
+        _parts(
+            lambda parts: tuple(
+                replace(part, pose=tuple(step for step in part.pose if isinstance(step, Turn)))
+                for part in parts
+            )
+        ),
+    )
 
 
 def whole_kilograms(patch: Patch) -> None:
     """Masses are rounded up."""
-    _misread(patch, _parts(lambda parts: tuple(replace(part, mass=Fraction(ceil(part.mass))) for part in parts)))
+    _misread(
+        patch,
+        _parts(
+            lambda parts: tuple(replace(part, mass=Fraction(ceil(part.mass))) for part in parts)
+        ),
+    )
 
 
 # -- in the reference alone, which everything else is judged by -------------------------------------------------------------
+
 
 def levers_from_the_origin(patch: Patch) -> None:
     """A column of the Jacobian takes its lever from the base's origin, not from the joint."""
     was = motion.Motion.columns
 
     def columns(self: motion.Motion, body: int, point: object, placed: list) -> object:
-        return was(self, body, point, [p._replace(shift=(0 * p.shift[0], *p.shift[1:])) for p in placed])
+        return was(
+            self, body, point, [p._replace(shift=(0 * p.shift[0], *p.shift[1:])) for p in placed]
+        )
 
     patch.setattr(motion.Motion, "columns", columns)
 
@@ -197,7 +294,11 @@ def no_gyroscope(patch: Patch) -> None:
     def without(part: object, placed: object, gravity: object) -> object:
         (r0, r1, r2), _ = placed
         centre, _, force = was(part, placed, gravity)
-        return centre, forces.times(r0 @ part.inertia @ forces.transposed(r0), forces.spin_rate((r0, r1, r2))), force
+        return (
+            centre,
+            forces.times(r0 @ part.inertia @ forces.transposed(r0), forces.spin_rate((r0, r1, r2))),
+            force,
+        )
 
     patch.setattr(mechanics, "d_alembert", without)
     patch.setattr(forces, "d_alembert", without)
@@ -206,20 +307,30 @@ def no_gyroscope(patch: Patch) -> None:
 def rubs(patch: Patch) -> None:
     """A damper in every joint."""
     was = mechanics.Reference.inverse_dynamics
-    patch.setattr(mechanics.Reference, "inverse_dynamics", lambda self, q, v, *more: was(self, q, v, *more) + v / 1024)
+    patch.setattr(
+        mechanics.Reference,
+        "inverse_dynamics",
+        lambda self, q, v, *more: was(self, q, v, *more) + v / 1024,
+    )
 
 
 def gives_way(patch: Patch) -> None:
     """Joints accelerate by the square of their accelerations besides."""
     was = mechanics.ORACLES["forward_dynamics"]
-    patch.setitem(mechanics.ORACLES, "forward_dynamics",
-                  lambda reference, **told: {name: a + a * a for name, a in was(reference, **told).items()})
+    patch.setitem(
+        mechanics.ORACLES,
+        "forward_dynamics",
+        lambda reference, **told: {name: a + a * a for name, a in was(reference, **told).items()},
+    )
 
 
 def common_logarithm(patch: Patch) -> None:
     was = mechanics.ORACLES["mass_matrix_log_determinant"]
-    patch.setitem(mechanics.ORACLES, "mass_matrix_log_determinant",
-                  lambda reference, **told: {name: x * 7 / 16 for name, x in was(reference, **told).items()})
+    patch.setitem(
+        mechanics.ORACLES,
+        "mass_matrix_log_determinant",
+        lambda reference, **told: {name: x * 7 / 16 for name, x in was(reference, **told).items()},
+    )
 
 
 def twice_the_gradient(patch: Patch) -> None:
@@ -254,7 +365,10 @@ def wrench_in_the_base(patch: Patch) -> None:
 
     def outside(self: motion.Motion, placed: object, wrench: object) -> object:
         found = was(self, placed, wrench)
-        return [(body, point, wrench[..., k, :3], wrench[..., k, 3:]) for k, (body, point, _, _) in enumerate(found)]
+        return [
+            (body, point, wrench[..., k, :3], wrench[..., k, 3:])
+            for k, (body, point, _, _) in enumerate(found)
+        ]
 
     patch.setattr(motion.Motion, "outside", outside)
 
@@ -262,14 +376,21 @@ def wrench_in_the_base(patch: Patch) -> None:
 def wrenches_confused(patch: Patch) -> None:
     """The first link feels the second one's wrench, and the other way about."""
     was = motion.Motion.outside
-    patch.setattr(motion.Motion, "outside", lambda self, placed, wrench: was(
-        self, placed, None if wrench is None else wrench[..., ::-1, :]))
+    patch.setattr(
+        motion.Motion,
+        "outside",
+        lambda self, placed, wrench: was(
+            self, placed, None if wrench is None else wrench[..., ::-1, :]
+        ),
+    )
 
 
 def last_wrench_alone(patch: Patch) -> None:
     """Of several wrenches one is felt."""
     was = motion.Motion.outside
-    patch.setattr(motion.Motion, "outside", lambda self, placed, wrench: was(self, placed, wrench)[-1:])
+    patch.setattr(
+        motion.Motion, "outside", lambda self, placed, wrench: was(self, placed, wrench)[-1:]
+    )
 
 
 def moments_about_the_origin(patch: Patch) -> None:
@@ -279,7 +400,9 @@ def moments_about_the_origin(patch: Patch) -> None:
     def told(self: motion.Motion, q: object, v: object, a: object, *more: object) -> object:
         found, placed = was(self, q, v, a, *more), self.placements(q)
         for i, at in enumerate(placed):
-            found[..., i, :3] += forces.cross(np.broadcast_to(at.shift[0], found[..., i, 3:].shape), found[..., i, 3:])
+            found[..., i, :3] += forces.cross(
+                np.broadcast_to(at.shift[0], found[..., i, 3:].shape), found[..., i, 3:]
+            )
         return found
 
     patch.setattr(mechanics, "interbody_forces", told)
@@ -290,9 +413,16 @@ def momentum_about_the_origin(patch: Patch) -> None:
     was = mechanics.ORACLES["centroidal_momentum"]
 
     def told(reference: mechanics.Reference, **given: object) -> dict[str, Array]:
-        h, centre = was(reference, **given)["h"], whole.center_of_mass(reference, given["q"], given.get("payload"))
+        h, centre = (
+            was(reference, **given)["h"],
+            whole.center_of_mass(reference, given["q"], given.get("payload")),
+        )
         with reference.scalars.working():
-            return {"h": np.concatenate([h[..., :3] + forces.cross(centre, h[..., 3:]), h[..., 3:]], axis=-1)}
+            return {
+                "h": np.concatenate(
+                    [h[..., :3] + forces.cross(centre, h[..., 3:]), h[..., 3:]], axis=-1
+                )
+            }
 
     patch.setitem(mechanics.ORACLES, "centroidal_momentum", told)
 
@@ -324,9 +454,14 @@ def poses_where_they_were(patch: Patch) -> None:
     was = mechanics.ORACLES["link_poses"]
 
     def told(reference: mechanics.Reference, **given: object) -> dict[str, Array]:
-        order = sorted(range(len(reference.mechanism.bodies)), key=lambda i: reference.mechanism.bodies[i].name)
+        order = sorted(
+            range(len(reference.mechanism.bodies)), key=lambda i: reference.mechanism.bodies[i].name
+        )
         found = was(reference, **given)
-        return {"R_links": found["R_links"][..., order, :, :], "p_links": found["p_links"][..., order, :]}
+        return {
+            "R_links": found["R_links"][..., order, :, :],
+            "p_links": found["p_links"][..., order, :],
+        }
 
     patch.setitem(mechanics.ORACLES, "link_poses", told)
 

@@ -14,7 +14,19 @@ from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE
 from symgen.poses import Angle, Shift, Turn
 from symgen.reference.precision import Array, Scalars
-from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, cross, moved, placed, times, with_
+from tests.metamorphic._core import (
+    Asked,
+    Case,
+    Judged,
+    Pairs,
+    Setting,
+    States,
+    cross,
+    moved,
+    placed,
+    times,
+    with_,
+)
 from tests.metamorphic._maps import unchanged
 from tests.metamorphic._tangents import Tangents, differentiated_by
 
@@ -22,29 +34,50 @@ from tests.metamorphic._tangents import Tangents, differentiated_by
 def turned_round(setting: Setting) -> Case | None:
     """After 2π an angle that does nothing but turn is what it was, and a quaternion is with its other sign. None without one."""
     old = setting.mechanism
-    rounds = [setting.random.choice((-2, -1, 1, 2)) if one.unit == "rad" and not j.parameters else 0
-              for j in old.joints for one in j.type.positions]
-    counted = [n if j.type.directed else 0 for j, of_v, of_q in zip(old.joints, old.v_slices, old.q_slices, strict=True)
-               for n in (rounds[of_q] if j.type.directed else [0] * j.type.nv)]
+    rounds = [
+        setting.random.choice((-2, -1, 1, 2)) if one.unit == "rad" and not j.parameters else 0
+        for j in old.joints
+        for one in j.type.positions
+    ]
+    counted = [
+        n if j.type.directed else 0
+        for j, of_v, of_q in zip(old.joints, old.v_slices, old.q_slices, strict=True)
+        for n in (rounds[of_q] if j.type.directed else [0] * j.type.nv)
+    ]
     signs = [-1 if one.unit == "1" else 1 for j in old.joints for one in j.type.positions]
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         with here.scalars.working():
-            def turned(q: Array) -> Array:
-                return q * here.scalars.array(signs) + here.scalars.array(rounds) * (2 * flint.arb.pi())
 
-            wanted, found = here(function, states), there(function, with_(states, q=turned(states["q"])))
-            goes = {"q_next": turned, "delta": lambda x: x - here.scalars.array(counted) * (2 * flint.arb.pi())}
-            return {name: (goes.get(name, lambda x: x)(values), found[name]) for name, values in wanted.items()}
+            def turned(q: Array) -> Array:
+                return q * here.scalars.array(signs) + here.scalars.array(rounds) * (
+                    2 * flint.arb.pi()
+                )
+
+            wanted, found = (
+                here(function, states),
+                there(function, with_(states, q=turned(states["q"]))),
+            )
+            goes = {
+                "q_next": turned,
+                "delta": lambda x: x - here.scalars.array(counted) * (2 * flint.arb.pi()),
+            }
+            return {
+                name: (goes.get(name, lambda x: x)(values), found[name])
+                for name, values in wanted.items()
+            }
 
     return Judged(old, setting.links, judge, derived=judge) if any(rounds) or -1 in signs else None
 
 
 def time_reversed(setting: Setting) -> Case:
     """A film that runs backwards shows the same forces, accelerations and energies, as nothing rubs, and ends where it began."""
+
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         if function == "integrate":
-            there_and_back = there(function, with_(states, q=here(function, states)["q_next"], v=-states["v"]))
+            there_and_back = there(
+                function, with_(states, q=here(function, states)["q_next"], v=-states["v"])
+            )
             return {"q_next": (states["q"], there_and_back["q_next"])}
         if function == "difference":
             back = there(function, with_(states, q=states["q_next"], q_next=states["q"]))["delta"]
@@ -57,20 +90,40 @@ def time_reversed(setting: Setting) -> Case:
             return {name: (values, found[name]) for name, values in backwards(wanted).items()}
 
     def derived(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        film = Tangents(lambda states, _: with_(states, v=-states["v"]), lambda results, *_: backwards(results))
-        return film.pairs(function, states, here, there) if function.partition(":")[0] in FILMED else {}
+        film = Tangents(
+            lambda states, _: with_(states, v=-states["v"]), lambda results, *_: backwards(results)
+        )
+        return (
+            film.pairs(function, states, here, there)
+            if function.partition(":")[0] in FILMED
+            else {}
+        )
 
     return Judged(setting.mechanism, setting.links, judge, derived=derived)
 
 
-FILMED = ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "link_accelerations", "interbody_forces",
-          "bias_acceleration", "kinetic_energy", "centroidal_momentum", "centroidal_momentum_rate",
-          "inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+FILMED = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "bias_force",
+    "mass_matrix_and_bias",
+    "link_accelerations",
+    "interbody_forces",
+    "bias_acceleration",
+    "kinetic_energy",
+    "centroidal_momentum",
+    "centroidal_momentum_rate",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+)
 
 
 def backwards(results: Mapping[str, Array]) -> Mapping[str, Array]:
     """Results of FILMED, as the film that runs backwards shows them."""
-    return {name: -values if name in ("h", "dtau_dv", "da_dv") else values for name, values in results.items()}
+    return {
+        name: -values if name in ("h", "dtau_dv", "da_dv") else values
+        for name, values in results.items()
+    }
 
 
 def set_down_elsewhere(setting: Setting) -> Case | None:
@@ -96,7 +149,10 @@ def set_down_elsewhere(setting: Setting) -> Case | None:
         at = np.array(q)
         p, u, w = at[..., own][..., :3], at[..., own][..., 3:6], at[..., own][..., 6:]
         p = p + 2 * (c * cross(axis[None], p) + cross(axis[None], cross(axis[None], p))) + away
-        turned = [c * u + w * axis + cross(axis[None], u), w * c - (u * axis).sum(axis=-1, keepdims=True)]
+        turned = [
+            c * u + w * axis + cross(axis[None], u),
+            w * c - (u * axis).sum(axis=-1, keepdims=True),
+        ]
         at[..., own] = np.concatenate([p, *turned], axis=-1)
         return at
 
@@ -108,15 +164,31 @@ def set_down_elsewhere(setting: Setting) -> Case | None:
         with scalars.working():
             wanted, found = here(function, states), there(function, there_too(states, scalars))
             if "q_next" in wanted:
-                return {name: (elsewhere(x, scalars) if name == "q_next" else x, found[name]) for name, x in wanted.items()}
-        return {name: (values, found[name]) for name, values in told.results(links, wanted, states, scalars).items()}
+                return {
+                    name: (elsewhere(x, scalars) if name == "q_next" else x, found[name])
+                    for name, x in wanted.items()
+                }
+        return {
+            name: (values, found[name])
+            for name, values in told.results(links, wanted, states, scalars).items()
+        }
 
-    return Judged(old, links, judge, derived=Tangents(there_too, partial(told.results, links)).pairs)
+    return Judged(
+        old, links, judge, derived=Tangents(there_too, partial(told.results, links)).pairs
+    )
 
 
-LINEAR = {"inverse_dynamics": "a", "forward_dynamics": "tau", "mass_matrix_solve": "b", "link_accelerations": "tau",
-          "interbody_forces": "tau", "centroidal_momentum": "v", "centroidal_momentum_rate": "a",
-          "inverse_dynamics_derivatives": "a", "forward_dynamics_derivatives": "tau"}
+LINEAR = {
+    "inverse_dynamics": "a",
+    "forward_dynamics": "tau",
+    "mass_matrix_solve": "b",
+    "link_accelerations": "tau",
+    "interbody_forces": "tau",
+    "centroidal_momentum": "v",
+    "centroidal_momentum_rate": "a",
+    "inverse_dynamics_derivatives": "a",
+    "forward_dynamics_derivatives": "tau",
+}
 
 
 def superposed(setting: Setting) -> Case:
@@ -130,8 +202,14 @@ def superposed(setting: Setting) -> Case:
         with here.scalars.working():
             y = here.scalars.array([other])
             whole = here(function, states)
-            at = [there(function, with_(states, **{argument: x})) for x in (states[argument] / 3 + y, y, 2 * y)]
-            return {name: (values, 3 * at[0][name] - at[1][name] - at[2][name]) for name, values in whole.items()}
+            at = [
+                there(function, with_(states, **{argument: x}))
+                for x in (states[argument] / 3 + y, y, 2 * y)
+            ]
+            return {
+                name: (values, 3 * at[0][name] - at[1][name] - at[2][name])
+                for name, values in whole.items()
+            }
 
     return Judged(setting.mechanism, setting.links, judge, derived=directions_superposed)
 
@@ -141,16 +219,23 @@ def directions_superposed(function: str, states: States, here: Asked, there: Ask
     of = FUNCTIONS[derivatives.of(function)]
     weights = [derivatives.weight(one.name) for one in of.results]
     changes = [derivatives.change(one.name) for one in differentiated_by(function)]
-    linear = {"jvp": changes, "hvp": changes, "vjp": weights, "jacobian": []}[FUNCTIONS[function].derivative.mode]
+    linear = {"jvp": changes, "hvp": changes, "vjp": weights, "jacobian": []}[
+        FUNCTIONS[function].derivative.mode
+    ]
     if not linear:
         return {}
     with here.scalars.working():
         x = {name: states[name] for name in linear}
         y = {name: values.ravel()[::-1].reshape(values.shape) for name, values in x.items()}
         whole = here(function, states)
-        one, two, three = (there(function, with_(states, **{name: p * x[name] + r * y[name] for name in linear}))
-                           for p, r in ((here.scalars.constant(Fraction(1, 3)), 1), (0, 1), (0, 2)))
-        return {name: (values, 3 * one[name] - two[name] - three[name]) for name, values in whole.items()}
+        one, two, three = (
+            there(function, with_(states, **{name: p * x[name] + r * y[name] for name in linear}))
+            for p, r in ((here.scalars.constant(Fraction(1, 3)), 1), (0, 1), (0, 2))
+        )
+        return {
+            name: (values, 3 * one[name] - two[name] - three[name])
+            for name, values in whole.items()
+        }
 
 
 STEP = Fraction(1, 10**25)
@@ -180,14 +265,26 @@ def lagrange_obeyed(setting: Setting) -> Case:
         calm = {name: 0 * values if name == "wrench" else values for name, values in states.items()}
 
         def momentum(step: Array, rates: Array) -> Array:
-            return times(there("mass_matrix", with_(calm, q=moved(old, states["q"], step)))["M"], rates)
+            return times(
+                there("mass_matrix", with_(calm, q=moved(old, states["q"], step)))["M"], rates
+            )
 
         with here.scalars.working():
-            h, along = here.scalars.constant(STEP), here.scalars.array([felt]) + (v if bodily else 0 * v)
+            h, along = (
+                here.scalars.constant(STEP),
+                here.scalars.array([felt]) + (v if bodily else 0 * v),
+            )
             forces = here(function, calm)[result] - here("bias_force", with_(calm, v=zero))["c"]
-            grown = [(along * momentum(v * t + a * (t * t / 2), v + a * t)).sum(axis=-1) for t in (h, -h)]
+            grown = [
+                (along * momentum(v * t + a * (t * t / 2), v + a * t)).sum(axis=-1) for t in (h, -h)
+            ]
             bent = [(v * momentum(along * t, v)).sum(axis=-1) / 2 for t in (h, -h)]
-            return {result: ((along * forces).sum(axis=-1), (grown[0] - grown[1] - bent[0] + bent[1]) / (2 * h))}
+            return {
+                result: (
+                    (along * forces).sum(axis=-1),
+                    (grown[0] - grown[1] - bent[0] + bent[1]) / (2 * h),
+                )
+            }
 
     return Judged(setting.mechanism, setting.links, judge)
 
@@ -200,14 +297,25 @@ def weight_has_a_potential(setting: Setting) -> Case | None:
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         if function not in ("gravity_force", "bias_force", "inverse_dynamics"):
             return {}
-        rest = {name: 0 * values if name in ("v", "a", "wrench") else values for name, values in states.items()}
+        rest = {
+            name: 0 * values if name in ("v", "a", "wrench") else values
+            for name, values in states.items()
+        }
         with here.scalars.working():
             h = here.scalars.constant(STEP)
             u, w = (here.scalars.array([one]) for one in both)
 
             def slope(along: np.ndarray, felt: np.ndarray) -> np.ndarray:
-                up, down = (next(iter(there(function, with_(rest, q=moved(old, states["q"], along * s))).values()))
-                            for s in (h, -h))
+                up, down = (
+                    next(
+                        iter(
+                            there(
+                                function, with_(rest, q=moved(old, states["q"], along * s))
+                            ).values()
+                        )
+                    )
+                    for s in (h, -h)
+                )
                 return (felt * (up - down)).sum(axis=-1) / (2 * h)
 
             return {"g": (slope(u, w), slope(w, u))}
@@ -215,8 +323,10 @@ def weight_has_a_potential(setting: Setting) -> Case | None:
     return Judged(setting.mechanism, setting.links, judge) if old.nv > 1 and any(both[1]) else None
 
 
-DIFFERENTIATED = {"inverse_dynamics_derivatives": ("inverse_dynamics", "dtau_dq", "dtau_dv"),
-                  "forward_dynamics_derivatives": ("forward_dynamics", "da_dq", "da_dv")}
+DIFFERENTIATED = {
+    "inverse_dynamics_derivatives": ("inverse_dynamics", "dtau_dq", "dtau_dv"),
+    "forward_dynamics_derivatives": ("forward_dynamics", "da_dq", "da_dv"),
+}
 """What each is the derivatives of, and those by q and by v."""
 
 
@@ -233,39 +343,73 @@ def slopes_followed(setting: Setting) -> Case:
                 return (of(h) - of(-h)) / (2 * h)
 
             if function == "mass_matrix_log_determinant_gradient":
-                along = slope(lambda t: there("mass_matrix_log_determinant", with_(states, q=moved(old, q, v * t)))["logdet"])
+                along = slope(
+                    lambda t: there(
+                        "mass_matrix_log_determinant", with_(states, q=moved(old, q, v * t))
+                    )["logdet"]
+                )
                 return {"grad": ((here(function, states)["grad"] * v).sum(axis=-1), along)}
             if function in DIFFERENTIATED:
                 plain, of_q, of_v = DIFFERENTIATED[function]
                 found = here(function, states)
-                by_q = slope(lambda t: next(iter(there(plain, with_(states, q=moved(old, q, v * t))).values())))
-                by_v = slope(lambda t: next(iter(there(plain, with_(states, v=v + v * t)).values())))
+                by_q = slope(
+                    lambda t: next(
+                        iter(there(plain, with_(states, q=moved(old, q, v * t))).values())
+                    )
+                )
+                by_v = slope(
+                    lambda t: next(iter(there(plain, with_(states, v=v + v * t)).values()))
+                )
                 return {of_q: (times(found[of_q], v), by_q), of_v: (times(found[of_v], v), by_v)}
             if function == "jacobian":
                 twist = times(here(function, states)["J"], v)
                 pose = here("forward_kinematics", states)
-                linear, turning = (slope(lambda t, name=name: there(
-                    "forward_kinematics", with_(states, q=moved(old, q, v * t)))[name]) for name in ("p", "R"))
+                linear, turning = (
+                    slope(
+                        lambda t, name=name: there(
+                            "forward_kinematics", with_(states, q=moved(old, q, v * t))
+                        )[name]
+                    )
+                    for name in ("p", "R")
+                )
                 spin = turning @ np.swapaxes(pose["R"], -1, -2)
                 angular = np.stack([spin[..., 2, 1], spin[..., 0, 2], spin[..., 1, 0]], axis=-1)
                 return {"J": (twist, np.concatenate([angular, linear], axis=-1))}
             if function == "link_accelerations":
                 a = there("forward_dynamics", states)["a"]
-                followed = slope(lambda t: times(
-                    there("jacobian", with_(states, q=moved(old, q, v * t + a * (t * t / 2))))["J"], v + a * t))
+                followed = slope(
+                    lambda t: times(
+                        there("jacobian", with_(states, q=moved(old, q, v * t + a * (t * t / 2))))[
+                            "J"
+                        ],
+                        v + a * t,
+                    )
+                )
                 return {"alpha_tip": (here(function, states)["alpha_tip"], followed)}
             if function == "bias_acceleration":
-                along = slope(lambda t: there("jacobian", with_(states, q=moved(old, q, v * t)))["J"])
+                along = slope(
+                    lambda t: there("jacobian", with_(states, q=moved(old, q, v * t)))["J"]
+                )
                 return {"Jdot_v": (here(function, states)["Jdot_v"], times(along, v))}
             if function == "center_of_mass_jacobian":
-                along = slope(lambda t: there("center_of_mass", with_(states, q=moved(old, q, v * t)))["com"])
+                along = slope(
+                    lambda t: there("center_of_mass", with_(states, q=moved(old, q, v * t)))["com"]
+                )
                 return {"Jcom": (times(here(function, states)["Jcom"], v), along)}
             if function == "potential_energy":
                 along = slope(lambda t: there(function, with_(states, q=moved(old, q, v * t)))["U"])
                 return {"U": ((here("gravity_force", states)["g"] * v).sum(axis=-1), along)}
             if function == "centroidal_momentum_rate":
-                along = slope(lambda t: there("centroidal_momentum", with_(
-                    states, q=moved(old, q, v * t + states["a"] * (t * t / 2)), v=v + states["a"] * t))["h"])
+                along = slope(
+                    lambda t: there(
+                        "centroidal_momentum",
+                        with_(
+                            states,
+                            q=moved(old, q, v * t + states["a"] * (t * t / 2)),
+                            v=v + states["a"] * t,
+                        ),
+                    )["h"]
+                )
                 return {"hdot": (here(function, states)["hdot"], along)}
         return {}
 
@@ -274,11 +418,17 @@ def slopes_followed(setting: Setting) -> Case:
 
 def answers_fit(setting: Setting) -> Case:
     """What is solved is solved, M x = b, M M⁻¹ = 1, M a + c = tau, and what others make is made: Λ⁻¹ = J M⁻¹ Jᵀ, h = A_G v."""
+
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         scalars = here.scalars
         with scalars.working():
             if function == "mass_matrix_solve":
-                return {"x": (states["b"], times(there("mass_matrix", states)["M"], here(function, states)["x"]))}
+                return {
+                    "x": (
+                        states["b"],
+                        times(there("mass_matrix", states)["M"], here(function, states)["x"]),
+                    )
+                }
             if function == "inverse_mass_matrix":
                 product = there("mass_matrix", states)["M"] @ here(function, states)["Minv"]
                 return {"Minv": (scalars.array([np.eye(setting.mechanism.nv)]), product)}
@@ -289,27 +439,54 @@ def answers_fit(setting: Setting) -> Case:
                 return {"a": (here(function, states)["a"], there("forward_dynamics", states)["a"])}
             if function == "inverse_dynamics":
                 both = there("mass_matrix_and_bias", states)
-                return {"tau": (here(function, states)["tau"], times(both["M"], states["a"]) + both["c"])}
+                return {
+                    "tau": (
+                        here(function, states)["tau"],
+                        times(both["M"], states["a"]) + both["c"],
+                    )
+                }
             if function == "mass_matrix_and_bias":
                 return {"M": (here(function, states)["M"], there("mass_matrix", states)["M"])}
             if function == "bias_force":
-                calm = {name: 0 * values if name == "wrench" else values for name, values in states.items()}
+                calm = {
+                    name: 0 * values if name == "wrench" else values
+                    for name, values in states.items()
+                }
                 rest = here(function, with_(calm, v=0 * states["v"]))["c"]
                 return {"c": (rest, there("gravity_force", states)["g"])}
             if function in ("mass_matrix_determinant", "mass_matrix_log_determinant"):
                 (found,) = here(function, states).values()
                 product = _determinant([list(row) for row in there("mass_matrix", states)["M"][0]])
-                return {"det": (found if function == "mass_matrix_determinant" else np.exp(found), np.array([product]))}
+                return {
+                    "det": (
+                        found if function == "mass_matrix_determinant" else np.exp(found),
+                        np.array([product]),
+                    )
+                }
             if function == "operational_inertia_inverse":
                 jacobian = there("jacobian", states)["J"]
                 inverse = there("inverse_mass_matrix", states)["Minv"]
-                return {"Lambda_inv": (here(function, states)["Lambda_inv"], jacobian @ inverse @ np.swapaxes(jacobian, -1, -2))}
+                return {
+                    "Lambda_inv": (
+                        here(function, states)["Lambda_inv"],
+                        jacobian @ inverse @ np.swapaxes(jacobian, -1, -2),
+                    )
+                }
             if function == "kinetic_energy":
                 v = states["v"]
-                return {"T": (here(function, states)["T"], (v * times(there("mass_matrix", states)["M"], v)).sum(axis=-1) / 2)}
+                return {
+                    "T": (
+                        here(function, states)["T"],
+                        (v * times(there("mass_matrix", states)["M"], v)).sum(axis=-1) / 2,
+                    )
+                }
             if function == "centroidal_momentum":
-                return {"h": (here(function, states)["h"],
-                              times(there("centroidal_momentum_matrix", states)["A_G"], states["v"]))}
+                return {
+                    "h": (
+                        here(function, states)["h"],
+                        times(there("centroidal_momentum_matrix", states)["A_G"], states["v"]),
+                    )
+                }
         return {}
 
     return Judged(setting.mechanism, setting.links, judge)
@@ -321,5 +498,5 @@ def _determinant(rows: list[list[flint.arb]]) -> flint.arb:
         return flint.arb(1)
     total = flint.arb(0)
     for k, entry in enumerate(rows[0]):
-        total += (-1) ** k * entry * _determinant([row[:k] + row[k + 1:] for row in rows[1:]])
+        total += (-1) ** k * entry * _determinant([row[:k] + row[k + 1 :] for row in rows[1:]])
     return total

@@ -13,7 +13,20 @@ import numpy as np
 from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, compose
 from symgen.reference.precision import Array, Scalars
-from tests.metamorphic._core import STEPS, Asked, Case, Judged, Links, Pairs, Setting, States, cross, inverse, times, with_
+from tests.metamorphic._core import (
+    STEPS,
+    Asked,
+    Case,
+    Judged,
+    Links,
+    Pairs,
+    Setting,
+    States,
+    cross,
+    inverse,
+    times,
+    with_,
+)
 from tests.metamorphic._maps import entries
 from tests.metamorphic.described import AXES, motion
 from tests.metamorphic.states import STEP
@@ -24,8 +37,10 @@ def screw_apart(setting: Setting) -> Case | None:
     old = setting.mechanism
     joints: list[Joint] = []
     bodies: list[Body] = []
-    rates: list[tuple[int, Fraction]] = []   # of each new velocity: the old one that it follows, and by what
-    places: list[tuple[int, Fraction]] = []   # of each new coordinate likewise
+    rates: list[
+        tuple[int, Fraction]
+    ] = []  # of each new velocity: the old one that it follows, and by what
+    places: list[tuple[int, Fraction]] = []  # of each new coordinate likewise
     place = {BASE: BASE}
     for i, (joint, body) in enumerate(zip(old.joints, old.bodies, strict=True)):
         parent = place[joint.parent]
@@ -49,17 +64,42 @@ def screw_apart(setting: Setting) -> Case | None:
     new = replace(old, joints=tuple(joints), bodies=tuple(bodies), frames=frames)
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        if function not in ("inverse_dynamics", "bias_force", "gravity_force", "mass_matrix", "mass_matrix_and_bias",
-                            "forward_kinematics", "jacobian"):
+        if function not in (
+            "inverse_dynamics",
+            "bias_force",
+            "gravity_force",
+            "mass_matrix",
+            "mass_matrix_and_bias",
+            "forward_kinematics",
+            "jacobian",
+        ):
             return {}
         with here.scalars.working():
-            together = here.scalars.array([[rate if i == k else 0 for k in range(old.nv)] for i, rate in rates])
-            placed = here.scalars.array([[rate if i == k else 0 for k in range(old.nq)] for i, rate in places])
-            found = there(function, with_(states, q=states["q"] @ placed.T,
-                                          **{name: states[name] @ together.T for name in ("v", "a")}))
-            goes = {"tau": lambda x: x @ together, "c": lambda x: x @ together, "g": lambda x: x @ together,
-                    "J": lambda x: x @ together, "M": lambda x: together.T @ x @ together}
-            return {name: (values, goes.get(name, lambda x: x)(found[name])) for name, values in here(function, states).items()}
+            together = here.scalars.array(
+                [[rate if i == k else 0 for k in range(old.nv)] for i, rate in rates]
+            )
+            placed = here.scalars.array(
+                [[rate if i == k else 0 for k in range(old.nq)] for i, rate in places]
+            )
+            found = there(
+                function,
+                with_(
+                    states,
+                    q=states["q"] @ placed.T,
+                    **{name: states[name] @ together.T for name in ("v", "a")},
+                ),
+            )
+            goes = {
+                "tau": lambda x: x @ together,
+                "c": lambda x: x @ together,
+                "g": lambda x: x @ together,
+                "J": lambda x: x @ together,
+                "M": lambda x: together.T @ x @ together,
+            }
+            return {
+                name: (values, goes.get(name, lambda x: x)(found[name]))
+                for name, values in here(function, states).items()
+            }
 
     return Judged(new, setting.links, judge)
 
@@ -72,7 +112,9 @@ def without_axes_apart(setting: Setting) -> Case | None:
     old = setting.mechanism
     joints: list[Joint] = []
     bodies: list[Body] = []
-    apart: dict[int, list[tuple[str, int]]] = {}   # of each such joint: the kinds and the axes of what it is made of
+    apart: dict[
+        int, list[tuple[str, int]]
+    ] = {}  # of each such joint: the kinds and the axes of what it is made of
     place = {BASE: BASE}
     for i, (joint, body) in enumerate(zip(old.joints, old.bodies, strict=True)):
         parent, pose = place[joint.parent], joint.pose
@@ -80,10 +122,20 @@ def without_axes_apart(setting: Setting) -> Case | None:
             joints.append(replace(joint, parent=parent))
             bodies.append(body)
         else:
-            apart[i] = [("prismatic" if one.unit == "m" else "revolute", along)
-                        for along, one in zip(joint.type.along, joint.type.velocities, strict=True)]
+            apart[i] = [
+                ("prismatic" if one.unit == "m" else "revolute", along)
+                for along, one in zip(joint.type.along, joint.type.velocities, strict=True)
+            ]
             for n, (kind, along) in enumerate(apart[i]):
-                joints.append(Joint(f"{joint.name}_{n}", kind, len(joints) - 1 if n else parent, () if n else pose, AXES[along]))
+                joints.append(
+                    Joint(
+                        f"{joint.name}_{n}",
+                        kind,
+                        len(joints) - 1 if n else parent,
+                        () if n else pose,
+                        AXES[along],
+                    )
+                )
                 bodies.append(Body(f"{body.name}_{n}") if n + 1 < len(apart[i]) else body)
         place[i] = len(joints) - 1
     if not apart:
@@ -100,11 +152,15 @@ def without_axes_apart(setting: Setting) -> Case | None:
         found = scalars.array([np.eye(old.nv)])
         for i, made in apart.items():
             first = old.v_slices[i].start
-            after = scalars.array(np.eye(3))   # from the axes of the body to those behind the turns gone through, last first
+            after = scalars.array(
+                np.eye(3)
+            )  # from the axes of the body to those behind the turns gone through, last first
             for n, (kind, along) in reversed(list(enumerate(made))):
                 seen = after.T[:, along]
                 for row, (other, axis) in enumerate(made):
-                    found[0, first + row, first + n] = seen[axis] if other == kind else 0 * seen[axis]
+                    found[0, first + row, first + n] = (
+                        seen[axis] if other == kind else 0 * seen[axis]
+                    )
                 if kind == "revolute":
                     after = _turn(along, q[0, first + n]) @ after
         return found
@@ -115,9 +171,22 @@ def without_axes_apart(setting: Setting) -> Case | None:
         for i, made in apart.items():
             own = q[0, old.v_slices[i]]
             slides = [x for x, (kind, _) in zip(own, made, strict=True) if kind == "prismatic"]
-            turns = [(along, x) for x, (kind, along) in zip(own, made, strict=True) if kind == "revolute"]
-            found[i] = np.array([[*slides, *(_quaternion(turns) if old.joints[i].type.quaternion is not None else
-                                             [x for _, x in turns])]], dtype=object)
+            turns = [
+                (along, x) for x, (kind, along) in zip(own, made, strict=True) if kind == "revolute"
+            ]
+            found[i] = np.array(
+                [
+                    [
+                        *slides,
+                        *(
+                            _quaternion(turns)
+                            if old.joints[i].type.quaternion is not None
+                            else [x for _, x in turns]
+                        ),
+                    ]
+                ],
+                dtype=object,
+            )
         for i, own in enumerate(old.v_slices):
             if i not in apart:
                 found[i] = q[..., own]
@@ -125,50 +194,92 @@ def without_axes_apart(setting: Setting) -> Case | None:
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         if function in ("difference", "base_regressor", "base_parameters"):
-            return {}   # the way back from there is another, as are the links
+            return {}  # the way back from there is another, as are the links
         scalars = here.scalars
         with scalars.working():
-            q = np.concatenate([scalars.array([drawn[i]]) if i in apart else states["q"][..., own]
-                                for i, own in enumerate(old.q_slices)], axis=-1)
+            q = np.concatenate(
+                [
+                    scalars.array([drawn[i]]) if i in apart else states["q"][..., own]
+                    for i, own in enumerate(old.q_slices)
+                ],
+                axis=-1,
+            )
             v, a = scalars.array([rates]), scalars.array([gains])
             h, T = scalars.constant(STEP), twists(q, scalars)
-            near, wide = (twists(q + v * t, scalars) - twists(q - v * t, scalars) for t in (h, 2 * h))
-            rate = (8 * near - wide) / (12 * h)   # of T; misses by the fourth power of the step
+            near, wide = (
+                twists(q + v * t, scalars) - twists(q - v * t, scalars) for t in (h, 2 * h)
+            )
+            rate = (8 * near - wide) / (12 * h)  # of T; misses by the fourth power of the step
             swung = times(rate, v)
             back = np.swapaxes(T, -1, -2)
-            theirs = with_(states, q=q, q_next=q, v=v, a=a, tau=times(back, states["tau"]), b=times(back, states["b"]))
+            theirs = with_(
+                states,
+                q=q,
+                q_next=q,
+                v=v,
+                a=a,
+                tau=times(back, states["tau"]),
+                b=times(back, states["b"]),
+            )
             ours = with_(states, q=coordinates(q, states), v=times(T, v), a=times(T, a) + swung)
             wanted, found = here(function, ours), there(function, theirs)
+
             def felt(values: Array) -> Array:
                 return times(back, values)
 
-            if "c" in wanted:   # their joints at rest are ours accelerated
+            if "c" in wanted:  # their joints at rest are ours accelerated
                 wanted = {**wanted, "c": here("inverse_dynamics", with_(ours, a=swung))["tau"]}
             if function == "bias_acceleration":
                 wanted = {"Jdot_v": wanted["Jdot_v"] + times(here("jacobian", ours)["J"], swung)}
-            if function in ("difference", "inverse_dynamics_derivatives", "forward_dynamics_derivatives", *STEPS):
+            if function in (
+                "difference",
+                "inverse_dynamics_derivatives",
+                "forward_dynamics_derivatives",
+                *STEPS,
+            ):
                 # the way back from there is another, T bends what is differentiated, and so it does the stages of a step
                 return {}
-            if function == "integrate":   # a twist and rates that stay lead elsewhere, as the square of the time
+            if (
+                function == "integrate"
+            ):  # a twist and rates that stay lead elsewhere, as the square of the time
                 short = {"dt": scalars.array([STEP * STEP])}
-                return {"q_next": (here(function, ours | short)["q_next"],
-                                   coordinates(there(function, theirs | short)["q_next"], ours))}
+                return {
+                    "q_next": (
+                        here(function, ours | short)["q_next"],
+                        coordinates(there(function, theirs | short)["q_next"], ours),
+                    )
+                }
             if function == "mass_matrix_log_determinant_gradient":
                 grown = [log_determinant(twists(q + v * t, scalars)) for t in (h, -h)]
                 along = (wanted["grad"] * ours["v"]).sum(axis=-1) + (grown[0] - grown[1]) / h
                 return {"grad": (along, (found["grad"] * v).sum(axis=-1))}
             ours_as_theirs = {
-                **dict.fromkeys(("tau", "c", "g"), felt), "M": lambda x: back @ x @ T, "Y": lambda x: back @ x,
+                **dict.fromkeys(("tau", "c", "g"), felt),
+                "M": lambda x: back @ x @ T,
+                "Y": lambda x: back @ x,
                 "C": lambda x: back @ (x @ T + here("mass_matrix", ours)["M"] @ rate),
                 **dict.fromkeys(("J", "Jcom", "A_G"), lambda x: x @ T),
-                "det": lambda x: x * np.exp(2 * log_determinant(T)), "logdet": lambda x: x + 2 * log_determinant(T)}
+                "det": lambda x: x * np.exp(2 * log_determinant(T)),
+                "logdet": lambda x: x + 2 * log_determinant(T),
+            }
             theirs_as_ours = {
-                "a": lambda x: times(T, x) + swung, "x": lambda x: times(T, x), "Minv": lambda x: T @ x @ back,
-                "Jbar": lambda x: T @ x, "Y": lambda x: x[..., [10 * i + k for i in kept for k in range(10)]],
-                **{name: lambda x, end=end: x[(slice(None), kept) + (slice(None),) * end]
-                   for name, end in (("alpha", 1), ("F", 1), ("R_links", 2), ("p_links", 1))}}
-            return {name: (ours_as_theirs.get(name, lambda x: x)(values), theirs_as_ours.get(name, lambda x: x)(found[name]))
-                    for name, values in wanted.items()}
+                "a": lambda x: times(T, x) + swung,
+                "x": lambda x: times(T, x),
+                "Minv": lambda x: T @ x @ back,
+                "Jbar": lambda x: T @ x,
+                "Y": lambda x: x[..., [10 * i + k for i in kept for k in range(10)]],
+                **{
+                    name: lambda x, end=end: x[(slice(None), kept) + (slice(None),) * end]
+                    for name, end in (("alpha", 1), ("F", 1), ("R_links", 2), ("p_links", 1))
+                },
+            }
+            return {
+                name: (
+                    ours_as_theirs.get(name, lambda x: x)(values),
+                    theirs_as_ours.get(name, lambda x: x)(found[name]),
+                )
+                for name, values in wanted.items()
+            }
 
     return Judged(new, setting.links, judge)
 
@@ -213,13 +324,19 @@ def chain_reversed(setting: Setting) -> Case | None:
         if function not in ("forward_kinematics", "jacobian"):
             return {}
         with here.scalars.working():
-            pose, found = here("forward_kinematics", states), there(function, with_(states, q=states["q"][..., of_q]))
+            pose, found = (
+                here("forward_kinematics", states),
+                there(function, with_(states, q=states["q"][..., of_q])),
+            )
             back = np.swapaxes(pose["R"], -1, -2)
             if function == "forward_kinematics":
                 return {"R": (back, found["R"]), "p": (-times(back, pose["p"]), found["p"])}
-            columns = np.swapaxes(here("jacobian", states)["J"], -1, -2)[..., of_v, :]   # (1, n, 6)
+            columns = np.swapaxes(here("jacobian", states)["J"], -1, -2)[..., of_v, :]  # (1, n, 6)
             angular, linear = columns[..., :3], columns[..., 3:]
-            seen = [-angular @ pose["R"], -(linear - cross(angular, pose["p"][..., None, :])) @ pose["R"]]
+            seen = [
+                -angular @ pose["R"],
+                -(linear - cross(angular, pose["p"][..., None, :])) @ pose["R"],
+            ]
             return {"J": (np.swapaxes(np.concatenate(seen, axis=-1), -1, -2), found["J"])}
 
     return Judged(new, Links(frame), judge)
@@ -240,14 +357,24 @@ def _chain(old: Mechanism, path: list[int], first: Pose, end: Pose) -> tuple[Mec
     for k, i in enumerate(path):
         x, y, z = old.joints[i].axis
         before = first if k == 0 else inverse(old.joints[path[k - 1]].pose)
-        joints.append(replace(old.joints[i], parent=k - 1, pose=before, axis=(-x, -y, -z), mimic=None))
+        joints.append(
+            replace(old.joints[i], parent=k - 1, pose=before, axis=(-x, -y, -z), mimic=None)
+        )
     bodies = tuple(Body(f"{old.joints[i].name}_body", old.bodies[i].parts) for i in path)
     name = "where_the_base_was"
-    return replace(old, joints=tuple(joints), bodies=bodies, frames=(Frame(name, len(path) - 1, end),)), name
+    return replace(
+        old, joints=tuple(joints), bodies=bodies, frames=(Frame(name, len(path) - 1, end),)
+    ), name
 
 
-FLOATING = (("prismatic", X_AXIS), ("prismatic", Y_AXIS), ("prismatic", Z_AXIS), ("revolute", Z_AXIS), ("revolute", Y_AXIS),
-            ("revolute", X_AXIS))
+FLOATING = (
+    ("prismatic", X_AXIS),
+    ("prismatic", Y_AXIS),
+    ("prismatic", Z_AXIS),
+    ("revolute", Z_AXIS),
+    ("revolute", Y_AXIS),
+    ("revolute", X_AXIS),
+)
 """Six joints that let a body go anywhere. At zero they are the slides along its axes, and the turns about them backwards."""
 
 
@@ -262,7 +389,7 @@ def floating_reversed(setting: Setting) -> Case | None:
     path, _ = way_back(old, at)
     if not 0 < len(path) <= 2 or len(path) != len(old.joints) or old.nq != len(path):
         return None
-    root = Body("root", old.bodies[0].parts)   # any matter
+    root = Body("root", old.bodies[0].parts)  # any matter
     ahead = _floating(old, root, ())
     ahead = replace(ahead, frames=(Frame("end", 5 + old.nv, at.pose),))
     q = setting.exact["q"][0]
@@ -270,35 +397,58 @@ def floating_reversed(setting: Setting) -> Case | None:
     turned, _ = _chain(old, path, inverse(at.pose), ())
     # A joint moves what it used to stand on, in its own frame.
     moved = (*(old.bodies[i] for i in path[1:]), root)
-    turned = replace(turned, bodies=tuple(_seen(body, old.joints[i].pose) for body, i in zip(moved, path, strict=True)))
-    back = replace(_floating(turned, _seen(old.bodies[path[0]], at.pose), stands), frames=(Frame("end", 5),))
+    turned = replace(
+        turned,
+        bodies=tuple(_seen(body, old.joints[i].pose) for body, i in zip(moved, path, strict=True)),
+    )
+    back = replace(
+        _floating(turned, _seen(old.bodies[path[0]], at.pose), stands), frames=(Frame("end", 5),)
+    )
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        if function not in ("forward_dynamics", "link_accelerations", "mass_matrix_determinant", "mass_matrix_log_determinant",
-                            "operational_inertia_inverse"):
+        if function not in (
+            "forward_dynamics",
+            "link_accelerations",
+            "mass_matrix_determinant",
+            "mass_matrix_log_determinant",
+            "operational_inertia_inverse",
+        ):
             return {}
         with here.scalars.working():
             rest = here.scalars.array([[0] * 6])
-            given = {name: np.concatenate([rest, states[name]], axis=-1) for name in ("q", "v", "tau")}
+            given = {
+                name: np.concatenate([rest, states[name]], axis=-1) for name in ("q", "v", "tau")
+            }
             turn = here("forward_kinematics", given)["R"]
             twist = times(here("jacobian", given)["J"], given["v"])
-            backwards = {name: np.concatenate([rest, states[name][..., path]], axis=-1) for name in ("q", "v", "tau")}
+            backwards = {
+                name: np.concatenate([rest, states[name][..., path]], axis=-1)
+                for name in ("q", "v", "tau")
+            }
             backwards["v"][..., :6] = _velocities(turn, twist)
             wanted, found = here(function, given), there(function, backwards)
             if function == "forward_dynamics":
                 return {"a": (wanted["a"][..., 6:][..., path], found["a"][..., 6:])}
-            return {name: (values, found[name]) for name, values in wanted.items() if name != "alpha"}
+            return {
+                name: (values, found[name]) for name, values in wanted.items() if name != "alpha"
+            }
 
     return Judged(back, Links("end"), judge, (ahead, Links("end")))
 
 
 def _seen(body: Body, pose: Pose) -> Body:
     """A body whose frame stands displaced by `pose`."""
-    return Body(f"{body.name}_seen", tuple(replace(p, pose=compose(inverse(pose), p.pose)) for p in body.parts))
+    return Body(
+        f"{body.name}_seen",
+        tuple(replace(p, pose=compose(inverse(pose), p.pose)) for p in body.parts),
+    )
 
 
 def _floating(chain: Mechanism, root: Body, stands: Pose) -> Mechanism:
-    joints = tuple(Joint(f"floating{i}", kind, i - 1, stands if i == 0 else (), axis) for i, (kind, axis) in enumerate(FLOATING))
+    joints = tuple(
+        Joint(f"floating{i}", kind, i - 1, stands if i == 0 else (), axis)
+        for i, (kind, axis) in enumerate(FLOATING)
+    )
     carried = tuple(replace(j, parent=j.parent + 6) for j in chain.joints)
     bodies = (*(Body(f"floating{i}") for i in range(5)), root, *chain.bodies)
     return replace(chain, joints=(*joints, *carried), bodies=bodies)
@@ -306,5 +456,7 @@ def _floating(chain: Mechanism, root: Body, stands: Pose) -> Mechanism:
 
 def _velocities(turn: Array, twist: Array) -> Array:
     """Of the six joints at zero: a twist (1, 6) in the axes of the base, angular part first, of a body turned by `turn`."""
-    angular, linear = (times(np.swapaxes(turn, -1, -2), part) for part in (twist[..., :3], twist[..., 3:]))
+    angular, linear = (
+        times(np.swapaxes(turn, -1, -2), part) for part in (twist[..., :3], twist[..., 3:])
+    )
     return np.concatenate([linear, angular[..., ::-1]], axis=-1)

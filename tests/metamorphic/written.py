@@ -14,7 +14,17 @@ from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE, Body, Mechanism, Part
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Turn, compose
-from tests.metamorphic._core import STEPS, Asked, Case, Judged, Pairs, Setting, States, inverse, with_
+from tests.metamorphic._core import (
+    STEPS,
+    Asked,
+    Case,
+    Judged,
+    Pairs,
+    Setting,
+    States,
+    inverse,
+    with_,
+)
 from tests.metamorphic._maps import unchanged
 from tests.metamorphic.described import halves
 
@@ -29,18 +39,33 @@ def welded(setting: Setting) -> Case:
             weld = (*weld, Turn(setting.vector(1), Angle(setting.fraction(-3, 3))))
         two = [halves(setting, part) for part in body.parts]
         first.append(Body(body.name, tuple(other for _, other in two)))
-        block = ["[[body]]", f"name = {text(f'other half {i}')}", f"parent = {text(body.name)}", "[body.joint]",
-                 f"name = {text(f'weld {i}')}", 'type = "fixed"', f"steps = {steps(weld)}"]
+        block = [
+            "[[body]]",
+            f"name = {text(f'other half {i}')}",
+            f"parent = {text(body.name)}",
+            "[body.joint]",
+            f"name = {text(f'weld {i}')}",
+            'type = "fixed"',
+            f"steps = {steps(weld)}",
+        ]
         for one, _ in two:
             block += _part(replace(one, pose=compose(inverse(weld), one.pose)))
         blocks.append((block, weld))
     halved = replace(old, bodies=tuple(first))
-    joints = tuple(replace(j, pose=compose(inverse(blocks[j.parent][1]), j.pose)) if j.parent != BASE else j for j in old.joints)
+    joints = tuple(
+        replace(j, pose=compose(inverse(blocks[j.parent][1]), j.pose)) if j.parent != BASE else j
+        for j in old.joints
+    )
     head, *bodies = to_toml(replace(halved, joints=joints)).split("\n[[body]]\n")
-    for i, body in enumerate(old.bodies):   # what hung on the body hangs on its other half
-        bodies = [one.replace(f"parent = {text(body.name)}\n", f"parent = {text(f'other half {i}')}\n") for one in bodies]
+    for i, body in enumerate(old.bodies):  # what hung on the body hangs on its other half
+        bodies = [
+            one.replace(f"parent = {text(body.name)}\n", f"parent = {text(f'other half {i}')}\n")
+            for one in bodies
+        ]
     # Joints keep the order in which they are declared, so that each weld stands behind its body.
-    each = ["\n".join(["[[body]]", one, *block]) for one, (block, _) in zip(bodies, blocks, strict=True)]
+    each = [
+        "\n".join(["[[body]]", one, *block]) for one, (block, _) in zip(bodies, blocks, strict=True)
+    ]
     read = load("\n".join([head, *each, ""]))
     return unchanged(old).change(read, setting.links, _amiss(read, old))
 
@@ -52,13 +77,28 @@ def _part(part: Part) -> list[str]:
         x, y, z = part.pose[0].xyz
         steiner = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
         about = [moment + part.mass * s for moment, s in zip(moments, steiner, strict=True)]
-        return [*lines, f"centre = {vector((x, y, z))}", 'about = "frame"', f"inertia = {vector(about)}"]
+        return [
+            *lines,
+            f"centre = {vector((x, y, z))}",
+            'about = "frame"',
+            f"inertia = {vector(about)}",
+        ]
     return [*lines, f"steps = {steps(part.pose)}", f"inertia = {vector(moments)}"]
 
 
-OF_ALL_JOINTS = ("inverse_mass_matrix", "mass_matrix_solve", "operational_inertia_inverse", "mass_matrix_determinant",
-                 "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient", "forward_dynamics_derivatives",
-                 "operational_inertia", "dynamically_consistent_inverse", "base_regressor", "base_parameters")
+OF_ALL_JOINTS = (
+    "inverse_mass_matrix",
+    "mass_matrix_solve",
+    "operational_inertia_inverse",
+    "mass_matrix_determinant",
+    "mass_matrix_log_determinant",
+    "mass_matrix_log_determinant_gradient",
+    "forward_dynamics_derivatives",
+    "operational_inertia",
+    "dynamically_consistent_inverse",
+    "base_regressor",
+    "base_parameters",
+)
 """What follows from the mass matrix of all joints, or from all their motions, and not from one in which a joint stands still."""
 OF_ALL_MASS = tuple(name for name, function in FUNCTIONS.items() if function.keeps_mass)
 """What is of all that moves: a link that is locked to the base counts no more."""
@@ -87,19 +127,37 @@ def locked(setting: Setting) -> Case | None:
                 held[name] = np.array(states[name])
                 held[name][..., k] *= 0
             held["tau"] = here("inverse_dynamics", held)["tau"]
-            fewer = with_(states, **{name: held[name][..., places] for name in ("q", "q_next")},
-                          **{name: held[name][..., rest] for name in ("v", "a", "tau", "b")})
+            fewer = with_(
+                states,
+                **{name: held[name][..., places] for name in ("q", "q_next")},
+                **{name: held[name][..., rest] for name in ("v", "a", "tau", "b")},
+            )
             columns = [10 * i + k for i in others for k in range(10)]
-            goes = {**dict.fromkeys(("M", "C", "dtau_dq", "dtau_dv"), lambda x: x[..., rest, :][..., rest]),
-                    "Y": lambda x: x[..., rest, :][..., columns], "J": lambda x: x[..., rest], "R": lambda x: x, "p": lambda x: x,
-                    "alpha": lambda x: x[..., others, :], "F": lambda x: x[..., others, :], "alpha_tip": lambda x: x,
-                    "q_next": lambda x: x[..., places], "R_links": lambda x: x[..., others, :, :],
-                    "p_links": lambda x: x[..., others, :],
-                    **dict.fromkeys(("Jdot_v", "com", "T", "U", "h", "hdot"), lambda x: x)}
-            if function in (*OF_ALL_JOINTS, *STEPS) or (old.joints[which].parent == BASE and function in OF_ALL_MASS):
+            goes = {
+                **dict.fromkeys(
+                    ("M", "C", "dtau_dq", "dtau_dv"), lambda x: x[..., rest, :][..., rest]
+                ),
+                "Y": lambda x: x[..., rest, :][..., columns],
+                "J": lambda x: x[..., rest],
+                "R": lambda x: x,
+                "p": lambda x: x,
+                "alpha": lambda x: x[..., others, :],
+                "F": lambda x: x[..., others, :],
+                "alpha_tip": lambda x: x,
+                "q_next": lambda x: x[..., places],
+                "R_links": lambda x: x[..., others, :, :],
+                "p_links": lambda x: x[..., others, :],
+                **dict.fromkeys(("Jdot_v", "com", "T", "U", "h", "hdot"), lambda x: x),
+            }
+            if function in (*OF_ALL_JOINTS, *STEPS) or (
+                old.joints[which].parent == BASE and function in OF_ALL_MASS
+            ):
                 return {}
             wanted, found = here(function, held), there(function, fewer)
-            return {name: (goes.get(name, lambda x: x[..., rest])(values), found[name]) for name, values in wanted.items()}
+            return {
+                name: (goes.get(name, lambda x: x[..., rest])(values), found[name])
+                for name, values in wanted.items()
+            }
 
     return Judged(new, links, judge)
 
@@ -135,26 +193,43 @@ def to_urdf(mechanism: Mechanism) -> str:
         for n, part in enumerate(half for whole in body.parts for half in [_half(whole)] * 2):
             name = f"{body.name}_part{n}"
             keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-            moments = " ".join(f'{key}="{_decimal(m)}"' for key, m in zip(keys, part.moments, strict=True))
-            xyz = next((step for step in part.pose if isinstance(step, Shift)), Shift((Fraction(0),) * 3))
-            lines += [f'<link name="{name}"><inertial><origin rpy="{_rpy(part.pose)}"/><mass value="{_decimal(part.mass)}"/>'
-                      f'<inertia {moments}/></inertial></link>',
-                      f'<joint name="{name}_weld" type="fixed"><parent link="{body.name}"/><child link="{name}"/>'
-                      f'<origin xyz="{_three(xyz.xyz)}"/></joint>']
+            moments = " ".join(
+                f'{key}="{_decimal(m)}"' for key, m in zip(keys, part.moments, strict=True)
+            )
+            xyz = next(
+                (step for step in part.pose if isinstance(step, Shift)), Shift((Fraction(0),) * 3)
+            )
+            lines += [
+                f'<link name="{name}"><inertial><origin rpy="{_rpy(part.pose)}"/><mass value="{_decimal(part.mass)}"/>'
+                f"<inertia {moments}/></inertial></link>",
+                f'<joint name="{name}_weld" type="fixed"><parent link="{body.name}"/><child link="{name}"/>'
+                f'<origin xyz="{_three(xyz.xyz)}"/></joint>',
+            ]
     for joint, body in zip(mechanism.joints, mechanism.bodies, strict=True):
         if joint.parameters or joint.type.nq > 1:
             raise NotInURDF("a screw, or a joint of several coordinates")
         parent = mechanism.base if joint.parent == BASE else mechanism.bodies[joint.parent].name
-        limits = {key: getattr(joint.limits, key) for key in ("lower", "upper", "velocity", "effort")}
-        declared = " ".join(f'{key}="{_decimal(value)}"' for key, value in limits.items() if value is not None)
-        lines += [f'<joint name="{joint.name}" type="{joint.kind}"><parent link="{parent}"/><child link="{body.name}"/>',
-                  _origin(joint.pose), f'<axis xyz="{_three(joint.axis)}"/>', f"<limit {declared}/>" * bool(declared), "</joint>"]
+        limits = {
+            key: getattr(joint.limits, key) for key in ("lower", "upper", "velocity", "effort")
+        }
+        declared = " ".join(
+            f'{key}="{_decimal(value)}"' for key, value in limits.items() if value is not None
+        )
+        lines += [
+            f'<joint name="{joint.name}" type="{joint.kind}"><parent link="{parent}"/><child link="{body.name}"/>',
+            _origin(joint.pose),
+            f'<axis xyz="{_three(joint.axis)}"/>',
+            f"<limit {declared}/>" * bool(declared),
+            "</joint>",
+        ]
     known = {mechanism.base, *(body.name for body in mechanism.bodies)}
     for frame in mechanism.frames:
         if frame.name not in known:
             on = mechanism.base if frame.body == BASE else mechanism.bodies[frame.body].name
-            lines.append(f'<link name="{frame.name}"/><joint name="{frame.name}_weld" type="fixed"><parent link="{on}"/>'
-                         f'<child link="{frame.name}"/>{_origin(frame.pose)}</joint>')
+            lines.append(
+                f'<link name="{frame.name}"/><joint name="{frame.name}_weld" type="fixed"><parent link="{on}"/>'
+                f'<child link="{frame.name}"/>{_origin(frame.pose)}</joint>'
+            )
         elif frame.pose:
             raise NotInURDF("a link whose frame is not its joint's")
     return "\n".join([*lines, "</robot>", ""])

@@ -14,12 +14,23 @@ from tests.peers.measuring import ROUNDS
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.peers", description=__doc__)
-    parser.add_argument("--again", action="store_true", help="from the figures of the last run, without measuring")
-    parser.add_argument("--counts", action="store_true", help="operations as they are today; times stay those of the last run")
+    parser.add_argument(
+        "--again", action="store_true", help="from the figures of the last run, without measuring"
+    )
+    parser.add_argument(
+        "--counts",
+        action="store_true",
+        help="operations as they are today; times stay those of the last run",
+    )
     asked = parser.parse_args()
     if not asked.again:
-        found = (figures.counted(json.loads(page.FIGURES.read_text(encoding="utf-8")), figures.to_terminal) if asked.counts
-                 else figures.measured(figures.to_terminal))
+        found = (
+            figures.counted(
+                json.loads(page.FIGURES.read_text(encoding="utf-8")), figures.to_terminal
+            )
+            if asked.counts
+            else figures.measured(figures.to_terminal)
+        )
         page.FOLDER.mkdir(exist_ok=True)
         page.FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     found = json.loads(page.FIGURES.read_text(encoding="utf-8"))
@@ -31,4 +42,6 @@ def main() -> int:
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    os._exit(code)   # past the destructors of several copies of one C++ library, which end in a crash
+    os._exit(
+        code
+    )  # past the destructors of several copies of one C++ library, which end in a crash

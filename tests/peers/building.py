@@ -25,9 +25,13 @@ CASADI = SITE / "casadi"
 OUT = "<out>"
 
 PINOCCHIO = (
-    "-std=c++17", f"-isystem{PREFIX / 'include'}", f"-isystem{PREFIX / 'include' / 'eigen3'}",
+    "-std=c++17",
+    f"-isystem{PREFIX / 'include'}",
+    f"-isystem{PREFIX / 'include' / 'eigen3'}",
     # As Pinocchio's own build files have them: it has more types of joints than boost counts to.
-    "-DBOOST_FUSION_INVOKE_MAX_ARITY=10", "-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
+    "-DBOOST_FUSION_INVOKE_MAX_ARITY=10",
+    "-DBOOST_MPL_LIMIT_LIST_SIZE=30",
+    "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
 )
 LIBRARIES = (f"-L{PREFIX / 'lib'}", "-lboost_serialization", f"-Wl,-rpath,{PREFIX / 'lib'}")
 
@@ -35,8 +39,20 @@ LIBRARIES = (f"-L{PREFIX / 'lib'}", "-lboost_serialization", f"-Wl,-rpath,{PREFI
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
     """Of what compiles and of what is compiled."""
-    found = {"gcc": subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]}
-    for name in ("pin", "casadi", "cmeel-cppad", "cmeel-cppadcodegen", "cmeel-eigen", "mujoco", "jax"):
+    found = {
+        "gcc": subprocess.run(
+            ["gcc", "--version"], capture_output=True, text=True, check=True
+        ).stdout.splitlines()[0]
+    }
+    for name in (
+        "pin",
+        "casadi",
+        "cmeel-cppad",
+        "cmeel-cppadcodegen",
+        "cmeel-eigen",
+        "mujoco",
+        "jax",
+    ):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -48,7 +64,9 @@ class MissingError(Exception):
     """What a peer lacks on this machine, in words."""
 
 
-def kept(name: str, command: Iterable[str | Path], reads: Iterable[Path] = (), where: Path | None = None) -> tuple[Path, float]:
+def kept(
+    name: str, command: Iterable[str | Path], reads: Iterable[Path] = (), where: Path | None = None
+) -> tuple[Path, float]:
     """(the file or folder `name` that a command writes, the seconds that it took when it ran): once for the same text and files.
 
     The command writes it in place of OUT, or as `name` in the folder that it runs in, which is `where` or an empty one.
@@ -56,8 +74,13 @@ def kept(name: str, command: Iterable[str | Path], reads: Iterable[Path] = (), w
     """
     parts = [str(part) for part in command]
     # Wherever the repository stands, but for a path that goes into what is compiled.
-    apart = [part if part.startswith("-DMODEL=") else part.replace(str(HERE.parents[1]), "") for part in parts]
-    compiling = {name: version for name, version in versions().items() if name != "jax"}   # which compiles nothing here
+    apart = [
+        part if part.startswith("-DMODEL=") else part.replace(str(HERE.parents[1]), "")
+        for part in parts
+    ]
+    compiling = {
+        name: version for name, version in versions().items() if name != "jax"
+    }  # which compiles nothing here
     digest = hashlib.sha256(json.dumps([apart, compiling, processor()]).encode())
     for path in reads:
         digest.update(path.read_bytes())
@@ -88,11 +111,17 @@ def stored(name: str, content: bytes) -> Path:
 
 def _run(command: list[str], where: Path) -> None:
     try:
-        done = subprocess.run(command, cwd=where, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(
+            command, cwd=where, capture_output=True, text=True, errors="replace", check=False
+        )
     except OSError as error:
         raise MissingError(f"{command[0]}: {error.strerror}") from None
     if done.returncode:
-        words = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines() or ["no word"]
+        words = (
+            [line for line in done.stderr.splitlines() if "error" in line.lower()]
+            or done.stderr.splitlines()
+            or ["no word"]
+        )
         raise MissingError(f"{Path(command[0]).name} failed: {words[0][:200]}")
 
 
@@ -111,10 +140,17 @@ def emitter(name: str) -> Path:
     if not (PREFIX / "include" / "eigen3").is_dir():
         raise MissingError("the headers of Eigen are not installed (cmeel-eigen)")
     source = HERE / f"{name}.cpp"
-    return kept(name, ["g++", "-O0", *PINOCCHIO, source, "-o", OUT, *LIBRARIES, *more], [source, *headers(name)])[0]
+    return kept(
+        name,
+        ["g++", "-O0", *PINOCCHIO, source, "-o", OUT, *LIBRARIES, *more],
+        [source, *headers(name)],
+    )[0]
 
 
 def headers(name: str) -> list[Path]:
     """What a C++ program of this folder includes."""
-    more = {"emit_casadi_derivatives": ["derivatives.hpp", "emit_casadi.cpp"], "pinocchio_derivatives": ["derivatives.hpp"]}
+    more = {
+        "emit_casadi_derivatives": ["derivatives.hpp", "emit_casadi.cpp"],
+        "pinocchio_derivatives": ["derivatives.hpp"],
+    }
     return [HERE / header for header in ["models.hpp", *more.get(name, [])]]

@@ -14,11 +14,29 @@ from pathlib import Path
 from symgen.description.canonical import to_toml
 from symgen.measuring.peers import mujoco, pinocchio
 from symgen.mechanism import Mechanism
-from tests.peers.building import HERE, LIBRARIES, OUT, PINOCCHIO, SITE, MissingError, emitter, headers, kept, stored
+from tests.peers.building import (
+    HERE,
+    LIBRARIES,
+    OUT,
+    PINOCCHIO,
+    SITE,
+    MissingError,
+    emitter,
+    headers,
+    kept,
+    stored,
+)
 
-PLAIN = {"inverse_dynamics": ("q", "v", "a"), "forward_dynamics": ("q", "v", "tau"),
-         "mass_matrix": ("q",), "inverse_mass_matrix": ("q",)}
-DERIVATIVES = {"inverse_dynamics_derivatives": ("q", "v", "a"), "forward_dynamics_derivatives": ("q", "v", "tau")}
+PLAIN = {
+    "inverse_dynamics": ("q", "v", "a"),
+    "forward_dynamics": ("q", "v", "tau"),
+    "mass_matrix": ("q",),
+    "inverse_mass_matrix": ("q",),
+}
+DERIVATIVES = {
+    "inverse_dynamics_derivatives": ("q", "v", "a"),
+    "forward_dynamics_derivatives": ("q", "v", "tau"),
+}
 """Three matrices each, in one call: by q, by v, and M or its inverse."""
 FUNCTIONS = {**PLAIN, **DERIVATIVES}
 """What is timed, with its arguments. Its order is that of FUNCTION in `mujoco.c` and in Pinocchio's two programs."""
@@ -28,7 +46,11 @@ COUNTED = ("-march=x86-64-v3",)
 GENERATORS = ("CasADi", "CppADCodeGen")
 CROWD = 65536
 """States at once, where everybody shares them out."""
-WAYS = {"-O2": ("-O2",), "-O3 native": ("-O3", *NATIVE), "-O3 native, no SLP": ("-O3", *NATIVE, "-fno-tree-slp-vectorize")}
+WAYS = {
+    "-O2": ("-O2",),
+    "-O3 native": ("-O3", *NATIVE),
+    "-O3 native, no SLP": ("-O3", *NATIVE, "-fno-tree-slp-vectorize"),
+}
 """What the generators' C is compiled by, always contracted: each is judged by its quickest."""
 LOOPS = HERE / "loops.h"
 SHARED = ("-shared", "-fPIC", "-Wl,-Bsymbolic", f"-I{HERE}")
@@ -62,20 +84,39 @@ def generated(mechanism: Mechanism, functions: Iterable[str] = PLAIN, *more: str
     asked = list(functions)
     toml = stored(f"{mechanism.name}.toml", to_toml(mechanism).encode())
     package = HERE.parents[1]
-    sources = [path for part in ("symgen", "templates") for path in sorted((package / part).rglob("*")) if path.is_file()]
+    sources = [
+        path
+        for part in ("symgen", "templates")
+        for path in sorted((package / part).rglob("*"))
+        if path.is_file()
+    ]
     wanted = [*(word for name in asked for word in ("-f", name)), *more]
-    folder, seconds = kept(mechanism.name, [sys.executable, "-m", "symgen", "generate", toml, "-o", OUT, *wanted],
-                           [toml, *(path for path in sources if "__pycache__" not in path.parts)], package)
-    return Emitted(folder, seconds, sum(len((folder / f"{mechanism.name}_{name}.c").read_bytes()) for name in asked))
+    folder, seconds = kept(
+        mechanism.name,
+        [sys.executable, "-m", "symgen", "generate", toml, "-o", OUT, *wanted],
+        [toml, *(path for path in sources if "__pycache__" not in path.parts)],
+        package,
+    )
+    return Emitted(
+        folder,
+        seconds,
+        sum(len((folder / f"{mechanism.name}_{name}.c").read_bytes()) for name in asked),
+    )
 
 
 def emitted(mechanism: Mechanism, function: str, peer: str) -> Emitted:
     """A generator's file of one function."""
     if peer == "CppADCodeGen" and function in DERIVATIVES:
-        raise MissingError("the function is not written by it here: its template takes minutes more to compile")
-    name = {"CasADi": "emit_casadi", "CppADCodeGen": "emit_cppad"}[peer] + ("_derivatives" if function in DERIVATIVES else "")
+        raise MissingError(
+            "the function is not written by it here: its template takes minutes more to compile"
+        )
+    name = {"CasADi": "emit_casadi", "CppADCodeGen": "emit_cppad"}[peer] + (
+        "_derivatives" if function in DERIVATIVES else ""
+    )
     program, model = emitter(name), _model(mechanism)
-    path, seconds = kept(f"{function}.c", [program, model, function, f"{function}.c"], [program, model])
+    path, seconds = kept(
+        f"{function}.c", [program, model, function, f"{function}.c"], [program, model]
+    )
     return Emitted(path, seconds, len(path.read_bytes()))
 
 
@@ -94,6 +135,7 @@ def _binary(mechanism: Mechanism) -> Path:
     """MuJoCo's."""
     try:
         import mujoco as mj
+
         model = mujoco.built(mechanism)
     except ImportError:
         raise MissingError("not installed (mujoco)") from None
@@ -103,18 +145,49 @@ def _binary(mechanism: Mechanism) -> Path:
         return stored("model.mjb", path.read_bytes())
 
 
-def symgens(mechanism: Mechanism, function: str, wide: tuple[str, ...] = NATIVE) -> Iterator[Contestant]:
+def symgens(
+    mechanism: Mechanism, function: str, wide: tuple[str, ...] = NATIVE
+) -> Iterator[Contestant]:
     """The folder by the flags of its own CMake file as it stands, and with its contraction for this machine."""
-    folder, name = generated(mechanism, PLAIN if function in PLAIN else DERIVATIVES).path, mechanism.name
+    folder, name = (
+        generated(mechanism, PLAIN if function in PLAIN else DERIVATIVES).path,
+        mechanism.name,
+    )
     source = folder / f"{name}_{function}.c"
-    sizes = (f"-DNQ={mechanism.nq}", f"-DNV={mechanism.nv}", f"-DWITH={len(FUNCTIONS[function]) - 1}",
-             f"-DRESULTS={3 if function in DERIVATIVES else 1}")
-    for way, asked in (("default", ()), ("native, contracted", (f"-D{name}_CONTRACT=ON", f"-DCMAKE_C_FLAGS={' '.join(wide)}"))):
+    sizes = (
+        f"-DNQ={mechanism.nq}",
+        f"-DNV={mechanism.nv}",
+        f"-DWITH={len(FUNCTIONS[function]) - 1}",
+        f"-DRESULTS={3 if function in DERIVATIVES else 1}",
+    )
+    for way, asked in (
+        ("default", ()),
+        ("native, contracted", (f"-D{name}_CONTRACT=ON", f"-DCMAKE_C_FLAGS={' '.join(wide)}")),
+    ):
         whole = [source, *sorted(folder.glob("*.h"))]
-        one, seconds = kept("function.o", ["gcc", *_own_flags(folder, asked)[source.name], "-c", source, "-o", OUT], whole)
-        library, _ = kept("symgen.so", ["gcc", "-O3", *SHARED, f"-I{folder}", *sizes, f'-DHEADER="{name}.h"',
-                                        f"-DFUNCTION={name}_{function}", HERE / "symgen.c", one, "-lm", "-o", OUT],
-                          [HERE / "symgen.c", LOOPS, one])
+        one, seconds = kept(
+            "function.o",
+            ["gcc", *_own_flags(folder, asked)[source.name], "-c", source, "-o", OUT],
+            whole,
+        )
+        library, _ = kept(
+            "symgen.so",
+            [
+                "gcc",
+                "-O3",
+                *SHARED,
+                f"-I{folder}",
+                *sizes,
+                f'-DHEADER="{name}.h"',
+                f"-DFUNCTION={name}_{function}",
+                HERE / "symgen.c",
+                one,
+                "-lm",
+                "-o",
+                OUT,
+            ],
+            [HERE / "symgen.c", LOOPS, one],
+        )
         yield Contestant("symgen", way, library, seconds)
 
 
@@ -123,16 +196,31 @@ def blocks(mechanism: Mechanism, function: str) -> Iterator[Contestant]:
     folder, name = generated(mechanism, PLAIN, "--batch").path, mechanism.name
     source = folder / f"{name}_{function}_batch.c"
     result = mechanism.nv**2 if "mass_matrix" in function else mechanism.nv
-    for way, asked in (("default", ()), ("native, contracted", (f"-D{name}_CONTRACT=ON", f"-DCMAKE_C_FLAGS={' '.join(NATIVE)}"))):
-        one, seconds = kept("batch.o", ["gcc", *_own_flags(folder, asked)[source.name], "-c", source, "-o", OUT],
-                            [source, *sorted(folder.glob("*.h"))])
+    for way, asked in (
+        ("default", ()),
+        ("native, contracted", (f"-D{name}_CONTRACT=ON", f"-DCMAKE_C_FLAGS={' '.join(NATIVE)}")),
+    ):
+        one, seconds = kept(
+            "batch.o",
+            ["gcc", *_own_flags(folder, asked)[source.name], "-c", source, "-o", OUT],
+            [source, *sorted(folder.glob("*.h"))],
+        )
         for across, layout in enumerate(("one after another", "element by element")):
-            words = (f"-DNQ={mechanism.nq}", f"-DNV={mechanism.nv}", f"-DWITH={len(FUNCTIONS[function]) - 1}",
-                     f"-DRESULT={result}", f"-DACROSS={across}", f'-DHEADER="{name}_batch.h"',
-                     f"-DFUNCTION={name}_{function}_strided")
+            words = (
+                f"-DNQ={mechanism.nq}",
+                f"-DNV={mechanism.nv}",
+                f"-DWITH={len(FUNCTIONS[function]) - 1}",
+                f"-DRESULT={result}",
+                f"-DACROSS={across}",
+                f'-DHEADER="{name}_batch.h"',
+                f"-DFUNCTION={name}_{function}_strided",
+            )
             adapter = HERE / "symgen_batch.c"
-            library, _ = kept("batch.so", ["gcc", "-O3", *SHARED, f"-I{folder}", *words, adapter, one, "-lm", "-o", OUT],
-                              [adapter, one])
+            library, _ = kept(
+                "batch.so",
+                ["gcc", "-O3", *SHARED, f"-I{folder}", *words, adapter, one, "-lm", "-o", OUT],
+                [adapter, one],
+            )
             yield Contestant("symgen", f"blocks, {way}, {layout}", library, seconds)
 
 
@@ -140,29 +228,70 @@ def blocks(mechanism: Mechanism, function: str) -> Iterator[Contestant]:
 def _own_flags(folder: Path, asked: tuple[str, ...]) -> dict[str, list[str]]:
     """File → flags that CMake compiles it by."""
     with tempfile.TemporaryDirectory() as build:
-        subprocess.run([str(Path(sys.executable).with_name("cmake")), "-S", str(folder), "-B", build, *asked,
-                        "-DCMAKE_C_COMPILER=gcc", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], check=True, capture_output=True)
+        subprocess.run(
+            [
+                str(Path(sys.executable).with_name("cmake")),
+                "-S",
+                str(folder),
+                "-B",
+                build,
+                *asked,
+                "-DCMAKE_C_COMPILER=gcc",
+                "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+            ],
+            check=True,
+            capture_output=True,
+        )
         commands = json.loads((Path(build) / "compile_commands.json").read_text())
-    return {Path(one["file"]).name: one["command"].split()[1:one["command"].split().index("-o")] for one in commands}
+    return {
+        Path(one["file"]).name: one["command"].split()[1 : one["command"].split().index("-o")]
+        for one in commands
+    }
 
 
-def generators(mechanism: Mechanism, function: str, peer: str, ways: dict[str, tuple[str, ...]] = WAYS,
-               more: tuple[str, ...] = ()) -> Iterator[Contestant]:
+def generators(
+    mechanism: Mechanism,
+    function: str,
+    peer: str,
+    ways: dict[str, tuple[str, ...]] = WAYS,
+    more: tuple[str, ...] = (),
+) -> Iterator[Contestant]:
     """One of GENERATORS, in every way; `more` are flags of the loops."""
     one = emitted(mechanism, function, peer).path
     adapter = HERE / {"CasADi": "casadi.c", "CppADCodeGen": "cppad.c"}[peer]
     sizes = (f"-DNQ={mechanism.nq}", f"-DNV={mechanism.nv}")
     for way, flags in ways.items():
-        compiled, seconds = kept("function.o", ["gcc", *flags, "-fPIC", "-c", one, "-o", OUT], [one])
-        library, _ = kept(f"{adapter.stem}.so", ["gcc", "-O3", *more, *SHARED, *sizes, f"-DFUNCTION={function}", adapter,
-                                                 compiled, "-lm", "-o", OUT], [adapter, LOOPS, compiled])
+        compiled, seconds = kept(
+            "function.o", ["gcc", *flags, "-fPIC", "-c", one, "-o", OUT], [one]
+        )
+        library, _ = kept(
+            f"{adapter.stem}.so",
+            [
+                "gcc",
+                "-O3",
+                *more,
+                *SHARED,
+                *sizes,
+                f"-DFUNCTION={function}",
+                adapter,
+                compiled,
+                "-lm",
+                "-o",
+                OUT,
+            ],
+            [adapter, LOOPS, compiled],
+        )
         yield Contestant(peer, way, library, seconds)
 
 
-def libraries(mechanism: Mechanism, function: str, wide: tuple[str, ...] = NATIVE,
-              more: tuple[str, ...] = ()) -> dict[str, Iterator[Contestant]]:
+def libraries(
+    mechanism: Mechanism, function: str, wide: tuple[str, ...] = NATIVE, more: tuple[str, ...] = ()
+) -> dict[str, Iterator[Contestant]]:
     """Pinocchio and MuJoCo; `more` are flags of the loops."""
-    return {"Pinocchio C++": _pinocchio(mechanism, function, (*wide, *more)), "MuJoCo": _mujoco(mechanism, function, more)}
+    return {
+        "Pinocchio C++": _pinocchio(mechanism, function, (*wide, *more)),
+        "MuJoCo": _mujoco(mechanism, function, more),
+    }
 
 
 def _which(function: str) -> str:
@@ -172,11 +301,33 @@ def _which(function: str) -> str:
 def _pinocchio(mechanism: Mechanism, function: str, wide: tuple[str, ...]) -> Iterator[Contestant]:
     source = HERE / ("pinocchio_derivatives.cpp" if function in DERIVATIVES else "pinocchio.cpp")
     model, adapter = _model(mechanism), HERE / "pinocchio.c"
-    whole, _ = kept("pinocchio.o", ["g++", "-O3", "-DNDEBUG", *wide, *PINOCCHIO, f"-I{HERE}", "-fPIC", "-c", source, "-o", OUT],
-                    [source, LOOPS, *headers(source.stem)])
-    asked, _ = kept("asked.o", ["gcc", "-fPIC", _which(function), f'-DMODEL="{model}"', "-c", adapter, "-o", OUT], [adapter])
-    library, _ = kept("pinocchio.so", ["g++", *wide, "-shared", "-Wl,-Bsymbolic", whole, asked, "-o", OUT, *LIBRARIES],
-                      [whole, asked])
+    whole, _ = kept(
+        "pinocchio.o",
+        [
+            "g++",
+            "-O3",
+            "-DNDEBUG",
+            *wide,
+            *PINOCCHIO,
+            f"-I{HERE}",
+            "-fPIC",
+            "-c",
+            source,
+            "-o",
+            OUT,
+        ],
+        [source, LOOPS, *headers(source.stem)],
+    )
+    asked, _ = kept(
+        "asked.o",
+        ["gcc", "-fPIC", _which(function), f'-DMODEL="{model}"', "-c", adapter, "-o", OUT],
+        [adapter],
+    )
+    library, _ = kept(
+        "pinocchio.so",
+        ["g++", *wide, "-shared", "-Wl,-Bsymbolic", whole, asked, "-o", OUT, *LIBRARIES],
+        [whole, asked],
+    )
     yield Contestant("Pinocchio C++", "-O3 native", library, 0.0)
 
 
@@ -185,7 +336,22 @@ def _mujoco(mechanism: Mechanism, function: str, more: tuple[str, ...]) -> Itera
         raise MissingError("has no such function")
     model, source = _binary(mechanism), HERE / "mujoco.c"
     engine = next((SITE / "mujoco").glob("libmujoco.so*"))
-    library, seconds = kept("mujoco.so", ["gcc", "-O3", *more, *SHARED, f"-I{SITE / 'mujoco' / 'include'}", _which(function),
-                                          f'-DMODEL="{model}"', source, engine, f"-Wl,-rpath,{engine.parent}", "-o", OUT],
-                            [source, LOOPS, model])
+    library, seconds = kept(
+        "mujoco.so",
+        [
+            "gcc",
+            "-O3",
+            *more,
+            *SHARED,
+            f"-I{SITE / 'mujoco' / 'include'}",
+            _which(function),
+            f'-DMODEL="{model}"',
+            source,
+            engine,
+            f"-Wl,-rpath,{engine.parent}",
+            "-o",
+            OUT,
+        ],
+        [source, LOOPS, model],
+    )
     yield Contestant("MuJoCo", "the wheel's library", library, seconds)

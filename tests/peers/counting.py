@@ -23,8 +23,12 @@ ALIKE = {"casadi_sq": 1}
 def operations(file: Path, function: str) -> int:
     """Multiplications, additions, subtractions and divisions in a function and in what the file defines for it."""
     text = re.sub(r"^\s*#\s*include.*$", "", file.read_text(), flags=re.MULTILINE)
-    plain = subprocess.run(["gcc", "-E", "-P", "-"], input=text, capture_output=True, text=True, check=True).stdout
-    defined = {d.decl.name: d for d in c_parser.CParser().parse(plain).ext if isinstance(d, c_ast.FuncDef)}
+    plain = subprocess.run(
+        ["gcc", "-E", "-P", "-"], input=text, capture_output=True, text=True, check=True
+    ).stdout
+    defined = {
+        d.decl.name: d for d in c_parser.CParser().parse(plain).ext if isinstance(d, c_ast.FuncDef)
+    }
     return _Counter(defined).of(function)
 
 
@@ -42,18 +46,26 @@ class _Counter:
         if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID):
             name = node.name.name
             found = ALIKE.get(name) or (self.of(name) if name in self.defined else 0)
-        if isinstance(node, c_ast.ArrayRef):   # an index is not arithmetic
+        if isinstance(node, c_ast.ArrayRef):  # an index is not arithmetic
             return 0
         return found + sum(self._in(child) for _, child in node.children())
 
 
 IDEAS = {
     "frames laid out": lambda: mock.patch.object(deriving, "choices", return_value=(layout.PLAIN,)),
-    "a layout of its own": lambda: mock.patch.object(deriving, "choices", lambda mechanism, _: _general(mechanism)),
-    "bias of composite bodies": lambda: mock.patch.object(choosing, "methods_for", _without("composite_body:bias")),
-    "equal ways": lambda: mock.patch.object(Derivation, "either", lambda self, one, other: _first(one, other)),
+    "a layout of its own": lambda: mock.patch.object(
+        deriving, "choices", lambda mechanism, _: _general(mechanism)
+    ),
+    "bias of composite bodies": lambda: mock.patch.object(
+        choosing, "methods_for", _without("composite_body:bias")
+    ),
+    "equal ways": lambda: mock.patch.object(
+        Derivation, "either", lambda self, one, other: _first(one, other)
+    ),
     "rows computed anew": lambda: mock.patch.object(passes, "LAST", ()),
-    "values recognized": lambda: mock.patch.object(passes, "PIPELINE", tuple(p for p in passes.PIPELINE if p is not recognize)),
+    "values recognized": lambda: mock.patch.object(
+        passes, "PIPELINE", tuple(p for p in passes.PIPELINE if p is not recognize)
+    ),
 }
 """What is left out to see what it saves."""
 
@@ -66,9 +78,11 @@ def _first(one: Scalar, other: Scalar) -> Scalar:
     return other if other.is_constant else one
 
 
-def _without(method: str):   # type: ignore[no-untyped-def]
+def _without(method: str):  # type: ignore[no-untyped-def]
     every = choosing.methods_for
-    return lambda mechanism, function: tuple(name for name in every(mechanism, function) if name != method)
+    return lambda mechanism, function: tuple(
+        name for name in every(mechanism, function) if name != method
+    )
 
 
 def gains(mechanism: Mechanism, functions: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -86,7 +100,10 @@ def gains(mechanism: Mechanism, functions: Iterable[str]) -> dict[str, dict[str,
 def _fresh(mechanism: Mechanism, function: str) -> int:
     """As if asked for the first time, on an empty shelf."""
     _forget()
-    with mock.patch("symgen.shelf.find", return_value=None), mock.patch("symgen.shelf.keep", return_value=None):
+    with (
+        mock.patch("symgen.shelf.find", return_value=None),
+        mock.patch("symgen.shelf.keep", return_value=None),
+    ):
         return making.program(mechanism, function).cost
 
 

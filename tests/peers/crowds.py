@@ -20,7 +20,9 @@ THREADS = (1, 2)
 ROUNDS = 15
 QUICK = {"-O3 native": ("-O3", *NATIVE)}
 OPENMP = ("-fopenmp",)
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # threads that turn while they wait take the processor from who comes next
+os.environ.setdefault(
+    "OMP_WAIT_POLICY", "passive"
+)  # threads that turn while they wait take the processor from who comes next
 
 Way = tuple[str, int, Callable[[], Any], Callable[[], Any]]
 """Who, of how many states a run is, the run, and its results, a state a row."""
@@ -34,15 +36,22 @@ def timed(mechanism: Mechanism, function: str, absent: Absent) -> dict[str, floa
     counts: dict[str, int] = {}
     for who, count, run, answer in _everyone(mechanism, function, given, wanted.shape[1], absent):
         run()
-        far = np.abs(np.asarray(answer())[:len(wanted)] - wanted).max() / np.abs(wanted).max()
+        far = np.abs(np.asarray(answer())[: len(wanted)] - wanted).max() / np.abs(wanted).max()
         if far <= AGREEMENT:
             runs[who], counts[who] = run, count
         else:
-            absent[f"{who}, {function} of a crowd"] = f"its answer is {far:.1e} of the largest entry away"
-    return {who: round(timing.median * STATES / counts[who], 1) for who, timing in race(runs, ROUNDS).items()}
+            absent[f"{who}, {function} of a crowd"] = (
+                f"its answer is {far:.1e} of the largest entry away"
+            )
+    return {
+        who: round(timing.median * STATES / counts[who], 1)
+        for who, timing in race(runs, ROUNDS).items()
+    }
 
 
-def _everyone(mechanism: Mechanism, function: str, given: Any, size: int, absent: Absent) -> Iterator[Way]:
+def _everyone(
+    mechanism: Mechanism, function: str, given: Any, size: int, absent: Absent
+) -> Iterator[Way]:
     yield from _symgen(mechanism, function, given)
     peers = {"CasADi": generators(mechanism, function, "CasADi", QUICK, OPENMP)}
     peers |= libraries(mechanism, function, more=OPENMP)
@@ -60,7 +69,7 @@ def _everyone(mechanism: Mechanism, function: str, given: Any, size: int, absent
 
 def _arguments(mechanism: Mechanism, function: str, given: Any) -> list[Any]:
     """q and what else the function takes, each an array of its own."""
-    ends = [mechanism.nq + k*mechanism.nv for k in range(len(FUNCTIONS[function]) - 1)]
+    ends = [mechanism.nq + k * mechanism.nv for k in range(len(FUNCTIONS[function]) - 1)]
     return [np.ascontiguousarray(x) for x in np.split(given, ends, axis=1)]
 
 
@@ -70,8 +79,12 @@ def _symgen(mechanism: Mechanism, function: str, given: Any) -> Iterator[Way]:
     arguments, call = _arguments(mechanism, function, given), getattr(solver, function)
     out = call(*arguments)
     for threads in THREADS:
-        yield (f"symgen, solver, {_spelt(threads)}", len(given), lambda n=threads: call(*arguments, out=out, threads=n),
-               lambda: out.reshape(len(given), -1))
+        yield (
+            f"symgen, solver, {_spelt(threads)}",
+            len(given),
+            lambda n=threads: call(*arguments, out=out, threads=n),
+            lambda: out.reshape(len(given), -1),
+        )
 
 
 def _loops(one: Contestant, given: Any, size: int) -> Iterator[Way]:
@@ -79,9 +92,20 @@ def _loops(one: Contestant, given: Any, size: int) -> Iterator[Way]:
     ffi, out = cffi.FFI(), np.zeros((len(given), size))
     ffi.cdef("void crowd(long, long, const double *, long, double *, int);")
     crowd = ffi.dlopen(str(one.library), os.RTLD_NOW | os.RTLD_NODELETE).crowd
-    words = len(given), given.shape[1], ffi.from_buffer("double[]", given), size, ffi.from_buffer("double[]", out)
+    words = (
+        len(given),
+        given.shape[1],
+        ffi.from_buffer("double[]", given),
+        size,
+        ffi.from_buffer("double[]", out),
+    )
     for threads in THREADS:
-        yield f"{one.who}, {_spelt(threads)}", len(given), lambda n=threads: crowd(*words, n), lambda: out
+        yield (
+            f"{one.who}, {_spelt(threads)}",
+            len(given),
+            lambda n=threads: crowd(*words, n),
+            lambda: out,
+        )
 
 
 def _jax(mechanism: Mechanism, function: str, given: Any) -> Iterator[Way]:
@@ -93,8 +117,12 @@ def _jax(mechanism: Mechanism, function: str, given: Any) -> Iterator[Way]:
     jax.config.update("jax_enable_x64", True)
     call = jax.jit(getattr(symgen.jax.functions(mechanism, [function]), function))
     arguments = [jax.numpy.asarray(x) for x in _arguments(mechanism, function, given)]
-    yield ("symgen, in JAX", len(given), lambda: call(*arguments).block_until_ready(),
-           lambda: np.asarray(call(*arguments)).reshape(len(given), -1))
+    yield (
+        "symgen, in JAX",
+        len(given),
+        lambda: call(*arguments).block_until_ready(),
+        lambda: np.asarray(call(*arguments)).reshape(len(given), -1),
+    )
 
 
 def _spelt(threads: int) -> str:

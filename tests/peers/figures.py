@@ -46,17 +46,24 @@ def measured(tell: Tell) -> dict[str, Any]:
 def counted(found: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """The same figures with symgen's operations as they are today; `timed` keeps those of the C that was timed."""
     for name in ROBOTS:
-        for function in (f for f in FUNCTIONS if f in found["robots"][name]):   # some were first timed after others
+        for function in (
+            f for f in FUNCTIONS if f in found["robots"][name]
+        ):  # some were first timed after others
             one = found["robots"][name][function]
             one.setdefault("timed", one["operations"]["symgen"])
             one["operations"]["symgen"] = symgen.program(name, function).cost
-    return found | {"counted": time.strftime("%Y-%m-%d"), "gains": {name: _gains(robot, tell) for name, robot in _gaining()}}
+    return found | {
+        "counted": time.strftime("%Y-%m-%d"),
+        "gains": {name: _gains(robot, tell) for name, robot in _gaining()},
+    }
 
 
 def _gaining() -> list[tuple[str, Mechanism]]:
     """Built-in robots, and others of example-robot-data where that is installed."""
     found = [(name, symgen.load(name)) for name in GAINING]
-    return found + [(path.stem, symgen.load(path)) for path in map(public_urdf, FROM_FILES) if path is not None]
+    return found + [
+        (path.stem, symgen.load(path)) for path in map(public_urdf, FROM_FILES) if path is not None
+    ]
 
 
 def _robot(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:
@@ -66,14 +73,21 @@ def _robot(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:
         contestants = list(everyone(robot, function, absent))
         races = raced(robot, function, contestants, absent)
         found[function] = {
-            "operations": {"symgen": symgen.program(robot, function).cost} | {
+            "operations": {"symgen": symgen.program(robot, function).cost}
+            | {
                 peer: operations(emitted(robot, function, peer).path, function)
-                for peer in GENERATORS if any(one.peer == peer for one in contestants)},
+                for peer in GENERATORS
+                if any(one.peer == peer for one in contestants)
+            },
             "times": {one.contestant.who: _times(one) for one in races},
             "ratios": _ratios(races),
             "instructions": instructions(robot, function, absent),
         }
-    return found | {"made": _made(robot, absent), "blocks": _blocks(robot, absent, tell), "crowds": _crowds(robot, absent, tell)}
+    return found | {
+        "made": _made(robot, absent),
+        "blocks": _blocks(robot, absent, tell),
+        "crowds": _crowds(robot, absent, tell),
+    }
 
 
 def _blocks(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, dict[str, float]]:
@@ -81,7 +95,9 @@ def _blocks(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, dict[str,
     found = {}
     for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
         tell(f"{robot.name}: {function} of many states")
-        races = raced(robot, function, [*blocks(robot, function), *everyone(robot, function, absent)], absent)
+        races = raced(
+            robot, function, [*blocks(robot, function), *everyone(robot, function, absent)], absent
+        )
         found[function] = {one.contestant.who: round(one.many.median, 1) for one in races}
     return found
 
@@ -96,8 +112,14 @@ def _crowds(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, dict[str,
 
 
 def _times(one: Raced) -> dict[str, Any]:
-    return {"peer": one.contestant.peer, "ns": round(one.many.median, 1), "latency": round(one.chain.median, 1),
-            "compiled": one.contestant.seconds, "share": round(one.many.share, 3), "load": round(one.many.load, 2)}
+    return {
+        "peer": one.contestant.peer,
+        "ns": round(one.many.median, 1),
+        "latency": round(one.chain.median, 1),
+        "compiled": one.contestant.seconds,
+        "share": round(one.many.share, 3),
+        "load": round(one.many.load, 2),
+    }
 
 
 def _ratios(races: list[Raced]) -> dict[str, dict[str, Any]]:
@@ -111,7 +133,10 @@ def _ratios(races: list[Raced]) -> dict[str, dict[str, Any]]:
         for one in races:
             if one.contestant.peer == "symgen":
                 mine, theirs = getattr(one, way), getattr(best, way)
-                found[f"{one.contestant.way}, {way}"] = {"to": best.contestant.who, **_spread(mine, theirs)}
+                found[f"{one.contestant.way}, {way}"] = {
+                    "to": best.contestant.who,
+                    **_spread(mine, theirs),
+                }
     return found
 
 
@@ -128,7 +153,10 @@ def _made(robot: Mechanism, absent: Absent) -> dict[str, Any]:
     for peer in GENERATORS:
         if peer not in absent:
             files = [emitted(robot, function, peer) for function in PLAIN]
-            found[peer] = {"seconds": round(sum(f.seconds for f in files), 2), "text": sum(f.text for f in files)}
+            found[peer] = {
+                "seconds": round(sum(f.seconds for f in files), 2),
+                "text": sum(f.text for f in files),
+            }
     return found
 
 
@@ -136,7 +164,9 @@ def _grown(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:
     found = {}
     for function in ("inverse_dynamics", "forward_dynamics"):
         tell(f"{robot.nv} joints: {function}")
-        races = raced(robot, function, everyone(robot, function, absent, ways=ONE_WAY), absent, GROWTH_ROUNDS)
+        races = raced(
+            robot, function, everyone(robot, function, absent, ways=ONE_WAY), absent, GROWTH_ROUNDS
+        )
         found[function] = {one.contestant.who: _times(one) for one in races}
     return found
 

@@ -50,14 +50,23 @@ class Raced:
 def states(mechanism: Mechanism, function: str) -> Any:
     """(STATES, width): what the function takes, one state a row."""
     drawn = draw_states(mechanism, STATES, seed=11)
-    return np.ascontiguousarray(np.hstack([drawn[name].astype(float) for name in FUNCTIONS[function]]))
+    return np.ascontiguousarray(
+        np.hstack([drawn[name].astype(float) for name in FUNCTIONS[function]])
+    )
 
 
-def everyone(mechanism: Mechanism, function: str, absent: Absent, wide: tuple[str, ...] = NATIVE,
-             ways: dict[str, tuple[str, ...]] = WAYS) -> Iterator[Contestant]:
+def everyone(
+    mechanism: Mechanism,
+    function: str,
+    absent: Absent,
+    wide: tuple[str, ...] = NATIVE,
+    ways: dict[str, tuple[str, ...]] = WAYS,
+) -> Iterator[Contestant]:
     """symgen first; a peer that is missing is noted in `absent` by its name."""
     yield from symgens(mechanism, function, wide)
-    peers = {name: generators(mechanism, function, name, ways) for name in GENERATORS} | libraries(mechanism, function, wide)
+    peers = {name: generators(mechanism, function, name, ways) for name in GENERATORS} | libraries(
+        mechanism, function, wide
+    )
     for name, found in peers.items():
         try:
             yield from found
@@ -71,17 +80,24 @@ class Loaded:
     def __init__(self, contestant: Contestant, given: Any, results: int) -> None:
         self.contestant, self.given, self.out = contestant, given, np.zeros(results)
         self._ffi = cffi.FFI()
-        self._ffi.cdef("void many(long, long, const double *, double *); "
-                       "void chain(long, long, const double *, double *, double);")
+        self._ffi.cdef(
+            "void many(long, long, const double *, double *); "
+            "void chain(long, long, const double *, double *, double);"
+        )
         # never closed: the destructors of two copies of one C++ library would meet
         self._loops = self._ffi.dlopen(str(contestant.library), os.RTLD_NOW | os.RTLD_NODELETE)
 
     def _pointers(self, given: Any) -> tuple[int, int, Any, Any]:
-        return len(given), given.shape[1], self._ffi.from_buffer("double[]", given), self._ffi.from_buffer("double[]", self.out)
+        return (
+            len(given),
+            given.shape[1],
+            self._ffi.from_buffer("double[]", given),
+            self._ffi.from_buffer("double[]", self.out),
+        )
 
     def answer(self, k: int) -> Any:
         """Of state k alone."""
-        self._loops.many(*self._pointers(self.given[k:k + 1]))
+        self._loops.many(*self._pointers(self.given[k : k + 1]))
         return self.out.copy()
 
     def many(self) -> Callable[[], None]:
@@ -93,8 +109,13 @@ class Loaded:
         return lambda: call(*given, 0.0)
 
 
-def raced(mechanism: Mechanism, function: str, contestants: Iterable[Contestant], absent: Absent,
-          rounds: int = ROUNDS) -> list[Raced]:
+def raced(
+    mechanism: Mechanism,
+    function: str,
+    contestants: Iterable[Contestant],
+    absent: Absent,
+    rounds: int = ROUNDS,
+) -> list[Raced]:
     """All in one race. Who answers something else is noted in `absent` and not timed."""
     given = states(mechanism, function)
     expected = first_answers(mechanism, function)
@@ -102,13 +123,27 @@ def raced(mechanism: Mechanism, function: str, contestants: Iterable[Contestant]
     runs: list[Loaded] = []
     for contestant in contestants:
         loaded = Loaded(contestant, given, size)
-        far = max(np.abs(loaded.answer(k) - right).max() / np.abs(right).max() for k, right in enumerate(expected))
+        far = max(
+            np.abs(loaded.answer(k) - right).max() / np.abs(right).max()
+            for k, right in enumerate(expected)
+        )
         if far <= AGREEMENT:
             runs.append(loaded)
         else:
-            absent[f"{contestant.who}, {function}"] = f"its answer is {far:.1e} of the largest entry away"
-    found = race({f"{way} {one.contestant.who}": getattr(one, way)() for one in runs for way in ("many", "chain")}, rounds)
-    return [Raced(c := one.contestant, found[f"many {c.who}"], found[f"chain {c.who}"]) for one in runs]
+            absent[f"{contestant.who}, {function}"] = (
+                f"its answer is {far:.1e} of the largest entry away"
+            )
+    found = race(
+        {
+            f"{way} {one.contestant.who}": getattr(one, way)()
+            for one in runs
+            for way in ("many", "chain")
+        },
+        rounds,
+    )
+    return [
+        Raced(c := one.contestant, found[f"many {c.who}"], found[f"chain {c.who}"]) for one in runs
+    ]
 
 
 def first_answers(mechanism: Mechanism, function: str) -> list[Any]:
@@ -123,16 +158,28 @@ def instructions(mechanism: Mechanism, function: str, absent: Absent) -> dict[st
     """Who → instructions of one call, all that it calls included, counted by callgrind: the mean over states."""
     given = states(mechanism, function)
     file = stored("states.bin", given.tobytes())
-    counter, _ = kept("counter", ["gcc", "-O2", HERE / "counter.c", "-ldl", "-o", OUT], [HERE / "counter.c"])
+    counter, _ = kept(
+        "counter", ["gcc", "-O2", HERE / "counter.c", "-ldl", "-o", OUT], [HERE / "counter.c"]
+    )
     ways = {"-O2": ("-O2",), "-O3 AVX2": ("-O3", *COUNTED)}
     found = {}
     for one in everyone(mechanism, function, absent, COUNTED, ways):
         totals = []
         for count in COUNTS:
-            command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", counter, one.library, count,
-                       given.shape[1], file]
+            command = [
+                "valgrind",
+                "--tool=callgrind",
+                "--callgrind-out-file=/dev/null",
+                counter,
+                one.library,
+                count,
+                given.shape[1],
+                file,
+            ]
             try:
-                done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+                done = subprocess.run(
+                    [str(part) for part in command], capture_output=True, text=True, check=False
+                )
             except OSError:
                 absent["instructions"] = "valgrind is not installed"
                 return {}

@@ -11,10 +11,21 @@ from tests.peers.contestants import CROWD, DERIVATIVES, FUNCTIONS, PLAIN
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, FOLDER = DOCS / "benchmarks.md", DOCS / "benchmarks"
 FIGURES = FOLDER / "figures.json"
-COLOURS = {"symgen": "#1f5a94", "CasADi": "#c46a1b", "CppADCodeGen": "#8a9a3b", "Pinocchio C++": "#8b6bb1", "MuJoCo": "#999999"}
-SHORT = {"inverse_dynamics": "inverse dynamics", "forward_dynamics": "forward dynamics", "mass_matrix": "mass matrix",
-         "inverse_mass_matrix": "its inverse", "inverse_dynamics_derivatives": "∂ inverse dynamics",
-         "forward_dynamics_derivatives": "∂ forward dynamics"}
+COLOURS = {
+    "symgen": "#1f5a94",
+    "CasADi": "#c46a1b",
+    "CppADCodeGen": "#8a9a3b",
+    "Pinocchio C++": "#8b6bb1",
+    "MuJoCo": "#999999",
+}
+SHORT = {
+    "inverse_dynamics": "inverse dynamics",
+    "forward_dynamics": "forward dynamics",
+    "mass_matrix": "mass matrix",
+    "inverse_mass_matrix": "its inverse",
+    "inverse_dynamics_derivatives": "∂ inverse dynamics",
+    "forward_dynamics_derivatives": "∂ forward dynamics",
+}
 
 HEAD = """# Benchmarks
 
@@ -54,10 +65,23 @@ def text(figures: dict[str, Any], rounds: int, states: int) -> str:
         head += OF_DERIVATIVES
     lines = [head, *_machine(figures)]
     for robot, found in figures["robots"].items():
-        lines += [f"## {robot}\n", f"![Times of {robot}](benchmarks/{robot}.svg)\n",
-                  *_ratios(found), *_times(found), *_blocks(found), *_crowds(found), *_counts(found), *_made(found)]
-    lines += ["## Growth\n", "Chains of general revolute joints: nanoseconds a call, calls beside each other.\n",
-              "![Growth](benchmarks/growth.svg)\n", *_growth(figures["growth"]), *_gains(figures["gains"])]
+        lines += [
+            f"## {robot}\n",
+            f"![Times of {robot}](benchmarks/{robot}.svg)\n",
+            *_ratios(found),
+            *_times(found),
+            *_blocks(found),
+            *_crowds(found),
+            *_counts(found),
+            *_made(found),
+        ]
+    lines += [
+        "## Growth\n",
+        "Chains of general revolute joints: nanoseconds a call, calls beside each other.\n",
+        "![Growth](benchmarks/growth.svg)\n",
+        *_growth(figures["growth"]),
+        *_gains(figures["gains"]),
+    ]
     if figures["absent"]:
         lines += ["## Left out\n", *(f"- {name}: {why}" for name, why in figures["absent"].items())]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -65,10 +89,22 @@ def text(figures: dict[str, Any], rounds: int, states: int) -> str:
 
 def _machine(figures: dict[str, Any]) -> list[str]:
     facts = figures["machine"]
-    times = [one for robot in figures["robots"].values() for f in timed(robot) for one in robot[f]["times"].values()]
-    busy = f"of the processor's time while it raced: {min(one['share'] for one in times):.0%}; load up to " \
-           f"{max(one['load'] for one in times):.1f}"
-    return [f"Measured on {figures['date']}.\n", *_since(figures), *_table(["", ""], [*facts.items(), ("share", busy)]), ""]
+    times = [
+        one
+        for robot in figures["robots"].values()
+        for f in timed(robot)
+        for one in robot[f]["times"].values()
+    ]
+    busy = (
+        f"of the processor's time while it raced: {min(one['share'] for one in times):.0%}; load up to "
+        f"{max(one['load'] for one in times):.1f}"
+    )
+    return [
+        f"Measured on {figures['date']}.\n",
+        *_since(figures),
+        *_table(["", ""], [*facts.items(), ("share", busy)]),
+        "",
+    ]
 
 
 def _since(figures: dict[str, Any]) -> list[str]:
@@ -76,14 +112,23 @@ def _since(figures: dict[str, Any]) -> list[str]:
     if "counted" not in figures:
         return []
     robots = figures["robots"]
-    before = [f"{robot} {' / '.join(str(found[f]['timed']) for f in timed(found))}" for robot, found in robots.items()]
+    before = [
+        f"{robot} {' / '.join(str(found[f]['timed']) for f in timed(found))}"
+        for robot, found in robots.items()
+    ]
     functions = shorts(next(iter(robots.values())))
-    return [f"Operations were counted again on {figures['counted']}. Times and instructions are those of the C that symgen wrote "
-            f"before, of these operations ({', '.join(functions)}): {'; '.join(before)}.\n"]
+    return [
+        f"Operations were counted again on {figures['counted']}. Times and instructions are those of the C that symgen wrote "
+        f"before, of these operations ({', '.join(functions)}): {'; '.join(before)}.\n"
+    ]
 
 
 def _table(heads: list[str], rows: list[Any]) -> list[str]:
-    return [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads), *(f"| {' | '.join(map(str, row))} |" for row in rows)]
+    return [
+        f"| {' | '.join(heads)} |",
+        "|" + "---|" * len(heads),
+        *(f"| {' | '.join(map(str, row))} |" for row in rows),
+    ]
 
 
 def _ratios(found: dict[str, Any]) -> list[str]:
@@ -93,10 +138,15 @@ def _ratios(found: dict[str, Any]) -> list[str]:
             cells = []
             for function in timed(found):
                 one = found[function]["ratios"].get(f"{way}, {kind}")
-                cells.append(f"**{one['median']:.2f}** ({one['low']:.2f}–{one['high']:.2f})" if one else "–")
+                cells.append(
+                    f"**{one['median']:.2f}** ({one['low']:.2f}–{one['high']:.2f})" if one else "–"
+                )
             rows.append((f"symgen, {way}", meant, *cells))
-    return ["Time over that of the quickest generator's C, median of the rounds (quartiles):\n",
-            *_table(["", "calls", *shorts(found)], rows), ""]
+    return [
+        "Time over that of the quickest generator's C, median of the rounds (quartiles):\n",
+        *_table(["", "calls", *shorts(found)], rows),
+        "",
+    ]
 
 
 def _times(found: dict[str, Any]) -> list[str]:
@@ -104,8 +154,14 @@ def _times(found: dict[str, Any]) -> list[str]:
     rows = []
     for who in names:
         ones = [found[f]["times"].get(who) for f in timed(found)]
-        rows.append((who, *(f"{one['ns']:.0f} / {one['latency']:.0f}" if one else "–" for one in ones)))
-    return ["Nanoseconds a call, beside each other / dependent:\n", *_table(["", *shorts(found)], rows), ""]
+        rows.append(
+            (who, *(f"{one['ns']:.0f} / {one['latency']:.0f}" if one else "–" for one in ones))
+        )
+    return [
+        "Nanoseconds a call, beside each other / dependent:\n",
+        *_table(["", *shorts(found)], rows),
+        "",
+    ]
 
 
 def _blocks(found: dict[str, Any]) -> list[str]:
@@ -114,11 +170,23 @@ def _blocks(found: dict[str, Any]) -> list[str]:
         return []
     functions = list(found["blocks"])
     names = dict.fromkeys(who for times in found["blocks"].values() for who in times)
-    rows = [(who, *(f"{found['blocks'][f][who]:.0f}" if who in found["blocks"][f] else "–" for f in functions)) for who in names]
-    return ["Nanoseconds a state of many, on one core: symgen's blocks (`--batch`), and the function of one state in a loop, "
-            "which is what CasADi's `map` makes of its C, and what MuJoCo's `rollout` and Pinocchio's OpenMP share out between "
-            "threads:\n",
-            *_table(["", *(SHORT[f] for f in functions)], rows), ""]
+    rows = [
+        (
+            who,
+            *(
+                f"{found['blocks'][f][who]:.0f}" if who in found["blocks"][f] else "–"
+                for f in functions
+            ),
+        )
+        for who in names
+    ]
+    return [
+        "Nanoseconds a state of many, on one core: symgen's blocks (`--batch`), and the function of one state in a loop, "
+        "which is what CasADi's `map` makes of its C, and what MuJoCo's `rollout` and Pinocchio's OpenMP share out between "
+        "threads:\n",
+        *_table(["", *(SHORT[f] for f in functions)], rows),
+        "",
+    ]
 
 
 def _crowds(found: dict[str, Any]) -> list[str]:
@@ -127,24 +195,53 @@ def _crowds(found: dict[str, Any]) -> list[str]:
         return []
     functions = list(found["crowds"])
     names = dict.fromkeys(who for times in found["crowds"].values() for who in times)
-    rows = [(who, *(f"{found['crowds'][f][who]:.0f}" if who in found["crowds"][f] else "–" for f in functions)) for who in names]
-    return [f"Nanoseconds a state of {CROWD:,} at once, by everybody's own way: symgen's solver in Python; CasADi's `map`, which "
-            "is OpenMP over its C, and so are Pinocchio and MuJoCo, each thread with its own data; symgen's function in "
-            "JAX, on as many threads as that likes:\n",
-            *_table(["", *(SHORT[f] for f in functions)], rows), ""]
+    rows = [
+        (
+            who,
+            *(
+                f"{found['crowds'][f][who]:.0f}" if who in found["crowds"][f] else "–"
+                for f in functions
+            ),
+        )
+        for who in names
+    ]
+    return [
+        f"Nanoseconds a state of {CROWD:,} at once, by everybody's own way: symgen's solver in Python; CasADi's `map`, which "
+        "is OpenMP over its C, and so are Pinocchio and MuJoCo, each thread with its own data; symgen's function in "
+        "JAX, on as many threads as that likes:\n",
+        *_table(["", *(SHORT[f] for f in functions)], rows),
+        "",
+    ]
 
 
 def _counts(found: dict[str, Any]) -> list[str]:
     peers = dict.fromkeys(peer for f in timed(found) for peer in found[f]["operations"])
-    rows = [(peer, *(found[f]["operations"].get(peer, "–") for f in timed(found))) for peer in peers]
-    lines = ["Operations (multiplications, additions, subtractions, divisions) in the C:\n",
-             *_table(["", *shorts(found)], rows), ""]
+    rows = [
+        (peer, *(found[f]["operations"].get(peer, "–") for f in timed(found))) for peer in peers
+    ]
+    lines = [
+        "Operations (multiplications, additions, subtractions, divisions) in the C:\n",
+        *_table(["", *shorts(found)], rows),
+        "",
+    ]
     names = dict.fromkeys(who for f in timed(found) for who in found[f]["instructions"])
-    rows = [(who, *(f"{found[f]['instructions'][who]:.0f}" if who in found[f]["instructions"] else "–" for f in timed(found)))
-            for who in names]
+    rows = [
+        (
+            who,
+            *(
+                f"{found[f]['instructions'][who]:.0f}" if who in found[f]["instructions"] else "–"
+                for f in timed(found)
+            ),
+        )
+        for who in names
+    ]
     if rows:
-        lines += ["Instructions of a call, libm's included, counted by callgrind (`native` is `x86-64-v3` here, the widest that "
-                  "it knows):\n", *_table(["", *shorts(found)], rows), ""]
+        lines += [
+            "Instructions of a call, libm's included, counted by callgrind (`native` is `x86-64-v3` here, the widest that "
+            "it knows):\n",
+            *_table(["", *shorts(found)], rows),
+            "",
+        ]
     return lines
 
 
@@ -156,18 +253,36 @@ def _made(found: dict[str, Any]) -> list[str]:
             for who, times in found[function]["times"].items():
                 if times["peer"] == peer and times["compiled"]:
                     compiled.setdefault(who.partition(", ")[2], []).append(times["compiled"])
-        rows += [(f"{peer}, {way}", f"{one['seconds']:.2f}", f"{one['text'] / 1000:.0f}", f"{sum(seconds):.2f}")
-                 for way, seconds in compiled.items()]
-    return ["From the description to C, and through gcc, the four functions together:\n",
-            *_table(["", "generated (s)", "text (kB)", "compiled (s)"], rows), ""]
+        rows += [
+            (
+                f"{peer}, {way}",
+                f"{one['seconds']:.2f}",
+                f"{one['text'] / 1000:.0f}",
+                f"{sum(seconds):.2f}",
+            )
+            for way, seconds in compiled.items()
+        ]
+    return [
+        "From the description to C, and through gcc, the four functions together:\n",
+        *_table(["", "generated (s)", "text (kB)", "compiled (s)"], rows),
+        "",
+    ]
 
 
 def _growth(growth: dict[str, Any]) -> list[str]:
     lines = []
     for function in ("inverse_dynamics", "forward_dynamics"):
         names = dict.fromkeys(who for found in growth.values() for who in found[function])
-        rows = [(who, *(f"{found[function][who]['ns']:.0f}" if who in found[function] else "–" for found in growth.values()))
-                for who in names]
+        rows = [
+            (
+                who,
+                *(
+                    f"{found[function][who]['ns']:.0f}" if who in found[function] else "–"
+                    for found in growth.values()
+                ),
+            )
+            for who in names
+        ]
         lines += [f"{SHORT[function].capitalize()}:\n", *_table(["joints", *growth], rows), ""]
     return lines
 
@@ -179,17 +294,26 @@ def _gains(gains: dict[str, Any]) -> list[str]:
         for function, counts in found.items():
             more = (counts[idea] - counts["now"] for idea in ideas if idea != "now")
             rows.append((robot, SHORT[function], counts["now"], *more))
-    return ["## What each idea saves\n", "Operations when this table was counted last, and how many more there would be without "
-            "one idea. They do not add up: what one leaves another may find.\n",
-            *_table(["robot", "function", "operations", *(idea for idea in ideas if idea != "now")], rows), ""]
+    return [
+        "## What each idea saves\n",
+        "Operations when this table was counted last, and how many more there would be without "
+        "one idea. They do not add up: what one leaves another may find.\n",
+        *_table(
+            ["robot", "function", "operations", *(idea for idea in ideas if idea != "now")], rows
+        ),
+        "",
+    ]
 
 
 # -- pictures --------------------------------------------------------------------------------------------------------------
 
+
 def draw(figures: dict[str, Any]) -> None:
     FOLDER.mkdir(exist_ok=True)
     for robot, found in figures["robots"].items():
-        canvas(str(FOLDER / f"{robot}.svg"))(lambda figure_type, found=found: _bars(figure_type, found))
+        canvas(str(FOLDER / f"{robot}.svg"))(
+            lambda figure_type, found=found: _bars(figure_type, found)
+        )
     canvas(str(FOLDER / "growth.svg"))(lambda figure_type: _lines(figure_type, figures["growth"]))
 
 
@@ -200,10 +324,17 @@ def _bars(figure_type: Any, found: dict[str, Any]) -> Any:
     for chart, function in zip(axes, functions, strict=True):
         bars = _quickest(found[function]["times"])
         chart.set_title(SHORT[function])
-        chart.bar(range(len(bars)), [ns for _, _, ns in bars], color=[COLOURS[peer] for peer, _, _ in bars], width=0.75)
+        chart.bar(
+            range(len(bars)),
+            [ns for _, _, ns in bars],
+            color=[COLOURS[peer] for peer, _, _ in bars],
+            width=0.75,
+        )
         for k, (_, _, ns) in enumerate(bars):
             chart.text(k, ns, f"{ns:.0f}", ha="center", va="bottom", fontsize=11)
-        chart.set_xticks(range(len(bars)), [label for _, label, _ in bars], rotation=90, fontsize=11)
+        chart.set_xticks(
+            range(len(bars)), [label for _, label, _ in bars], rotation=90, fontsize=11
+        )
         chart.set_yticks([])
         chart.spines["left"].set_visible(False)
     axes[0].set_ylabel("ns a call")
@@ -228,9 +359,18 @@ def _lines(figure_type: Any, growth: dict[str, Any]) -> Any:
         names = dict.fromkeys(who for found in growth.values() for who in found[function])
         for who in names:
             peer, way = who.partition(", ")[::2]
-            at = [(n, one[function][who]["ns"]) for n, one in zip(joints, growth.values(), strict=True) if who in one[function]]
-            chart.plot(*zip(*at, strict=True), marker="o", color=COLOURS[peer], linestyle="--" if way == "default" else "-",
-                       label=who if peer == "symgen" else peer)
+            at = [
+                (n, one[function][who]["ns"])
+                for n, one in zip(joints, growth.values(), strict=True)
+                if who in one[function]
+            ]
+            chart.plot(
+                *zip(*at, strict=True),
+                marker="o",
+                color=COLOURS[peer],
+                linestyle="--" if way == "default" else "-",
+                label=who if peer == "symgen" else peer,
+            )
         chart.set_title(SHORT[function])
         chart.set_xscale("log", base=2)
         chart.set_yscale("log")

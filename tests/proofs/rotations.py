@@ -35,7 +35,7 @@ def zxz() -> Any:
 
 def rotation_jacobian(A: Any, q: Sequence[Any] = ANGLES) -> Any:
     """J with ω = J q̇ in body axes: columns vect(Aᵀ ∂A/∂q_i), WC (10); of ZXZ angles (11)."""
-    return sp.Matrix.hstack(*(vee(A.T * A.diff(x)).applyfunc(sp.trigsimp) for x in q))      # (10)
+    return sp.Matrix.hstack(*(vee(A.T * A.diff(x)).applyfunc(sp.trigsimp) for x in q))  # (10)
 
 
 def motion_jacobian(A: Any, place: Any, q: Sequence[Any]) -> Any:
@@ -43,14 +43,14 @@ def motion_jacobian(A: Any, place: Any, q: Sequence[Any]) -> Any:
     columns = []
     for x in q:
         omega = vee(A.T * A.diff(x)).applyfunc(sp.trigsimp)
-        columns.append(sp.Matrix.vstack(omega, A.T * place.diff(x)))                        # (14)
+        columns.append(sp.Matrix.vstack(omega, A.T * place.diff(x)))  # (14)
     return sp.Matrix.hstack(*columns)
 
 
 def derivative_along(f: Any, jacobian: Any, q: Sequence[Any], i: int) -> Any:
     """∂f/∂ξ_i = Σ_j ∂f/∂q_j (𝒥⁻¹)_ji, the derivative of f along body direction i, WC (12), (16), (17)."""
     rates = jacobian.LUsolve(sp.eye(jacobian.rows)[:, i])
-    return sp.Add(*(f.diff(x) * rate for x, rate in zip(q, rates, strict=True)))            # (16)
+    return sp.Add(*(f.diff(x) * rate for x, rate in zip(q, rates, strict=True)))  # (16)
 
 
 def body_inertia(mass: Any, moments: Any) -> Any:
@@ -65,5 +65,5 @@ def body_mass_matrix(jacobian: Any, inertia: Any) -> Any:
 
 def body_inverse_mass_matrix(jacobian: Any, inertia: Any) -> Any:
     """M⁻¹ = [∂q/∂ξ] I⁻¹ [∂q/∂ξ]ᵀ with ∂q/∂ξ = 𝒥⁻¹, WC (18) and, body by body, (19)."""
-    slope = jacobian.inv()                                                                  # (18)
-    return slope * inertia.inv() * slope.T                                                  # (19)
+    slope = jacobian.inv()  # (18)
+    return slope * inertia.inv() * slope.T  # (19)

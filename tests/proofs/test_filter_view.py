@@ -26,7 +26,9 @@ EVERY = pytest.mark.parametrize("made", CHAINS)
 def chain(made: tuple[int, int]) -> Operators:
     """A rational chain in floats."""
     o = rational_chain(*made)
-    return Operators(*([np.array(x, dtype=float) for x in part] for part in (o.steps, o.axes, o.inertias)))
+    return Operators(
+        *([np.array(x, dtype=float) for x in part] for part in (o.steps, o.axes, o.inertias))
+    )
 
 
 def number(x: Array) -> Array:
@@ -39,8 +41,10 @@ def outputs(made: tuple[int, int], samples: int) -> Array:
     o, random = chain(made), np.random.default_rng([samples, *made])
     z, y = np.zeros((samples, 6)), []
     for k in range(o.N):
-        w = random.standard_normal((samples, 6)) @ np.linalg.cholesky(o.inertias[k]).T   # E(w wᵀ) = M(k)
-        z = (z @ o.steps[k - 1].T if k else z) + w                                      # (4.3)
+        w = (
+            random.standard_normal((samples, 6)) @ np.linalg.cholesky(o.inertias[k]).T
+        )  # E(w wᵀ) = M(k)
+        z = (z @ o.steps[k - 1].T if k else z) + w  # (4.3)
         y.append(z @ o.axes[k][0])
     return np.stack(y, axis=-1)
 
@@ -51,7 +55,7 @@ def innovations(o: Operators, y: Array) -> Array:
     for k in range(o.N):
         if k:
             L = number(o.riccati[k - 1][3])[:, 0]
-            z = z @ number(o.transitions[k - 1]).T + y[:, k - 1, None] * L              # (4.15)
+            z = z @ number(o.transitions[k - 1]).T + y[:, k - 1, None] * L  # (4.15)
         found.append(y[:, k] - z @ o.axes[k][0])
     return np.stack(found, axis=-1)
 
@@ -62,7 +66,7 @@ def from_innovations(o: Operators, epsilon: Array) -> Array:
     for k in range(o.N):
         if k:
             z = z @ o.steps[k - 1].T + epsilon[:, k - 1, None] * number(o.riccati[k - 1][3])[:, 0]
-        found.append(z @ o.axes[k][0] + epsilon[:, k])                                  # (4.13)
+        found.append(z @ o.axes[k][0] + epsilon[:, k])  # (4.13)
     return np.stack(found, axis=-1)
 
 
@@ -98,8 +102,15 @@ def test_the_innovations_are_white_with_covariance_d(made: tuple[int, int]) -> N
 
 def test_the_error_falls_with_the_square_root_of_the_samples() -> None:
     """The mean over chains and entries of the error times √samples is the same at both sizes, within a factor of 2."""
-    scaled = [np.mean([error(outputs(made, samples), number(chain(made).mass)) * np.sqrt(samples) for made in CHAINS])
-              for samples in SAMPLES]
+    scaled = [
+        np.mean(
+            [
+                error(outputs(made, samples), number(chain(made).mass)) * np.sqrt(samples)
+                for made in CHAINS
+            ]
+        )
+        for samples in SAMPLES
+    ]
     assert 0.5 < scaled[0] / scaled[1] < 2.0
     assert 0.3 < scaled[0] < SIGMAS
 
@@ -123,7 +134,10 @@ def test_the_filters_error_has_covariance_p(made: tuple[int, int]) -> None:
     z, guess, y = np.zeros((samples, 6)), np.zeros((samples, 6)), np.zeros(samples)
     for k in range(o.N):
         if k:
-            guess = guess @ number(o.transitions[k - 1]).T + y[:, None] * number(o.riccati[k - 1][3])[:, 0]
+            guess = (
+                guess @ number(o.transitions[k - 1]).T
+                + y[:, None] * number(o.riccati[k - 1][3])[:, 0]
+            )
             z = z @ o.steps[k - 1].T
         z = z + random.standard_normal((samples, 6)) @ np.linalg.cholesky(o.inertias[k]).T
         y = z @ o.axes[k][0]

@@ -41,7 +41,9 @@ def test_lc_21_carries_d_i_in_its_last_term() -> None:
 def test_lc_20_to_21_are_not_the_blocks_of_the_inverse_metric() -> None:
     made, _, (aa, _, _) = six_links()
     whole = made.metric().inv()
-    published = made.gram(made.rows(lee_chirikjian.published_rows(6)), made.rows(lee_chirikjian.exact_rows(6)[1]))[0]
+    published = made.gram(
+        made.rows(lee_chirikjian.published_rows(6)), made.rows(lee_chirikjian.exact_rows(6)[1])
+    )[0]
     assert missed(aa, corner(whole, 6)) < 1e-12
     assert missed(published, corner(whole, 6)) > 1e-3
 
@@ -49,10 +51,19 @@ def test_lc_20_to_21_are_not_the_blocks_of_the_inverse_metric() -> None:
 def test_lc_20_to_21_are_singular_on_a_straight_chain_and_the_exact_rows_are_not() -> None:
     """They divide by sin θ_i, which SymPy sees as zero; the exact rows give M⁻¹ there too."""
     half = sp.Rational(1, 2)
-    straight = Chain([sp.Integer(2), sp.Integer(3), sp.Integer(5)], [sp.Integer(1), half, sp.Integer(4)], [half] * 3)
+    straight = Chain(
+        [sp.Integer(2), sp.Integer(3), sp.Integer(5)],
+        [sp.Integer(1), half, sp.Integer(4)],
+        [half] * 3,
+    )
     soft, hard = (straight.rows(rows) for rows in lee_chirikjian.exact_rows(3))
     assert (schur(*straight.gram(soft, hard)) * straight.mass_matrix()).to_Matrix() == sp.eye(3)
-    entries = [straight.settled(x) for row in lee_chirikjian.published_rows(3) for part in row.values() for x in part]
+    entries = [
+        straight.settled(x)
+        for row in lee_chirikjian.published_rows(3)
+        for part in row.values()
+        for x in part
+    ]
     assert any(entry.has(sp.zoo, sp.nan) for entry in entries)
 
 
@@ -64,8 +75,8 @@ def test_lc_sums_over_the_masses_that_move() -> None:
     base, first = sp.Matrix(sp.symbols("x0_1 x0_2", real=True)), lee_chirikjian.points(1)[1]
     direction = PLANAR.direction(base, first)
     slope = sp.Matrix([[direction.diff(x) for x in base]]).subs(dict.fromkeys(base, 0))
-    added = made.settled((slope * slope.T)[0])   # of m_0 = 1
-    assert sp.simplify(added * made.length[0]**2) == 1
+    added = made.settled((slope * slope.T)[0])  # of m_0 = 1
+    assert sp.simplify(added * made.length[0] ** 2) == 1
 
 
 def test_lc_25_multiplies_in_the_other_order() -> None:
@@ -101,11 +112,16 @@ def vanish(*expressions: Any, at: dict[Any, Any]) -> bool:
 
 def test_wc_11_is_the_body_jacobian_of_zxz_angles() -> None:
     _, beta, gamma = wc.ANGLES
-    printed = sp.Matrix([[sp.sin(beta) * sp.sin(gamma), sp.cos(gamma), 0], [sp.sin(beta) * sp.cos(gamma), -sp.sin(gamma), 0],
-                         [sp.cos(beta), 0, 1]])
+    printed = sp.Matrix(
+        [
+            [sp.sin(beta) * sp.sin(gamma), sp.cos(gamma), 0],
+            [sp.sin(beta) * sp.cos(gamma), -sp.sin(gamma), 0],
+            [sp.cos(beta), 0, 1],
+        ]
+    )
     for at in points():
         assert vanish(*(turning() - printed), at=at)
-        assert turning().xreplace(at).det() == -at[sp.sin(beta)]   # singular at sin β = 0
+        assert turning().xreplace(at).det() == -at[sp.sin(beta)]  # singular at sin β = 0
 
 
 def test_wc_12_and_its_operators_in_zxz_angles() -> None:
@@ -125,23 +141,36 @@ def test_wc_12_and_its_operators_in_zxz_angles() -> None:
             assert vanish(wc.derivative_along(f, J, wc.ANGLES, i) - printed[i], at=at)
             unit = sp.Matrix([int(i == k) for k in range(3)])
             limit = A * unit.hat()
-            assert vanish(*(wc.derivative_along(x, J, wc.ANGLES, i) - y for x, y in zip(A, limit, strict=True)), at=at)
+            assert vanish(
+                *(
+                    wc.derivative_along(x, J, wc.ANGLES, i) - y
+                    for x, y in zip(A, limit, strict=True)
+                ),
+                at=at,
+            )
 
 
 def test_wc_14_to_17_with_cartesian_places() -> None:
     A, q = wc.zxz(), (*wc.ANGLES, *wc.PLACE)
     J = wc.motion_jacobian(A, sp.Matrix(wc.PLACE), q)
-    assert sp.diag(turning(), A.T) == J                                                         # (15)
+    assert sp.diag(turning(), A.T) == J  # (15)
     f = sp.Function("f")(*q)
     gradient = A.T * sp.Matrix([f.diff(b) for b in wc.PLACE])
     for at in points():
         whole, part = J.xreplace(at), turning().xreplace(at)
         for i in range(3):
-            assert vanish(wc.derivative_along(f, whole, q, 3 + i) - gradient[i], at=at)         # (17)
-            assert vanish(wc.derivative_along(f, whole, q, i) - wc.derivative_along(f, part, wc.ANGLES, i), at=at)
+            assert vanish(wc.derivative_along(f, whole, q, 3 + i) - gradient[i], at=at)  # (17)
+            assert vanish(
+                wc.derivative_along(f, whole, q, i) - wc.derivative_along(f, part, wc.ANGLES, i),
+                at=at,
+            )
 
 
-AT = {**dict(zip(wc.ANGLES, (sp.Rational(3, 10), sp.Rational(7, 10), sp.Rational(-6, 5)), strict=True))}
+AT = {
+    **dict(
+        zip(wc.ANGLES, (sp.Rational(3, 10), sp.Rational(7, 10), sp.Rational(-6, 5)), strict=True)
+    )
+}
 
 
 def test_wc_14_takes_the_rate_of_the_place() -> None:
@@ -174,8 +203,8 @@ def test_wc_single_body_has_m_jt_transposed_jt_and_one_order() -> None:
     assert missed(wc.body_inverse_mass_matrix(J, inertia), mass.inv()) < 1e-12
     JT = place.jacobian([r, u, w]).subs(here).evalf(30)
     assert missed(m * JT.T * JT, mass[3:, 3:]) < 1e-12
-    assert missed(m * JT * JT.T, mass[3:, 3:]) > 1e-3                                           # as printed
+    assert missed(m * JT * JT.T, mass[3:, 3:]) > 1e-3  # as printed
     assert missed(JT.inv() * JT.inv().T / m, mass[3:, 3:].inv()) < 1e-12
-    assert missed(m * JT.inv() * JT.inv().T, mass[3:, 3:].inv()) > 1e-3                         # as printed
-    printed = sp.diag(m * sp.eye(3), moments)                                                   # mass first, 𝒥 rotation first
+    assert missed(m * JT.inv() * JT.inv().T, mass[3:, 3:].inv()) > 1e-3  # as printed
+    printed = sp.diag(m * sp.eye(3), moments)  # mass first, 𝒥 rotation first
     assert missed(J.inv() * printed.inv() * J.inv().T, mass.inv()) > 1e-3

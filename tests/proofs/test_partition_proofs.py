@@ -105,7 +105,7 @@ def test_the_parts_are_block_tridiagonal(made: Any) -> None:
     for part, rows, columns in ((p.aa, 1, 1), (p.ab, 1, 5), (p.bb, 5, 5)):
         for i in range(p.o.N):
             for j in range(p.o.N):
-                block = part[i * rows:(i + 1) * rows, j * columns:(j + 1) * columns]
+                block = part[i * rows : (i + 1) * rows, j * columns : (j + 1) * columns]
                 assert abs(i - j) <= 1 or (block == 0).all()
 
 

@@ -31,10 +31,14 @@ SPATIAL = ["rr", "rp", "pr", "rrr", "rrp", "rpr", "prr"]
 def chain(which: Any) -> Operators:
     if which in SPATIAL:
         return spatial_chain(which, whole=len(which) == 2)
-    return symbolic_chain(2 + SYMBOLIC.index(which)) if which in SYMBOLIC else rational_chain(*which)
+    return (
+        symbolic_chain(2 + SYMBOLIC.index(which)) if which in SYMBOLIC else rational_chain(*which)
+    )
 
 
-EVERY = pytest.mark.parametrize("made", [pytest.param(c, id=str(c)) for c in (*SYMBOLIC, *SPATIAL, *RATIONAL)])
+EVERY = pytest.mark.parametrize(
+    "made", [pytest.param(c, id=str(c)) for c in (*SYMBOLIC, *SPATIAL, *RATIONAL)]
+)
 Pair = Callable[[Operators], tuple[Array, Array]]
 
 
@@ -50,7 +54,10 @@ def shifts(o: Operators, steps: Any) -> Array:
 IDENTITIES: dict[str, Pair] = {
     "Fact 4.1 (4.11)": lambda o: (o.mass, o.causal @ o.D @ o.causal.T),
     "Fact 4.2 (4.14)": lambda o: (o.causal @ o.whitening, o.one(o.N)),
-    "Theorem 4.1 (4.16)": lambda o: (o.mass @ o.whitening.T @ o.D_inverse @ o.whitening, o.one(o.N)),
+    "Theorem 4.1 (4.16)": lambda o: (
+        o.mass @ o.whitening.T @ o.D_inverse @ o.whitening,
+        o.one(o.N),
+    ),
     "Identity 5.1 (5.4)": lambda o: (o.whitening @ o.H @ o.phi, o.H @ o.psi),
     "(a.6)": lambda o: (o.Phi, o.phi @ o.S),
     "(a.7)": lambda o: (o.Psi, o.psi @ o.S),
@@ -84,17 +91,35 @@ IDENTITIES: dict[str, Pair] = {
     "(a.41)": lambda o: (o.Psi @ o.L, o.Phi @ o.L @ o.whitening),
     "(a.42)": lambda o: (o.Phi @ o.L, (o.one() + o.Phi @ o.L @ o.H) @ o.Psi @ o.L),
     "(a.43)": lambda o: (o.Psi @ o.L @ o.H @ o.Phi @ o.L, o.Phi @ o.L @ o.H @ o.Psi @ o.L),
-    "(a.46)": lambda o: (o.psi @ o.M @ o.phi.T, o.P + tilde(o, o.psi) @ o.P + o.P @ tilde(o, o.phi).T),
-    "(a.47)": lambda o: (o.psi @ o.M @ o.psi.T, o.P + tilde(o, o.psi) @ o.P + o.P @ tilde(o, o.psi).T),
-    "(a.48)": lambda o: (o.phi @ o.M @ o.phi.T, o.P + tilde(o, o.phi) @ o.P + o.P @ tilde(o, o.phi).T
-                         + tilde(o, o.phi) @ o.P @ o.H.T @ o.D_inverse @ o.H @ o.P @ tilde(o, o.phi).T),
-    "(a.50)": lambda o: (o.whitening.T @ o.D_inverse @ o.H @ o.psi @ o.M @ o.phi.T,
-                         o.whitening.T @ o.D_inverse @ o.H @ tilde(o, o.psi) @ o.P
-                         + o.L.T @ o.Psi.T @ (o.one() - o.G @ o.H).T + o.G.T),
-    "(a.51)": lambda o: (o.whitening.T @ o.D_inverse @ o.H @ o.P @ (o.one() + tilde(o, o.phi).T),
-                         o.L.T @ o.Psi.T @ (o.one() - o.G @ o.H).T + o.G.T),
-    "Ω": lambda o: (o.phi.T @ o.H.T @ o.whitening.T @ o.D_inverse @ o.whitening @ o.H @ o.phi,
-                    o.psi.T @ o.H.T @ o.D_inverse @ o.H @ o.psi),   # J M⁻¹ Jᵀ between any two links
+    "(a.46)": lambda o: (
+        o.psi @ o.M @ o.phi.T,
+        o.P + tilde(o, o.psi) @ o.P + o.P @ tilde(o, o.phi).T,
+    ),
+    "(a.47)": lambda o: (
+        o.psi @ o.M @ o.psi.T,
+        o.P + tilde(o, o.psi) @ o.P + o.P @ tilde(o, o.psi).T,
+    ),
+    "(a.48)": lambda o: (
+        o.phi @ o.M @ o.phi.T,
+        o.P
+        + tilde(o, o.phi) @ o.P
+        + o.P @ tilde(o, o.phi).T
+        + tilde(o, o.phi) @ o.P @ o.H.T @ o.D_inverse @ o.H @ o.P @ tilde(o, o.phi).T,
+    ),
+    "(a.50)": lambda o: (
+        o.whitening.T @ o.D_inverse @ o.H @ o.psi @ o.M @ o.phi.T,
+        o.whitening.T @ o.D_inverse @ o.H @ tilde(o, o.psi) @ o.P
+        + o.L.T @ o.Psi.T @ (o.one() - o.G @ o.H).T
+        + o.G.T,
+    ),
+    "(a.51)": lambda o: (
+        o.whitening.T @ o.D_inverse @ o.H @ o.P @ (o.one() + tilde(o, o.phi).T),
+        o.L.T @ o.Psi.T @ (o.one() - o.G @ o.H).T + o.G.T,
+    ),
+    "Ω": lambda o: (
+        o.phi.T @ o.H.T @ o.whitening.T @ o.D_inverse @ o.whitening @ o.H @ o.phi,
+        o.psi.T @ o.H.T @ o.D_inverse @ o.H @ o.psi,
+    ),  # J M⁻¹ Jᵀ between any two links
 }
 
 
@@ -107,7 +132,24 @@ def test_an_identity_holds_exactly(which: str, made: Any) -> None:
 
 
 def test_the_identities_are_all_of_the_appendix() -> None:
-    printed = [6, 7, 8, 9, 10, 11, 12, 13, *range(14, 19), *range(22, 29), *range(32, 44), 46, 47, 48, 50, 51]
+    printed = [
+        6,
+        7,
+        8,
+        9,
+        10,
+        11,
+        12,
+        13,
+        *range(14, 19),
+        *range(22, 29),
+        *range(32, 44),
+        46,
+        47,
+        48,
+        50,
+        51,
+    ]
     assert {f"(a.{k})" for k in printed} <= set(IDENTITIES)
 
 
@@ -119,9 +161,9 @@ def test_lemma_a1_splits_a_product_of_transitions(left: str, made: Any) -> None:
     whole, steps = (o.phi, o.steps) if left == "phi" else (o.psi, o.transitions)
     r = [o.inertias[0]]
     for k in range(o.N - 1):
-        r.append(steps[k] @ r[k] @ o.steps[k].T + o.inertias[k + 1])                    # (a.44)
+        r.append(steps[k] @ r[k] @ o.steps[k].T + o.inertias[k + 1])  # (a.44)
     diagonal = o.diagonal(r)
-    split = diagonal + tilde(o, whole) @ diagonal + diagonal @ tilde(o, o.phi).T        # (a.45)
+    split = diagonal + tilde(o, whole) @ diagonal + diagonal @ tilde(o, o.phi).T  # (a.45)
     assert (whole @ o.M @ o.phi.T - split == 0).all()
 
 
@@ -133,11 +175,14 @@ def test_omega_is_the_recursion_from_the_base(made: Any) -> None:
     Omega = 0 * o.one(s)
     for k in reversed(range(o.N)):
         H = o.axes[k]
-        Omega = o.transitions[k].T @ Omega @ o.transitions[k] + H.T @ (H * o.divide(1, o.riccati[k][1]))
-        assert (Omega - whole[k * s:(k + 1) * s, k * s:(k + 1) * s] == 0).all()
+        Omega = o.transitions[k].T @ Omega @ o.transitions[k] + H.T @ (
+            H * o.divide(1, o.riccati[k][1])
+        )
+        assert (Omega - whole[k * s : (k + 1) * s, k * s : (k + 1) * s] == 0).all()
 
 
 # -- the four algorithms -------------------------------------------------------------------------------------------------
+
 
 class Motion:
     """Random a, b, T, θ̇ and a tip force at a rational chain, with θ̈ and α as (3.19) and (3.15) define them."""
@@ -147,12 +192,14 @@ class Motion:
         self.a, self.b = (np.array(rationals(source, o.N * 6), dtype=object) for _ in range(2))
         self.T, self.rates = (np.array(rationals(source, o.N), dtype=object) for _ in range(2))
         tip, force = rationals(source, 6), rationals(source, 6)
-        self.load = np.array([*np.array(force) + np.array(tip), *[Fraction(0)] * (6 * o.N - 6)], dtype=object)   # B f(0)
-        self.bias = o.H @ o.phi @ (o.M @ o.phi.T @ self.a + self.b + self.load)         # (3.23)
+        self.load = np.array(
+            [*np.array(force) + np.array(tip), *[Fraction(0)] * (6 * o.N - 6)], dtype=object
+        )  # B f(0)
+        self.bias = o.H @ o.phi @ (o.M @ o.phi.T @ self.a + self.b + self.load)  # (3.23)
         self.rest = self.T - self.bias
         self.accelerations = o.whitening.T @ o.D_inverse @ o.whitening @ self.rest
-        assert (o.mass @ self.accelerations == self.rest).all()                         # (3.22)
-        self.alpha = o.phi.T @ o.H.T @ self.accelerations + o.phi.T @ self.a            # (3.15)
+        assert (o.mass @ self.accelerations == self.rest).all()  # (3.22)
+        self.alpha = o.phi.T @ o.H.T @ self.accelerations + o.phi.T @ self.a  # (3.15)
 
 
 MOVED = [(2, 0), (3, 1), (5, 0)]
@@ -167,15 +214,26 @@ def misses(printed: Array, right: Array) -> bool:
 def test_the_four_algorithms_solve_the_equations_of_motion(made: Any) -> None:
     o = chain(made)
     m = Motion(o)
-    assert (o.psi.T @ o.H.T @ o.D_inverse @ o.whitening @ m.rest + o.phi.T @ m.a == m.alpha).all()      # FD2 (5.6)
-    zeta = o.phi.T @ m.a                                                                                # FD3 (5.8)
-    epsilon = m.T - o.H @ o.psi @ (o.S @ o.L @ m.T + o.M @ zeta + m.b + m.load)                         # (5.9)
-    assert (o.whitening.T @ o.D_inverse @ epsilon == m.accelerations).all()                             # (5.10)
+    assert (
+        o.psi.T @ o.H.T @ o.D_inverse @ o.whitening @ m.rest + o.phi.T @ m.a == m.alpha
+    ).all()  # FD2 (5.6)
+    zeta = o.phi.T @ m.a  # FD3 (5.8)
+    epsilon = m.T - o.H @ o.psi @ (o.S @ o.L @ m.T + o.M @ zeta + m.b + m.load)  # (5.9)
+    assert (o.whitening.T @ o.D_inverse @ epsilon == m.accelerations).all()  # (5.10)
     # the proof of FD3 prints (1 − HΨL)⁻¹ D⁻¹
     assert misses(o.causal @ o.D_inverse @ epsilon, m.accelerations)
-    for transition, right in ((o.psi, True), (o.phi, False)):   # the proof of FD4 prints φ̃ in the last line for ψ̃
-        nu = o.D_inverse @ (o.whitening @ m.T - o.H @ tilde(o, transition) @ o.P @ m.a - o.H @ o.psi @ (m.b + m.load))  # (5.14)
-        found = o.whitening.T @ nu - o.L.T @ o.Psi.T @ (o.one() - o.G @ o.H).T @ m.a - o.G.T @ m.a      # (5.15)
+    for transition, right in (
+        (o.psi, True),
+        (o.phi, False),
+    ):  # the proof of FD4 prints φ̃ in the last line for ψ̃
+        nu = o.D_inverse @ (
+            o.whitening @ m.T
+            - o.H @ tilde(o, transition) @ o.P @ m.a
+            - o.H @ o.psi @ (m.b + m.load)
+        )  # (5.14)
+        found = (
+            o.whitening.T @ nu - o.L.T @ o.Psi.T @ (o.one() - o.G @ o.H).T @ m.a - o.G.T @ m.a
+        )  # (5.15)
         assert (found == m.accelerations).all() == right
         assert misses(found, m.accelerations) != right
 
@@ -190,12 +248,12 @@ def test_the_filter_takes_the_bias_free_moments(made: Any) -> None:
         z, before, nu = np.zeros(6, dtype=int).astype(object), Fraction(0), []
         for k in range(o.N):
             if k:
-                z = o.transitions[k - 1] @ z + o.riccati[k - 1][3][:, 0] * before       # (4.20)
+                z = o.transitions[k - 1] @ z + o.riccati[k - 1][3][:, 0] * before  # (4.20)
             before = m.rest[k]
             nu.append((shown[k] - (o.axes[k] @ z)[0]) / o.riccati[k][1])
         smooth, found = np.zeros(6, dtype=int).astype(object), []
         for k in reversed(range(o.N)):
-            found.append(nu[k] - o.riccati[k][3][:, 0] @ smooth)                        # (4.22)
+            found.append(nu[k] - o.riccati[k][3][:, 0] @ smooth)  # (4.22)
             smooth = o.transitions[k].T @ smooth + o.axes[k][0] * nu[k]
         return np.array(found[::-1], dtype=object)
 
@@ -205,12 +263,13 @@ def test_the_filter_takes_the_bias_free_moments(made: Any) -> None:
 
 # -- what the printed text says otherwise ----------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("made", MOVED)
 def test_the_abstracts_inverse_misses(made: Any) -> None:
     """Part I prints M⁻¹ = (1 − HΦL)ᵀ D⁻¹ (1 − HΦL); it is Ψ that stands there (4.16)."""
     o = chain(made)
     printed = 2 * o.one(o.N) - o.causal
-    if o.N > 2:   # for two links Φ and Ψ are the same
+    if o.N > 2:  # for two links Φ and Ψ are the same
         assert misses(o.mass @ printed.T @ o.D_inverse @ printed, o.one(o.N))
     assert (o.mass @ o.whitening.T @ o.D_inverse @ o.whitening == o.one(o.N)).all()
 
@@ -244,9 +303,9 @@ def test_the_velocities_of_fd4_are_those_of_every_link(made: Any) -> None:
     V = o.phi.T @ o.H.T @ rates
     outer = np.zeros(6, dtype=int).astype(object)
     for k in reversed(range(o.N)):
-        outer = o.steps[k].T @ outer + o.axes[k][0] * rates[k]                          # (2.25)
-        assert (V[6 * k:6 * k + 6] == outer).all()
-    tip = rational_chain(1, 9).steps[0].T @ V[:6]                                       # Bᵀ φᵀ Hᵀ θ̇
+        outer = o.steps[k].T @ outer + o.axes[k][0] * rates[k]  # (2.25)
+        assert (V[6 * k : 6 * k + 6] == outer).all()
+    tip = rational_chain(1, 9).steps[0].T @ V[:6]  # Bᵀ φᵀ Hᵀ θ̇
     assert tip.shape != V.shape
     assert misses(np.concatenate([tip] * o.N), V)
 
@@ -255,7 +314,9 @@ def test_a_point_that_slides_is_accelerated_twice_by_coriolis() -> None:
     """(2.32) prints ω × [ω × ℓ + h θ̇]; differentiating O(k) = ℓ₀ + h θ on a body that turns gives 2 h θ̇."""
     t, w, theta = sp.symbols("t w theta")
     h, l0 = sp.Matrix([sp.Rational(3, 5), 0, sp.Rational(4, 5)]), sp.Matrix([1, 2, 3])
-    turn = sp.Matrix([[sp.cos(w * t), -sp.sin(w * t), 0], [sp.sin(w * t), sp.cos(w * t), 0], [0, 0, 1]])
+    turn = sp.Matrix(
+        [[sp.cos(w * t), -sp.sin(w * t), 0], [sp.sin(w * t), sp.cos(w * t), 0], [0, 0, 1]]
+    )
     true = (turn * (l0 + h * theta * t)).diff(t, 2).subs(t, 0)
     omega = sp.Matrix([0, 0, w])
     corrected, printed = (omega.cross(omega.cross(l0) + times * h * theta) for times in (2, 1))
@@ -277,7 +338,9 @@ def test_the_proof_of_lemma_a1_sums_psi_m_phi_transposed(seed: int) -> None:
     def transition() -> list[list[Array]]:
         """The blocks x(k,j) for k ≥ j of a transition, by the semi-group property."""
         steps = [square() for _ in range(links - 1)]
-        identity = np.array([[Fraction(int(i == j)) for j in range(size)] for i in range(size)], dtype=object)
+        identity = np.array(
+            [[Fraction(int(i == j)) for j in range(size)] for i in range(size)], dtype=object
+        )
         blocks: list[list[Array]] = []
         for k in range(links):
             blocks.append([steps[k - 1] @ blocks[k - 1][j] for j in range(k)] + [identity])
@@ -287,9 +350,11 @@ def test_the_proof_of_lemma_a1_sums_psi_m_phi_transposed(seed: int) -> None:
     inertias = [m + m.T for m in inertias]
     recursion = [inertias[0]]
     for k in range(1, links):
-        recursion.append(psi[k][k - 1] @ recursion[k - 1] @ phi[k][k - 1].T + inertias[k])          # (a.44)
-    holds, printed = ([sum(left[k][j] @ inertias[j] @ right[k][j].T for j in range(k + 1)) for k in range(links)]
-                      for left, right in ((psi, phi), (phi, psi)))
+        recursion.append(psi[k][k - 1] @ recursion[k - 1] @ phi[k][k - 1].T + inertias[k])  # (a.44)
+    holds, printed = (
+        [sum(left[k][j] @ inertias[j] @ right[k][j].T for j in range(k + 1)) for k in range(links)]
+        for left, right in ((psi, phi), (phi, psi))
+    )
     assert all((a == b).all() for a, b in zip(holds, recursion, strict=True))
     assert misses(printed[-1], recursion[-1])
 

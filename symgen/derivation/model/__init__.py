@@ -6,5 +6,15 @@ from symgen.derivation.model.record import record
 from symgen.derivation.model.reframe import reframe, refuse_many_joints
 from symgen.derivation.model.regroup import regroup
 
-__all__ = ["Frame", "Inertia", "Link", "Model", "declared", "indefinite", "record", "reframe", "refuse_many_joints",
-           "regroup"]
+__all__ = [
+    "Frame",
+    "Inertia",
+    "Link",
+    "Model",
+    "declared",
+    "indefinite",
+    "record",
+    "reframe",
+    "refuse_many_joints",
+    "regroup",
+]

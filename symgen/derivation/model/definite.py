@@ -12,7 +12,9 @@ from symgen.mechanism import Body, Mechanism
 @lru_cache(maxsize=64)
 def indefinite(mechanism: Mechanism) -> tuple[str, str] | None:
     """(body, why) of the first body whose 6x6 inertia is not positive definite, or None; exact, in any frame the same."""
-    return k.sharpened(lambda: next((found for found in map(_lack, mechanism.bodies) if found is not None), None))
+    return k.sharpened(
+        lambda: next((found for found in map(_lack, mechanism.bodies) if found is not None), None)
+    )
 
 
 def _lack(body: Body) -> tuple[str, str] | None:
@@ -21,9 +23,14 @@ def _lack(body: Body) -> tuple[str, str] | None:
         if not inertia.m > 0:
             return body.name, "has no mass"
         h, S = inertia.h, full(inertia.S)
-        central = [[k.settle(S[i][j] - h[i] * h[j] / inertia.m) for j in range(3)] for i in range(3)]
+        central = [
+            [k.settle(S[i][j] - h[i] * h[j] / inertia.m) for j in range(3)] for i in range(3)
+        ]
         trace = central[0][0] + central[1][1] + central[2][2]
-        J = [[k.settle((trace if i == j else k.ZERO) - central[i][j]) for j in range(3)] for i in range(3)]
+        J = [
+            [k.settle((trace if i == j else k.ZERO) - central[i][j]) for j in range(3)]
+            for i in range(3)
+        ]
         if all(k.is_zero(x) for row in J for x in row):
             return body.name, "is a point mass"
         # Sylvester: the leading minors of J, the moments about the mass centre

@@ -66,12 +66,22 @@ def _scaled(c: Constant, a: Sym3) -> Sym3:
 
 def _outer(v: Vec3) -> Sym3:
     x, y, z = v
-    return (k.settle(x * x), k.settle(x * y), k.settle(x * z), k.settle(y * y), k.settle(y * z), k.settle(z * z))
+    return (
+        k.settle(x * x),
+        k.settle(x * y),
+        k.settle(x * z),
+        k.settle(y * y),
+        k.settle(y * z),
+        k.settle(z * z),
+    )
 
 
 def _sum_of_outer(a: Vec3, b: Vec3) -> Sym3:
     """a bᵀ + b aᵀ."""
-    return tuple(k.settle(a[i] * b[j] + a[j] * b[i]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
+    return tuple(
+        k.settle(a[i] * b[j] + a[j] * b[i])
+        for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+    )
 
 
 def full(s: Sym3) -> Mat3:
@@ -87,7 +97,10 @@ def rotated(rotation: Mat3, s: Sym3) -> Sym3:
 
 def rod(m: Constant, h_z: Constant, s_zz: Constant, axis: Vec3, at: Vec3) -> Inertia:
     """Matter spread along a line through `at` in direction `axis`: what a joint about that line cannot feel."""
-    S = _plus(_plus(_scaled(m, _outer(at)), _scaled(h_z, _sum_of_outer(at, axis))), _scaled(s_zz, _outer(axis)))
+    S = _plus(
+        _plus(_scaled(m, _outer(at)), _scaled(h_z, _sum_of_outer(at, axis))),
+        _scaled(s_zz, _outer(axis)),
+    )
     return Inertia(m, k.add(k.scale(m, at), k.scale(h_z, axis)), S)
 
 
@@ -190,7 +203,9 @@ def _part_inertia(part: Part) -> Inertia:
     """A declared part, about its body's frame: moments about the centre turned into Σ, then moved by its pose."""
     xx, xy, xz, yy, yz, zz = (k.rational(x) for x in part.moments)
     half = (xx + yy + zz) / 2
-    centred = Inertia(k.rational(part.mass), k.ORIGIN, (half - xx, -xy, -xz, half - yy, -yz, half - zz))
+    centred = Inertia(
+        k.rational(part.mass), k.ORIGIN, (half - xx, -xy, -xz, half - yy, -yz, half - zz)
+    )
     return centred.seen_from(*k.displacement(part.pose))
 
 
@@ -203,13 +218,24 @@ def body_inertia(body: Body) -> Inertia:
 
 def borne_of(body: Body) -> Body:
     """What of a body is held up against gravity: a point for each part."""
-    return Body(body.name, tuple(Part(part.link, part.pose, part.gravcomp * part.mass) for part in body.parts if part.gravcomp))
+    return Body(
+        body.name,
+        tuple(
+            Part(part.link, part.pose, part.gravcomp * part.mass)
+            for part in body.parts
+            if part.gravcomp
+        ),
+    )
 
 
 def inertia_of(body: Body, placement: tuple[Mat3, Vec3]) -> Inertia:
     """Of a body about the origin of a frame that sits there in its declared one, in its axes."""
     axes, origin = placement
-    return body_inertia(body).seen_from(k.IDENTITY, k.scale(-k.ONE, origin)).seen_from(k.transpose(axes), k.ORIGIN)
+    return (
+        body_inertia(body)
+        .seen_from(k.IDENTITY, k.scale(-k.ONE, origin))
+        .seen_from(k.transpose(axes), k.ORIGIN)
+    )
 
 
 def declared(mechanism: Mechanism) -> Model:
@@ -229,7 +255,9 @@ def aligned(axis: Vec3) -> Mat3:
     return k.columns(x, k.cross(axis, x), axis)
 
 
-def place(mechanism: Mechanism, placements: list[tuple[Mat3, Vec3]], bases: list[tuple[Mat3, Vec3] | None]) -> Model:
+def place(
+    mechanism: Mechanism, placements: list[tuple[Mat3, Vec3]], bases: list[tuple[Mat3, Vec3] | None]
+) -> Model:
     """The model whose link frames sit at `placements` in the declared body frames.
 
     `bases[i]`, for a root link, is where its base frame sits in the declared base (None: the declared base itself).
@@ -242,8 +270,13 @@ def place(mechanism: Mechanism, placements: list[tuple[Mat3, Vec3]], bases: list
     return Model(mechanism.name, tuple(links), gravity, friction_speed=mechanism.friction_speed)
 
 
-def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], base: tuple[Mat3, Vec3] | None,
-            gravity: Vec3) -> Link:
+def _placed(
+    mechanism: Mechanism,
+    i: int,
+    placements: list[tuple[Mat3, Vec3]],
+    base: tuple[Mat3, Vec3] | None,
+    gravity: Vec3,
+) -> Link:
     joint, body = mechanism.joints[i], mechanism.bodies[i]
     rotation, shift = k.displacement(joint.pose)
     axes, origin = placements[i]
@@ -253,15 +286,33 @@ def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], b
     inertia = inertia_of(body, placements[i])
     center = k.ORIGIN if k.is_zero(inertia.m) else k.scale(1 / inertia.m, inertia.h)
     return Link(
-        name=body.name, joint=joint.name, kind=joint.kind,
+        name=body.name,
+        joint=joint.name,
+        kind=joint.kind,
         parameters=tuple((name, k.rational(value)) for name, value in joint.parameters),
-        q=mechanism.uncoupled.q_slices[i], v=mechanism.uncoupled.v_slices[i],
-        stride=k.settle(sum((abs(k.rational(step.rate)) for step in joint.about_axis if isinstance(step, Sliding)), k.ZERO)),
+        q=mechanism.uncoupled.q_slices[i],
+        v=mechanism.uncoupled.v_slices[i],
+        stride=k.settle(
+            sum(
+                (
+                    abs(k.rational(step.rate))
+                    for step in joint.about_axis
+                    if isinstance(step, Sliding)
+                ),
+                k.ZERO,
+            )
+        ),
         parent=joint.parent,
-        rotation=k.product(back, k.product(rotation, axes)), shift=k.apply(back, there),
-        placement=placements[i], inertia=inertia, center=center,
+        rotation=k.product(back, k.product(rotation, axes)),
+        shift=k.apply(back, there),
+        placement=placements[i],
+        inertia=inertia,
+        center=center,
         gravity=k.apply(back, gravity) if joint.parent < 0 else k.ORIGIN,
-        base_rotation=outer[0] if joint.parent < 0 else k.IDENTITY, base_shift=outer[1] if joint.parent < 0 else k.ORIGIN,
+        base_rotation=outer[0] if joint.parent < 0 else k.IDENTITY,
+        base_shift=outer[1] if joint.parent < 0 else k.ORIGIN,
         drive=joint.drive,
-        borne=inertia_of(borne_of(body), placements[i]) if any(part.gravcomp for part in body.parts) else NOTHING,
+        borne=inertia_of(borne_of(body), placements[i])
+        if any(part.gravcomp for part in body.parts)
+        else NOTHING,
     )

@@ -23,23 +23,32 @@ def record(plain: Model, kept: Model, axes: Mapping[int, int]) -> list[dict[str,
     """
     own = members(plain) if axes else []
     whose = {i: own[i].group if chosen == GROUND else chosen for i, chosen in axes.items()}
-    whose = {i: plain.links[link].parent if axes[i] == GROUND else link for i, link in whose.items()}
+    whose = {
+        i: plain.links[link].parent if axes[i] == GROUND else link for i, link in whose.items()
+    }
     found = []
     for i, (before, after) in enumerate(zip(plain.links, kept.links, strict=True)):
         outer = whose.get(i, i)
-        found.append(_entry(before, after, plain) | {"written_in": plain.links[outer].name if outer >= 0 else None})
+        found.append(
+            _entry(before, after, plain)
+            | {"written_in": plain.links[outer].name if outer >= 0 else None}
+        )
     return found
 
 
 def _entry(before: Link, after: Link, model: Model) -> dict[str, Any]:
-    gamma, alpha, offset = (k.as_float(k.angle_of(*turning)) if turning[1] != 0 or turning[0] != 1 else 0.0
-                            for turning in k.zxz(before.rotation))
+    gamma, alpha, offset = (
+        k.as_float(k.angle_of(*turning)) if turning[1] != 0 or turning[0] != 1 else 0.0
+        for turning in k.zxz(before.rotation)
+    )
     axes, origin = before.placement
     return {
         "link": before.name,
         "parent": model.links[before.parent].name if before.parent >= 0 else None,
         "shift": [k.as_float(x) for x in before.shift],
-        "gamma": gamma, "alpha": alpha, "offset": offset,
+        "gamma": gamma,
+        "alpha": alpha,
+        "offset": offset,
         "origin": [k.as_float(x) for x in origin],
         "axes": [[k.as_float(x) for x in row] for row in axes],
         "declared": _parameters(before),

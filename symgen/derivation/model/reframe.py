@@ -31,8 +31,10 @@ half of the 100 000 rows that a Program may have.
 def refuse_many_joints(mechanism: Mechanism) -> None:
     """Raise TooLong for more than `MOST_JOINTS`."""
     if len(mechanism.joints) > MOST_JOINTS:
-        raise TooLong(f"{mechanism.name}: {len(mechanism.joints)} joints move, and symgen writes rows for at most {MOST_JOINTS}; "
-                      "generate, verify, cost and inspect take --form looped, or lock joints that do not matter with --lock")
+        raise TooLong(
+            f"{mechanism.name}: {len(mechanism.joints)} joints move, and symgen writes rows for at most {MOST_JOINTS}; "
+            "generate, verify, cost and inspect take --form looped, or lock joints that do not matter with --lock"
+        )
 
 
 class Line(NamedTuple):
@@ -61,7 +63,9 @@ def _reframed(mechanism: Mechanism, digits: int) -> Model:
         with k.speaking_of(f"joint '{joint.name}'"):
             poses.append(k.displacement(joint.pose))
             axes.append(k.unit(k.vector(joint.axis)))
-    turns, directed = ([getattr(joint.type, of) for joint in mechanism.joints] for of in ("turns", "directed"))
+    turns, directed = (
+        [getattr(joint.type, of) for joint in mechanism.joints] for of in ("turns", "directed")
+    )
     size = [1] * n
     for i in reversed(range(n)):
         if mechanism.joints[i].parent >= 0:
@@ -79,7 +83,9 @@ def _reframed(mechanism: Mechanism, digits: int) -> Model:
         return Line(shift, k.add(shift, k.scale(way, direction)), direction)
 
     origins: list[Vec3] = [k.ORIGIN] * n
-    ways: list[Constant | None] = [None] * n   # along the joint's axis to the origin, where it is on that
+    ways: list[Constant | None] = [
+        None
+    ] * n  # along the joint's axis to the origin, where it is on that
     normals: list[Vec3 | None] = [None] * n
     for i in reversed(range(n)):
         c = heir[i]
@@ -112,10 +118,15 @@ def _reframed(mechanism: Mechanism, digits: int) -> Model:
             elif joint.parent < 0:
                 frame = _frame(axes[i], normals[i])
                 own = k.product(rotation, frame)
-                base = (_level(own, k.vector(mechanism.gravity), turns[i]), k.add(k.apply(rotation, origins[i]), shift))
+                base = (
+                    _level(own, k.vector(mechanism.gravity), turns[i]),
+                    k.add(k.apply(rotation, origins[i]), shift),
+                )
             elif normals[i] is None:
                 frame = _leaf_frame(rotation, axes[i], placements[joint.parent][0])
-                frame = _turned_onto(frame, body_inertia(mechanism.bodies[i]).h) if turns[i] else frame
+                frame = (
+                    _turned_onto(frame, body_inertia(mechanism.bodies[i]).h) if turns[i] else frame
+                )
             else:
                 frame = _frame(axes[i], normals[i])
         placements.append((frame, origins[i]))
@@ -144,13 +155,17 @@ def _normal(axis: Vec3, line: Line) -> Vec3 | None:
     return None if all(k.is_zero(x) for x in across) else k.unit(across)
 
 
-def _leaf_way(i: int, mechanism: Mechanism, pose: tuple[Mat3, Vec3], axes: list[Vec3], directed: list[bool]) -> Constant:
+def _leaf_way(
+    i: int, mechanism: Mechanism, pose: tuple[Mat3, Vec3], axes: list[Vec3], directed: list[bool]
+) -> Constant:
     """That of a leaf that turns: the point of its axis nearest to its parent's axis, or to its parent's origin where there is no
     axis."""
     rotation, shift = pose
     back, parent = k.transpose(rotation), mechanism.joints[i].parent
     point = k.scale(-k.ONE, k.apply(back, shift))
-    return _way(axes[i], Line(point, point, k.apply(back, axes[parent]) if directed[parent] else axes[i]))
+    return _way(
+        axes[i], Line(point, point, k.apply(back, axes[parent]) if directed[parent] else axes[i])
+    )
 
 
 def _mass_centre(body: Body) -> Vec3:

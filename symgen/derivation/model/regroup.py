@@ -40,5 +40,7 @@ def regroup(model: Model, forget: bool = True) -> Model:
                 kept = Inertia(own.m, own.h, (k.ZERO,) * 6)
             links[i] = replace(link, inertia=kept)
             if link.parent >= 0:
-                links[link.parent] = replace(links[link.parent], inertia=links[link.parent].inertia + moved)
+                links[link.parent] = replace(
+                    links[link.parent], inertia=links[link.parent].inertia + moved
+                )
     return model.with_links(links, "regroup")

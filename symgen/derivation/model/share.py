@@ -39,7 +39,12 @@ def members(model: Model) -> list[Member]:
         own = Spin((), beta)
         if link.directed and joint_form(link.kind).angle is not None:
             own = own + Spin(((i, 1),))
-        parallel = link.parent >= 0 and link.directed and model.links[link.parent].directed and k.is_zero(across)
+        parallel = (
+            link.parent >= 0
+            and link.directed
+            and model.links[link.parent].directed
+            and k.is_zero(across)
+        )
         if not parallel:
             found.append(Member(i, own, 1))
             continue

@@ -19,7 +19,11 @@ def level(model: Model, i: int, toward: int) -> Constant:
     link = model.links[i]
     if not link.directed or (toward < 0 and link.parent < 0):
         return k.ZERO
-    return model.links[toward].shift[2] if toward >= 0 else k.settle(-k.dot(k.transpose(link.rotation)[2], link.shift))
+    return (
+        model.links[toward].shift[2]
+        if toward >= 0
+        else k.settle(-k.dot(k.transpose(link.rotation)[2], link.shift))
+    )
 
 
 def slide(model: Model, i: int, way: Constant) -> Model:
@@ -27,9 +31,15 @@ def slide(model: Model, i: int, way: Constant) -> Model:
     links, link, step = list(model.links), model.links[i], (k.ZERO, k.ZERO, way)
     axes, origin = link.placement
     links[i] = replace(
-        link, shift=k.add(link.shift, k.apply(link.rotation, step)), placement=(axes, k.add(origin, k.apply(axes, step))),
-        inertia=link.inertia.seen_from(k.IDENTITY, k.scale(-k.ONE, step)), center=k.sub(link.center, step),
-        borne=link.borne if link.borne is NOTHING else link.borne.seen_from(k.IDENTITY, k.scale(-k.ONE, step)))
+        link,
+        shift=k.add(link.shift, k.apply(link.rotation, step)),
+        placement=(axes, k.add(origin, k.apply(axes, step))),
+        inertia=link.inertia.seen_from(k.IDENTITY, k.scale(-k.ONE, step)),
+        center=k.sub(link.center, step),
+        borne=link.borne
+        if link.borne is NOTHING
+        else link.borne.seen_from(k.IDENTITY, k.scale(-k.ONE, step)),
+    )
     for c in model.children(i):
         links[c] = replace(links[c], shift=k.sub(links[c].shift, step))
     return model.with_links(links, "slide")

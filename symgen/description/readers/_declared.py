@@ -32,9 +32,28 @@ ZERO = Fraction(0)
 
 def declared(top: Table) -> Tree:
     """The robot that the whole table declares; DescriptionError names its place."""
-    top.allow("name", "description", "source", "licence", "source_sha256", "text_sha256", "gravity", "snap", "mimic",
-              "friction_speed", "convention", "base", "body", "row", "frame", "loop", "start", "independent",
-              "actuated", "note")
+    top.allow(
+        "name",
+        "description",
+        "source",
+        "licence",
+        "source_sha256",
+        "text_sha256",
+        "gravity",
+        "snap",
+        "mimic",
+        "friction_speed",
+        "convention",
+        "base",
+        "body",
+        "row",
+        "frame",
+        "loop",
+        "start",
+        "independent",
+        "actuated",
+        "note",
+    )
     if "snap" in top:
         _prefer(top, top.snapper)
     base = top.table("base")
@@ -42,9 +61,13 @@ def declared(top: Table) -> Tree:
     base_link = Link(base.text("name", "base"), _inertials(base, ()), base.place)
     bodies, rows = top.tables("body"), top.tables("row")
     if bodies and rows:
-        raise rows[0].place.error("a description has either [[body]] or [[row]], not both", "write them all one way")
+        raise rows[0].place.error(
+            "a description has either [[body]] or [[row]], not both", "write them all one way"
+        )
     if rows:
-        links, connections, ends = _rows(rows, top.choice("convention", ("dh", "mdh"), None), base_link.name)
+        links, connections, ends = _rows(
+            rows, top.choice("convention", ("dh", "mdh"), None), base_link.name
+        )
     else:
         links, connections, ends = [], [], {}
         for body in bodies:
@@ -58,7 +81,8 @@ def declared(top: Table) -> Tree:
         connections=tuple(connections),
         frames=tuple(_frame(frame, ends) for frame in top.tables("frame")),
         gravity=top.vector("gravity") if "gravity" in top else None,
-        source=top.text("source", "") + (f" (licence: {top.text('licence')})" if "licence" in top else ""),
+        source=top.text("source", "")
+        + (f" (licence: {top.text('licence')})" if "licence" in top else ""),
         source_sha256=top.text("source_sha256") if "source_sha256" in top else None,
         notes=tuple(_note(note) for note in top.tables("note")),
         place=top.place,
@@ -97,7 +121,10 @@ def _inertials(table: Table, within: Pose) -> tuple[Inertial, ...]:
     inline = [key for key in _INERTIA if key in table and key != "part"]
     parts = table.tables("part")
     if inline and parts:
-        raise table.place.error(f"the key '{inline[0]}' stands beside a list of parts", "give the inertia in one way only")
+        raise table.place.error(
+            f"the key '{inline[0]}' stands beside a list of parts",
+            "give the inertia in one way only",
+        )
     for part in parts:
         part.allow("link", "rpy", "steps", "mass", "centre", "inertia", "about", "gravcomp")
     return tuple(_inertial(item, within) for item in (parts or ([table] if inline else [])))
@@ -109,14 +136,25 @@ def _inertial(table: Table, within: Pose) -> Inertial:
     centre = table.vector("centre")
     if table.choice("about", ("centre", "frame"), "centre") == "frame":
         if "rpy" in table or "steps" in table:
-            raise table.at("about").error("'frame' cannot be combined with rpy or steps", "give moments about the centre")
+            raise table.at("about").error(
+                "'frame' cannot be combined with rpy or steps", "give moments about the centre"
+            )
         moments = about_centre(moments, mass, centre)
         if not all(map(is_writable, moments)):
-            raise table.at("inertia").error("about the centre it takes numbers beyond a double, or of more than "
-                                            f"{CANONICAL_DIGITS} digits", "give it about the centre")
+            raise table.at("inertia").error(
+                "about the centre it takes numbers beyond a double, or of more than "
+                f"{CANONICAL_DIGITS} digits",
+                "give it about the centre",
+            )
     pose = table.pose("centre") if own_axes else (Shift(centre),)
-    return Inertial(mass, moments, compose(within, pose), table.at("mass"), table.text("link", ""),
-                    table.number("gravcomp", ZERO))
+    return Inertial(
+        mass,
+        moments,
+        compose(within, pose),
+        table.at("mass"),
+        table.text("link", ""),
+        table.number("gravcomp", ZERO),
+    )
 
 
 def _body(table: Table) -> Link:
@@ -127,18 +165,25 @@ def _body(table: Table) -> Link:
 def _joints(table: Table) -> tuple[list[Link], list[Connection]]:
     """The joint that moves a body; of a universal one the link between its two axes as well."""
     if "joint" not in table:
-        raise table.place.error("the key 'joint' is missing", 'add joint = { name = "…", type = "revolute", axis = [0, 0, 1] }')
+        raise table.place.error(
+            "the key 'joint' is missing",
+            'add joint = { name = "…", type = "revolute", axis = [0, 0, 1] }',
+        )
     joint = table.table("joint")
     if joint.text("type") != UNIVERSAL:
         return [], [_joint(table, joint)]
     joint.allow("name", "type", "axes", "limits", *_DRIVE, *_POSE)
     if "axes" not in joint:
-        raise joint.place.error("the key 'axes' of a universal joint is missing", "add axes = [[1, 0, 0], [0, 1, 0]]")
+        raise joint.place.error(
+            "the key 'axes' of a universal joint is missing", "add axes = [[1, 0, 0], [0, 1, 0]]"
+        )
     axes = tuple(_axis(one, joint.at("axes")) for one in joint.vectors("axes", 2))
     limits = tuple(_limits(one) for one in joint.inline("limits", 2)) or (Limits(), Limits())
     child = table.text("name")
     name, parent = joint.text("name", f"{child}_joint"), table.text("parent")
-    whole = Connection(name, UNIVERSAL, parent, child, joint.pose(), place=joint.place, drive=_drive(joint))
+    whole = Connection(
+        name, UNIVERSAL, parent, child, joint.pose(), place=joint.place, drive=_drive(joint)
+    )
     cross, hinges = two_hinges(whole, (axes[0], axes[1]), (limits[0], limits[1]))
     return [cross], hinges
 
@@ -150,12 +195,36 @@ def _joint(table: Table, joint: Table) -> Connection:
     directed = of_type is None or of_type.directed
     along = ("axis",) if directed else ()
     driven = () if kind == "fixed" else _DRIVE
-    joint.allow("name", "type", *along, *one, *driven, "unapplied", *(name for name, _ in _asked(kind)), *_POSE)
-    axis = joint.vector("axis", X_AXIS if kind == "fixed" or of_type is None else None) if directed else Z_AXIS
+    joint.allow(
+        "name",
+        "type",
+        *along,
+        *one,
+        *driven,
+        "unapplied",
+        *(name for name, _ in _asked(kind)),
+        *_POSE,
+    )
+    axis = (
+        joint.vector("axis", X_AXIS if kind == "fixed" or of_type is None else None)
+        if directed
+        else Z_AXIS
+    )
     child = table.text("name")
-    return Connection(joint.text("name", f"{child}_joint"), kind, table.text("parent"), child, joint.pose(),
-                      _axis(axis, joint.at("axis")), _limits(joint.table("limits")), _mimic(joint), _unapplied(joint),
-                      joint.place, _parameters(joint, kind), drive=_drive(joint))
+    return Connection(
+        joint.text("name", f"{child}_joint"),
+        kind,
+        table.text("parent"),
+        child,
+        joint.pose(),
+        _axis(axis, joint.at("axis")),
+        _limits(joint.table("limits")),
+        _mimic(joint),
+        _unapplied(joint),
+        joint.place,
+        _parameters(joint, kind),
+        drive=_drive(joint),
+    )
 
 
 def _axis(axis: Vector3, place: Place) -> Vector3:
@@ -173,49 +242,80 @@ def _parameters(table: Table, kind: str) -> tuple[tuple[str, Fraction], ...]:
     found = []
     for name, what in _asked(kind):
         if name not in table:
-            raise table.place.error(f"the key '{name}' of a {kind} joint is missing", f"add {name} = …, {what}")
+            raise table.place.error(
+                f"the key '{name}' of a {kind} joint is missing", f"add {name} = …, {what}"
+            )
         value = table.number(name)
         if not value:
-            raise table.at(name).error(f"a {kind} joint with a {name} of zero is of another type", "declare that type")
+            raise table.at(name).error(
+                f"a {kind} joint with a {name} of zero is of another type", "declare that type"
+            )
         found.append((name, value))
     return tuple(found)
 
 
 def _limits(table: Table) -> Limits:
     table.allow("lower", "upper", "velocity", "effort")
-    return Limits(*(table.number(key) if key in table else None for key in ("lower", "upper", "velocity", "effort")))
+    return Limits(
+        *(
+            table.number(key) if key in table else None
+            for key in ("lower", "upper", "velocity", "effort")
+        )
+    )
 
 
 def _unapplied(joint: Table) -> tuple[tuple[str, Fraction], ...]:
     declared = tuple(joint.entries("unapplied"))
     if len(declared) > MOST_UNAPPLIED:
-        raise joint.at("unapplied").error(f"it has {len(declared)} entries, and symgen reads at most {MOST_UNAPPLIED}",
-                                           "leave some out")
+        raise joint.at("unapplied").error(
+            f"it has {len(declared)} entries, and symgen reads at most {MOST_UNAPPLIED}",
+            "leave some out",
+        )
     return declared
 
 
 def _drive(joint: Table) -> Drive:
     """What its drive is declared to be. A rotor of inertia J behind a gear of ratio n is an armature of n²·J."""
-    several = {name: joint.numbers(name) for name in NUMBERS if isinstance(joint.content.get(name), list)}
+    several = {
+        name: joint.numbers(name) for name in NUMBERS if isinstance(joint.content.get(name), list)
+    }
     given = {name: joint.number(name) for name in NUMBERS if name in joint and name not in several}
     if "gear_ratio" in joint and "rotor_inertia" not in joint:
-        raise joint.at("gear_ratio").error("a gear ratio stands without a rotor inertia", "add rotor_inertia = …, in kg m²")
+        raise joint.at("gear_ratio").error(
+            "a gear ratio stands without a rotor inertia", "add rotor_inertia = …, in kg m²"
+        )
     if "rotor_inertia" in joint:
         if "armature" in joint:
-            raise joint.at("armature").error("an armature stands beside a rotor inertia", "give one of the two")
-        given["armature"] = joint.number("gear_ratio", Fraction(1)) ** 2 * joint.number("rotor_inertia")
+            raise joint.at("armature").error(
+                "an armature stands beside a rotor inertia", "give one of the two"
+            )
+        given["armature"] = joint.number("gear_ratio", Fraction(1)) ** 2 * joint.number(
+            "rotor_inertia"
+        )
         if not is_writable(given["armature"]):
-            raise joint.at("gear_ratio").error("the armature that it makes is beyond a double, or has more than "
-                                               f"{CANONICAL_DIGITS} digits", "give fewer digits")
+            raise joint.at("gear_ratio").error(
+                "the armature that it makes is beyond a double, or has more than "
+                f"{CANONICAL_DIGITS} digits",
+                "give fewer digits",
+            )
     if "rest" in joint and not given.get("stiffness"):
-        raise joint.at("rest").error("a rest position stands without a stiffness", "add stiffness = …, or leave it out")
+        raise joint.at("rest").error(
+            "a rest position stands without a stiffness", "add stiffness = …, or leave it out"
+        )
     count = max(map(len, several.values()), default=0)
     for name, values in several.items():
         if name in ("stiffness", "rest") or len(values) != count:
             another = f", and another kind {count}" if len(values) != count else ""
-            raise joint.at(name).error(f"it has {len(values)} numbers{another}",
-                                       "give one number; armature, damping and friction may have one for each velocity")
-    return Drive.of_velocities({name: several.get(name, (given.get(name, Fraction(0)),) * max(1, count)) for name in NUMBERS})
+            raise joint.at(name).error(
+                f"it has {len(values)} numbers{another}",
+                "give one number; armature, damping and friction may have one for each velocity",
+            )
+    return Drive.of_velocities(
+        {
+            name: several.get(name, (given.get(name, Fraction(0)),) * max(1, count))
+            for name in NUMBERS
+        }
+    )
 
 
 def _mimic(joint: Table) -> Mimic | None:
@@ -223,10 +323,16 @@ def _mimic(joint: Table) -> Mimic | None:
         return None
     table = joint.table("mimic")
     table.allow("joint", "multiplier", "offset")
-    return Mimic(table.text("joint"), table.number("multiplier", Fraction(1)), table.number("offset", Fraction(0)))
+    return Mimic(
+        table.text("joint"),
+        table.number("multiplier", Fraction(1)),
+        table.number("offset", Fraction(0)),
+    )
 
 
-def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], list[Connection], dict[str, Pose]]:
+def _rows(
+    rows: list[Table], convention: str, base: str
+) -> tuple[list[Link], list[Connection], dict[str, Pose]]:
     """Links and joints of Denavit-Hartenberg rows, and the pose of every row's frame from the frame its joint moves.
 
     The joint of a standard row turns about the z axis of the row before, so that is where its body's frame stands.
@@ -238,33 +344,81 @@ def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], li
     for row in rows:
         kind = row.text("type", "revolute")
         if kind in kinds() and (not joint_type(kind).directed or joint_type(kind).nq > 1):
-            raise row.at("type").error(f"a row is a joint of one coordinate, and a {kind} joint has {joint_type(kind).nq}",
-                                       "declare the robot by [[body]]")
-        row.allow("name", "joint", "parent", "type", "a", "alpha", "d", "theta", "limits", "mimic", "unapplied", "repeat",
-                  *_DRIVE, *(name for name, _ in _asked(kind)), *_INERTIA)
+            raise row.at("type").error(
+                f"a row is a joint of one coordinate, and a {kind} joint has {joint_type(kind).nq}",
+                "declare the robot by [[body]]",
+            )
+        row.allow(
+            "name",
+            "joint",
+            "parent",
+            "type",
+            "a",
+            "alpha",
+            "d",
+            "theta",
+            "limits",
+            "mimic",
+            "unapplied",
+            "repeat",
+            *_DRIVE,
+            *(name for name, _ in _asked(kind)),
+            *_INERTIA,
+        )
         for _ in range(row.count("repeat", LARGEST_REPEAT)):
             copies += 1 + len(row.tables("part"))
             refuse_many(max(copies, len(links)), "rows and parts", row.place)
             number = str(len(links) + 1)
             repeated = "repeat" in row
-            name = row.text("name", "link") + number if repeated or "name" not in row else row.text("name")
-            joint = row.text("joint", "joint") + number if repeated or "joint" not in row else row.text("joint")
+            name = (
+                row.text("name", "link") + number
+                if repeated or "name" not in row
+                else row.text("name")
+            )
+            joint = (
+                row.text("joint", "joint") + number
+                if repeated or "joint" not in row
+                else row.text("joint")
+            )
             parent = row.text("parent", before) if not repeated else before
             if parent not in ends:
-                raise row.at("parent").error(f"{shown(parent)} is no row above this one", "name the base or an earlier row")
-            turn, lift = Turn(Z_AXIS, row.angle("theta")), Shift((ZERO, ZERO, row.number("d", ZERO)))
-            twist, length = Turn(X_AXIS, row.angle("alpha")), Shift((row.number("a", ZERO), ZERO, ZERO))
+                raise row.at("parent").error(
+                    f"{shown(parent)} is no row above this one", "name the base or an earlier row"
+                )
+            turn, lift = (
+                Turn(Z_AXIS, row.angle("theta")),
+                Shift((ZERO, ZERO, row.number("d", ZERO))),
+            )
+            twist, length = (
+                Turn(X_AXIS, row.angle("alpha")),
+                Shift((row.number("a", ZERO), ZERO, ZERO)),
+            )
             slides = kind in kinds() and joint_type(kind).slides
             to_joint: Pose
             to_row: Pose
             if convention == "dh":
-                to_joint, to_row = ((turn, lift), (length, twist)) if slides else ((turn,), (lift, length, twist))
+                to_joint, to_row = (
+                    ((turn, lift), (length, twist)) if slides else ((turn,), (lift, length, twist))
+                )
             else:
                 to_joint, to_row = (twist, length, turn, lift), ()
             end = compose(to_row)
-            connections.append(Connection(joint, kind, parent, name, compose(ends[parent], to_joint), Z_AXIS,
-                                          _limits(row.table("limits")), _mimic(row), _unapplied(row), row.place,
-                                          _parameters(row, kind), drive=_drive(row)))
+            connections.append(
+                Connection(
+                    joint,
+                    kind,
+                    parent,
+                    name,
+                    compose(ends[parent], to_joint),
+                    Z_AXIS,
+                    _limits(row.table("limits")),
+                    _mimic(row),
+                    _unapplied(row),
+                    row.place,
+                    _parameters(row, kind),
+                    drive=_drive(row),
+                )
+            )
             links.append(Link(name, _inertials(row, end), row.place, end))
             ends[name] = end
             before = name
@@ -274,7 +428,9 @@ def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], li
 def _frame(table: Table, ends: dict[str, Pose]) -> ExtraFrame:
     table.allow("name", "body", *_POSE)
     body = table.text("body")
-    return ExtraFrame(table.text("name"), body, compose(ends.get(body, ()), table.pose()), table.place)
+    return ExtraFrame(
+        table.text("name"), body, compose(ends.get(body, ()), table.pose()), table.place
+    )
 
 
 def _note(table: Table) -> Note:

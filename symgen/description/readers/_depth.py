@@ -14,13 +14,16 @@ MOST_PARTS = 16
 """Parts of a dotted key. A description needs three."""
 
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]++|\\[^\n])*+"?|'[^'\n]*+'?)"""
-TOKEN = re.compile(rf"""
+TOKEN = re.compile(
+    rf"""
     (?:\"{{3}} (?:[^"\\]++ | \\. | "(?!""))*+ (?:"{{3,5}} | \Z)
      | '{{3}} (?:[^']++ | '(?!''))*+ (?:'{{3,5}} | \Z)
      | \# [^\n]*+)
     | (?P<key> {_PART} (?:[ \t]*+ \. [ \t]*+ {_PART})*+)
     | (?P<opens> [\[{{]) | (?P<closes> [\]}}])
-""", re.VERBOSE | re.DOTALL)
+""",
+    re.VERBOSE | re.DOTALL,
+)
 """No alternative goes back, and one that does not end takes all that is left, so that this takes as long as the text is."""
 
 
@@ -32,12 +35,20 @@ def refuse_deep(text: str, place: Place) -> None:
             depth += 1
         elif token["closes"]:
             depth = max(0, depth - 1)
-        elif token["key"] and token["key"].count(".") >= MOST_PARTS and len(re.findall(_PART, token["key"])) > MOST_PARTS:
-            raise _at(token, place).error(f"a key has more than {MOST_PARTS} parts with a '.' between them",
-                                          "write tables in brackets")
+        elif (
+            token["key"]
+            and token["key"].count(".") >= MOST_PARTS
+            and len(re.findall(_PART, token["key"])) > MOST_PARTS
+        ):
+            raise _at(token, place).error(
+                f"a key has more than {MOST_PARTS} parts with a '.' between them",
+                "write tables in brackets",
+            )
         if depth > DEEPEST:
-            raise _at(token, place).error(f"its arrays or tables are nested more than {DEEPEST} deep",
-                                          "write the description flat")
+            raise _at(token, place).error(
+                f"its arrays or tables are nested more than {DEEPEST} deep",
+                "write the description flat",
+            )
 
 
 def _at(token: re.Match[str], place: Place) -> Place:

@@ -23,8 +23,12 @@ from symgen.errors import DescriptionError
 
 ATTRIBUTES = ("damping", "friction", "armature", "rotor_inertia")
 """Of <dynamics>."""
-OF_TRANSMISSIONS = (("mechanicalReduction", "gear ratio", 1), ("gear_ratio", "gear ratio", 1),
-                    ("motorInertia", "rotor inertia", 0), ("rotor_inertia", "rotor inertia", 0))
+OF_TRANSMISSIONS = (
+    ("mechanicalReduction", "gear ratio", 1),
+    ("gear_ratio", "gear ratio", 1),
+    ("motorInertia", "rotor inertia", 0),
+    ("rotor_inertia", "rotor inertia", 0),
+)
 """(element, what it is called, the number that says nothing)."""
 _KINDS = {"damping": "damping", "friction": "friction"}
 Named = Sequence[tuple[str, Fraction]]
@@ -51,21 +55,35 @@ class Said:
         """For each kind of drive, the names of the numbers that it was made of."""
         made = [(kind, (kind,)) for kind, _ in self.drive.declared if kind in _KINDS]
         declared = any(name == "armature" for name, _ in self.numbers)
-        rotor = tuple(name for name, _ in self.numbers if _is(name, "rotor inertia") or _is(name, "gear ratio"))
-        return (*made, *([("armature", ("armature",) if declared else rotor)] if self._armature else []))
+        rotor = tuple(
+            name
+            for name, _ in self.numbers
+            if _is(name, "rotor inertia") or _is(name, "gear ratio")
+        )
+        return (
+            *made,
+            *([("armature", ("armature",) if declared else rotor)] if self._armature else []),
+        )
 
     @property
     def faulty(self) -> tuple[tuple[str, DescriptionError], ...]:
         """By kind of drive; of a gear only where there is a rotor behind it."""
         rotor = any(_is(name, "rotor inertia") for name, _ in (*self.numbers, *self.faults))
-        return tuple((_KINDS.get(name, "armature"), fault) for name, fault in self.faults if rotor or not _is(name, "gear ratio"))
+        return tuple(
+            (_KINDS.get(name, "armature"), fault)
+            for name, fault in self.faults
+            if rotor or not _is(name, "gear ratio")
+        )
 
     @property
     def _armature(self) -> Fraction:
         declared = [value for name, value in self.numbers if name == "armature"]
         if declared:
             return declared[0]
-        rotors, ratios = ([value for name, value in self.numbers if _is(name, what)] for what in ("rotor inertia", "gear ratio"))
+        rotors, ratios = (
+            [value for name, value in self.numbers if _is(name, what)]
+            for what in ("rotor inertia", "gear ratio")
+        )
         if len(rotors) != 1 or len(ratios) > 1:
             return Fraction(0)
         found = rotors[0] * ratios[0] ** 2 if ratios else rotors[0]

@@ -8,12 +8,20 @@ _WEBOTS = "a file of Webots"
 
 _ROOTS = {
     "COLLADA": _SHAPE,
-    "package": "the manifest of a ROS package", "launch": "a launch file of ROS", "html": "a web page",
+    "package": "the manifest of a ROS package",
+    "launch": "a launch file of ROS",
+    "html": "a web page",
 }
 _SUFFIXES = {
     ".srdf": "SRDF, groups of joints without masses",
-    ".usd": _USD, ".usda": _USD, ".usdc": _USD, ".wbt": _WEBOTS, ".proto": _WEBOTS,
-    **dict.fromkeys((".stl", ".dae", ".obj", ".step", ".stp", ".ply", ".glb", ".iges", ".igs"), _SHAPE),
+    ".usd": _USD,
+    ".usda": _USD,
+    ".usdc": _USD,
+    ".wbt": _WEBOTS,
+    ".proto": _WEBOTS,
+    **dict.fromkeys(
+        (".stl", ".dae", ".obj", ".step", ".stp", ".ply", ".glb", ".iges", ".igs"), _SHAPE
+    ),
 }
 
 
@@ -32,4 +40,7 @@ def _sentence(what: str | None) -> tuple[str, str] | None:
         return None
     if what == "a web page":
         return "this is a web page, not the file itself", "download the raw file"
-    return f"this is {what}, and symgen does not read that", "give the URDF of that robot, or write it in symgen's own TOML"
+    return (
+        f"this is {what}, and symgen does not read that",
+        "give the URDF of that robot, or write it in symgen's own TOML",
+    )

@@ -21,10 +21,16 @@ def refuse_integers(text: str, place: Place) -> None:
         written = token["key"]
         if written and _INTEGER.fullmatch(written) and not _OF_A_KEY.match(text, token.end()):
             line = text.count("\n", 0, token.start()) + 1
-            raise Place(place.file, line).error(f"{shown(written)} is not a plain decimal", f"write {shown(_plain(written))}"
-                                                if len(written) <= 40 else "write its decimal figures")
+            raise Place(place.file, line).error(
+                f"{shown(written)} is not a plain decimal",
+                f"write {shown(_plain(written))}"
+                if len(written) <= 40
+                else "write its decimal figures",
+            )
 
 
 def _plain(written: str) -> str:
     """Return the integer in plain decimal figures."""
-    return str(int(written, 0) if written.lstrip("-").startswith(("0x", "0o", "0b")) else int(written))
+    return str(
+        int(written, 0) if written.lstrip("-").startswith(("0x", "0o", "0b")) else int(written)
+    )

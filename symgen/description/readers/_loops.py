@@ -33,13 +33,18 @@ def start(table: Table) -> tuple[tuple[str, tuple[Angle, ...]], ...]:
 def _loop(table: Table, name: str, ends: dict[str, Pose]) -> Closing:
     kind = table.text("type")
     if kind not in closures():
-        raise table.at("type").error(f"{shown(kind)} is no joint that closes a loop", f"write one of: {', '.join(closures())}")
+        raise table.at("type").error(
+            f"{shown(kind)} is no joint that closes a loop",
+            f"write one of: {', '.join(closures())}",
+        )
     asked = closure(kind).parameters
     table.allow("name", "type", "first", "second", *(one.name for one in asked))
     parameters: list[tuple[str, Fraction]] = []
     for one in asked:
         if one.name not in table:
-            raise table.place.error(f"the key '{one.name}' of a {kind} is missing", f"add {one.name} = …, {one.what}")
+            raise table.place.error(
+                f"the key '{one.name}' of a {kind} is missing", f"add {one.name} = …, {one.what}"
+            )
         parameters.append((one.name, table.number(one.name)))
         if parameters[-1][1] <= 0:
             raise table.at(one.name).error("it is not above zero", f"give {one.what}")
@@ -49,7 +54,9 @@ def _loop(table: Table, name: str, ends: dict[str, Pose]) -> Closing:
 
 def _grip(table: Table, key: str, ends: dict[str, Pose]) -> Grip:
     if key not in table:
-        raise table.place.error(f"the key '{key}' is missing", f'add {key} = {{ link = "…", xyz = [0, 0, 0] }}')
+        raise table.place.error(
+            f"the key '{key}' is missing", f'add {key} = {{ link = "…", xyz = [0, 0, 0] }}'
+        )
     end = table.table(key)
     end.allow("link", *_POSE)
     link = end.text("link")

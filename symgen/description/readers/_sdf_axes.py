@@ -61,10 +61,19 @@ def axis(scope: Scope, joint: Frame, element: Any, name: str, ways: Ways) -> Axi
         frame = MODEL
     elif text.flag(found, "use_parent_model_frame", place):
         if text.version >= (1, 7):
-            raise place.error("use_parent_model_frame is of SDF up to 1.6", f'write <xyz expressed_in="{MODEL}"> instead')
+            raise place.error(
+                "use_parent_model_frame is of SDF up to 1.6",
+                f'write <xyz expressed_in="{MODEL}"> instead',
+            )
         frame = MODEL
     seat = _seat(scope, joint, frame, place, ways) if frame else joint
-    return Axis(seat, xyz, _limits(scope, found, place), _drive(scope, found, place), _follower(scope, found, place))
+    return Axis(
+        seat,
+        xyz,
+        _limits(scope, found, place),
+        _drive(scope, found, place),
+        _follower(scope, found, place),
+    )
 
 
 def _seat(scope: Scope, joint: Frame, name: str, place: Place, ways: Ways) -> Frame:
@@ -84,15 +93,27 @@ def _limits(scope: Scope, element: Any, place: Place) -> Limits:
             return None
         try:
             value = text.number(limit, name, here)
-        except DescriptionError as error:   # no answer depends on it
-            text.note("warning", Place(error.file, error.line, error.element), f"{error.what}; read as no limit")
+        except DescriptionError as error:  # no answer depends on it
+            text.note(
+                "warning",
+                Place(error.file, error.line, error.element),
+                f"{error.what}; read as no limit",
+            )
             return None
         return None if value is None or abs(value) >= ENDLESS else value
 
-    lower, upper, velocity, effort = (one(name) for name in ("lower", "upper", "velocity", "effort"))
+    lower, upper, velocity, effort = (
+        one(name) for name in ("lower", "upper", "velocity", "effort")
+    )
     if lower is not None and upper is not None and lower > upper:
-        text.note("warning", here, f"the lower limit {float(lower):g} is above the upper one, {float(upper):g}")
-    return Limits(lower, upper, *(None if most is None or most < 0 else most for most in (velocity, effort)))
+        text.note(
+            "warning",
+            here,
+            f"the lower limit {float(lower):g} is above the upper one, {float(upper):g}",
+        )
+    return Limits(
+        lower, upper, *(None if most is None or most < 0 else most for most in (velocity, effort))
+    )
 
 
 def _drive(scope: Scope, element: Any, place: Place) -> Drive:
@@ -102,8 +123,15 @@ def _drive(scope: Scope, element: Any, place: Place) -> Drive:
     if found is None:
         return NO_DRIVE
     here = text.place(found, place)
-    given: dict[str, Any] = {ours: text.number(found, theirs, here) or Fraction(0) for ours, theirs in (
-        ("damping", "damping"), ("friction", "friction"), ("stiffness", "spring_stiffness"), ("rest", "spring_reference"))}
+    given: dict[str, Any] = {
+        ours: text.number(found, theirs, here) or Fraction(0)
+        for ours, theirs in (
+            ("damping", "damping"),
+            ("friction", "friction"),
+            ("stiffness", "spring_stiffness"),
+            ("rest", "spring_reference"),
+        )
+    }
     if not given["stiffness"]:
         given["rest"] = Fraction(0)
     return Drive(**given)
@@ -120,8 +148,13 @@ def _follower(scope: Scope, element: Any, place: Place) -> Follower | None:
         raise here.error(f"{shown(which)} is no axis", "write axis or axis2")
     factor = text.number(found, "multiplier", here)
     factor = Fraction(1) if factor is None else factor
-    offset, reference = (text.number(found, name, here) or Fraction(0) for name in ("offset", "reference"))
+    offset, reference = (
+        text.number(found, name, here) or Fraction(0) for name in ("offset", "reference")
+    )
     offset -= factor * reference
     if not is_writable(offset):
-        raise here.error("its offset, less what the reference makes, is beyond a double", "write numbers of ordinary size")
+        raise here.error(
+            "its offset, less what the reference makes, is beyond a double",
+            "write numbers of ordinary size",
+        )
     return Follower(text.attribute(found, "joint", here), which, factor, offset, here)

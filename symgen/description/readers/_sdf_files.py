@@ -47,28 +47,42 @@ class Files:
         place = Place(file, root.sourceline)
         if tag(root) not in ("sdf", "gazebo"):
             inside = tag(root) in ("world", "model")
-            raise place.error(*(None if inside else by_root(tag(root))) or (
-                f"the root element is {shown(tag(root))}, not 'sdf'", 'write <sdf version="1.7"> around it' if inside
-                else "give an SDF file"))
+            raise place.error(
+                *(None if inside else by_root(tag(root)))
+                or (
+                    f"the root element is {shown(tag(root))}, not 'sdf'",
+                    'write <sdf version="1.7"> around it' if inside else "give an SDF file",
+                )
+            )
         text = Text(file, self._version(root, place), self.snapper, self.notes, included)
         self.texts.append(text)
         if text.version > NEWEST:
             said = root.get("version", "").strip()
-            text.note("warning", place.at("sdf"), f"its version {said} is newer than 1.12, as which it is read")
+            text.note(
+                "warning",
+                place.at("sdf"),
+                f"its version {said} is newer than 1.12, as which it is read",
+            )
         return root, text
 
     def _version(self, root: Any, place: Place) -> Version:
         said = root.get("version")
         if said is None:
-            raise place.at("sdf").error("the attribute 'version' is missing, and what an axis means depends on it",
-                                        'write version="1.7", say')
+            raise place.at("sdf").error(
+                "the attribute 'version' is missing, and what an axis means depends on it",
+                'write version="1.7", say',
+            )
         found = _VERSION.fullmatch(said)
         if found is None:
-            raise place.at("sdf").error(f"the version {shown(said)} is none", "write one such as 1.7")
+            raise place.at("sdf").error(
+                f"the version {shown(said)} is none", "write one such as 1.7"
+            )
         version = int(found[1]), int(found[2])
         if version < OLDEST:
-            raise place.at("sdf").error(f"SDF {found[1]}.{found[2]} is older than 1.4, and symgen does not read that",
-                                        "convert it: gz sdf -p FILE")
+            raise place.at("sdf").error(
+                f"SDF {found[1]}.{found[2]} is older than 1.4, and symgen does not read that",
+                "convert it: gz sdf -p FILE",
+            )
         return version
 
     def included(self, element: Any, text: Text, place: Place, depth: int) -> tuple[Any, Text]:
@@ -77,25 +91,34 @@ class Files:
         here = place.at(f"{place.element} {shown(uri)}")
         self._opened += 1
         if depth >= DEEPEST or self._opened > MOST_FILES:
-            raise here.error(f"files are included more than {DEEPEST} deep, or more than {MOST_FILES} of them",
-                             "put the models into one file")
+            raise here.error(
+                f"files are included more than {DEEPEST} deep, or more than {MOST_FILES} of them",
+                "put the models into one file",
+            )
         path = self._found(uri, text.file, here)
         data = _bytes(path, here)
         self.read.append(data)
         root, reads = self.root(data, str(path), included=True)
         models = [child for child in reads.children(root) if tag(child) == "model"]
         if len(models) != 1:
-            raise here.error(f"{shown(path.name)} holds {len(models)} models, and an included file has one",
-                             "include a file of one model")
+            raise here.error(
+                f"{shown(path.name)} holds {len(models)} models, and an included file has one",
+                "include a file of one model",
+            )
         return models[0], reads
 
     def _found(self, uri: str, file: str, place: Place) -> Path:
         scheme = _SCHEME.match(uri)
-        kind, rest = (scheme[1].lower(), unquote(uri[scheme.end():])) if scheme else ("", uri)
+        kind, rest = (scheme[1].lower(), unquote(uri[scheme.end() :])) if scheme else ("", uri)
         if kind not in ("", "file", "model", "package"):
-            raise place.error("it is no file here, and symgen fetches nothing", "download it and name the file")
+            raise place.error(
+                "it is no file here, and symgen fetches nothing", "download it and name the file"
+            )
         if file.startswith("<"):
-            raise place.error("a description that came as a text has no folder to look in", "give the path of its file")
+            raise place.error(
+                "a description that came as a text has no folder to look in",
+                "give the path of its file",
+            )
         folder = Path(file).parent
         tried = [folder / rest]
         hint = "check the path, which is relative to this file"
@@ -103,7 +126,9 @@ class Files:
             name, _, inside = rest.partition("/")
             given = [Path(self.packages[name]) / inside] if name in self.packages else []
             tried = [*given, *tried, folder.absolute().parent / rest]
-            hint = f"put its folder beside this file, or give --package {printable(name, 40)}=FOLDER"
+            hint = (
+                f"put its folder beside this file, or give --package {printable(name, 40)}=FOLDER"
+            )
         for path in tried:
             found = _of_folder(path, place) if _is(path, "dir") else path
             if _is(found, "file"):
@@ -120,7 +145,9 @@ def _of_folder(folder: Path, place: Place) -> Path:
     for element in parse(_bytes(config, place), str(config), "a model.config")[0]:
         if isinstance(element.tag, str) and tag(element) == "sdf":
             found = _VERSION.fullmatch(element.get("version", "1.0"))
-            listed.append(((int(found[1]), int(found[2])) if found else (0, 0), (element.text or "").strip()))
+            listed.append(
+                ((int(found[1]), int(found[2])) if found else (0, 0), (element.text or "").strip())
+            )
     return folder / max(listed, default=((0, 0), "model.sdf"))[1]
 
 
@@ -128,15 +155,16 @@ def _is(path: Path, kind: str) -> bool:
     try:
         return path.is_dir() if kind == "dir" else path.is_file()
     except (OSError, ValueError):
-        return False   # no name that a file can have
+        return False  # no name that a file can have
 
 
 def _bytes(path: Path, place: Place) -> bytes:
     try:
         if path.stat().st_size > LARGEST:
-            raise place.error(f"the file is larger than {LARGEST // 10**6} MB", "give one without embedded geometry")
+            raise place.error(
+                f"the file is larger than {LARGEST // 10**6} MB",
+                "give one without embedded geometry",
+            )
         return path.read_bytes()
     except OSError as error:
         raise place.error(f"it cannot be read ({error.strerror})", "check the path") from None
-
-

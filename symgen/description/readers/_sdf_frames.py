@@ -19,7 +19,10 @@ from symgen.poses import Pose, Rotate, Turn, Vector3, compose, inverse, joined, 
 MODEL, WORLD = "__model__", "world"
 MOST_STEPS = 1_000_000
 """Steps of all ways between frames together. A way is as long as the row of frames that are each relative to the next."""
-_ROUND = "its pose is relative to itself, through others", "place it relative to the model or a link"
+_ROUND = (
+    "its pose is relative to itself, through others",
+    "place it relative to the model or a link",
+)
 
 
 @dataclass(eq=False)
@@ -68,9 +71,15 @@ class Scope:
                 return scope.frame
             head, colons, rest = rest.partition("::")
             if not colons or head not in scope.inner:
-                close = get_close_matches(name, list(self.frames)[:1000], n=1, cutoff=0.6) if len(name) < 100 else []
-                raise place.error(f"{shown(name)} is no link, joint, frame or model here",
-                                  f"did you mean {shown(close[0])}?" if close else "name one that is declared")
+                close = (
+                    get_close_matches(name, list(self.frames)[:1000], n=1, cutoff=0.6)
+                    if len(name) < 100
+                    else []
+                )
+                raise place.error(
+                    f"{shown(name)} is no link, joint, frame or model here",
+                    f"did you mean {shown(close[0])}?" if close else "name one that is declared",
+                )
             scope = scope.inner[head]
 
     @property
@@ -101,7 +110,7 @@ class Ways:
         self._measure(start)
         self._measure(end)
         tail: list[Pose] = []
-        at, known = end, self._known   # frames in a row are each found from the one before
+        at, known = end, self._known  # frames in a row are each found from the one before
         while (start, at) not in known and at.depth > start.depth and at.base is not None:
             tail.append(at.pose)
             at = at.base
@@ -129,8 +138,10 @@ class Ways:
     def _count(self, frames: int, place: Place) -> None:
         self._steps += 4 * frames
         if self._steps > MOST_STEPS:
-            raise place.error(f"up to here the ways between frames have more than {MOST_STEPS} steps",
-                              "place each frame relative to one that is near it")
+            raise place.error(
+                f"up to here the ways between frames have more than {MOST_STEPS} steps",
+                "place each frame relative to one that is near it",
+            )
 
     def inside(self, model: Frame, frame: Frame) -> Pose:
         """The pose in a model of a frame in it, before the model itself is placed."""
@@ -149,7 +160,9 @@ class Ways:
         at = frame
         while at.kind not in ("link", "world") and at not in self._carried:
             if at in way:
-                raise frame.place.error("it is attached to itself, through others", "attach it to a link")
+                raise frame.place.error(
+                    "it is attached to itself, through others", "attach it to a link"
+                )
             way[at] = None
             if at.on is None:
                 raise at.place.error("no link is in it", "declare a link in this model")

@@ -17,8 +17,14 @@ from symgen.description.tree import Closing, Grip
 from symgen.mechanism import Note
 from symgen.poses import X_AXIS, Y_AXIS, Angle, Pose, Turn, compose
 
-CLOSED_BY = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "spherical": "spherical",
-             "universal": "universal", "fixed": "weld"}
+CLOSED_BY = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "spherical": "spherical",
+    "universal": "universal",
+    "fixed": "weld",
+}
 _SQUARE = 1e-9
 _QUARTER = Angle(pi=Fraction(1, 2))
 _TO = {"x": (Turn(Y_AXIS, -_QUARTER),), "y": (Turn(X_AXIS, _QUARTER),), "z": ()}
@@ -34,9 +40,12 @@ def loops(joints: Joints, ways: Ways) -> tuple[tuple[Closing, ...], list[Note]]:
             raise one.frame.place.error(
                 f"it closes a loop, since link {shown(one.child.name)} has a parent through joint "
                 f"{shown(joints.above[one.child].frame.name)} already, and no loop is closed by a {one.kind} joint",
-                "put it before that one, which then closes the loop")
+                "put it before that one, which then closes the loop",
+            )
         first, second = _ends(one, joints, ways)
-        found.append(Closing(one.frame.name, CLOSED_BY[one.kind], first, second, place=one.frame.place))
+        found.append(
+            Closing(one.frame.name, CLOSED_BY[one.kind], first, second, place=one.frame.place)
+        )
         notes.append(_note(one, joints))
     return tuple(found), notes
 
@@ -45,9 +54,15 @@ def _note(one: Joint, joints: Joints) -> Note:
     """What was done with a joint, and what is lost by it."""
     lost = [name for own in one.axes for name, _ in own.drive.declared]
     lost += ["limits"] * any(own.limits != UNLIMITED for own in one.axes)
-    what = (f"joint {one.frame.name} closes a loop and has no coordinate, since link {one.child.name} hangs on joint "
-            f"{joints.above[one.child].frame.name} already")
-    return Note("warning", f"{what}; left out of it: {', '.join(dict.fromkeys(lost))}") if lost else Note("info", what)
+    what = (
+        f"joint {one.frame.name} closes a loop and has no coordinate, since link {one.child.name} hangs on joint "
+        f"{joints.above[one.child].frame.name} already"
+    )
+    return (
+        Note("warning", f"{what}; left out of it: {', '.join(dict.fromkeys(lost))}")
+        if lost
+        else Note("info", what)
+    )
 
 
 def _ends(one: Joint, joints: Joints, ways: Ways) -> tuple[Grip, Grip]:
@@ -64,6 +79,8 @@ def _ends(one: Joint, joints: Joints, ways: Ways) -> tuple[Grip, Grip]:
     first, second = one.axes
     seen = direction(ways.between(first.seat, second.seat, place), second.xyz)
     if abs(sum(a * b for a, b in zip(direction((), first.xyz), seen, strict=True))) > _SQUARE:
-        raise place.error("it closes a loop, and its two axes are not at right angles",
-                          f"put it before joint {shown(joints.above[one.child].frame.name)}, which then closes the loop")
+        raise place.error(
+            "it closes a loop, and its two axes are not at right angles",
+            f"put it before joint {shown(joints.above[one.child].frame.name)}, which then closes the loop",
+        )
     return on(one.parent, first, "x"), on(one.child, second, "y")

@@ -33,20 +33,32 @@ class Models:
         self._declare(scope, ("joint", "frame"))
         return scope
 
-    def model(self, element: Any, text: Text, name: str = "", prefix: str = "", depth: int = 0) -> Scope:
+    def model(
+        self, element: Any, text: Text, name: str = "", prefix: str = "", depth: int = 0
+    ) -> Scope:
         """A model with all in it, declared but not placed. `prefix` stands before the names in it."""
         place = text.place(element)
         if depth > DEEPEST:
-            raise place.error(f"models stand in models more than {DEEPEST} deep", "write the model flat")
+            raise place.error(
+                f"models stand in models more than {DEEPEST} deep", "write the model flat"
+            )
         frame = Frame(name or text.attribute(element, "name", place), "model", place)
-        scope = Scope(text, element, frame, prefix, placed=text.pose(element, place),
-                      placement=(element.get("placement_frame") or "").strip())
+        scope = Scope(
+            text,
+            element,
+            frame,
+            prefix,
+            placed=text.pose(element, place),
+            placement=(element.get("placement_frame") or "").strip(),
+        )
         self._refuse_static(element, text)
         check(element, text, place, "model")
         self._declare(scope, ("link", "frame"))
         for child in text.children(element):
             if tag(child) == "model":
-                inner = self.model(child, text, prefix=f"{prefix}{child.get('name', '')}::", depth=depth + 1)
+                inner = self.model(
+                    child, text, prefix=f"{prefix}{child.get('name', '')}::", depth=depth + 1
+                )
                 self._add(scope, inner)
             elif tag(child) == "include":
                 self._add(scope, self.included(child, text, prefix, depth + 1))
@@ -54,8 +66,14 @@ class Models:
         self._choose_canonical(scope)
         return scope
 
-    def included(self, element: Any, text: Text, prefix: str = "", depth: int = 0,
-                 opened: tuple[Any, Text] | None = None) -> Scope:
+    def included(
+        self,
+        element: Any,
+        text: Text,
+        prefix: str = "",
+        depth: int = 0,
+        opened: tuple[Any, Text] | None = None,
+    ) -> Scope:
         """The model that an `include` names, under the name and at the place that it gives. `opened`: of a world, read before."""
         place = text.place(element)
         check(element, text, place)
@@ -64,13 +82,17 @@ class Models:
             raise place.error("a model that is merged into a world is not read", "leave merge out")
         for child in element:
             if isinstance(child.tag, str) and tag(child).rpartition(":")[2] == "params":
-                raise text.place(child, place).error("it changes the model that is included, and is not read",
-                                                     "write the changed model out")
+                raise text.place(child, place).error(
+                    "it changes the model that is included, and is not read",
+                    "write the changed model out",
+                )
         found, reads = opened or self.files.included(element, text, place, depth)
         named = text.one(element, "name", place)
         name = (named.text or "").strip() if named is not None else ""
         name = name or reads.attribute(found, "name", reads.place(found))
-        scope = self.model(found, reads, name, "" if opened else prefix if merged else f"{prefix}{name}::", depth)
+        scope = self.model(
+            found, reads, name, "" if opened else prefix if merged else f"{prefix}{name}::", depth
+        )
         scope.merged = merged
         self._refuse_static(element, text)
         if text.one(element, "pose", place) is not None:
@@ -129,7 +151,10 @@ class Models:
     def _refuse_static(self, element: Any, text: Text) -> None:
         place = text.place(element)
         if text.flag(element, "static", place):
-            raise place.error("it is static, so that nothing in it moves", "take <static> out, or give another model")
+            raise place.error(
+                "it is static, so that nothing in it moves",
+                "take <static> out, or give another model",
+            )
 
     def _add(self, scope: Scope, inner: Scope) -> None:
         """A model within: under its name, or what is in it under the names that it has there."""
@@ -146,7 +171,9 @@ class Models:
     def _named(self, scope: Scope, inner: Scope) -> None:
         name = inner.frame.name
         if name in scope.inner:
-            raise inner.frame.place.error("this name is already a model here", "give each model its own name")
+            raise inner.frame.place.error(
+                "this name is already a model here", "give each model its own name"
+            )
         scope.inner[name] = inner
 
     def _choose_canonical(self, scope: Scope) -> None:
@@ -160,7 +187,11 @@ class Models:
 
     def _place(self, scope: Scope, frame: Frame, element: Any, default: Frame) -> None:
         frame.pose, relative = scope.text.pose(element, frame.place)
-        frame.base = scope.find(relative, frame.place.at(f"{frame.place.element}: pose")) if relative else default
+        frame.base = (
+            scope.find(relative, frame.place.at(f"{frame.place.element}: pose"))
+            if relative
+            else default
+        )
 
     def _settle_joint(self, scope: Scope, frame: Frame, element: Any) -> None:
         frame.on = self.end(scope, frame, element, "child")

@@ -28,7 +28,14 @@ def foreign(element: Any) -> bool:
 class Text:
     """Reads the elements of one file, of the `version` that its root says. `included`: by another file, which notes then say."""
 
-    def __init__(self, file: str, version: Version, snapper: Snapper, notes: list[Note], included: bool = False) -> None:
+    def __init__(
+        self,
+        file: str,
+        version: Version,
+        snapper: Snapper,
+        notes: list[Note],
+        included: bool = False,
+    ) -> None:
         self.file, self.version, self.snapper, self.notes = file, version, snapper, notes
         self.unread = Unread("an SDF")
         self._prefix = f"{PurePath(file).name}: " if included else ""
@@ -40,7 +47,11 @@ class Text:
     def place(self, element: Any, inside: Place | None = None) -> Place:
         name = element.get("name")
         label = tag(element) + (f" {shown(name)}" if name is not None else "")
-        return Place(self.file, element.sourceline, f"{inside.element}: {label}" if inside is not None else label)
+        return Place(
+            self.file,
+            element.sourceline,
+            f"{inside.element}: {label}" if inside is not None else label,
+        )
 
     def children(self, element: Any) -> Iterator[Any]:
         """Its elements, without those of other programs. DescriptionError where one of them is a macro."""
@@ -49,8 +60,10 @@ class Text:
                 continue
             if is_xacro(child):
                 name = printable(self.file)
-                raise self.place(child).error("it holds xacro macros, which must be expanded first",
-                                              f"run: xacro {name} -o {PurePath(name).name.split('.')[0]}.expanded.sdf")
+                raise self.place(child).error(
+                    "it holds xacro macros, which must be expanded first",
+                    f"run: xacro {name} -o {PurePath(name).name.split('.')[0]}.expanded.sdf",
+                )
             if not foreign(child):
                 yield child
 
@@ -63,13 +76,15 @@ class Text:
         found = [child for child in self.children(parent) if tag(child) == name]
         for other in found[1:]:
             if not alike(found[0], other):
-                raise self.place(other, place).error(f"<{name}> stands twice", "keep one of the two")
+                raise self.place(other, place).error(
+                    f"<{name}> stands twice", "keep one of the two"
+                )
         return found[0] if found else None
 
     def attribute(self, element: Any, name: str, place: Place) -> str:
         value = element.get(name)
         if value is None or not value.strip():
-            raise place.error(f"the attribute '{name}' is missing", f"write {name}=\"…\"")
+            raise place.error(f"the attribute '{name}' is missing", f'write {name}="…"')
         return str(value).strip()
 
     def word(self, parent: Any, name: str, place: Place) -> str:
@@ -83,7 +98,9 @@ class Text:
     def number(self, parent: Any, name: str, place: Place) -> Fraction | None:
         """The number in the child of that name; None without it."""
         found = self.one(parent, name, place)
-        return None if found is None else number((found.text or "").strip(), self.place(found, place))
+        return (
+            None if found is None else number((found.text or "").strip(), self.place(found, place))
+        )
 
     def flag(self, parent: Any, name: str, place: Place) -> bool | None:
         """Whether the child of that name says true or false; None without it."""
@@ -98,7 +115,9 @@ class Text:
     def _truth(self, value: str, place: Place) -> bool:
         word = value.strip().lower()
         if word not in (*_YES, *_NO):
-            raise place.error(f"{shown(value.strip())} is neither true nor false", "write true or false")
+            raise place.error(
+                f"{shown(value.strip())} is neither true nor false", "write true or false"
+            )
         return word in _YES
 
     def vector(self, element: Any, place: Place) -> Vector3:
@@ -111,7 +130,9 @@ class Text:
         if found is None:
             return (), ""
         here = self.place(found, place)
-        return self._pose(found, here), (found.get("relative_to") or found.get("frame") or "").strip()
+        return self._pose(found, here), (
+            found.get("relative_to") or found.get("frame") or ""
+        ).strip()
 
     def _pose(self, element: Any, place: Place) -> Pose:
         if not (element.text or "").strip():
@@ -124,16 +145,22 @@ class Text:
             shift = Shift((number(x, place), number(y, place), number(z, place)))
             return compose((shift, Rotate(self.snapper.quaternion((turn[3], *turn[:3]), place))))
         if way != "euler_rpy":
-            raise place.error(f"the rotation_format {shown(way)} is not known", "write euler_rpy or quat_xyzw")
+            raise place.error(
+                f"the rotation_format {shown(way)} is not known", "write euler_rpy or quat_xyzw"
+            )
         x, y, z, *angles = self._tokens(element, 6, place)
         roll, pitch, yaw = (self._angle(token, element, place) for token in angles)
         if max(abs(float(one)) for one in (roll, pitch, yaw)) > _FULL_TURN:
-            self.note("warning", place, f"{shown(' '.join(angles))} exceeds a full turn: are these degrees? SDF means radians "
-                                        "without degrees=\"true\"")
+            self.note(
+                "warning",
+                place,
+                f"{shown(' '.join(angles))} exceeds a full turn: are these degrees? SDF means radians "
+                'without degrees="true"',
+            )
         return pose((number(x, place), number(y, place), number(z, place)), (roll, pitch, yaw))
 
     def _angle(self, token: str, element: Any, place: Place) -> Angle:
-        value = number(token, place)   # no expression, as `pi/2` is one
+        value = number(token, place)  # no expression, as `pi/2` is one
         if self.said(element, "degrees", place):
             return Angle(pi=value / 180)
         return self.snapper.angle(token, place)
@@ -142,9 +169,12 @@ class Text:
         text = element.text or ""
         tokens = text.split()
         if "," in text:
-            raise place.error(f"{shown(text.strip())} has commas", f"write {size} numbers separated by spaces")
+            raise place.error(
+                f"{shown(text.strip())} has commas", f"write {size} numbers separated by spaces"
+            )
         if len(tokens) != size:
-            raise place.error(f"it has {len(tokens)} numbers ({shown(' '.join(tokens))})",
-                              f"write {size} numbers separated by spaces")
+            raise place.error(
+                f"it has {len(tokens)} numbers ({shown(' '.join(tokens))})",
+                f"write {size} numbers separated by spaces",
+            )
         return tokens
-

@@ -10,7 +10,19 @@ from typing import Any
 
 from symgen.description.quantities import CANONICAL_DIGITS, Place, angle, rational, short, shown
 from symgen.description.snapping import Snapper
-from symgen.poses import ZERO3, Angle, Pose, Rotate, Shift, Slide, Step, Turn, Vector3, compose, pose
+from symgen.poses import (
+    ZERO3,
+    Angle,
+    Pose,
+    Rotate,
+    Shift,
+    Slide,
+    Step,
+    Turn,
+    Vector3,
+    compose,
+    pose,
+)
 
 Moments = tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]
 _ZERO = Fraction(0)
@@ -19,7 +31,9 @@ _ZERO = Fraction(0)
 class Table:
     """One table: `path` is its TOML path (`body 'link1': joint`), empty for the whole file."""
 
-    def __init__(self, content: dict[str, Any], place: Place, snapper: Snapper, text: str = "") -> None:
+    def __init__(
+        self, content: dict[str, Any], place: Place, snapper: Snapper, text: str = ""
+    ) -> None:
         self.content, self.place, self.snapper, self._text = content, place, snapper, text
 
     def __contains__(self, key: str) -> bool:
@@ -28,7 +42,9 @@ class Table:
     def at(self, key: str) -> Place:
         """The place of one key."""
         path, key = self.place.element, key if key.isprintable() and len(key) <= 40 else shown(key)
-        return self.place.at(key if not path else f"{path}.{key}" if ": " in path else f"{path}: {key}")
+        return self.place.at(
+            key if not path else f"{path}.{key}" if ": " in path else f"{path}: {key}"
+        )
 
     def allow(self, *keys: str) -> None:
         """Refuse every key but `keys`, with the nearest suggestion."""
@@ -56,7 +72,9 @@ class Table:
     def choice(self, key: str, known: tuple[str, ...], default: str | None) -> str:
         value = self.text(key, default)
         if value not in known:
-            raise self.at(key).error(f"{shown(value)} is not known", f"write one of: {', '.join(known)}")
+            raise self.at(key).error(
+                f"{shown(value)} is not known", f"write one of: {', '.join(known)}"
+            )
         return value
 
     def number(self, key: str, default: Fraction | None = None) -> Fraction:
@@ -77,7 +95,9 @@ class Table:
         """A whole number from 1 to `largest`; 1 when absent."""
         value = self.content.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= largest:
-            raise self.at(key).error(f"{shown(value)} is no count", f"write a whole number from 1 to {largest}")
+            raise self.at(key).error(
+                f"{shown(value)} is no count", f"write a whole number from 1 to {largest}"
+            )
         return value
 
     def angle(self, key: str) -> Angle:
@@ -89,7 +109,10 @@ class Table:
         """One number or angle, or an array of them, as they stand."""
         value = self._required(key)
         several = value if isinstance(value, list) else [value]
-        return tuple(angle(self._token(one, self.at(key), "a number"), self.at(key), CANONICAL_DIGITS) for one in several)
+        return tuple(
+            angle(self._token(one, self.at(key), "a number"), self.at(key), CANONICAL_DIGITS)
+            for one in several
+        )
 
     def vector(self, key: str, default: Vector3 | None = ZERO3) -> Vector3:
         if key not in self.content and default is not None:
@@ -100,7 +123,10 @@ class Table:
         """An array of `size` vectors."""
         value = self._required(key)
         if not isinstance(value, list) or len(value) != size:
-            raise self.at(key).error(f"{shown(value)} is not an array of {size} vectors", f"write [{', '.join(['[…]'] * size)}]")
+            raise self.at(key).error(
+                f"{shown(value)} is not an array of {size} vectors",
+                f"write [{', '.join(['[…]'] * size)}]",
+            )
         return [self._vector(one, self.at(f"{key}[{i}]")) for i, one in enumerate(value)]
 
     def inline(self, key: str, size: int) -> list[Table]:
@@ -108,8 +134,15 @@ class Table:
         value = self.content.get(key)
         if value is None:
             return []
-        if not isinstance(value, list) or len(value) != size or not all(isinstance(one, dict) for one in value):
-            raise self.at(key).error(f"{shown(value)} is not an array of {size} tables", f"write [{', '.join(['{…}'] * size)}]")
+        if (
+            not isinstance(value, list)
+            or len(value) != size
+            or not all(isinstance(one, dict) for one in value)
+        ):
+            raise self.at(key).error(
+                f"{shown(value)} is not an array of {size} tables",
+                f"write [{', '.join(['{…}'] * size)}]",
+            )
         return [Table(one, self.at(f"{key}[{i}]"), self.snapper) for i, one in enumerate(value)]
 
     def moments(self, key: str) -> Moments:
@@ -123,32 +156,44 @@ class Table:
             xx, yy, zz = (named.number(name) for name in ("xx", "yy", "zz"))
             xy, xz, yz = (named.number(name, _ZERO) for name in ("xy", "xz", "yz"))
             return xx, xy, xz, yy, yz, zz
-        a, b, c, d, e, f = (self._number(v, self.at(key)) for v in self._array(value, 6, self.at(key)))
+        a, b, c, d, e, f = (
+            self._number(v, self.at(key)) for v in self._array(value, 6, self.at(key))
+        )
         return a, b, c, d, e, f
 
     def pose(self, position: str = "xyz") -> Pose:
         """The displacement by `position` and `rpy`, or by `steps`."""
         if "steps" not in self.content:
             angles = self.content.get("rpy", [0, 0, 0])
-            roll, pitch, yaw = (self._angle(v, self.at("rpy")) for v in self._array(angles, 3, self.at("rpy")))
+            roll, pitch, yaw = (
+                self._angle(v, self.at("rpy")) for v in self._array(angles, 3, self.at("rpy"))
+            )
             return pose(self.vector(position), (roll, pitch, yaw))
         for key in (position, "rpy"):
             if key in self.content:
-                raise self.at(key).error("it stands beside steps", f"write the displacement as {position} and rpy, or as steps")
+                raise self.at(key).error(
+                    "it stands beside steps",
+                    f"write the displacement as {position} and rpy, or as steps",
+                )
         return self.steps("steps")
 
     def steps(self, key: str) -> Pose:
         """An array of {shift}, {turn, axis}, {quaternion} and {slide, axis}; the identity when absent."""
         value = self.content.get(key, [])
         if not isinstance(value, list):
-            raise self.at(key).error(f"{shown(value)} is not an array", "write [{shift = […]}, {turn = …, axis = […]}]")
+            raise self.at(key).error(
+                f"{shown(value)} is not an array", "write [{shift = […]}, {turn = …, axis = […]}]"
+            )
         return compose(tuple(self._step(v, self.at(f"{key}[{i}]")) for i, v in enumerate(value)))
 
     def _step(self, value: Any, place: Place) -> Step:
         if isinstance(value, dict) and set(value) == {"shift"}:
             return Shift(self._vector(value["shift"], place))
         if isinstance(value, dict) and set(value) == {"quaternion"}:
-            tokens = [self._token(v, place, "a number") for v in self._array(value["quaternion"], 4, place)]
+            tokens = [
+                self._token(v, place, "a number")
+                for v in self._array(value["quaternion"], 4, place)
+            ]
             return Rotate(self.snapper.quaternion(tokens, place, rational))
         for kind in ("turn", "slide"):
             if isinstance(value, dict) and set(value) == {kind, "axis"}:
@@ -158,8 +203,10 @@ class Table:
                 if kind == "turn":
                     return Turn(axis, self._angle(value["turn"], place))
                 return Slide(axis, self._number(value["slide"], place))
-        raise place.error(f"{shown(value)} is not a step",
-                          "write {shift = […]}, {turn = …, axis = […]}, {quaternion = [w, x, y, z]} or {slide = …, axis = […]}")
+        raise place.error(
+            f"{shown(value)} is not a step",
+            "write {shift = […]}, {turn = …, axis = […]}, {quaternion = [w, x, y, z]} or {slide = …, axis = […]}",
+        )
 
     def table(self, key: str) -> Table:
         """The table under `key`; an empty one when absent."""
@@ -172,14 +219,19 @@ class Table:
         """The array of tables under `key`; none when absent. Their places name them, with the line when it can be told."""
         value = self.content.get(key, [])
         if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
-            raise self.at(key).error(f"{shown(value)} is not a list of tables", f"write [[{key}]] above each")
+            raise self.at(key).error(
+                f"{shown(value)} is not a list of tables", f"write [[{key}]] above each"
+            )
         lines = list(self._lines(key))
         found = []
         for index, content in enumerate(value):
             name = content.get("name", content.get("link"))
             label = f"{key} {shown(name)}" if isinstance(name, str) else f"{key}[{index}]"
             outer = self.place.element
-            place = self.place.at(f"{outer}: {label}" if outer else label, lines[index] if len(lines) == len(value) else None)
+            place = self.place.at(
+                f"{outer}: {label}" if outer else label,
+                lines[index] if len(lines) == len(value) else None,
+            )
             found.append(Table(content, place, self.snapper))
         return found
 
@@ -205,7 +257,9 @@ class Table:
         # Floats arrive as their text; an integer too long to print is cut short before Python refuses to print it.
         if isinstance(value, int) and not isinstance(value, bool):
             if value.bit_length() > 4 * CANONICAL_DIGITS:
-                raise place.error(f"the number has more than {CANONICAL_DIGITS} digits", "write fewer digits")
+                raise place.error(
+                    f"the number has more than {CANONICAL_DIGITS} digits", "write fewer digits"
+                )
             return str(value)
         if isinstance(value, str):
             return value
@@ -219,7 +273,10 @@ class Table:
 
     def _array(self, value: Any, size: int, place: Place) -> list[Any]:
         if not isinstance(value, list) or len(value) != size:
-            raise place.error(f"{shown(value)} is not an array of {size} numbers", f"write {size} numbers in brackets")
+            raise place.error(
+                f"{shown(value)} is not an array of {size} numbers",
+                f"write {size} numbers in brackets",
+            )
         return value
 
     def _vector(self, value: Any, place: Place) -> Vector3:

@@ -31,7 +31,9 @@ class Elements:
     `expandable`: True if the package xacro is there to expand macros. Calls of macros that the text does not define are left out.
     """
 
-    def __init__(self, file: str, root: Any, snapper: Snapper, notes: list[Note], expandable: bool) -> None:
+    def __init__(
+        self, file: str, root: Any, snapper: Snapper, notes: list[Note], expandable: bool
+    ) -> None:
         self.file, self.snapper, self.expandable = file, snapper, expandable
         self.unread = Unread("a URDF")
         self._notes = notes
@@ -56,15 +58,23 @@ class Elements:
         try:
             return read()
         except DescriptionError as error:
-            self.note(kind, Place(error.file, error.line, error.element), f"{error.what}; {consequence}")
+            self.note(
+                kind, Place(error.file, error.line, error.element), f"{error.what}; {consequence}"
+            )
             return instead
 
-    def of_drive(self, read: Callable[[], Fraction], nothing: Fraction) -> tuple[Fraction, DescriptionError | None]:
+    def of_drive(
+        self, read: Callable[[], Fraction], nothing: Fraction
+    ) -> tuple[Fraction, DescriptionError | None]:
         """A number of a drive, or `nothing` and what is wrong with it: a refusal where it is to be applied, else a note."""
         try:
             return read(), None
         except DescriptionError as error:
-            self.note("info", Place(error.file, error.line, error.element), f"{error.what}; it would not be applied")
+            self.note(
+                "info",
+                Place(error.file, error.line, error.element),
+                f"{error.what}; it would not be applied",
+            )
             return nothing, error
 
     def place(self, element: Any, inside: str = "") -> Place:
@@ -79,7 +89,12 @@ class Elements:
         self.unread.check(kind, name, element.attrib, place)
         for child in self.children(element, place):
             if full_name(child) not in kind.children:
-                self.unread.child(kind, name, full_name(child), self.place(child, place.element if name != "robot" else ""))
+                self.unread.child(
+                    kind,
+                    name,
+                    full_name(child),
+                    self.place(child, place.element if name != "robot" else ""),
+                )
         self.unread.words(kind, name, loose_text(element), place)
 
     def children(self, element: Any, place: Place) -> Iterator[Any]:
@@ -97,28 +112,37 @@ class Elements:
     def leave_out_call(self, element: Any) -> None:
         """Note that a call of a macro is left out."""
         name = tag(element).rpartition(":")[2]
-        self.unread.leave_out(f"<xacro:{name}> calls a macro that the file does not define, and is left out", self.place(element))
+        self.unread.leave_out(
+            f"<xacro:{name}> calls a macro that the file does not define, and is left out",
+            self.place(element),
+        )
 
     def text(self, element: Any, attribute: str, place: Place) -> str:
         value = element.get(attribute)
         if value is None:
-            raise place.error(f"the attribute '{attribute}' is missing", f"write {attribute}=\"…\"")
+            raise place.error(f"the attribute '{attribute}' is missing", f'write {attribute}="…"')
         if "${" in value or "$(" in value:
             raise self.macros(place)
         return str(value)
 
     def number(self, element: Any, attribute: str, place: Place) -> Fraction:
-        return number(self.text(element, attribute, place), place.at(f"{place.element} {attribute}"))
+        return number(
+            self.text(element, attribute, place), place.at(f"{place.element} {attribute}")
+        )
 
     def tokens(self, element: Any, attribute: str, place: Place, size: str = "three") -> list[str]:
         """The three or four numbers of an attribute as they are written, each a plain decimal: URDF knows no `pi/2`."""
         text = self.text(element, attribute, place)
         tokens = text.split()
         if "," in text:
-            raise place.error(f"{attribute} {shown(text)} has commas", f"write {size} numbers separated by spaces")
+            raise place.error(
+                f"{attribute} {shown(text)} has commas", f"write {size} numbers separated by spaces"
+            )
         if len(tokens) != {"three": 3, "four": 4}[size]:
-            raise place.error(f"{attribute} has {len(tokens)} numbers ({shown(' '.join(tokens))})",
-                              f"write {size} numbers separated by spaces")
+            raise place.error(
+                f"{attribute} has {len(tokens)} numbers ({shown(' '.join(tokens))})",
+                f"write {size} numbers separated by spaces",
+            )
         for token in tokens:
             number(token, place.at(f"{place.element} {attribute}"))
         return tokens
@@ -144,7 +168,11 @@ class Elements:
         """The first child of that name, as the field's readers take it. This is for elements that no answer depends on."""
         named = [child for child in self.children(parent, place) if full_name(child) == name]
         if any(not alike(named[0], again) for again in named[1:]):
-            self.note("warning", place.at(place.element, named[1].sourceline), f"<{name}> stands twice; the first one is read")
+            self.note(
+                "warning",
+                place.at(place.element, named[1].sourceline),
+                f"<{name}> stands twice; the first one is read",
+            )
         return named[0] if named else None
 
     def origin(self, parent: Any, place: Place) -> Pose:
@@ -157,19 +185,29 @@ class Elements:
         xyz = self.vector(element, "xyz", here) if element.get("xyz") is not None else ZERO3
         if element.get("quat_xyzw") is not None:
             if self.version < QUATERNIONS_SINCE:
-                self.unread.leave_out("quat_xyzw counts from version 1.1 of URDF and is left out", here,
-                                      'write <robot version="1.1" …> if it is meant')
+                self.unread.leave_out(
+                    "quat_xyzw counts from version 1.1 of URDF and is left out",
+                    here,
+                    'write <robot version="1.1" …> if it is meant',
+                )
             elif element.get("rpy") is not None:
                 raise here.error("it is turned by rpy and by quat_xyzw", "keep one of the two")
             else:
                 return self._turned(xyz, element, here)
         rpy = (Angle(), Angle(), Angle())
         if element.get("rpy") is not None:
-            roll, pitch, yaw = (self.snapper.angle(t, here.at(f"{here.element} rpy")) for t in self.tokens(element, "rpy", here))
+            roll, pitch, yaw = (
+                self.snapper.angle(t, here.at(f"{here.element} rpy"))
+                for t in self.tokens(element, "rpy", here)
+            )
             rpy = roll, pitch, yaw
             if max(abs(float(a)) for a in rpy) > FULL_TURN:
-                self.note("warning", here, f"rpy {shown(element.get('rpy'))} exceeds a full turn: are these degrees? "
-                                           "URDF means radians")
+                self.note(
+                    "warning",
+                    here,
+                    f"rpy {shown(element.get('rpy'))} exceeds a full turn: are these degrees? "
+                    "URDF means radians",
+                )
         return pose(xyz, rpy)
 
     def _turned(self, xyz: Vector3, element: Any, place: Place) -> Pose:
@@ -178,7 +216,14 @@ class Elements:
         if not any(map(number, (x, y, z, w))):
             self.note("warning", place, "its quat_xyzw is zero, and is read as no turn")
             return compose((Shift(xyz),))
-        return compose((Shift(xyz), Rotate(self.snapper.quaternion((w, x, y, z), place.at(f"{place.element} quat_xyzw")))))
+        return compose(
+            (
+                Shift(xyz),
+                Rotate(
+                    self.snapper.quaternion((w, x, y, z), place.at(f"{place.element} quat_xyzw"))
+                ),
+            )
+        )
 
     def _version(self, root: Any) -> tuple[int, int]:
         """The version that the root says; 1.0 without one. DescriptionError: there is no such version."""
@@ -189,6 +234,8 @@ class Elements:
         version = (int(match[1]), int(match[2])) if match is not None else None
         if version not in _VERSIONS:
             known = ", ".join(f"{major}.{minor}" for major, minor in _VERSIONS)
-            raise self.place(root).error(f"{shown(said)} is no version of URDF (versions: {known})",
-                                         'write one of them, or leave it out, which means 1.0')
+            raise self.place(root).error(
+                f"{shown(said)} is no version of URDF (versions: {known})",
+                "write one of them, or leave it out, which means 1.0",
+            )
         return version

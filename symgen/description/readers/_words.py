@@ -62,20 +62,34 @@ class Unread:
         """Refuse the first attribute of an element that would change the robot; note those that are left out."""
         present = list(attributes)
         for attribute in present:
-            if attribute in kind.attributes or "}" in attribute or ":" in attribute:   # others' namespaces
+            if (
+                attribute in kind.attributes or "}" in attribute or ":" in attribute
+            ):  # others' namespaces
                 continue
             if attribute in kind.attributes.refused:
                 raise place.error(*kind.attributes.refused[attribute])
-            element = f"write it as an element: <{attribute} …/>" if attribute in kind.children.reads else ""
-            self._judge(kind.attributes, attribute, present, place, (f"the attribute {shown(attribute)}", f"of <{name}>"),
-                        element)
+            element = (
+                f"write it as an element: <{attribute} …/>"
+                if attribute in kind.children.reads
+                else ""
+            )
+            self._judge(
+                kind.attributes,
+                attribute,
+                present,
+                place,
+                (f"the attribute {shown(attribute)}", f"of <{name}>"),
+                element,
+            )
 
     def child(self, kind: Kind, name: str, child: str, place: Place) -> None:
         """Refuse a child at `place` that is not read and would change the robot; note another one that is left out."""
         if child in kind.children.refused:
             raise place.error(*kind.children.refused[child])
         if child not in kind.children:
-            attribute = f'write it as an attribute: {child}="…"' if child in kind.attributes.reads else ""
+            attribute = (
+                f'write it as an attribute: {child}="…"' if child in kind.attributes.reads else ""
+            )
             self._judge(kind.children, child, (), place, (f"<{child}>", f"in <{name}>"), attribute)
 
     def words(self, kind: Kind, name: str, text: str, place: Place) -> None:
@@ -87,8 +101,10 @@ class Unread:
             return
         if kind.attributes.closed and any(map(str.isalnum, text)):
             attributes = " ".join(f'{attribute}="…"' for attribute in kind.attributes.reads)
-            raise place.error(f"the text {shown(text)} stands in <{name}>, which has no text", f"write <{name} {attributes}/>"
-                              if attributes else "leave it out")
+            raise place.error(
+                f"the text {shown(text)} stands in <{name}>, which has no text",
+                f"write <{name} {attributes}/>" if attributes else "leave it out",
+            )
         self.leave_out(f"the text {shown(text)} in <{name}> is not read", place)
 
     def leave_out(self, what: str, place: Place, hint: str = "") -> None:
@@ -97,11 +113,23 @@ class Unread:
 
     def notes(self) -> list[Note]:
         """One warning for each name that is left out."""
-        return [Note("warning", f"{next(iter(places)).short}: {what}{_more(len(places) - 1)}{f'; {hint}' if hint else ''}")
-                for (what, hint), places in self._places.items()]
+        return [
+            Note(
+                "warning",
+                f"{next(iter(places)).short}: {what}{_more(len(places) - 1)}{f'; {hint}' if hint else ''}",
+            )
+            for (what, hint), places in self._places.items()
+        ]
 
-    def _judge(self, words: Words, name: str, present: Collection[str], place: Place, what: tuple[str, str],
-               otherwise: str) -> None:
+    def _judge(
+        self,
+        words: Words,
+        name: str,
+        present: Collection[str],
+        place: Place,
+        what: tuple[str, str],
+        otherwise: str,
+    ) -> None:
         """Refuse an unknown name, or leave it out. `what`: the name, and what it is in; `otherwise`: its known form."""
         near = words.nearest(name, present)
         if near is not None:
@@ -110,7 +138,11 @@ class Unread:
             hint = f"there are: {', '.join(words.reads)}" if words.reads else "leave it out"
         if otherwise or words.closed or near in words.reads:
             raise place.error(f"{what[0]} is not known here", otherwise or hint)
-        self.leave_out(f"{' '.join(what)} is not known in {self.form}, and is left out", place, hint if near is not None else "")
+        self.leave_out(
+            f"{' '.join(what)} is not known in {self.form}, and is left out",
+            place,
+            hint if near is not None else "",
+        )
 
 
 def _more(count: int) -> str:

@@ -27,7 +27,9 @@ MOST_FOLDERS = 100_000
 """Folders of ROS_PACKAGE_PATH that are looked into for one package."""
 _NAME = re.compile(r"<name>\s*([^<\s]+)\s*</name>")
 _DECLARE = 'declare xmlns:xacro="http://www.ros.org/wiki/xacro" at its root'
-_NAMED = re.compile(r"when evaluating expression '([^']*)'|unknown macro name: (\S+)|Invalid parameter \"([^\"]*)\"")
+_NAMED = re.compile(
+    r"when evaluating expression '([^']*)'|unknown macro name: (\S+)|Invalid parameter \"([^\"]*)\""
+)
 
 
 class NoPackage(Exception):
@@ -54,7 +56,10 @@ class Packages:
     """Where packages lie. Each is looked for once."""
 
     def __init__(self, given: dict[str, str], file: str) -> None:
-        self.found, self._file = {name: os.path.abspath(folder) for name, folder in given.items()}, file
+        self.found, self._file = (
+            {name: os.path.abspath(folder) for name, folder in given.items()},
+            file,
+        )
 
     def folder(self, name: str) -> str:
         """The folder of a package. NoPackage where there is none."""
@@ -74,7 +79,7 @@ class Packages:
                     return ""
                 inside[:] = sorted(one for one in inside if not one.startswith("."))
                 if "package.xml" in files or "manifest.xml" in files:
-                    inside.clear()   # no package lies in another
+                    inside.clear()  # no package lies in another
                     if _name(Path(folder)) == name:
                         return os.path.abspath(folder)
         return ""
@@ -99,7 +104,9 @@ def _name(folder: Path) -> str:
     for manifest in ("package.xml", "manifest.xml"):
         if (folder / manifest).is_file():
             with contextlib.suppress(OSError):
-                found = _NAME.search((folder / manifest).read_text(encoding="utf-8", errors="replace"))
+                found = _NAME.search(
+                    (folder / manifest).read_text(encoding="utf-8", errors="replace")
+                )
                 return found[1] if found and manifest == "package.xml" else folder.name
     return ""
 
@@ -125,7 +132,11 @@ def expanded(asked: dict[str, Any]) -> dict[str, Any]:
     for name, folder in sorted(packages.found.items(), key=lambda one: -len(one[1])):
         if len(folder) > 1:
             text = re.sub(re.escape(folder) + r"(?=[/\"])", f"package://{name}", text)
-    warnings = [line.removeprefix("warning: ") for line in said.getvalue().splitlines() if line.startswith("warning: ")]
+    warnings = [
+        line.removeprefix("warning: ")
+        for line in said.getvalue().splitlines()
+        if line.startswith("warning: ")
+    ]
     return {"text": text, "used": sorted(arguments.used), "warnings": warnings}
 
 
@@ -133,16 +144,38 @@ def _fault(error: BaseException, files: list[str | None], text: str) -> dict[str
     """What the package, or its XML parser, has to say. `files`: of the macro that was at work, and the one that was read; None is
     `text` itself.
     """
-    inner, said = getattr(error, "exc", None), " ".join(str(error).replace(" (<expression>, line 1)", "").split())
-    found = {"what": said or type(error).__name__, "hint": "correct the macros", "file": files[0] or "", "line": None}
+    inner, said = (
+        getattr(error, "exc", None),
+        " ".join(str(error).replace(" (<expression>, line 1)", "").split()),
+    )
+    found = {
+        "what": said or type(error).__name__,
+        "hint": "correct the macros",
+        "file": files[0] or "",
+        "line": None,
+    }
     if isinstance(inner, NoPackage):
-        return {**found, "what": f"the ROS package '{inner}' is not found", "hint": f"name its folder: --package {inner}=FOLDER"}
+        return {
+            **found,
+            "what": f"the ROS package '{inner}' is not found",
+            "hint": f"name its folder: --package {inner}=FOLDER",
+        }
     if type(inner).__name__ == "ArgException":
-        return {**found, "what": f"its argument '{inner}' has no value", "hint": f"give one: --xacro {inner}:=VALUE"}
+        return {
+            **found,
+            "what": f"its argument '{inner}' has no value",
+            "hint": f"give one: --xacro {inner}:=VALUE",
+        }
     if isinstance(error, ExpatError):
         what = re.sub(r": line \d+, column \d+$", "", said)
         hint = _DECLARE if what == "unbound prefix" else "correct the XML"
-        return {**found, "what": f"not well-formed XML: {what}", "hint": hint, "file": files[-1] or "", "line": error.lineno}
+        return {
+            **found,
+            "what": f"not well-formed XML: {what}",
+            "hint": hint,
+            "file": files[-1] or "",
+            "line": error.lineno,
+        }
     if isinstance(error, RecursionError):
         return {**found, "what": "its macros call each other without end"}
     named = _NAMED.search(said)

@@ -21,21 +21,33 @@ from symgen.mechanism import Note
 
 _DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
 _ENCODING = re.compile(rb"""<\?xml\b[^>]*\bencoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
-_KNOWN = re.compile(r"(iso-?8859-\d+|latin-?1|windows-125\d|cp125\d|us-ascii|gb2312|gbk|gb18030|big5|shift[-_]jis|euc-(jp|kr))",
-                    re.IGNORECASE)
+_KNOWN = re.compile(
+    r"(iso-?8859-\d+|latin-?1|windows-125\d|cp125\d|us-ascii|gb2312|gbk|gb18030|big5|shift[-_]jis|euc-(jp|kr))",
+    re.IGNORECASE,
+)
 """Declared encodings that are accepted. None of them can hide a `<` from the search."""
 _DOCTYPE = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
-_NO_DOCTYPE = ("a DOCTYPE or entity declaration is not accepted in a description", "remove it and write the values out")
+_NO_DOCTYPE = (
+    "a DOCTYPE or entity declaration is not accepted in a description",
+    "remove it and write the values out",
+)
 _FIRST = re.compile(r"<(?:!--|\?|!|([^\s<>/?!]+))")
 _CLOSES = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 _OPENS = re.compile("|".join(map(re.escape, _CLOSES)))
 _POINTER = "version https://git-lfs.github.com/"
 _WORDS = {
-    "Extra content at the end of the document": ("not well-formed XML: more stands behind the end of the root element",
-                                                 "keep one robot in the file and nothing behind it"),
-    "Excessive depth in document: 256, use XML_PARSE_HUGE option": ("its elements are nested more than 256 deep",
-                                                                    "write it flat, a long chain as URDF or TOML"),
-    "Start tag expected, '<' not found": ("this is not well-formed XML: it does not begin with '<'", "give a URDF file"),
+    "Extra content at the end of the document": (
+        "not well-formed XML: more stands behind the end of the root element",
+        "keep one robot in the file and nothing behind it",
+    ),
+    "Excessive depth in document: 256, use XML_PARSE_HUGE option": (
+        "its elements are nested more than 256 deep",
+        "write it flat, a long chain as URDF or TOML",
+    ),
+    "Start tag expected, '<' not found": (
+        "this is not well-formed XML: it does not begin with '<'",
+        "give a URDF file",
+    ),
 }
 
 
@@ -44,7 +56,9 @@ def parse(data: bytes, file: str, form: str = "a URDF") -> tuple[Any, list[Note]
     text, notes = _decoded(data)
     place = Place(file)
     if text.startswith(_POINTER):
-        raise place.error("this is a pointer of Git LFS, not the file itself", "fetch the file: git lfs pull")
+        raise place.error(
+            "this is a pointer of Git LFS, not the file itself", "fetch the file: git lfs pull"
+        )
     text = _declared(_without_comments(text.rstrip("\0 \t\r\n")))
     doctype = _DOCTYPE.search(text)
     if doctype is not None:
@@ -53,13 +67,20 @@ def parse(data: bytes, file: str, form: str = "a URDF") -> tuple[Any, list[Note]
     try:
         root = _tree(text.encode())
     except etree.XMLSyntaxError as error:
-        reason = re.sub(r", line \d+, column \d+.*", "", str(error.msg or "it ends early"), flags=re.DOTALL)
-        what, hint = _WORDS.get(reason, (f"not well-formed XML: {shown(reason, 100)[1:-1]}",
-                                         "check that the file is complete and is a URDF"))
+        reason = re.sub(
+            r", line \d+, column \d+.*", "", str(error.msg or "it ends early"), flags=re.DOTALL
+        )
+        what, hint = _WORDS.get(
+            reason,
+            (
+                f"not well-formed XML: {shown(reason, 100)[1:-1]}",
+                "check that the file is complete and is a URDF",
+            ),
+        )
         raise Place(file, error.lineno or None).error(what, hint.replace("a URDF", form)) from None
     if root is None:
         raise place.error("the file holds no XML element", f"give {form} file")
-    if root.getroottree().docinfo.doctype:   # the parser's own word for what was searched for above
+    if root.getroottree().docinfo.doctype:  # the parser's own word for what was searched for above
         raise place.error(*_NO_DOCTYPE)
     return root, notes
 
@@ -93,7 +114,9 @@ def full_name(element: Any) -> str:
 
 def loose_text(element: Any) -> str:
     """The text that stands directly in an element, before and between its children."""
-    return " ".join(" ".join(filter(None, (element.text, *(child.tail for child in element)))).split())
+    return " ".join(
+        " ".join(filter(None, (element.text, *(child.tail for child in element)))).split()
+    )
 
 
 def text_without(root: Any, elements: Iterable[Any]) -> str:
@@ -119,8 +142,12 @@ def alike(one: Any, other: Any) -> bool:
     waiting = [(one, other)]
     while waiting:
         mine, theirs = waiting.pop()
-        if (mine.tag != theirs.tag or dict(mine.attrib) != dict(theirs.attrib) or len(mine) != len(theirs)
-                or (mine.text or "").strip() != (theirs.text or "").strip()):
+        if (
+            mine.tag != theirs.tag
+            or dict(mine.attrib) != dict(theirs.attrib)
+            or len(mine) != len(theirs)
+            or (mine.text or "").strip() != (theirs.text or "").strip()
+        ):
             return False
         waiting += zip(mine, theirs, strict=True)
     return True
@@ -128,7 +155,12 @@ def alike(one: Any, other: Any) -> bool:
 
 def _decoded(data: bytes) -> tuple[str, list[Note]]:
     """The text: UTF-16 by its first bytes, UTF-8 wherever it is valid UTF-8, else as declared, else byte for byte."""
-    for start, name in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"<\0", "utf-16-le"), (b"\0<", "utf-16-be")):
+    for start, name in (
+        (b"\xff\xfe", "utf-16"),
+        (b"\xfe\xff", "utf-16"),
+        (b"<\0", "utf-16-le"),
+        (b"\0<", "utf-16-be"),
+    ):
         if data.startswith(start):
             return data.decode(name, errors="replace"), []
     try:
@@ -142,7 +174,9 @@ def _decoded(data: bytes) -> tuple[str, list[Note]]:
         except (UnicodeDecodeError, LookupError):
             pass
     line = data.count(b"\n", 0, first) + 1
-    return data.decode("latin-1"), [Note("info", f"line {line}: byte {first} is not UTF-8 text; read as ISO-8859-1")]
+    return data.decode("latin-1"), [
+        Note("info", f"line {line}: byte {first} is not UTF-8 text; read as ISO-8859-1")
+    ]
 
 
 def _without_comments(text: str) -> str:
@@ -156,7 +190,11 @@ def _without_comments(text: str) -> str:
         if end < 0:
             break
         end += len(closes)
-        kept.append(text[position:start] + "\n" * text.count("\n", start, end) if closes == "-->" else text[position:end])
+        kept.append(
+            text[position:start] + "\n" * text.count("\n", start, end)
+            if closes == "-->"
+            else text[position:end]
+        )
         position = end
     return "".join([*kept, text[position:]])
 
@@ -164,7 +202,7 @@ def _without_comments(text: str) -> str:
 def _declared(text: str) -> str:
     """`text` without its declaration, on the same lines. The version and encoding in it decide nothing here."""
     match = _DECLARATION.match(text)
-    return text if match is None else "\n" * match[0].count("\n") + text[match.end():]
+    return text if match is None else "\n" * match[0].count("\n") + text[match.end() :]
 
 
 def _tree(data: bytes) -> Any:
@@ -181,10 +219,21 @@ def _tree(data: bytes) -> Any:
 
 
 def _only_namespaces(parser: Any) -> bool:
-    return len(parser.error_log) > 0 and all(entry.domain == etree.ErrorDomains.NAMESPACE for entry in parser.error_log)
+    return len(parser.error_log) > 0 and all(
+        entry.domain == etree.ErrorDomains.NAMESPACE for entry in parser.error_log
+    )
 
 
 def _parser(recover: bool) -> Any:
     # The encoding is forced, so that no declaration can make the parser read another text than was searched.
-    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False, huge_tree=False,
-                           recover=recover, remove_comments=True, remove_pis=True, encoding="utf-8")
+    return etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        huge_tree=False,
+        recover=recover,
+        remove_comments=True,
+        remove_pis=True,
+        encoding="utf-8",
+    )

@@ -36,7 +36,18 @@ TAKES = ()
 LARGEST = 50_000_000
 LOOKED_AT = 100
 """Lines in which a word before a colon that is nearly one of the known ones is taken for a slip, and not for a comment."""
-_WHOLE = ("name", "description", "source", "licence", "convention", "mimic", "snap", "friction_speed", "base", "gravity")
+_WHOLE = (
+    "name",
+    "description",
+    "source",
+    "licence",
+    "convention",
+    "mimic",
+    "snap",
+    "friction_speed",
+    "base",
+    "gravity",
+)
 _SAID = re.compile(r"#\s*(\w+)\s*:\s*(.*)")
 _DECIMAL_COMMA = re.compile(r"[0-9],[0-9]", re.ASCII)
 _OF_ROWS = ("a", "alpha", "d", "theta")
@@ -45,21 +56,40 @@ _MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 # column -> the keys that lead to its value; a number is its place in an array
 _BOTH: dict[str, tuple[str | int, ...]] = {
-    "name": ("name",), "parent": ("parent",), "mass": ("mass",), "about": ("about",), "gravcomp": ("gravcomp",),
-    **{f"c{axis}": ("centre", k) for k, axis in enumerate(_XYZ)}, **{f"i{two}": ("inertia", two) for two in _MOMENTS},
+    "name": ("name",),
+    "parent": ("parent",),
+    "mass": ("mass",),
+    "about": ("about",),
+    "gravcomp": ("gravcomp",),
+    **{f"c{axis}": ("centre", k) for k, axis in enumerate(_XYZ)},
+    **{f"i{two}": ("inertia", two) for two in _MOMENTS},
 }
 _OF_JOINTS: dict[str, tuple[str | int, ...]] = {
-    "type": ("type",), **{one: (one,) for one in (*NUMBERS, "rotor_inertia", "gear_ratio")}, "screw_pitch": ("pitch",),
+    "type": ("type",),
+    **{one: (one,) for one in (*NUMBERS, "rotor_inertia", "gear_ratio")},
+    "screw_pitch": ("pitch",),
     **{one: ("limits", one) for one in ("lower", "upper", "velocity", "effort")},
-    "mimic": ("mimic", "joint"), "multiplier": ("mimic", "multiplier"), "offset": ("mimic", "offset"),
+    "mimic": ("mimic", "joint"),
+    "multiplier": ("mimic", "multiplier"),
+    "offset": ("mimic", "offset"),
 }
 _POSED: dict[str, tuple[str | int, ...]] = {
-    **{axis: ("xyz", k) for k, axis in enumerate(_XYZ)}, **{one: ("rpy", k) for k, one in enumerate(("roll", "pitch", "yaw"))},
+    **{axis: ("xyz", k) for k, axis in enumerate(_XYZ)},
+    **{one: ("rpy", k) for k, one in enumerate(("roll", "pitch", "yaw"))},
     **{f"q{one}": ("quaternion", k) for k, one in enumerate("wxyz")},
     **{f"axis_{axis}": ("axis", k) for k, axis in enumerate(_XYZ)},
 }
-ROWS = {**_BOTH, **_OF_JOINTS, "joint": ("joint",), **{one: (one,) for one in (*_OF_ROWS, "repeat")}}
-BODIES = {**_BOTH, "joint": ("joint", "name"), **{column: ("joint", *keys) for column, keys in {**_OF_JOINTS, **_POSED}.items()}}
+ROWS = {
+    **_BOTH,
+    **_OF_JOINTS,
+    "joint": ("joint",),
+    **{one: (one,) for one in (*_OF_ROWS, "repeat")},
+}
+BODIES = {
+    **_BOTH,
+    "joint": ("joint", "name"),
+    **{column: ("joint", *keys) for column, keys in {**_OF_JOINTS, **_POSED}.items()},
+}
 _TEXTS = {"name", "parent", "about", "type", "joint", "mimic"}
 _ANGLES = {"alpha", "theta", "roll", "pitch", "yaw"}
 _SIZES = {"centre": 3, "xyz": 3, "rpy": 3, "axis": 3, "quaternion": 4}
@@ -73,7 +103,10 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     rows = any(column in _OF_ROWS for column in header)
     ways = [(ROWS if rows else BODIES)[column] for column in header]
     if rows and "convention" not in content:
-        raise place.error("it has rows and no convention", "write '# convention: dh' or '# convention: mdh' above the header")
+        raise place.error(
+            "it has rows and no convention",
+            "write '# convention: dh' or '# convention: mdh' above the header",
+        )
     key = "row" if rows else "body"
     content[key] = [_table(ways, one) for one in cells]
     try:
@@ -87,7 +120,14 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
 class _Sheet(Table):
     """The whole file, which knows the lines of its tables."""
 
-    def __init__(self, content: dict[str, Any], place: Place, snapper: Snapper, key: str, lines: Sequence[int]) -> None:
+    def __init__(
+        self,
+        content: dict[str, Any],
+        place: Place,
+        snapper: Snapper,
+        key: str,
+        lines: Sequence[int],
+    ) -> None:
         super().__init__(content, place, snapper)
         self._of, self._numbers = key, lines
 
@@ -95,7 +135,9 @@ class _Sheet(Table):
         yield from self._numbers if key == self._of else ()
 
 
-def _cells(data: bytes, place: Place, content: dict[str, Any]) -> tuple[list[str], list[int], list[list[str]]]:
+def _cells(
+    data: bytes, place: Place, content: dict[str, Any]
+) -> tuple[list[str], list[int], list[list[str]]]:
     """Header, and of each line below it its number and its cells. What concerns the whole is added to `content`."""
     text = _text(data, place)
     header: list[str] = []
@@ -117,22 +159,32 @@ def _cells(data: bytes, place: Place, content: dict[str, Any]) -> tuple[list[str
             _refuse_separators(header, text, here)
             _refuse_unknown(header, here)
         elif len(found) != len(header):
-            raise here.error(f"it has {len(found)} cells, and the header has {len(header)}", "write as many, with commas between")
+            raise here.error(
+                f"it has {len(found)} cells, and the header has {len(header)}",
+                "write as many, with commas between",
+            )
         else:
             lines.append(number)
             cells.append(found)
     if not header:
-        raise place.error("it has no header", "write a line that names the columns, such as name,a,alpha,d,theta,mass")
+        raise place.error(
+            "it has no header",
+            "write a line that names the columns, such as name,a,alpha,d,theta,mass",
+        )
     return header, lines, cells
 
 
 def _text(data: bytes, place: Place) -> str:
     if len(data) > LARGEST:
-        raise place.error(f"the file is larger than {LARGEST // 10**6} MB", "give a robot description")
+        raise place.error(
+            f"the file is larger than {LARGEST // 10**6} MB", "give a robot description"
+        )
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise place.error(f"byte {error.start} is not UTF-8 text", "save the file as UTF-8") from None
+        raise place.error(
+            f"byte {error.start} is not UTF-8 text", "save the file as UTF-8"
+        ) from None
 
 
 def _say(line: str, content: dict[str, Any], place: Place) -> None:
@@ -151,7 +203,13 @@ def _say(line: str, content: dict[str, Any], place: Place) -> None:
     elif name in content:
         raise place.error(f"'# {name}' stands twice", "keep one of the two")
     else:
-        content[name] = {"name": value} if name == "base" else value.replace(",", " ").split() if name == "gravity" else value
+        content[name] = (
+            {"name": value}
+            if name == "base"
+            else value.replace(",", " ").split()
+            if name == "gravity"
+            else value
+        )
 
 
 def _refuse_unknown(header: list[str], place: Place) -> None:
@@ -173,8 +231,10 @@ def _refuse_separators(header: list[str], text: str, place: Place) -> None:
         columns = [column.strip(" _").replace(" ", "_") for column in header[0].split(sign)]
         if len(columns) > 1 and any(column in ROWS or column in BODIES for column in columns):
             comma = " and its decimals by ','" if _DECIMAL_COMMA.search(text) else ""
-            raise place.error(f"its columns are separated by {name}{comma}",
-                              "save the file with ',' between columns and '.' in decimals")
+            raise place.error(
+                f"its columns are separated by {name}{comma}",
+                "save the file with ',' between columns and '.' in decimals",
+            )
 
 
 def _table(ways: list[tuple[str | int, ...]], cells: list[str]) -> dict[str, Any]:
@@ -189,7 +249,10 @@ def _table(ways: list[tuple[str | int, ...]], cells: list[str]) -> dict[str, Any
         at[keys[-1]] = cell
     joint = found.get("joint")
     if isinstance(joint, dict) and "quaternion" in joint:
-        joint["steps"] = [{"shift": joint.pop("xyz", ["0"] * 3)}, {"quaternion": joint.pop("quaternion")}]
+        joint["steps"] = [
+            {"shift": joint.pop("xyz", ["0"] * 3)},
+            {"quaternion": joint.pop("quaternion")},
+        ]
     if "repeat" in found and found["repeat"].isdecimal():
         found["repeat"] = int(found["repeat"][:20])
     return found

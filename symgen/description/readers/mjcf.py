@@ -39,8 +39,10 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     document = Document(file)
     root = document.root(data)
     if root.name != "mujoco":
-        raise root.place.error(f"the root element is {shown(root.name)}: this is a part that another MJCF includes",
-                               "give the file that includes it")
+        raise root.place.error(
+            f"the root element is {shown(root.name)}: this is a part that another MJCF includes",
+            "give the file that includes it",
+        )
     for section in root.children:
         for soft in section.all("flex") if section.name == "deformable" else ():
             raise refused(soft.place, "bends, as no body here does")
@@ -53,12 +55,22 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
         bodies.read_world(section)
     said = remarks.on(root, classes)
     links = bodies.weighed()
-    connections = with_springs(bodies.connections, links, bodies.rests, bodies.sprung, how, bodies.notes)
+    connections = with_springs(
+        bodies.connections, links, bodies.rests, bodies.sprung, how, bodies.notes
+    )
     connections = coupled(connections, bodies.rests, root.all("equality"), classes, said)
     loops = Loops(bodies)
     said += loops.read(root.all("equality"))
-    return Tree(root.attributes.get("model", "").strip(), links, tuple(connections), gravity=gravity,
-                notes=(*document.notes, *notes, *bodies.notes, *bodies.remarks(), *said, *unread.notes()), place=Place(file),
-                pinocchio_order=AS_DECLARED,
-                read_sha256=sha256_of(data, document.included), loops=tuple(loops.found), start=loops.start(root),
-                actuated=loops.driven(root))
+    return Tree(
+        root.attributes.get("model", "").strip(),
+        links,
+        tuple(connections),
+        gravity=gravity,
+        notes=(*document.notes, *notes, *bodies.notes, *bodies.remarks(), *said, *unread.notes()),
+        place=Place(file),
+        pinocchio_order=AS_DECLARED,
+        read_sha256=sha256_of(data, document.included),
+        loops=tuple(loops.found),
+        start=loops.start(root),
+        actuated=loops.driven(root),
+    )

@@ -56,9 +56,17 @@ class Candidate:
     def moves(self) -> bool:
         """Whether it has a joint that is not fixed, and is not static."""
         body = self.opened[0] if self.opened is not None else self.element
-        still = any(tag(child) == "static" and (child.text or "").strip().lower() in ("true", "1")
-                    for one in (self.element, body) for child in one if isinstance(child.tag, str))
-        within = [tag(one) for one in body.iter() if isinstance(one.tag, str) and one.get("type") != "fixed"]
+        still = any(
+            tag(child) == "static" and (child.text or "").strip().lower() in ("true", "1")
+            for one in (self.element, body)
+            for child in one
+            if isinstance(child.tag, str)
+        )
+        within = [
+            tag(one)
+            for one in body.iter()
+            if isinstance(one.tag, str) and one.get("type") != "fixed"
+        ]
         return not still and ("joint" in within or "include" in within)
 
 
@@ -71,8 +79,11 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     ways, ground = Ways(), Frame(WORLD, "world", Place(file), depth=0)
     models = Models(files, ways, ground)
     around = models.world(chosen.world if chosen.world is not None else root, text)
-    scope = (models.included(chosen.element, text, opened=chosen.opened) if chosen.opened is not None
-             else models.model(chosen.element, text))
+    scope = (
+        models.included(chosen.element, text, opened=chosen.opened)
+        if chosen.opened is not None
+        else models.model(chosen.element, text)
+    )
     _only_with(around, scope, {one.name for one in candidates} - {scope.frame.name})
     around.inner[scope.frame.name] = scope
     around.frames[scope.frame.name] = scope.frame
@@ -81,24 +92,39 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     for read_file in files.texts:
         read_file.tell_unread()
     gravity = _gravity(chosen.world, text, _weightless(scope, joints, asked.floating), files.notes)
-    return replace(_tree(scope, joints, ways, ground, gravity, files.notes, asked.floating),
-                   read_sha256=sha256_of(data, files.read))
+    return replace(
+        _tree(scope, joints, ways, ground, gravity, files.notes, asked.floating),
+        read_sha256=sha256_of(data, files.read),
+    )
 
 
 def _weightless(scope: Scope, joints: Joints, floating: bool) -> bool:
     """True if no link that moves and has mass feels gravity."""
     still = joints.standing_with(() if floating else _roots(scope, joints))
-    return weightless((inner, frame, element) for inner in scope.all_scopes for frame, element in inner.links
-                      if frame not in still)
+    return weightless(
+        (inner, frame, element)
+        for inner in scope.all_scopes
+        for frame, element in inner.links
+        if frame not in still
+    )
 
 
 def _roots(scope: Scope, joints: Joints) -> list[Frame]:
     """The links that no joint carries."""
-    return [frame for inner in scope.all_scopes for frame, _ in inner.links if frame not in joints.seats]
+    return [
+        frame for inner in scope.all_scopes for frame, _ in inner.links if frame not in joints.seats
+    ]
 
 
-def _tree(scope: Scope, joints: Joints, ways: Ways, ground: Frame, gravity: Vector3 | None, notes: list[Note],
-          floating: bool) -> Tree:
+def _tree(
+    scope: Scope,
+    joints: Joints,
+    ways: Ways,
+    ground: Frame,
+    gravity: Vector3 | None,
+    notes: list[Note],
+    floating: bool,
+) -> Tree:
     scopes = scope.all_scopes
     frames = [(inner, frame, element) for inner in scopes for frame, element in inner.links]
     base, placed = [Link(WORLD, place=scope.frame.place)], list[Connection]()
@@ -106,12 +132,24 @@ def _tree(scope: Scope, joints: Joints, ways: Ways, ground: Frame, gravity: Vect
     afloat = floating and len(roots) + grounded > 1
     if afloat:
         placed = _afloat(roots, {one.frame.name for one in joints.all})
-    elif len(roots) + grounded > 1 and roots and len({frame.name for _, frame, _ in frames}) == len(frames):
+    elif (
+        len(roots) + grounded > 1
+        and roots
+        and len({frame.name for _, frame, _ in frames}) == len(frames)
+    ):
         _refuse_several(roots, grounded)
     elif not grounded:
         base, placed = _placed(scope, roots, ways, ground, notes)
-        notes.append(Note("info", "no joint leads to 'world': in Gazebo the model moves freely, which --base free is for"))
-    links = [link(inner, frame, element, joints.seat(frame), ways, frame in joints.standing) for inner, frame, element in frames]
+        notes.append(
+            Note(
+                "info",
+                "no joint leads to 'world': in Gazebo the model moves freely, which --base free is for",
+            )
+        )
+    links = [
+        link(inner, frame, element, joints.seat(frame), ways, frame in joints.standing)
+        for inner, frame, element in frames
+    ]
     crosses, connections = joints.connections()
     closings, said = loops(joints, ways)
     notes += [*joints.notes, *said]
@@ -119,20 +157,47 @@ def _tree(scope: Scope, joints: Joints, ways: Ways, ground: Frame, gravity: Vect
     for inner in scopes:
         for frame, _ in inner.extra:
             on = ways.carrier(frame)
-            extra.append(ExtraFrame(frame.name, on.name, ways.between(joints.seat(on), frame, frame.place), frame.place))
-    return Tree(scope.frame.name, (*base, *links, *crosses), (*placed, *connections), tuple(extra), gravity, notes=tuple(notes),
-                place=Place(scope.text.file), loops=closings, afloat=afloat, pinocchio_order=UNKNOWN)
+            extra.append(
+                ExtraFrame(
+                    frame.name,
+                    on.name,
+                    ways.between(joints.seat(on), frame, frame.place),
+                    frame.place,
+                )
+            )
+    return Tree(
+        scope.frame.name,
+        (*base, *links, *crosses),
+        (*placed, *connections),
+        tuple(extra),
+        gravity,
+        notes=tuple(notes),
+        place=Place(scope.text.file),
+        loops=closings,
+        afloat=afloat,
+        pinocchio_order=UNKNOWN,
+    )
 
 
-def _placed(scope: Scope, roots: list[Frame], ways: Ways, ground: Frame,
-            notes: list[Note]) -> tuple[list[Link], list[Connection]]:
+def _placed(
+    scope: Scope, roots: list[Frame], ways: Ways, ground: Frame, notes: list[Note]
+) -> tuple[list[Link], list[Connection]]:
     """What stands below the root link where the file turns it: a link with the axes of the world, and the joint between both."""
-    way = turns(ways.between(ground, roots[0], roots[0].place)) if len(roots) == 1 else ()   # else it is refused later
+    way = (
+        turns(ways.between(ground, roots[0], roots[0].place)) if len(roots) == 1 else ()
+    )  # else it is refused later
     if not way:
         return [], []
     (root,), name = roots, f"{scope.frame.name}_placed"
-    notes.append(Note("info", f"the file turns link {root.name}: the base is {name}, at its origin with the axes of the world"))
-    return [Link(name, place=root.place)], [Connection(f"{name}_joint", "fixed", name, root.name, way, place=root.place)]
+    notes.append(
+        Note(
+            "info",
+            f"the file turns link {root.name}: the base is {name}, at its origin with the axes of the world",
+        )
+    )
+    return [Link(name, place=root.place)], [
+        Connection(f"{name}_joint", "fixed", name, root.name, way, place=root.place)
+    ]
 
 
 def _afloat(roots: Sequence[Frame], taken: set[str]) -> list[Connection]:
@@ -149,12 +214,21 @@ def _afloat(roots: Sequence[Frame], taken: set[str]) -> list[Connection]:
 
 def _refuse_several(roots: Sequence[Frame], grounded: bool) -> None:
     """DescriptionError for links that no joint carries, where the base stands still and more than one would be it."""
-    listed = ", ".join(shown(root.name) for root in roots[:8]) + (f" and {len(roots) - 8} more" if len(roots) > 8 else "")
-    several = f"no joint carries the links {listed}" if len(roots) > 1 else f"no joint carries the link {listed}"
+    listed = ", ".join(shown(root.name) for root in roots[:8]) + (
+        f" and {len(roots) - 8} more" if len(roots) > 8 else ""
+    )
+    several = (
+        f"no joint carries the links {listed}"
+        if len(roots) > 1
+        else f"no joint carries the link {listed}"
+    )
     what = f"{several}, while others are joined to the world" if grounded else several
-    raise roots[-1].place.error(f"{what}; in Gazebo each moves freely",
-                                "read it with --base free, or join all but one to a parent" if not grounded
-                                else "read it with --base free, or join each to a parent or the world")
+    raise roots[-1].place.error(
+        f"{what}; in Gazebo each moves freely",
+        "read it with --base free, or join all but one to a parent"
+        if not grounded
+        else "read it with --base free, or join each to a parent or the world",
+    )
 
 
 def _candidates(root: Any, text: Text, files: Files) -> Iterator[Candidate]:
@@ -177,11 +251,15 @@ def _candidate(element: Any, world: Any, text: Text, files: Files) -> Candidate:
     try:
         opened = files.included(element, text, place, 0)
     except DescriptionError as error:
-        return Candidate(name or text.word(element, "uri", place).rpartition("/")[2], element, world, lost=error)
+        return Candidate(
+            name or text.word(element, "uri", place).rpartition("/")[2], element, world, lost=error
+        )
     return Candidate(name or opened[1].attribute(opened[0], "name", place), element, world, opened)
 
 
-def _chosen(candidates: list[Candidate], asked: str | None, place: Place, notes: list[Note]) -> Candidate:
+def _chosen(
+    candidates: list[Candidate], asked: str | None, place: Place, notes: list[Note]
+) -> Candidate:
     """The one that was asked for, or the only one that moves."""
     if not candidates:
         raise place.error("the file holds no model", "give one that does")
@@ -195,23 +273,34 @@ def _chosen(candidates: list[Candidate], asked: str | None, place: Place, notes:
     else:
         moving = [one for one in candidates if one.lost is None and one.moves]
         if len(moving) > 1:
-            raise place.error(f"it holds {len(moving)} models with joints: {_listed(moving)}",
-                              f"give --model {printable(moving[0].name, 40)}, say")
+            raise place.error(
+                f"it holds {len(moving)} models with joints: {_listed(moving)}",
+                f"give --model {printable(moving[0].name, 40)}, say",
+            )
         lost = [one for one in candidates if one.lost is not None]
         if not moving and len(lost) > 1:
-            raise place.error(f"none of the models that it includes is there: {_listed(lost)}",
-                              "put their folders beside this file, or give --package NAME=FOLDER")
+            raise place.error(
+                f"none of the models that it includes is there: {_listed(lost)}",
+                "put their folders beside this file, or give --package NAME=FOLDER",
+            )
         found = (moving or lost or candidates)[0]
     if found.lost is not None:
         raise found.lost
     others = [one for one in candidates if one is not found]
     if others:
-        notes.append(Note("info", f"of the models in the file {shown(found.name)} is read; left out: {_listed(others)}"))
+        notes.append(
+            Note(
+                "info",
+                f"of the models in the file {shown(found.name)} is read; left out: {_listed(others)}",
+            )
+        )
     return found
 
 
 def _listed(models: Sequence[Candidate]) -> str:
-    return ", ".join(shown(one.name) for one in models[:8]) + (f" and {len(models) - 8} more" if len(models) > 8 else "")
+    return ", ".join(shown(one.name) for one in models[:8]) + (
+        f" and {len(models) - 8} more" if len(models) > 8 else ""
+    )
 
 
 def _told_apart(models: Iterable[Candidate]) -> list[Candidate]:
@@ -220,7 +309,9 @@ def _told_apart(models: Iterable[Candidate]) -> list[Candidate]:
     found = []
     for one in models:
         count[one.name] += 1
-        found.append(replace(one, name=f"{one.name}:{count[one.name]}") if count[one.name] > 1 else one)
+        found.append(
+            replace(one, name=f"{one.name}:{count[one.name]}") if count[one.name] > 1 else one
+        )
     return found
 
 
@@ -228,11 +319,17 @@ def _only_with(around: Scope, scope: Scope, others: set[str]) -> None:
     """Keep those joints of the world that touch the model. DescriptionError where one joins it to another model."""
     kept = []
     for frame, element in around.joints:
-        ends = {around.text.word(element, role, frame.place).partition("::")[0] for role in ("parent", "child")}
+        ends = {
+            around.text.word(element, role, frame.place).partition("::")[0]
+            for role in ("parent", "child")
+        }
         if scope.frame.name in ends:
             foreign = next(iter(sorted(ends & others)), None)
             if foreign is not None:
-                raise frame.place.error(f"it joins the model to {shown(foreign)}, another model", "put both into one model")
+                raise frame.place.error(
+                    f"it joins the model to {shown(foreign)}, another model",
+                    "put both into one model",
+                )
             kept.append((frame, element))
     around.joints = kept
 
@@ -240,7 +337,9 @@ def _only_with(around: Scope, scope: Scope, others: set[str]) -> None:
 def _gravity(world: Any, text: Text, weightless: bool, notes: list[Note]) -> Vector3 | None:
     """That of the world: up to 1.5 it stands in its physics. None without a world, unless no link feels any."""
     if weightless:
-        notes.append(Note("info", "no link feels gravity, as their <gravity> says: it is read as 0 0 0"))
+        notes.append(
+            Note("info", "no link feels gravity, as their <gravity> says: it is read as 0 0 0")
+        )
         return ZERO3
     if world is None:
         return None
@@ -250,6 +349,11 @@ def _gravity(world: Any, text: Text, weightless: bool, notes: list[Note]) -> Vec
         physics = next((one for one in text.children(world) if tag(one) == "physics"), None)
         found = text.one(physics, "gravity", place) if physics is not None else None
     if found is None:
-        notes.append(Note("info", "the world says nothing of gravity, so that it has what SDF then takes: 0 0 -9.8 m/s²"))
+        notes.append(
+            Note(
+                "info",
+                "the world says nothing of gravity, so that it has what SDF then takes: 0 0 -9.8 m/s²",
+            )
+        )
         return GRAVITY
     return text.vector(found, text.place(found, place))

@@ -94,11 +94,15 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
 def _parse(data: bytes, file: str, snapper: Snapper) -> Table:
     place = Place(file)
     if len(data) > LARGEST:
-        raise place.error(f"the file is larger than {LARGEST // 10**6} MB", "give a robot description")
+        raise place.error(
+            f"the file is larger than {LARGEST // 10**6} MB", "give a robot description"
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise place.error(f"byte {error.start} is not UTF-8 text", "save the file as UTF-8") from None
+        raise place.error(
+            f"byte {error.start} is not UTF-8 text", "save the file as UTF-8"
+        ) from None
     refuse_deep(text, place)
     refuse_integers(text, place)
     try:
@@ -106,5 +110,7 @@ def _parse(data: bytes, file: str, snapper: Snapper) -> Table:
     except ValueError as error:
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
         what = shown(re.sub(r"\s*\(at .*\)", "", str(error)), 100)[1:-1]
-        raise Place(file, int(found[1]) if found else None).error(f"not valid TOML: {what}", "correct this line") from None
+        raise Place(file, int(found[1]) if found else None).error(
+            f"not valid TOML: {what}", "correct this line"
+        ) from None
     return Table(content, place, snapper, text)

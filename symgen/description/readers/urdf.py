@@ -73,7 +73,10 @@ def _expanded(data: bytes, file: str, snapper: Snapper, asked: Asked, finished: 
     In a `finished` URDF, calls of macros that it does not define are left out.
     """
     root, notes = parse(data, file)
-    source, calls = text_of(data), _macros.undefined_calls(root) if finished and not is_xacro(root) else []
+    source, calls = (
+        text_of(data),
+        _macros.undefined_calls(root) if finished and not is_xacro(root) else [],
+    )
     if calls:
         elements = Elements(file, root, snapper, notes, True)
         for call in calls:
@@ -81,7 +84,11 @@ def _expanded(data: bytes, file: str, snapper: Snapper, asked: Asked, finished: 
         notes, source = elements.notes, text_without(root, calls)
     text, remarks = _macros.expanded(source, file, asked)
     tree = _plain(text.encode(), f"{file} (expanded)", snapper, False)
-    return replace(tree, notes=(*notes, *remarks, *tree.notes), read_sha256=hashlib.sha256(text.encode()).hexdigest())
+    return replace(
+        tree,
+        notes=(*notes, *remarks, *tree.notes),
+        read_sha256=hashlib.sha256(text.encode()).hexdigest(),
+    )
 
 
 def _plain(data: bytes, file: str, snapper: Snapper, expandable: bool) -> Tree:
@@ -90,30 +97,43 @@ def _plain(data: bytes, file: str, snapper: Snapper, expandable: bool) -> Tree:
     if is_xacro(root):
         raise _macros.Macros() if expandable else _macros.unexpanded(Place(file, root.sourceline))
     if full_name(root) != "robot":
-        raise Place(file, root.sourceline).error(*by_root(tag(root)) or (
-            f"the root element is {shown(full_name(root))}, not 'robot'", "give a URDF file"))
+        raise Place(file, root.sourceline).error(
+            *by_root(tag(root))
+            or (f"the root element is {shown(full_name(root))}, not 'robot'", "give a URDF file")
+        )
     elements = Elements(file, root, snapper, notes, expandable)
     place = elements.place(root)
     children = list(elements.children(root, place))
     elements.check(root, place)
     joints = [element for element in children if full_name(element) == "joint"]
     still = _standing(joints)
-    links = [_link(element, elements, still) for element in children if full_name(element) == "link"]
+    links = [
+        _link(element, elements, still) for element in children if full_name(element) == "link"
+    ]
     transmissions: dict[str, Said] = {}
     for element in children:
         if full_name(element) == "transmission":
             transmissions.update(_transmission(element, elements))
     connections = tuple(_connection(element, elements, transmissions) for element in joints)
-    return Tree(root.get("name", "").strip(), tuple(links), connections, notes=tuple(elements.notes), place=Place(file),
-                drives_apply=False)
+    return Tree(
+        root.get("name", "").strip(),
+        tuple(links),
+        connections,
+        notes=tuple(elements.notes),
+        place=Place(file),
+        drives_apply=False,
+    )
 
 
 def _standing(joints: Iterable[Any]) -> Callable[[str | None], bool]:
     """Whether a link stands still: only fixed joints lead from the root to it."""
     above: dict[str, tuple[str, bool]] = {}
     for joint in joints:
-        ends = {full_name(child): child.get("link") for child in joint
-                if isinstance(child.tag, str) and full_name(child) in ("parent", "child")}
+        ends = {
+            full_name(child): child.get("link")
+            for child in joint
+            if isinstance(child.tag, str) and full_name(child) in ("parent", "child")
+        }
         above[str(ends.get("child"))] = str(ends.get("parent")), joint.get("type") == "fixed"
 
     known: dict[str, bool] = {}
@@ -121,7 +141,7 @@ def _standing(joints: Iterable[Any]) -> Callable[[str | None], bool]:
     def still(link: str | None) -> bool:
         at, way, verdict = str(link), list[str](), False
         while at in above and at not in known:
-            known[at] = False   # who comes by again goes in a ring, where no root is
+            known[at] = False  # who comes by again goes in a ring, where no root is
             way.append(at)
             at, fixed = above[at]
             if not fixed:
@@ -130,6 +150,7 @@ def _standing(joints: Iterable[Any]) -> Callable[[str | None], bool]:
             verdict = known.get(at, True)
         known.update(dict.fromkeys(way, verdict))
         return known.get(str(link), verdict)
+
     return still
 
 
@@ -141,9 +162,12 @@ def _link(element: Any, elements: Elements, still: Callable[[str | None], bool])
         elements.check(element, place)
         return _inertials(element, place, elements)
 
-    if still(name):   # nothing moves it, so its inertia is in no answer
-        return Link(name, elements.spare(inertials, (), "warning", "its inertia is left out: it stands still"),
-                    place)
+    if still(name):  # nothing moves it, so its inertia is in no answer
+        return Link(
+            name,
+            elements.spare(inertials, (), "warning", "its inertia is left out: it stands still"),
+            place,
+        )
     return Link(name, inertials(), place)
 
 
@@ -156,14 +180,17 @@ def _inertials(element: Any, place: Place, elements: Elements) -> tuple[Inertial
     mass, tensor = elements.one(inertial, "mass", here), elements.one(inertial, "inertia", here)
     for name, found in (("mass", mass), ("inertia", tensor)):
         if found is None:
-            raise here.error(f"<{name}> is missing", f"add <{name} …/>, or remove <inertial> if the link is massless")
+            raise here.error(
+                f"<{name}> is missing",
+                f"add <{name} …/>, or remove <inertial> if the link is massless",
+            )
     at_mass = here.at(f"{here.element}: mass", mass.sourceline)
     at_tensor = here.at(f"{here.element}: inertia", tensor.sourceline)
     elements.check(mass, at_mass)
     elements.check(tensor, at_tensor)
     moments = tuple(elements.number(tensor, name, at_tensor) for name in _MOMENTS)
     value = elements.number(mass, "value", at_mass)
-    if not value and not any(moments):   # the place of a massless inertial is in no answer
+    if not value and not any(moments):  # the place of a massless inertial is in no answer
         return (Inertial(value, moments, (), at_mass),)
     return (Inertial(value, moments, elements.origin(inertial, here), at_mass),)
 
@@ -177,7 +204,7 @@ def _connection(element: Any, elements: Elements, transmissions: dict[str, Said]
     for role in ("parent", "child"):
         end = elements.one(element, role, place)
         if end is None:
-            raise place.error(f"<{role}> is missing", f"add <{role} link=\"…\"/>")
+            raise place.error(f"<{role}> is missing", f'add <{role} link="…"/>')
         here = place.at(f"{place.element}: {role}", end.sourceline)
         elements.check(end, here)
         ends.append(elements.text(end, "link", here))
@@ -188,18 +215,38 @@ def _connection(element: Any, elements: Elements, transmissions: dict[str, Said]
         elements.check(declared, here)
         axis = elements.vector(declared, "xyz", here)
         if not any(axis):
-            raise here.error("the axis is zero", "give it a direction, for example xyz=\"0 0 1\"")
+            raise here.error("the axis is zero", 'give it a direction, for example xyz="0 0 1"')
     if kind == "planar" and axis != Z_AXIS:
-        raise place.error(f"its axis is {' '.join(f'{float(x):g}' for x in axis)}, and symgen's planar joints have their plane's "
-                          "normal along z", 'turn its origin and write <axis xyz="0 0 1"/>')
+        raise place.error(
+            f"its axis is {' '.join(f'{float(x):g}' for x in axis)}, and symgen's planar joints have their plane's "
+            "normal along z",
+            'turn its origin and write <axis xyz="0 0 1"/>',
+        )
     axis = Z_AXIS if kind in kinds() and not joint_type(kind).directed else axis
     origin = elements.origin(element, place)
     if kind == "fixed":
         return Connection(name, kind, ends[0], ends[1], origin, axis, place=place)
-    limits, (mimic, unsure) = _limits(element, kind, place, elements), _mimic(element, place, elements)
+    limits, (mimic, unsure) = (
+        _limits(element, kind, place, elements),
+        _mimic(element, place, elements),
+    )
     said = _dynamics(element, place, elements) + transmissions.get(name, Said())
-    return Connection(name, kind, ends[0], ends[1], origin, axis, limits, mimic, said.numbers, place, unsure=unsure,
-                      drive=said.drive, told_as=said.told_as, faults=said.faulty)
+    return Connection(
+        name,
+        kind,
+        ends[0],
+        ends[1],
+        origin,
+        axis,
+        limits,
+        mimic,
+        said.numbers,
+        place,
+        unsure=unsure,
+        drive=said.drive,
+        told_as=said.told_as,
+        faults=said.faulty,
+    )
 
 
 def _limits(element: Any, kind: str, place: Place, elements: Elements) -> Limits:
@@ -218,19 +265,27 @@ def _limits(element: Any, kind: str, place: Place, elements: Elements) -> Limits
         if token is None or token.strip().lower().lstrip("+-") in ("inf", "infinity"):
             return None
         worth = "warning" if ranged and attribute in ("lower", "upper") else "info"
-        value = elements.spare(lambda: elements.number(declared, attribute, here), None, worth, "read as no limit")
+        value = elements.spare(
+            lambda: elements.number(declared, attribute, here), None, worth, "read as no limit"
+        )
         return None if value is not None and abs(value) >= _NO_LIMIT else value
 
     if of_type is not None and of_type.nq > 1:
-        elements.note("info", here, f"a {kind} joint has {of_type.nq} coordinates; its limits are left out")
+        elements.note(
+            "info", here, f"a {kind} joint has {of_type.nq} coordinates; its limits are left out"
+        )
         return Limits()
-    lower, upper, velocity, effort = (limit(attribute) for attribute in ("lower", "upper", "velocity", "effort"))
+    lower, upper, velocity, effort = (
+        limit(attribute) for attribute in ("lower", "upper", "velocity", "effort")
+    )
     span = shown(f"{declared.get('lower')} … {declared.get('upper')}")
     if ranged and lower is not None and upper is not None and lower > upper:
         elements.note("warning", here, f"in {span} the lower limit is above the upper one")
     far = any(v is not None and 2 * FULL_TURN < abs(v) <= 720 for v in (lower, upper))
     if of_type is not None and ranged and of_type.turns and far:
-        elements.note("warning", here, f"{span} exceeds two full turns: are these degrees? URDF means radians")
+        elements.note(
+            "warning", here, f"{span} exceeds two full turns: are these degrees? URDF means radians"
+        )
     return Limits(lower, upper, velocity, effort)
 
 
@@ -254,9 +309,13 @@ def _mimic(element: Any, place: Place, elements: Elements) -> tuple[Mimic | None
                 unsure.append(f"in its {attribute} {error.what}")
                 raise
 
-        return elements.spare(read, Fraction(absent), "warning", f"shown as {absent}; no coupling is applied")
+        return elements.spare(
+            read, Fraction(absent), "warning", f"shown as {absent}; no coupling is applied"
+        )
 
-    joint = elements.spare(lambda: elements.text(declared, "joint", here), "", "warning", "the coupling is left out")
+    joint = elements.spare(
+        lambda: elements.text(declared, "joint", here), "", "warning", "the coupling is left out"
+    )
     found = Mimic(joint, factor("multiplier", 1), factor("offset", 0)) if joint else None
     return found, "; ".join(unsure)
 
@@ -271,7 +330,9 @@ def _dynamics(element: Any, place: Place, elements: Elements) -> Said:
     found, faults = [], []
     for name in ATTRIBUTES:
         if declared.get(name) is not None:
-            value, fault = elements.of_drive(partial(elements.number, declared, name, here), Fraction(0))
+            value, fault = elements.of_drive(
+                partial(elements.number, declared, name, here), Fraction(0)
+            )
             found += [(name, value)] if value else []
             faults += [(name, fault)] if fault else []
     return Said(tuple(found), tuple(faults))
@@ -294,7 +355,11 @@ def _transmission(element: Any, elements: Elements) -> dict[str, Said]:
     # The same ratio can stand at the joint and at its motor; two joints driven by one differential have two ratios.
     different = list(dict.fromkeys(found))
     if len(different) > MOST_ROTORS:
-        elements.note("info", place, f"of its {len(different)} ratios and inertias the first {MOST_ROTORS} are shown")
+        elements.note(
+            "info",
+            place,
+            f"of its {len(different)} ratios and inertias the first {MOST_ROTORS} are shown",
+        )
     count: Counter[str] = Counter()
     named = []
     for name, value in different[:MOST_ROTORS]:

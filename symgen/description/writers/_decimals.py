@@ -31,12 +31,17 @@ def decimal(value: Any) -> str:
         return text
     rounded = _ROUNDING.divide(Decimal(exact.numerator), Decimal(exact.denominator))
     text = fraction_text(Fraction(rounded))
-    return text if _is_short(text) else f"{rounded:e}".replace("e+", "e")   # zeros behind the last digit count as digits
+    return (
+        text if _is_short(text) else f"{rounded:e}".replace("e+", "e")
+    )  # zeros behind the last digit count as digits
 
 
 def _is_short(text: str) -> bool:
     """Whether it is a decimal of so many digits as a reader takes."""
-    return "/" not in text and len(text.partition("e")[0].replace(".", "").strip("-").lstrip("0")) <= DIGITS
+    return (
+        "/" not in text
+        and len(text.partition("e")[0].replace(".", "").strip("-").lstrip("0")) <= DIGITS
+    )
 
 
 def decimals(values: Iterable[Any]) -> str:

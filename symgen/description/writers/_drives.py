@@ -16,14 +16,24 @@ def on_numbers(mechanism: Mechanism, held: Container[str], held_spare: Container
     applied: dict[str, list[str]] = {}
     spare: dict[str, list[str]] = {}
     for joint in mechanism.joints:
-        for found, numbers, words in ((applied, joint.drive.declared, held), (spare, joint.unapplied, held_spare)):
+        for found, numbers, words in (
+            (applied, joint.drive.declared, held),
+            (spare, joint.unapplied, held_spare),
+        ):
             for name, _ in numbers:
                 if name not in words:
                     found.setdefault(name, []).append(joint.name)
                 elif found is applied and len(joint.drive.numbers(name)) > 1:
-                    found.setdefault(f"{name} that differs among the velocities", []).append(joint.name)
-    return [*(f"the {name} of {listed(joints)} is left out" for name, joints in applied.items()),
-            *(f"the {name} of {listed(joints)}, read and not applied, is left out" for name, joints in spare.items())]
+                    found.setdefault(f"{name} that differs among the velocities", []).append(
+                        joint.name
+                    )
+    return [
+        *(f"the {name} of {listed(joints)} is left out" for name, joints in applied.items()),
+        *(
+            f"the {name} of {listed(joints)}, read and not applied, is left out"
+            for name, joints in spare.items()
+        ),
+    ]
 
 
 def uniform(drive: Drive) -> list[tuple[str, Fraction]]:
@@ -33,7 +43,9 @@ def uniform(drive: Drive) -> list[tuple[str, Fraction]]:
 
 def on_friction_speed(mechanism: Mechanism) -> list[str]:
     """The speed below which friction fades, where it is not the usual one."""
-    if mechanism.friction_speed == FRICTION_SPEED or not any(joint.drive.friction for joint in mechanism.joints):
+    if mechanism.friction_speed == FRICTION_SPEED or not any(
+        joint.drive.friction for joint in mechanism.joints
+    ):
         return []
     speed = fraction_text(mechanism.friction_speed)
     return [f"the friction speed is left out; read it with --friction-speed {speed}"]

@@ -25,16 +25,28 @@ def combined(parts: Sequence[Part]) -> Part:
     mass = sum((part.mass for part in parts), Fraction(0))
     places = [placed(part.pose) for part in parts]
     weights = [rational(part.mass) / rational(mass) if mass else fmpq(0) for part in parts]
-    centre = [sum((share * shift[k] for share, (_, shift) in zip(weights, places, strict=True)), fmpq(0)) for k in range(3)]
+    centre = [
+        sum((share * shift[k] for share, (_, shift) in zip(weights, places, strict=True)), fmpq(0))
+        for k in range(3)
+    ]
     moments = [fmpq(0)] * 6
     for part, (turned, shift) in zip(parts, places, strict=True):
         x, y, z = (shift[k] - centre[k] for k in range(3))
         about = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
         own = turned_moments(turned, part.moments)
-        moments = [total + one + rational(part.mass) * aside for total, one, aside in zip(moments, own, about, strict=True)]
+        moments = [
+            total + one + rational(part.mass) * aside
+            for total, one, aside in zip(moments, own, about, strict=True)
+        ]
     a, b, c = map(_fraction, centre)
     xx, xy, xz, yy, yz, zz = map(_fraction, moments)
-    return Part(parts[0].link, (Shift((a, b, c)),) if a or b or c else (), mass, (xx, xy, xz, yy, yz, zz), parts[0].gravcomp)
+    return Part(
+        parts[0].link,
+        (Shift((a, b, c)),) if a or b or c else (),
+        mass,
+        (xx, xy, xz, yy, yz, zz),
+        parts[0].gravcomp,
+    )
 
 
 def _fraction(value: Any) -> Fraction:

@@ -63,7 +63,9 @@ def links(mechanism: Mechanism, reserved: Iterable[str] = ()) -> tuple[list[Link
     joints = [joint.name for joint in mechanism.joints]
     for name in (mechanism.name, *names, *joints):
         if not name.isprintable():
-            raise RequestError(f"{mechanism.name}: the name {name!r} has characters that XML does not hold; give it another")
+            raise RequestError(
+                f"{mechanism.name}: the name {name!r} has characters that XML does not hold; give it another"
+            )
     work = _Work(mechanism, frames, dict.fromkeys((*names, *reserved), 1), dict.fromkeys(joints, 1))
     work.bodies[BASE] = _moving(work, BASE, mechanism.base, Link(""))
     for index, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True)):
@@ -72,7 +74,9 @@ def links(mechanism: Mechanism, reserved: Iterable[str] = ()) -> tuple[list[Link
     for frame in mechanism.frames:
         if frame.name not in work.links:
             _weld(work, frame.name, frame.body, frame.pose)
-    for index, parts in enumerate((mechanism.base_parts, *(body.parts for body in mechanism.bodies)), start=BASE):
+    for index, parts in enumerate(
+        (mechanism.base_parts, *(body.parts for body in mechanism.bodies)), start=BASE
+    ):
         for part in _by_link(work, parts):
             _carry(work, index, part)
     said = [f"the several inertias of {listed(work.joined)} are one there"] if work.joined else []
@@ -82,7 +86,13 @@ def links(mechanism: Mechanism, reserved: Iterable[str] = ()) -> tuple[list[Link
 def on_motors(every: Iterable[Link]) -> list[str]:
     """Of links that were made to move others."""
     moved = listed(link.moves for link in every if link.moves)
-    return [f"the frame of {moved} is not that of its joint, so that a massless link NAME{MOVED} moves it"] if moved else []
+    return (
+        [
+            f"the frame of {moved} is not that of its joint, so that a massless link NAME{MOVED} moves it"
+        ]
+        if moved
+        else []
+    )
 
 
 def _moving(work: _Work, body: int, name: str, link: Link) -> str:
@@ -115,9 +125,15 @@ def _carry(work: _Work, body: int, part: Part) -> None:
     if link is not None and link.part is None and link.name == moving:
         work.links[link.name] = replace(link, part=part)
     elif link is not None and link.part is None and link.joint is None and link.parent == moving:
-        work.links[link.name] = replace(link, part=replace(part, pose=compose(inverse(link.pose), part.pose)))
+        work.links[link.name] = replace(
+            link, part=replace(part, pose=compose(inverse(link.pose), part.pose))
+        )
     else:
-        name = part.link if link is None and part.link not in work.taken else fresh(part.link, work.taken)
+        name = (
+            part.link
+            if link is None and part.link not in work.taken
+            else fresh(part.link, work.taken)
+        )
         work.taken[name] = 1
         _weld(work, name, body, ())
         work.links[name] = replace(work.links[name], part=part)
@@ -128,7 +144,7 @@ def fresh(stem: str, taken: dict[str, int]) -> str:
 
     `taken` are the names, and of each the number that was last put behind it.
     """
-    stem = stem[:LONGEST_NAME - _NUMBER]
+    stem = stem[: LONGEST_NAME - _NUMBER]
     name = stem
     while name in taken:
         taken[stem] = taken.get(stem, 1) + 1

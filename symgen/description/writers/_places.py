@@ -36,10 +36,12 @@ T = TypeVar("T")
 
 def precise(compute: Callable[P, T]) -> Callable[P, T]:
     """`compute` at the working digits."""
+
     @wraps(compute)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
         with flint.ctx.workdps(WORKING_DIGITS):
             return compute(*args, **kwargs)
+
     return run
 
 
@@ -51,7 +53,11 @@ def placed(pose: Pose) -> tuple[Vec4, Vec3]:
     for step in pose:
         if isinstance(step, Shift | Slide):
             moved = rotated(turned, _offset(step))
-            shift = (_settled(shift[0] + moved[0]), _settled(shift[1] + moved[1]), _settled(shift[2] + moved[2]))
+            shift = (
+                _settled(shift[0] + moved[0]),
+                _settled(shift[1] + moved[1]),
+                _settled(shift[2] + moved[2]),
+            )
         else:
             turned = _product(turned, _quaternion(step))
     return turned, shift
@@ -66,7 +72,9 @@ def roll_pitch_yaw(pose: Pose) -> tuple[str, str, str]:
         return _angle_text(roll), _angle_text(pitch), _angle_text(yaw)
     x, y, z = matrix(placed(pose)[0])
     across = _settled(x[0] * x[0] + y[0] * y[0])
-    if not across:   # pitch is a quarter turn: roll and yaw turn about one axis, and all of it is put into yaw
+    if (
+        not across
+    ):  # pitch is a quarter turn: roll and yaw turn about one axis, and all of it is put into yaw
         return "0", decimal(_turned_by(-z[0], fmpq(0))), decimal(_turned_by(-x[1], y[1]))
     pitch = _turned_by(-z[0], arb(across).sqrt())
     return decimal(_turned_by(z[1], z[2])), decimal(pitch), decimal(_turned_by(y[0], x[0]))
@@ -96,8 +104,14 @@ def at_length_one(turned: Vec4) -> Vec4:
 @precise
 def matrix(turned: Vec4) -> Mat3:
     """R (3, 3) = 1 + 2 (w u× + u× u×) / |q|²."""
-    columns = [rotated(turned, axis) for axis in ((fmpq(1), fmpq(0), fmpq(0)), (fmpq(0), fmpq(1), fmpq(0)),
-                                                  (fmpq(0), fmpq(0), fmpq(1)))]
+    columns = [
+        rotated(turned, axis)
+        for axis in (
+            (fmpq(1), fmpq(0), fmpq(0)),
+            (fmpq(0), fmpq(1), fmpq(0)),
+            (fmpq(0), fmpq(0), fmpq(1)),
+        )
+    ]
     (a, d, g), (b, e, h), (c, f, i) = columns
     return (a, b, c), (d, e, f), (g, h, i)
 
@@ -125,8 +139,13 @@ def turned_moments(turned: Vec4, moments: tuple[Fraction, ...]) -> tuple[Constan
     """(Ixx, Ixy, Ixz, Iyy, Iyz, Izz) in the axes outside of a tensor that is turned: R I Rᵀ."""
     xx, xy, xz, yy, yz, zz = map(rational, moments)
     rows = matrix(turned)
-    half = [[_dot(row, column) for column in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))] for row in rows]
-    return tuple(_dot((half[i][0], half[i][1], half[i][2]), rows[j]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
+    half = [
+        [_dot(row, column) for column in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))] for row in rows
+    ]
+    return tuple(
+        _dot((half[i][0], half[i][1], half[i][2]), rows[j])
+        for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+    )
 
 
 def _declared(pose: Pose) -> tuple[Angle, Angle, Angle] | None:
@@ -136,9 +155,13 @@ def _declared(pose: Pose) -> tuple[Angle, Angle, Angle] | None:
     for step in pose:
         if isinstance(step, Shift | Slide):
             continue
-        if not isinstance(step, Turn) or step.axis not in waiting or abs(step.angle.radians) > _MOST_TURNED:
+        if (
+            not isinstance(step, Turn)
+            or step.axis not in waiting
+            or abs(step.angle.radians) > _MOST_TURNED
+        ):
             return None
-        waiting = waiting[waiting.index(step.axis) + 1:]
+        waiting = waiting[waiting.index(step.axis) + 1 :]
         angles[step.axis] = step.angle
     return angles[X_AXIS], angles[Y_AXIS], angles[Z_AXIS]
 
@@ -146,7 +169,7 @@ def _declared(pose: Pose) -> tuple[Angle, Angle, Angle] | None:
 def _angle_text(angle: Angle) -> str:
     if not angle.pi:
         return decimal(angle.radians)
-    turns = angle.pi + 2 * ((1 - angle.pi) // 2)   # in (-1, 1]: whole turns do nothing
+    turns = angle.pi + 2 * ((1 - angle.pi) // 2)  # in (-1, 1]: whole turns do nothing
     return decimal(arb(rational(angle.radians)) + rational(turns) * arb.pi())
 
 
@@ -172,25 +195,43 @@ def _quaternion(step: Turn | Rotate) -> Vec4:
     x, y, z = _vector(step.axis)
     quarters = step.angle.quarter_turns
     if quarters is not None:
-        cosine, sine = ((fmpq(1), fmpq(0)), (fmpq(1), fmpq(1)), (fmpq(0), fmpq(1)), (fmpq(-1), fmpq(1)))[quarters % 4]
+        cosine, sine = (
+            (fmpq(1), fmpq(0)),
+            (fmpq(1), fmpq(1)),
+            (fmpq(0), fmpq(1)),
+            (fmpq(-1), fmpq(1)),
+        )[quarters % 4]
     else:
         half = (arb(rational(step.angle.radians)) + rational(step.angle.pi) * arb.pi()) / 2
         cosine, sine = half.cos(), half.sin()
-    return _settled(cosine * _length(step.axis)), _settled(sine * x), _settled(sine * y), _settled(sine * z)
+    return (
+        _settled(cosine * _length(step.axis)),
+        _settled(sine * x),
+        _settled(sine * y),
+        _settled(sine * z),
+    )
 
 
 def _product(a: Vec4, b: Vec4) -> Vec4:
     (p, *u), (q, *v) = a, b
     x, y, z = _cross((u[0], u[1], u[2]), (v[0], v[1], v[2]))
-    return (_settled(p * q - u[0] * v[0] - u[1] * v[1] - u[2] * v[2]), _settled(p * v[0] + q * u[0] + x),
-            _settled(p * v[1] + q * u[1] + y), _settled(p * v[2] + q * u[2] + z))
+    return (
+        _settled(p * q - u[0] * v[0] - u[1] * v[1] - u[2] * v[2]),
+        _settled(p * v[0] + q * u[0] + x),
+        _settled(p * v[1] + q * u[1] + y),
+        _settled(p * v[2] + q * u[2] + z),
+    )
 
 
 def _length(axis: Vector3) -> Constant:
     """Exact where it is rational."""
     square = rational(sum((x * x for x in axis), Fraction(0)))
     above, below = square.p.isqrt(), square.q.isqrt()
-    return fmpq(above, below) if (above * above, below * below) == (square.p, square.q) else arb(square).sqrt()
+    return (
+        fmpq(above, below)
+        if (above * above, below * below) == (square.p, square.q)
+        else arb(square).sqrt()
+    )
 
 
 def _settled(value: Constant) -> Constant:

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
-def element(tag: str, attributes: Mapping[str, str] | None = None, inside: Iterable[Sequence[str]] = ()) -> list[str]:
+def element(
+    tag: str, attributes: Mapping[str, str] | None = None, inside: Iterable[Sequence[str]] = ()
+) -> list[str]:
     """Its lines; `inside` are the lines of its children."""
     said = "".join(f' {name}="{escaped(value)}"' for name, value in (attributes or {}).items())
     children = [f"  {line}" for child in inside for line in child]
@@ -17,7 +19,16 @@ def element(tag: str, attributes: Mapping[str, str] | None = None, inside: Itera
 
 def document(title: str, sentences: Iterable[str], root: Sequence[str]) -> str:
     """A file: its title and what it does not say as comments, then the root element."""
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *(_comment(line) for line in (title, *sentences)), *root]) + "\n"
+    return (
+        "\n".join(
+            [
+                '<?xml version="1.0" encoding="UTF-8"?>',
+                *(_comment(line) for line in (title, *sentences)),
+                *root,
+            ]
+        )
+        + "\n"
+    )
 
 
 def escaped(value: str) -> str:

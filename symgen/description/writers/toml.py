@@ -15,7 +15,10 @@ _OF_A_FOLDER = ("source_sha256 = ", "text_sha256 = ")
 def write(mechanism: Mechanism) -> Written:
     """The canonical description without its hashes. Nothing is left out."""
     _, *lines = to_toml(mechanism).splitlines()
-    head = [f"# {title(mechanism)}", "# Rotations snapped, fixed and locked joints lumped, every number exact."]
+    head = [
+        f"# {title(mechanism)}",
+        "# Rotations snapped, fixed and locked joints lumped, every number exact.",
+    ]
     top = lines.index("[base]")
     kept = [line for line in lines[:top] if not line.startswith(_OF_A_FOLDER)]
     return Written("\n".join([*head, *kept, *lines[top:]]) + "\n")

@@ -19,7 +19,13 @@ __all__ = ["Machine", "find", "names", "real", "slow", "trig", "why"]
 
 def names() -> tuple[str, ...]:
     """The targets there are, in alphabetical order."""
-    return tuple(sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+    return tuple(
+        sorted(
+            m.name.replace("_", "-")
+            for m in pkgutil.iter_modules(__path__)
+            if not m.name.startswith("_")
+        )
+    )
 
 
 def find(name: str) -> Machine:

@@ -53,7 +53,9 @@ class Machine:
         Beyond Panda's seven joints each brings a seventh of `panda_frame` more; a double is twice a float. An answer waits on the
         stack until every argument is read, so those beyond one a joint come on top.
         """
-        numbers = self.panda_frame * max(joints, _PANDA) // (FLOAT.size * _PANDA) + max(results - joints, 0)
+        numbers = self.panda_frame * max(joints, _PANDA) // (FLOAT.size * _PANDA) + max(
+            results - joints, 0
+        )
         return numbers * REALS[real].size
 
     @property
@@ -65,7 +67,16 @@ class Machine:
 _PANDA = 7
 """Joints of the robot that `Machine.panda_frame` is stated for."""
 
-SEMIHOSTED = ("-semihosting-config", "enable=on", "-monitor", "none", "-serial", "none", "-nographic", "-kernel")
+SEMIHOSTED = (
+    "-semihosting-config",
+    "enable=on",
+    "-monitor",
+    "none",
+    "-serial",
+    "none",
+    "-nographic",
+    "-kernel",
+)
 """QEMU's options for a program that prints and exits through the debugger's calls."""
 
 
@@ -79,6 +90,12 @@ STACK = 64 << 10
 
 def memory(flash: int, ram: int) -> tuple[str, ...]:
     """Picolibc's semihosting; code from address `flash`, data from `ram`; FLASH and RAM bytes there, of which STACK are stack."""
-    places = {"__flash": flash, "__flash_size": FLASH, "__ram": ram, "__ram_size": RAM, "__stack_size": STACK}
+    places = {
+        "__flash": flash,
+        "__flash_size": FLASH,
+        "__ram": ram,
+        "__ram_size": RAM,
+        "__stack_size": STACK,
+    }
     symbols = (f"-Wl,--defsym={name}={value:#x}" for name, value in places.items())
     return ("--oslib=semihost", "--crt0=semihost", *symbols)

@@ -14,7 +14,11 @@ from symgen.measuring.peers._peer import Call as Call
 from symgen.measuring.peers._peer import Peer as Peer
 from symgen.mechanism import Mechanism
 
-PEERS: dict[str, Callable[[Mechanism], Peer]] = {"pinocchio": pinocchio.peer, "mujoco": mujoco.peer, "casadi": casadi.peer}
+PEERS: dict[str, Callable[[Mechanism], Peer]] = {
+    "pinocchio": pinocchio.peer,
+    "mujoco": mujoco.peer,
+    "casadi": casadi.peer,
+}
 
 
 def found(mechanism: Mechanism) -> tuple[list[Peer], dict[str, str]]:
@@ -27,7 +31,11 @@ def found(mechanism: Mechanism) -> tuple[list[Peer], dict[str, str]]:
         try:
             present.append(build(mechanism))
         except ImportError as error:
-            absent[name] = f"not installed ({error.name})" if error.name not in (None, name) else "not installed"
+            absent[name] = (
+                f"not installed ({error.name})"
+                if error.name not in (None, name)
+                else "not installed"
+            )
         except RequestError as error:
             absent[name] = str(error)
         except Exception as error:  # an error of a peer never ends the bench

@@ -24,7 +24,14 @@ class Places:
     joint's own, stands there as its cosine and sine.
     """
 
-    def __init__(self, mechanism: Mechanism, nq: int, starts: Sequence[int], sizes: Sequence[int], order: Sequence[int]) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        nq: int,
+        starts: Sequence[int],
+        sizes: Sequence[int],
+        order: Sequence[int],
+    ) -> None:
         self.mechanism, self.nq, self.starts, self.sizes = mechanism, nq, list(starts), list(sizes)
         self.order = np.array(order)
 
@@ -35,7 +42,7 @@ class Places:
             values = q[own]
             if size != len(values):
                 values = [*values[:-1], np.cos(values[-1]), np.sin(values[-1])]
-            found[start:start + size] = values
+            found[start : start + size] = values
         return found
 
     def velocity(self, v: Any) -> Any:
@@ -46,14 +53,20 @@ class Places:
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """A state of ours as the peer has it."""
-        return {name: self.position(x) if name in POSITIONS else self.velocity(x) if np.shape(x) == (self.mechanism.nv,) else x
-                for name, x in state.items()}
+        return {
+            name: self.position(x)
+            if name in POSITIONS
+            else self.velocity(x)
+            if np.shape(x) == (self.mechanism.nv,)
+            else x
+            for name, x in state.items()
+        }
 
     def ours(self, function: str, state: Mapping[str, Any], answer: Any) -> Any:
         """A peer's answer at a state of ours in our order, of several the first; of a symmetric matrix it may hold the upper
         triangle alone.
         """
-        if isinstance(answer, tuple):   # derivatives, which are not symmetric
+        if isinstance(answer, tuple):  # derivatives, which are not symmetric
             return np.array(answer[0])[np.ix_(self.order, self.order)]
         found = np.array(answer)
         if found.ndim == 1:
@@ -89,9 +102,13 @@ def refuse_drives(mechanism: Mechanism, peer: str, kinds: Sequence[str]) -> None
     for joint in mechanism.joints:
         for kind in kinds:
             if getattr(joint.drive, kind, 0):
-                raise RequestError(f"{peer} has no such {kind} as joint '{joint.name}' has; leave it out with --drives")
+                raise RequestError(
+                    f"{peer} has no such {kind} as joint '{joint.name}' has; leave it out with --drives"
+                )
     if "gravcomp" in kinds and mechanism.borne:
-        raise RequestError(f"{peer} has no such gravcomp as link '{mechanism.borne[0].link}' has; leave it out with --drives")
+        raise RequestError(
+            f"{peer} has no such gravcomp as link '{mechanism.borne[0].link}' has; leave it out with --drives"
+        )
 
 
 def unit(joint: Joint) -> Any:

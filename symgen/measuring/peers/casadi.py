@@ -26,25 +26,41 @@ def peer(mechanism: Mechanism) -> Peer:
     numeric, ids = built(mechanism)
     model = symbolic.Model(numeric)
     data = model.createData()
-    symbols = {name: ca.SX.sym(name, numeric.nq if name == "q" else numeric.nv) for name in ("q", "v", "a", "tau")}
+    symbols = {
+        name: ca.SX.sym(name, numeric.nq if name == "q" else numeric.nv)
+        for name in ("q", "v", "a", "tau")
+    }
 
     def maker(label: str, *names: str) -> Callable[[dict[str, Any]], Call]:
-        answer: list[Any] = []   # compiled when it is first asked for
+        answer: list[Any] = []  # compiled when it is first asked for
 
         def make(state: dict[str, Any]) -> Call:
             if not answer:
                 arguments = [symbols[name] for name in names]
-                answer.append(compiled(ca, label, arguments, getattr(symbolic, label)(model, data, *arguments)))
+                answer.append(
+                    compiled(
+                        ca, label, arguments, getattr(symbolic, label)(model, data, *arguments)
+                    )
+                )
             return on_buffers(answer[0], [state[name] for name in names])
+
         return make
 
     algorithms = {
-        "inverse_dynamics": ("rnea", "q", "v", "a"), "forward_dynamics": ("aba", "q", "v", "tau"), "mass_matrix": ("crba", "q"),
-        "bias_force": ("nonLinearEffects", "q", "v"), "gravity_force": ("computeGeneralizedGravity", "q"),
+        "inverse_dynamics": ("rnea", "q", "v", "a"),
+        "forward_dynamics": ("aba", "q", "v", "tau"),
+        "mass_matrix": ("crba", "q"),
+        "bias_force": ("nonLinearEffects", "q", "v"),
+        "gravity_force": ("computeGeneralizedGravity", "q"),
         "inverse_mass_matrix": ("computeMinverse", "q"),
     }
-    functions = {ours: (f"casadi {label}", maker(label, *names)) for ours, (label, *names) in algorithms.items()}
-    return Peer("casadi", version("casadi"), places(mechanism, numeric, ids), functions, alike="bound")
+    functions = {
+        ours: (f"casadi {label}", maker(label, *names))
+        for ours, (label, *names) in algorithms.items()
+    }
+    return Peer(
+        "casadi", version("casadi"), places(mechanism, numeric, ids), functions, alike="bound"
+    )
 
 
 def compiled(ca: Any, name: str, arguments: list[Any], result: Any) -> Any:
@@ -54,10 +70,19 @@ def compiled(ca: Any, name: str, arguments: list[Any], result: Any) -> Any:
         printer.add(ca.Function(name, arguments, [ca.densify(ca.SX(result))]))
         printer.generate(f"{folder}{os.sep}")
         library = f"{folder}{os.sep}{name}.so"
-        command = [*find_compiler(), "-O2", "-fPIC", "-shared", f"{folder}{os.sep}{name}.c", "-o", library, "-lm"]
+        command = [
+            *find_compiler(),
+            "-O2",
+            "-fPIC",
+            "-shared",
+            f"{folder}{os.sep}{name}.c",
+            "-o",
+            library,
+            "-lm",
+        ]
         if subprocess.run(command, capture_output=True, check=False).returncode:
             raise RequestError(f"the C that CasADi prints for {name} does not compile")
-        return ca.external(name, library)   # stays mapped after the folder is gone
+        return ca.external(name, library)  # stays mapped after the folder is gone
 
 
 def on_buffers(function: Any, arguments: list[Any]) -> Call:
@@ -72,5 +97,6 @@ def on_buffers(function: Any, arguments: list[Any]) -> Call:
     def call() -> Any:
         trigger()
         return flat
+
     call.buffers = (buffer, arguments, result)  # type: ignore[attr-defined]   # CasADi keeps their addresses only
     return call

@@ -20,7 +20,9 @@ def _joints(mj: Any, joint: Joint) -> list[tuple[Any, Any]]:
     kinds, axis, frame = mj.mjtJoint, unit(joint), np.eye(3)
     if _flies(joint):
         return [(kinds.mjJNT_FREE, axis)]
-    if len({step.of for step in joint.motions}) < len(joint.motions):   # one coordinate turns and slides
+    if len({step.of for step in joint.motions}) < len(
+        joint.motions
+    ):  # one coordinate turns and slides
         raise refusal(joint, "MuJoCo")
     found: list[tuple[Any, Any]] = []
     for step in joint.motions:
@@ -50,19 +52,28 @@ class MujocoPlaces(Places):
     So its velocities are T v with T = diag(R, 1) a joint, orthogonal, its accelerations T a + T (ω × v, 0), its forces T τ.
     """
 
-    def __init__(self, mechanism: Mechanism, nq: int, starts: Sequence[int], sizes: Sequence[int], order: Sequence[int]) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        nq: int,
+        starts: Sequence[int],
+        sizes: Sequence[int],
+        order: Sequence[int],
+    ) -> None:
         super().__init__(mechanism, nq, starts, sizes, order)
         reference = Reference(mechanism)
         self.seats = [reference.pose(joint.pose) for joint in mechanism.joints]
 
     def position(self, q: Any) -> Any:
         found = super().position(q)
-        for i, (joint, own) in enumerate(zip(self.mechanism.joints, self.mechanism.q_slices, strict=True)):
+        for i, (joint, own) in enumerate(
+            zip(self.mechanism.joints, self.mechanism.q_slices, strict=True)
+        ):
             values = np.array(q[own], dtype=float)
             if _flies(joint):
-                found[self.starts[i]:][:3] = self.seats[i][0] @ values[:3] + self.seats[i][1]
+                found[self.starts[i] :][:3] = self.seats[i][0] @ values[:3] + self.seats[i][1]
             if (first := joint.type.quaternion) is not None:
-                found[self.starts[i] + first:][:4] = self._quaternion(i, values)
+                found[self.starts[i] + first :][:4] = self._quaternion(i, values)
         return found
 
     def _quaternion(self, i: int, values: Any) -> Any:
@@ -71,7 +82,7 @@ class MujocoPlaces(Places):
 
         joint = self.mechanism.joints[i]
         first = joint.type.quaternion or 0
-        found, seat = np.roll(values[first:first + 4], 1), np.zeros(4)
+        found, seat = np.roll(values[first : first + 4], 1), np.zeros(4)
         if _flies(joint):
             mj.mju_mat2Quat(seat, np.ascontiguousarray(self.seats[i][0]).ravel())
             mj.mju_mulQuat(found, seat, found.copy())
@@ -114,8 +125,14 @@ class MujocoPlaces(Places):
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
         turn, parts = self.turned(state["q"])
-        found = {name: self.position(x) if name in POSITIONS else self.velocity(turn @ x) if np.shape(x) == (len(turn),) else x
-                 for name, x in state.items()}
+        found = {
+            name: self.position(x)
+            if name in POSITIONS
+            else self.velocity(turn @ x)
+            if np.shape(x) == (len(turn),)
+            else x
+            for name, x in state.items()
+        }
         if "a" in state:
             found["a"] = self.velocity(turn @ (state["a"] + self._drift(parts, state["v"])))
         return found
@@ -125,27 +142,39 @@ class MujocoPlaces(Places):
         found, (turn, parts) = super().ours(function, state, answer), self.turned(state["q"])
         if found.ndim == 2:
             return turn.T @ found @ turn
-        return turn.T @ found - (self._drift(parts, state["v"]) if function == "forward_dynamics" else 0.0)
+        return turn.T @ found - (
+            self._drift(parts, state["v"]) if function == "forward_dynamics" else 0.0
+        )
 
 
 def places(mechanism: Mechanism, model: Any) -> Places:
     """Of a MuJoCo model that has the first joint of each of ours under its name."""
     joints = [model.joint(joint.name) for joint in mechanism.joints]
-    return MujocoPlaces(mechanism, model.nq, [int(joint.qposadr[0]) for joint in joints],
-                        [joint.type.nq for joint in mechanism.joints],
-                        [int(joints[i].dofadr[0]) + k for i, k in mechanism.dofs])
+    return MujocoPlaces(
+        mechanism,
+        model.nq,
+        [int(joint.qposadr[0]) for joint in joints],
+        [joint.type.nq for joint in mechanism.joints],
+        [int(joints[i].dofadr[0]) + k for i, k in mechanism.dofs],
+    )
 
 
 def built(mechanism: Mechanism) -> Any:
     """MuJoCo's model of a mechanism, without contacts and constraints. RequestError for what it does not hold."""
     import mujoco as mj
 
-    mixed = any(len({part.gravcomp for part in body.parts if part.mass}) > 1 for body in mechanism.bodies)
-    refuse_drives(mechanism, "MuJoCo", ("friction", *(["gravcomp"] if mixed else [])))   # its friction sticks
+    mixed = any(
+        len({part.gravcomp for part in body.parts if part.mass}) > 1 for body in mechanism.bodies
+    )
+    refuse_drives(
+        mechanism, "MuJoCo", ("friction", *(["gravcomp"] if mixed else []))
+    )  # its friction sticks
     reference, spec = Reference(mechanism), mj.MjSpec()
-    spec.compiler.degree = False   # of a spring's rest
+    spec.compiler.degree = False  # of a spring's rest
     spec.option.gravity = [float(g) for g in mechanism.gravity]
-    spec.option.disableflags = int(mj.mjtDisableBit.mjDSBL_CONTACT) | int(mj.mjtDisableBit.mjDSBL_CONSTRAINT)
+    spec.option.disableflags = int(mj.mjtDisableBit.mjDSBL_CONTACT) | int(
+        mj.mjtDisableBit.mjDSBL_CONSTRAINT
+    )
     bodies: list[Any] = []
     for joint, body in zip(mechanism.joints, mechanism.bodies, strict=True):
         rotation, origin = reference.pose(joint.pose)
@@ -154,20 +183,30 @@ def built(mechanism: Mechanism) -> Any:
         parent = spec.worldbody if joint.parent < 0 else bodies[joint.parent]
         bodies.append(parent.add_body(name=body.name, pos=origin, quat=quaternion))
         for name, (kind, axis) in zip((joint.name, *[""] * 3), _joints(mj, joint), strict=False):
-            bodies[-1].add_joint(name=name, type=kind, axis=axis, armature=float(joint.drive.armature),
-                                 damping=float(joint.drive.damping), stiffness=float(joint.drive.stiffness),
-                                 springref=float(joint.drive.rest))
+            bodies[-1].add_joint(
+                name=name,
+                type=kind,
+                axis=axis,
+                armature=float(joint.drive.armature),
+                damping=float(joint.drive.damping),
+                stiffness=float(joint.drive.stiffness),
+                springref=float(joint.drive.rest),
+            )
     for index, body in enumerate(bodies):
         parts = [part for part in reference.parts() if part.body == index]
         mass = sum(float(p.mass) for p in parts)
-        centre = sum((float(p.mass) * np.asarray(p.centre) for p in parts), np.zeros(3)) / (mass or 1.0)
+        centre = sum((float(p.mass) * np.asarray(p.centre) for p in parts), np.zeros(3)) / (
+            mass or 1.0
+        )
         tensor = np.zeros((3, 3))
         for p in parts:
             d = np.asarray(p.centre) - centre
             tensor += np.asarray(p.inertia) + float(p.mass) * (d @ d * np.eye(3) - np.outer(d, d))
         body.mass, body.ipos, body.explicitinertial = mass, centre, True
         body.gravcomp = max((float(part.borne) for part in parts if part.borne), default=0.0)
-        body.fullinertia = [tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+        body.fullinertia = [
+            tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        ]
     try:
         return spec.compile()
     except ValueError as error:
@@ -192,6 +231,7 @@ def peer(mechanism: Mechanism) -> Peer:
         def call() -> Any:
             mj.mj_inverse(model, data)
             return data.qfrc_inverse
+
         return call
 
     def forward(state: dict[str, Any]) -> Call:
@@ -201,7 +241,11 @@ def peer(mechanism: Mechanism) -> Peer:
         def call() -> Any:
             mj.mj_forward(model, data)
             return data.qacc
+
         return call
 
-    functions = {"inverse_dynamics": ("mj_inverse", inverse), "forward_dynamics": ("mj_forward", forward)}
+    functions = {
+        "inverse_dynamics": ("mj_inverse", inverse),
+        "forward_dynamics": ("mj_forward", forward),
+    }
     return Peer("mujoco", mj.__version__, places(mechanism, model), functions)

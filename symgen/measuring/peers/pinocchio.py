@@ -25,8 +25,10 @@ def _branch_by_branch(mechanism: Mechanism) -> list[int]:
 
 def joint_model(pin: Any, joint: Joint) -> Any:
     """Its model of a joint, as its URDF reader chooses where that knows the type."""
-    aligned = {Turning: (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ),
-               Sliding: (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ)}
+    aligned = {
+        Turning: (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ),
+        Sliding: (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ),
+    }
     general = {Turning: pin.JointModelRevoluteUnaligned, Sliding: pin.JointModelPrismaticUnaligned}
     axis = unit(joint)
     along = np.flatnonzero(axis == 1.0)
@@ -57,8 +59,13 @@ def joint_model(pin: Any, joint: Joint) -> Any:
 def places(mechanism: Mechanism, model: Any, ids: Sequence[int]) -> Places:
     """Of a Pinocchio model in which our joint i is joint `ids[i]`."""
     joints = [model.joints[index] for index in ids]
-    return Places(mechanism, model.nq, [joint.idx_q for joint in joints], [joint.nq for joint in joints],
-                  [joints[i].idx_v + k for i, k in mechanism.dofs])
+    return Places(
+        mechanism,
+        model.nq,
+        [joint.idx_q for joint in joints],
+        [joint.nq for joint in joints],
+        [joints[i].idx_v + k for i, k in mechanism.dofs],
+    )
 
 
 def built(mechanism: Mechanism) -> tuple[Any, list[int]]:
@@ -81,7 +88,7 @@ def built(mechanism: Mechanism) -> tuple[Any, list[int]]:
         model.appendBodyToJoint(ids[part.body], inertia, pin.SE3.Identity())
     for index, joint in enumerate(mechanism.joints):
         first = model.joints[ids[index]].idx_v
-        model.armature[first:first + joint.type.nv] = float(joint.drive.armature)
+        model.armature[first : first + joint.type.nv] = float(joint.drive.armature)
     return model, [ids[i] for i in range(len(mechanism.joints))]
 
 
@@ -96,15 +103,30 @@ def peer(mechanism: Mechanism) -> Peer:
         def make(state: dict[str, Any]) -> Call:
             arguments = [state[name] for name in names]
             return lambda: algorithm(model, data, *arguments)
+
         return make
 
-    return Peer("pinocchio", pin.__version__, places(mechanism, model, ids), {
-        "inverse_dynamics": ("rnea", maker(pin.rnea, "q", "v", "a")),
-        "forward_dynamics": ("aba", maker(pin.aba, "q", "v", "tau")),
-        "mass_matrix": ("crba", maker(pin.crba, "q")),
-        "bias_force": ("nonLinearEffects", maker(pin.nonLinearEffects, "q", "v")),
-        "gravity_force": ("computeGeneralizedGravity", maker(pin.computeGeneralizedGravity, "q")),
-        "inverse_mass_matrix": ("computeMinverse", maker(pin.computeMinverse, "q")),
-        "inverse_dynamics_derivatives": ("computeRNEADerivatives", maker(pin.computeRNEADerivatives, "q", "v", "a")),
-        "forward_dynamics_derivatives": ("computeABADerivatives", maker(pin.computeABADerivatives, "q", "v", "tau")),
-    })
+    return Peer(
+        "pinocchio",
+        pin.__version__,
+        places(mechanism, model, ids),
+        {
+            "inverse_dynamics": ("rnea", maker(pin.rnea, "q", "v", "a")),
+            "forward_dynamics": ("aba", maker(pin.aba, "q", "v", "tau")),
+            "mass_matrix": ("crba", maker(pin.crba, "q")),
+            "bias_force": ("nonLinearEffects", maker(pin.nonLinearEffects, "q", "v")),
+            "gravity_force": (
+                "computeGeneralizedGravity",
+                maker(pin.computeGeneralizedGravity, "q"),
+            ),
+            "inverse_mass_matrix": ("computeMinverse", maker(pin.computeMinverse, "q")),
+            "inverse_dynamics_derivatives": (
+                "computeRNEADerivatives",
+                maker(pin.computeRNEADerivatives, "q", "v", "a"),
+            ),
+            "forward_dynamics_derivatives": (
+                "computeABADerivatives",
+                maker(pin.computeABADerivatives, "q", "v", "tau"),
+            ),
+        },
+    )

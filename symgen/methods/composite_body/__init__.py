@@ -6,7 +6,12 @@ others.
 """
 
 from symgen.methods._method import Method, Variant
-from symgen.methods.composite_body.bias import QUANTITIES, bias_force, forward_dynamics, mass_matrix_and_bias
+from symgen.methods.composite_body.bias import (
+    QUANTITIES,
+    bias_force,
+    forward_dynamics,
+    mass_matrix_and_bias,
+)
 from symgen.methods.composite_body.centroid import (
     center_of_mass,
     center_of_mass_jacobian,
@@ -21,27 +26,32 @@ from symgen.methods.composite_body.mass_matrix import Elimination, gravity_force
 METHOD = Method(
     source="Saha, (10)-(16), (25)-(30)",
     functions={
-        "mass_matrix": mass_matrix,                                                         # (16)
+        "mass_matrix": mass_matrix,  # (16)
         "gravity_force": gravity_force,
-        "center_of_mass": center_of_mass,                                                   # (15a), (15c)
-        "center_of_mass_jacobian": center_of_mass_jacobian,                                 # (16)
+        "center_of_mass": center_of_mass,  # (15a), (15c)
+        "center_of_mass_jacobian": center_of_mass_jacobian,  # (16)
         "potential_energy": potential_energy,
-        "coriolis_matrix": coriolis_matrix,                                                 # (15a-c)
-        "mass_matrix_coriolis_and_bias": mass_matrix_coriolis_and_bias,                     # (15a-c), (16)
-        "centroidal_momentum_matrix": centroidal_momentum_matrix,                           # (16)
+        "coriolis_matrix": coriolis_matrix,  # (15a-c)
+        "mass_matrix_coriolis_and_bias": mass_matrix_coriolis_and_bias,  # (15a-c), (16)
+        "centroidal_momentum_matrix": centroidal_momentum_matrix,  # (16)
     },
     variants={
-        "bias": Variant(functions={
-            "bias_force": bias_force,                                                       # (15a-c)
-            "mass_matrix_and_bias": mass_matrix_and_bias,                                   # (15a-c), (16)
-            "forward_dynamics": forward_dynamics,                                           # (15a-c), (16)-(30)
-        }),
-        "coupled": Variant(functions={
-            "link_accelerations": link_accelerations,                                       # (16)-(30), RK (2.2)-(2.5)
-            "interbody_forces": interbody_forces,                                           # RK (2.6)-(2.12)
-        }, followers=True),
+        "bias": Variant(
+            functions={
+                "bias_force": bias_force,  # (15a-c)
+                "mass_matrix_and_bias": mass_matrix_and_bias,  # (15a-c), (16)
+                "forward_dynamics": forward_dynamics,  # (15a-c), (16)-(30)
+            }
+        ),
+        "coupled": Variant(
+            functions={
+                "link_accelerations": link_accelerations,  # (16)-(30), RK (2.2)-(2.5)
+                "interbody_forces": interbody_forces,  # RK (2.6)-(2.12)
+            },
+            followers=True,
+        ),
     },
-    factor=Elimination,                                                                     # (17)-(30)
+    factor=Elimination,  # (17)-(30)
     quantities={**QUANTITIES, **OF_LOOPS},
     couples=True,
 )

@@ -50,7 +50,12 @@ from symgen.derivation.spatial import Matrix, RigidInertia, Vector, times, wrenc
 from symgen.methods._composite import composite_inertias
 from symgen.methods._elimination import full
 from symgen.methods._factor import less_the_bias
-from symgen.methods._motion import Motion, acceleration_field, force_and_moment, origins_acceleration
+from symgen.methods._motion import (
+    Motion,
+    acceleration_field,
+    force_and_moment,
+    origins_acceleration,
+)
 from symgen.methods._quantities import Entries, Quantity, column
 from symgen.methods.composite_body.mass_matrix import Elimination, lower_triangle
 
@@ -81,11 +86,11 @@ def outward_sweep(linkage: Linkage) -> tuple[list[Motion], list[Halfway]]:
         carried = link.rotation.inward(parent.omega)
         turn, slide, r = link.turning(v), link.sliding(v), link.turning(halves)
         omega_hat, omega = carried + r, carried + turn
-        gain = carried.cross(r)                                             # ω̂ × r
+        gain = carried.cross(r)  # ω̂ × r
         alpha_hat = link.rotation.inward(parent.alpha) + gain
         alpha = alpha_hat + gain
         U, squares = acceleration_field(omega, alpha)
-        added = carried.cross(slide + slide) + turn.cross(slide)            # 4 ω̂ × p
+        added = carried.cross(slide + slide) + turn.cross(slide)  # 4 ω̂ × p
         accel = origins_acceleration(linkage, i, parent, U) + added
         if link.parent < 0:
             accel = linkage.against_gravity(i) + accel
@@ -93,7 +98,9 @@ def outward_sweep(linkage: Linkage) -> tuple[list[Motion], list[Halfway]]:
         linkage.name("omegadot", i, alpha)
         linkage.name("vdot", i, accel)
         motions.append(Motion(omega, alpha, accel, U, squares))
-        between.append(Halfway(omega_hat, alpha_hat, r, added * (half * half), product(omega_hat, r)))
+        between.append(
+            Halfway(omega_hat, alpha_hat, r, added * (half * half), product(omega_hat, r))
+        )
     return motions, between
 
 
@@ -101,10 +108,16 @@ def product(a: Vector, b: Vector) -> Matrix:
     """[a]× [b]× = b aᵀ − (a·b) 1."""
     (x, y, z), (X, Y, Z) = a, b
     xx, yy, zz = x * X, y * Y, z * Z
-    return (Vector((-(yy + zz), y * X, z * X)), Vector((x * Y, -(xx + zz), z * Y)), Vector((x * Z, y * Z, -(xx + yy))))
+    return (
+        Vector((-(yy + zz), y * X, z * X)),
+        Vector((x * Y, -(xx + zz), z * Y)),
+        Vector((x * Z, y * Z, -(xx + yy))),
+    )
 
 
-def inward_sweep(linkage: Linkage, composite: Sequence[RigidInertia]) -> tuple[list[Scalar], list[Wrench], list[Wrench]]:
+def inward_sweep(
+    linkage: Linkage, composite: Sequence[RigidInertia]
+) -> tuple[list[Scalar], list[Wrench], list[Wrench]]:
     """Tip → base: c, and of every link Γ and δw, (moment, force) at its origin in its axes."""
     motions, between = outward_sweep(linkage)
     quarter, four = linkage.scalar(k.rational(1) / 4), linkage.scalar(k.rational(4))
@@ -118,14 +131,17 @@ def inward_sweep(linkage: Linkage, composite: Sequence[RigidInertia]) -> tuple[l
         for child in link.children:
             outer, (n_c, f_c), (n_d, f_d) = linkage.links[child], received[child], changed[child]
             n_c, f_c = wrench_outward(outer.rotation, outer.arm, n_c + n_d, f_c + f_d)
-            n, f = n + n_c, f + f_c                                                                                 # (B4)
+            n, f = n + n_c, f + f_c  # (B4)
         linkage.name("Gamma", i, Vector([*n, *f]))
         received[i] = n, f
         s = body.S.apply(mid.omega)
-        changed[i] = s.cross(mid.r) + body.h.cross(mid.c), times(mid.Q, body.h) + mid.c * body.m                    # (B2), (B3)
+        changed[i] = (
+            s.cross(mid.r) + body.h.cross(mid.c),
+            times(mid.Q, body.h) + mid.c * body.m,
+        )  # (B2), (B3)
         linkage.name("dw", i, Vector([*changed[i][0], *changed[i][1]]))
         one_axis = sum(not x.is_zero for x in mid.r) <= 1
-        moved = None if one_axis else force_and_moment(body, motions[i])                                            # (B5), (B6)
+        moved = None if one_axis else force_and_moment(body, motions[i])  # (B5), (B6)
         for dof in link.dofs:
             own = dof.project(*moved) if moved else held_halfway(dof, body, motions[i], mid, s)
             bias[dof.index] = own + dof.project(n, f) * four
@@ -136,7 +152,11 @@ def inward_sweep(linkage: Linkage, composite: Sequence[RigidInertia]) -> tuple[l
 def held_halfway(dof: Dof, body: RigidInertia, motion: Motion, mid: Halfway, s: Vector) -> Scalar:
     """pᵀ (ñ, f̃) where all turning is about one axis e: (B5), and (B7) along it, e·(a × b) being a·(b × e)."""
     e, along = dof.H_angular, dof.H_linear
-    turned = mid.alpha.dot(body.moments().apply(e)) + s.dot(mid.omega.cross(e)) + body.h.dot(motion.accel.cross(e))
+    turned = (
+        mid.alpha.dot(body.moments().apply(e))
+        + s.dot(mid.omega.cross(e))
+        + body.h.dot(motion.accel.cross(e))
+    )
     if along.is_zero:
         return turned
     return turned + along.dot(motion.accel * body.m + times(motion.U, body.h))
@@ -173,9 +193,24 @@ def _dw(linkage: Linkage) -> Entries:
 
 
 QUANTITIES = {
-    "dw": Quantity(("k",), "6x1", "a quarter of the wrench on what joint k carries, frozen beyond it, that its moving adds, "
-                   "symgen's own (B2), (B3)", _dw, ("q", "v"), whole=False, variant="bias"),
-    "Gamma": Quantity(("k",), "6x1", "the sum of dw over the joints beyond link k, symgen's own (B4)", _Gamma, ("q", "v"),
-                      whole=False, variant="bias"),
+    "dw": Quantity(
+        ("k",),
+        "6x1",
+        "a quarter of the wrench on what joint k carries, frozen beyond it, that its moving adds, "
+        "symgen's own (B2), (B3)",
+        _dw,
+        ("q", "v"),
+        whole=False,
+        variant="bias",
+    ),
+    "Gamma": Quantity(
+        ("k",),
+        "6x1",
+        "the sum of dw over the joints beyond link k, symgen's own (B4)",
+        _Gamma,
+        ("q", "v"),
+        whole=False,
+        variant="bias",
+    ),
 }
 """Without a run-time wrench, which no letter knows of."""

@@ -30,7 +30,9 @@ def potential_energy(linkage: Linkage) -> tuple[list[Scalar], ...]:
         if link.parent >= 0:
             continue
         own = parts[i]
-        total = total + (linkage.against_gravity(i).dot(own.h) - linkage.gravity[i].dot(link.shift) * own.m)
+        total = total + (
+            linkage.against_gravity(i).dot(own.h) - linkage.gravity[i].dot(link.shift) * own.m
+        )
         level = level - linkage.base_gravity.dot(linkage.base_place(i)) * own.m
     return ([total + level],)
 
@@ -42,7 +44,9 @@ def center_of_mass_jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
     for dof in linkage.dofs:
         linkage.step(dof.link, "column of the mass centre's Jacobian")
         own = parts[dof.link]
-        columns.append(rotations[dof.link].outward(dof.H_linear * own.m + dof.H_angular.cross(own.h)))
+        columns.append(
+            rotations[dof.link].outward(dof.H_linear * own.m + dof.H_angular.cross(own.h))
+        )
     return ([column[r] for r in range(3) for column in columns],)
 
 
@@ -63,7 +67,9 @@ def centroidal_momentum_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
             levers[i] = lever_inward(link.rotation, link.shift, levers[link.parent])
         linkage.name("l", i, levers[i])
         turn = rotations[i]
-        if link.parent >= 0 and not link.children and len(link.dofs) == 1:   # two vectors are turned for less than three
+        if (
+            link.parent >= 0 and not link.children and len(link.dofs) == 1
+        ):  # two vectors are turned for less than three
             turn = Rotation([*rotations[link.parent].factors, *link.rotation.factors])
         for dof in link.dofs:
             n, f = composite[i].momentum(dof.H_angular, dof.H_linear)

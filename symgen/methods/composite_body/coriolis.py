@@ -72,7 +72,9 @@ class Carried:
 
     def stirred(self, body: RigidInertia, w: Vector, u: Vector) -> Carried:
         """(C3): as its parent sees it, whose joint turns and slides it."""
-        return self + Carried(plus(cross_rows(w, body.S.rows), outer(u, body.h)), w.cross(body.h) + u * body.m)
+        return self + Carried(
+            plus(cross_rows(w, body.S.rows), outer(u, body.h)), w.cross(body.h) + u * body.m
+        )
 
     def outward(self, rotation: Rotation, shift: Vector) -> Carried:
         """In the axes of the parent about its origin."""
@@ -86,7 +88,13 @@ class Carried:
         D = transposed(self.D) if transpose else self.D
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = D
         x, y, z = w
-        return Vector(((yy + zz) * x - xy * y - xz * z, (xx + zz) * y - yx * x - yz * z, (xx + yy) * z - zx * x - zy * y))
+        return Vector(
+            (
+                (yy + zz) * x - xy * y - xz * z,
+                (xx + zz) * y - yx * x - yz * z,
+                (xx + yy) * z - zx * x - zy * y,
+            )
+        )
 
 
 def outer(a: Vector, b: Vector) -> Matrix:
@@ -139,29 +147,31 @@ def rows(linkage: Linkage, composite: Sequence[RigidInertia]) -> tuple[Rows, Row
         s = body.S.apply(w_i)
         for dof in link.dofs:
             w, u = dof.H_angular, dof.H_linear
-            n, f = body.momentum(w, u)                                                              # M̃_i p_i
-            moment = s.cross(w) + body.h.cross(w_i.cross(u)) + own.applied(w)                       # (C4)
-            force = w_i.cross(w.cross(body.h) + u * body.m) + w.cross(own.d)                        # (C5)
-            mass.append({one.index: one.project(n, f) for one in link.dofs[:dof.column + 1]})
+            n, f = body.momentum(w, u)  # M̃_i p_i
+            moment = s.cross(w) + body.h.cross(w_i.cross(u)) + own.applied(w)  # (C4)
+            force = w_i.cross(w.cross(body.h) + u * body.m) + w.cross(own.d)  # (C5)
+            mass.append({one.index: one.project(n, f) for one in link.dofs[: dof.column + 1]})
             mass[-1][dof.index] = mass[-1][dof.index] + linkage.drives[dof.index].armature
             for one in link.dofs:
                 found[one.index][dof.index] = one.project(moment, force)
             if link.parent < 0:
                 continue
-            couple = v_i.cross(f) + body.S.apply(w_i.cross(w)) + own.applied(w, transpose=True)     # (C6)
+            couple = (
+                v_i.cross(f) + body.S.apply(w_i.cross(w)) + own.applied(w, transpose=True)
+            )  # (C6)
             couple = couple + (w_i.cross(body.h) + own.d).cross(u)
             inner = link
             for j in linkage.model.ancestors(i):
-                n, f = wrench_outward(inner.rotation, inner.shift, n, f)                            # B_ijᵀ M̃_i p_i
+                n, f = wrench_outward(inner.rotation, inner.shift, n, f)  # B_ijᵀ M̃_i p_i
                 moment, force = wrench_outward(inner.rotation, inner.shift, moment, force)
                 couple = inner.rotation.outward(couple)
                 inner = linkage.links[j]
                 for outer in inner.dofs:
                     a, b = outer.H_angular, outer.H_linear
-                    mass[-1][outer.index] = outer.project(n, f)                                     # SA (16)
+                    mass[-1][outer.index] = outer.project(n, f)  # SA (16)
                     found[outer.index][dof.index] = outer.project(moment, force)
                     rate = n.dot(omega[j].cross(a)) + f.dot(omega[j].cross(b) + speed[j].cross(a))
-                    found[dof.index][outer.index] = rate + couple.dot(a)                            # (C7)
+                    found[dof.index][outer.index] = rate + couple.dot(a)  # (C7)
     return mass, found
 
 

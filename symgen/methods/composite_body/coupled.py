@@ -18,7 +18,9 @@ from symgen.methods.composite_body.bias import forward_dynamics
 def link_accelerations(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """α of every link (NB x 6) at the origin of its declared frame, and of the chosen frame (6): (ω̇, v̇) in base axes."""
     _, motions = _moving(linkage)
-    return accelerations_in_base(linkage, [one.omega for one in motions], [(one.alpha, one.accel) for one in motions])
+    return accelerations_in_base(
+        linkage, [one.omega for one in motions], [(one.alpha, one.accel) for one in motions]
+    )
 
 
 def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -32,7 +34,7 @@ def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
         for c in linkage.links[i].children:
             child = linkage.links[c]
             n_c, f_c = wrench_outward(child.rotation, child.arm, *f[c])
-            n, force = n + n_c, force + f_c                                                 # (2.11), (2.12)
+            n, force = n + n_c, force + f_c  # (2.11), (2.12)
         f[i] = n, force
         linkage.name("f", i, Vector([*n, *force]))
     return wrenches_in_base(linkage, f), a

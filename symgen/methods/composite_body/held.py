@@ -9,13 +9,23 @@ from symgen.methods.composite_body.mass_matrix import Elimination
 
 
 def _S(linkage: Linkage) -> Entries:
-    pairs = Elimination(linkage).halves([linkage.coupling.felt(row) for row in jacobian_rows(linkage)])
+    pairs = Elimination(linkage).halves(
+        [linkage.coupling.felt(row) for row in jacobian_rows(linkage)]
+    )
     n = len(pairs)
-    rows = [[linkage.dot(pairs[max(i, j)][0], pairs[min(i, j)][1]) for j in range(n)] for i in range(n)]
+    rows = [
+        [linkage.dot(pairs[max(i, j)][0], pairs[min(i, j)][1]) for j in range(n)] for i in range(n)
+    ]
     return {(): Block(named(linkage, "S", rows))}
 
 
 QUANTITIES = {
-    "S_loops": Quantity((), "NL x NL", "how the rows accelerate by forces on them, A M^-1 A^T (docs/loops.md)", _S,
-                        refusal=no_loops, of_loops=True),
+    "S_loops": Quantity(
+        (),
+        "NL x NL",
+        "how the rows accelerate by forces on them, A M^-1 A^T (docs/loops.md)",
+        _S,
+        refusal=no_loops,
+        of_loops=True,
+    ),
 }

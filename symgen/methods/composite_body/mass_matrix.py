@@ -15,18 +15,20 @@ from symgen.methods._composite import composite_inertias
 from symgen.methods._elimination import Eliminated, full
 
 
-def lower_triangle(linkage: Linkage, composite: Sequence[RigidInertia] | None = None) -> list[dict[int, Scalar]]:
+def lower_triangle(
+    linkage: Linkage, composite: Sequence[RigidInertia] | None = None
+) -> list[dict[int, Scalar]]:
     """Row i of the GIM as {j: i_ij} for j = i and what carries it (SA 16), i and j being degrees of freedom."""
     composite = composite or composite_inertias(linkage)
     rows: list[dict[int, Scalar]] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "row of the mass matrix, SA (16)")
         for dof in link.dofs:
-            n, f = composite[i].momentum(dof.H_angular, dof.H_linear)       # M̃_i p_i
-            row = {own.index: own.project(n, f) for own in link.dofs[:dof.column + 1]}
+            n, f = composite[i].momentum(dof.H_angular, dof.H_linear)  # M̃_i p_i
+            row = {own.index: own.project(n, f) for own in link.dofs[: dof.column + 1]}
             inner = link
             for j in linkage.model.ancestors(i):
-                n, f = wrench_outward(inner.rotation, inner.shift, n, f)    # B_ijᵀ M̃_i p_i
+                n, f = wrench_outward(inner.rotation, inner.shift, n, f)  # B_ijᵀ M̃_i p_i
                 inner = linkage.links[j]
                 row |= {outer.index: outer.project(n, f) for outer in inner.dofs}
             for k, entry in row.items():
@@ -52,7 +54,11 @@ def weights(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Scalar]
     result = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "gravity on the composite body")
-        pull.append(linkage.against_gravity(i) if link.parent < 0 else link.rotation.inward(pull[link.parent]))
+        pull.append(
+            linkage.against_gravity(i)
+            if link.parent < 0
+            else link.rotation.inward(pull[link.parent])
+        )
         linkage.name("g", i, pull[i])
         wrench = composite[i].momentum(linkage.zeros, pull[i])
         result += [dof.project(*wrench) for dof in link.dofs]

@@ -41,8 +41,10 @@ def refusal(mechanism: Mechanism) -> str | None:
     found = indefinite(mechanism)
     if found is None:
         return None
-    return (f"constraint_force divides by the inertia of every link, and link '{found[0]}' of '{mechanism.name}' {found[1]}; "
-            "lump it into its neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)")
+    return (
+        f"constraint_force divides by the inertia of every link, and link '{found[0]}' of '{mechanism.name}' {found[1]}; "
+        "lump it into its neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)"
+    )
 
 
 def differs(mechanism: Mechanism) -> bool:
@@ -53,9 +55,9 @@ def differs(mechanism: Mechanism) -> bool:
 
 METHOD = Method(
     source="Fijany & Featherstone 2013 (abstract and nomenclature), with Lee & Chirikjian 2005, (8), (12)",
-    factor=serial,                                                                          # LC (8), (12)
+    factor=serial,  # LC (8), (12)
     functions={
-        "forward_dynamics": serial_dynamics,                                                # from the whole interbody forces
+        "forward_dynamics": serial_dynamics,  # from the whole interbody forces
         "interbody_forces": serial_forces,
         "operational_inertia_inverse": serial_mobility,
     },
@@ -72,6 +74,6 @@ METHOD = Method(
     },
     refusal=refusal,
     differs=differs,
-    regroups=False,   # every link's own inertia is inverted
+    regroups=False,  # every link's own inertia is inverted
     quantities=QUANTITIES,
 )

@@ -106,7 +106,10 @@ def eliminate(linkage: Home, blocks: Blocks, order: Sequence[int]) -> tuple[list
         for j in others:
             E = left.pop((i, j)) if i < j else transposed(left.pop((j, i)))
             Y[j] = _forward(L, E)
-        Z = {j: [[y * by for y in row] for row, by in zip(Y[j], inverse, strict=True)] for j in others}
+        Z = {
+            j: [[y * by for y in row] for row, by in zip(Y[j], inverse, strict=True)]
+            for j in others
+        }
         for a, j in enumerate(others):
             near[j] = (near[j] | set(others)) - {i, j}
             for k in others[a:]:
@@ -172,7 +175,9 @@ def dot(a: Iterable[Scalar], b: Iterable[Scalar], zero: Scalar) -> Scalar:
     return total
 
 
-def reduced(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Home) -> dict[int, list[Scalar]]:
+def reduced(
+    pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Home
+) -> dict[int, list[Scalar]]:
     """L⁻¹ of a right-hand side, in the order of the elimination."""
     rest = {i: list(part) for i, part in right.items()}
     for pivot in pivots:
@@ -180,23 +185,32 @@ def reduced(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], link
         (y,) = transposed(_forward(pivot.L, [[x] for x in rest[pivot.joint]]))
         rest[pivot.joint] = y
         for j, Z in pivot.Z.items():
-            rest[j] = [x - dot(column, y, linkage.zero) for x, column in zip(rest[j], transposed(Z), strict=True)]
-            linkage.name(f"b_less{pivot.joint + 1}", j, Vector(rest[j]))   # as in `name_block`
+            rest[j] = [
+                x - dot(column, y, linkage.zero)
+                for x, column in zip(rest[j], transposed(Z), strict=True)
+            ]
+            linkage.name(f"b_less{pivot.joint + 1}", j, Vector(rest[j]))  # as in `name_block`
     return rest
 
 
-def solved(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Home) -> dict[int, list[Scalar]]:
+def solved(
+    pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Home
+) -> dict[int, list[Scalar]]:
     """The solution for a right-hand side: L⁻ᵀ D⁻¹ L⁻¹."""
     y = reduced(pivots, right, linkage)
     found: dict[int, list[Scalar]] = {}
     for pivot in reversed(pivots):
-        linkage.step(pivot.joint, "constraint force across its joint: H_bb f = W^T eta - H_ab^T tau, LC (12)")
+        linkage.step(
+            pivot.joint, "constraint force across its joint: H_bb f = W^T eta - H_ab^T tau, LC (12)"
+        )
         found[pivot.joint] = given_back(pivot, y[pivot.joint], found, linkage.zero)
         linkage.name("f", pivot.joint, Vector(found[pivot.joint]))
     return found
 
 
-def given_back(pivot: Pivot, y: Sequence[Scalar], found: Mapping[int, Sequence[Scalar]], zero: Scalar) -> list[Scalar]:
+def given_back(
+    pivot: Pivot, y: Sequence[Scalar], found: Mapping[int, Sequence[Scalar]], zero: Scalar
+) -> list[Scalar]:
     """The solution of one joint; y is L⁻¹ of its right-hand side, and `found` the solution of its later neighbours."""
     x = [a * by for a, by in zip(y, pivot.inverse, strict=True)]
     for j, Z in pivot.Z.items():

@@ -23,7 +23,15 @@ from symgen.methods.constraint_force.elimination import (
     reduced,
     solved,
 )
-from symgen.methods.constraint_force.motion import Axes, Omegas, axes_by_scan, axes_by_sweep, by_scan, by_sweep, eta
+from symgen.methods.constraint_force.motion import (
+    Axes,
+    Omegas,
+    axes_by_scan,
+    axes_by_sweep,
+    by_scan,
+    by_sweep,
+    eta,
+)
 from symgen.methods.constraint_force.partition import partition, picked
 
 
@@ -47,22 +55,35 @@ class Cut(Factor):
         assert block is not None
         return self.parts.allowed_part(i, block)
 
-    def forces(self, tau: Sequence[Scalar], forbidden: Sequence[Sequence[Scalar]] | None = None) -> dict[int, list[Scalar]]:
+    def forces(
+        self, tau: Sequence[Scalar], forbidden: Sequence[Sequence[Scalar]] | None = None
+    ) -> dict[int, list[Scalar]]:
         """f of H_bb f = 𝓦ᵀ η − H_abᵀ τ, a list a joint that forbids anything; `forbidden`: 𝓦ᵀ η, nothing without."""
         linkage, pivots = self.linkage, self.eliminated
         right = {}
         for i in range(len(linkage)):
             linkage.step(i, "what the joint's forces ask of the constraint forces: H_ab^T tau")
-            start = [linkage.zero] * self.parts.forbidden(i) if forbidden is None else list(forbidden[i])
+            start = (
+                [linkage.zero] * self.parts.forbidden(i)
+                if forbidden is None
+                else list(forbidden[i])
+            )
             for j in sorted({i} | self.near[i]):
                 for force, row in zip(tau[linkage.model.links[j].v], self.rows(j, i), strict=True):
-                    start = [x - a * force for x, a in zip(start, self.parts.forbidden_part(i, row), strict=True)]
+                    start = [
+                        x - a * force
+                        for x, a in zip(start, self.parts.forbidden_part(i, row), strict=True)
+                    ]
             if start:
                 right[i] = start
-        return solved(pivots, right, linkage)                                               # (12)
+        return solved(pivots, right, linkage)  # (12)
 
-    def accelerations(self, tau: Sequence[Scalar], forces: Mapping[int, Sequence[Scalar]],
-                      free: Sequence[Sequence[Scalar]] | None = None) -> list[Scalar]:
+    def accelerations(
+        self,
+        tau: Sequence[Scalar],
+        forces: Mapping[int, Sequence[Scalar]],
+        free: Sequence[Sequence[Scalar]] | None = None,
+    ) -> list[Scalar]:
         """q̈ = H_aa τ + H_ab f − 𝓦_aᵀ η; `free`: 𝓦_aᵀ η, nothing without."""
         linkage = self.linkage
         result = []
@@ -71,18 +92,25 @@ class Cut(Factor):
             rates = [linkage.zero] * len(link.dofs) if free is None else [-x for x in free[i]]
             for j in sorted({i} | self.near[i]):
                 both = [*tau[linkage.model.links[j].v], *forces.get(j, ())]
-                rates = [x + dot(row, both, linkage.zero) for x, row in zip(rates, self.rows(i, j), strict=True)]   # (12)
+                rates = [
+                    x + dot(row, both, linkage.zero)
+                    for x, row in zip(rates, self.rows(i, j), strict=True)
+                ]  # (12)
             for dof, rate in zip(link.dofs, rates, strict=True):
                 linkage.name("qddot", dof.index, rate)
             result += rates
         return result
 
-    def wrenches(self, tau: Sequence[Scalar], forces: Mapping[int, Sequence[Scalar]]) -> list[list[Scalar]]:
+    def wrenches(
+        self, tau: Sequence[Scalar], forces: Mapping[int, Sequence[Scalar]]
+    ) -> list[list[Scalar]]:
         """F_i = W_a τ_i + W f_i, what the parent does to link i: moment and force at O_i in the axes of link i."""
         found = []
         for i, columns in enumerate(self.parts.bases):
             F = [self.linkage.zero] * 6
-            for column, x in zip(columns, [*tau[self.linkage.model.links[i].v], *forces.get(i, ())], strict=True):
+            for column, x in zip(
+                columns, [*tau[self.linkage.model.links[i].v], *forces.get(i, ())], strict=True
+            ):
                 for r, entry in column:
                     F[r] = F[r] + entry * x
             found.append(F)
@@ -103,16 +131,23 @@ class Cut(Factor):
             for i in ({dof.link} | self.near[dof.link]) & right.keys():
                 right[i] = parts.forbidden_part(i, self.rows(dof.link, i)[dof.column])
             columns.append(reduced(pivots, right, linkage))
-        scaled = [{p.joint: [y * by for y, by in zip(column[p.joint], p.inverse, strict=True)] for p in pivots}
-                  for column in columns]
+        scaled = [
+            {
+                p.joint: [y * by for y, by in zip(column[p.joint], p.inverse, strict=True)]
+                for p in pivots
+            }
+            for column in columns
+        ]
         entries: dict[tuple[int, int], Scalar] = {}
         for dof in dofs:
             linkage.step(dof.link, "row of the inverse, LC (12)")
-            for other in dofs[:dof.index + 1]:
+            for other in dofs[: dof.index + 1]:
                 block = parts.at(dof.link, other.link)
                 entry = zero if block is None else block[dof.column][other.column]
                 for p in pivots:
-                    entry = entry - dot(columns[dof.index][p.joint], scaled[other.index][p.joint], zero)      # (12)
+                    entry = entry - dot(
+                        columns[dof.index][p.joint], scaled[other.index][p.joint], zero
+                    )  # (12)
                 entries[dof.index, other.index] = entries[other.index, dof.index] = entry
         return [entries[i, j] for i in range(len(dofs)) for j in range(len(dofs))]
 
@@ -126,7 +161,10 @@ class Cut(Factor):
         D = {pivot.joint: pivot.D for pivot in self.eliminated}
         order = [*D, *(i for i in range(len(self.linkage)) if i not in D)]
         weights = {i: self.parts.links[i].determinant * self.linkage.measure(i) for i in order}
-        armatures = {i: [self.linkage.drives[dof.index].armature for dof in rotors(self.linkage, i)] for i in order}
+        armatures = {
+            i: [self.linkage.drives[dof.index].armature for dof in rotors(self.linkage, i)]
+            for i in order
+        }
         return {i: [*D.get(i, ()), weights[i], *armatures[i]] for i in order}
 
     @property
@@ -140,7 +178,7 @@ class Cut(Factor):
         for i, own in self.factors.items():
             found[i] = _in_pairs(mul, own)
             self.linkage.name("det", i, found[i])
-        return self.linkage.joined(mul, found)                                              # (8)
+        return self.linkage.joined(mul, found)  # (8)
 
     def log_determinant(self) -> Scalar:
         """ln det M = ln det 𝓜 + ln det H_bb, LC (8)."""
@@ -148,25 +186,35 @@ class Cut(Factor):
         for i, own in self.factors.items():
             found[i] = self.linkage.log_product(own)
             self.linkage.name("logdet", i, found[i])
-        return self.linkage.joined(add, found)                                              # (8)
+        return self.linkage.joined(add, found)  # (8)
 
 
 def _in_pairs(join: Callable[[Scalar, Scalar], Scalar], terms: Sequence[Scalar]) -> Scalar:
     """As a balanced tree."""
     left = list(terms)
     while len(left) > 1:
-        left = [join(left[n], left[n + 1]) if n + 1 < len(left) else left[n] for n in range(0, len(left), 2)]
+        left = [
+            join(left[n], left[n + 1]) if n + 1 < len(left) else left[n]
+            for n in range(0, len(left), 2)
+        ]
     return left[0]
 
 
-def dynamics(linkage: Linkage, order: Order, omegas: Omegas) -> tuple[list[Scalar], list[list[Scalar]]]:
+def dynamics(
+    linkage: Linkage, order: Order, omegas: Omegas
+) -> tuple[list[Scalar], list[list[Scalar]]]:
     """(q̈, F) of a state, F from the whole interbody forces: no bias force is computed beforehand."""
     cut, rates, tau = Cut(linkage, order), linkage.inputs["v"], linkage.inputs["tau"]
     asked = eta(linkage, cut.parts.links, omegas(linkage, rates), rates)
-    split = [[picked(column, e, linkage.zero) for column in columns] for columns, e in zip(cut.parts.bases, asked, strict=True)]
+    split = [
+        [picked(column, e, linkage.zero) for column in columns]
+        for columns, e in zip(cut.parts.bases, asked, strict=True)
+    ]
     f = cut.forces(tau, [cut.parts.forbidden_part(i, s) for i, s in enumerate(split)])
     wrenches = cut.wrenches(tau, f)
-    return cut.accelerations(tau, f, [cut.parts.allowed_part(i, s) for i, s in enumerate(split)]), wrenches
+    return cut.accelerations(
+        tau, f, [cut.parts.allowed_part(i, s) for i, s in enumerate(split)]
+    ), wrenches
 
 
 def _interbody_forces(linkage: Linkage, order: Order, omegas: Omegas, axes: Axes) -> Results:
@@ -175,7 +223,10 @@ def _interbody_forces(linkage: Linkage, order: Order, omegas: Omegas, axes: Axes
     turned = axes(linkage)
     result: list[Scalar] = []
     for i, F in enumerate(wrenches):
-        linkage.step(i, "interbody force at the origin of the frame that its joint moves, in the axes of the base")
+        linkage.step(
+            i,
+            "interbody force at the origin of the frame that its joint moves, in the axes of the base",
+        )
         R, f = Rotation([turned[i]]), Vector(F[3:])
         n = Vector(F[:3]) + f.cross(linkage.declared_frame(i)[1])
         result += [*R.outward(n), *R.outward(f)]
@@ -183,6 +234,7 @@ def _interbody_forces(linkage: Linkage, order: Order, omegas: Omegas, axes: Axes
 
 
 # -- leaf first ------------------------------------------------------------------------------------------------------------
+
 
 def serial(linkage: Linkage) -> Cut:
     """From the tips to the base."""
@@ -200,6 +252,7 @@ def serial_forces(linkage: Linkage) -> Results:
 
 
 # -- block cyclic reduction: O(log N) deep -----------------------------------------------------------------------------------
+
 
 def parallel(linkage: Linkage) -> Cut:
     """Round after round every other joint."""

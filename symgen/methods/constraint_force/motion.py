@@ -35,6 +35,7 @@ Step = tuple[Matrix, Vector]
 
 def by_scan(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
     """The same ω by a prefix scan."""
+
     def own(i: int) -> Step:
         link = linkage.links[i]
         return transposed(link.rotation.matrix(linkage.one, linkage.zero)), link.turning(rates)
@@ -43,7 +44,9 @@ def by_scan(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
         E, w = run
         return w if before is None else times(E, before) + w
 
-    def named(i: int, length: int, run: Step) -> None:   # a named sum is not merged with the next: it stays shallow
+    def named(
+        i: int, length: int, run: Step
+    ) -> None:  # a named sum is not merged with the next: it stays shallow
         linkage.name(f"run{length}", i, run[1])
 
     found = _scanned(linkage, "angular velocity by a prefix scan", own, after, ended, named)
@@ -56,11 +59,16 @@ Run = TypeVar("Run")
 Prefix = TypeVar("Prefix")
 
 
-def _scanned(linkage: Linkage, text: str, own: Callable[[int], Run], joined: Callable[[Run, Run], Run],
-             ended: Callable[[Run, Prefix | None], Prefix],
-             named: Callable[[int, int, Run], None] = lambda i, length, run: None) -> list[Prefix]:
+def _scanned(
+    linkage: Linkage,
+    text: str,
+    own: Callable[[int], Run],
+    joined: Callable[[Run, Run], Run],
+    ended: Callable[[Run, Prefix | None], Prefix],
+    named: Callable[[int, int, Run], None] = lambda i, length, run: None,
+) -> list[Prefix]:
     """A prefix scan from the base: runs of 1, 2, 4 … links are put together, and each link takes at most log₂ N runs."""
-    ways = [(*reversed(linkage.model.ancestors(i)), i) for i in range(len(linkage))]   # base → link
+    ways = [(*reversed(linkage.model.ancestors(i)), i) for i in range(len(linkage))]  # base → link
     runs: dict[tuple[int, int], Run] = {}
     found: list[Prefix] = []
     for i, way in enumerate(ways):
@@ -72,7 +80,9 @@ def _scanned(linkage: Linkage, text: str, own: Callable[[int], Run], joined: Cal
             runs[i, 2 * length] = joined(runs[way[-1 - length], length], runs[i, length])
             length *= 2
             named(i, length, runs[i, length])
-        found.append(ended(runs[i, lowest], None if len(way) == lowest else found[way[-1 - lowest]]))
+        found.append(
+            ended(runs[i, lowest], None if len(way) == lowest else found[way[-1 - lowest]])
+        )
     return found
 
 
@@ -99,10 +109,15 @@ def axes_by_sweep(linkage: Linkage) -> list[Matrix]:
 
 def axes_by_scan(linkage: Linkage) -> list[Matrix]:
     """The same axes by a prefix scan."""
+
     def own(i: int) -> Matrix:
         link = linkage.links[i]
         R = link.rotation.matrix(linkage.one, linkage.zero)
-        return R if link.parent >= 0 else _product(_base_axes(linkage, i).matrix(linkage.one, linkage.zero), R)
+        return (
+            R
+            if link.parent >= 0
+            else _product(_base_axes(linkage, i).matrix(linkage.one, linkage.zero), R)
+        )
 
     def ended(run: Matrix, before: Matrix | None) -> Matrix:
         return run if before is None else _product(before, run)
@@ -133,7 +148,7 @@ def turned_by_scan(linkage: Linkage, e: int) -> Matrix:
     left = [rotation.matrix(linkage.one, linkage.zero) for rotation in rotations]
     while len(left) > 1:
         pairs = [(left[n], left[n + 1]) for n in range(0, len(left) - 1, 2)]
-        left = [_product(a, b) for a, b in pairs] + left[2 * len(pairs):]
+        left = [_product(a, b) for a, b in pairs] + left[2 * len(pairs) :]
     return left[0]
 
 
@@ -142,17 +157,23 @@ def _product(a: Matrix, b: Matrix) -> Matrix:
     return (times(over, a[0]), times(over, a[1]), times(over, a[2]))
 
 
-def free_field(J: Symmetric, inverse: Symmetric, omega: Vector, moment: Vector) -> tuple[Vector, Matrix]:
+def free_field(
+    J: Symmetric, inverse: Symmetric, omega: Vector, moment: Vector
+) -> tuple[Vector, Matrix]:
     """(γ, U) of a link that only `moment` about its mass centre acts on."""
     gamma = -inverse.apply(omega.cross(J.apply(omega)) - moment)
     x, y, z = omega
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    return gamma, (Vector((-(yy + zz), xy - gamma[2], xz + gamma[1])),
-                   Vector((xy + gamma[2], -(xx + zz), yz - gamma[0])),
-                   Vector((xz - gamma[1], yz + gamma[0], -(xx + yy))))
+    return gamma, (
+        Vector((-(yy + zz), xy - gamma[2], xz + gamma[1])),
+        Vector((xy + gamma[2], -(xx + zz), yz - gamma[0])),
+        Vector((xz - gamma[1], yz + gamma[0], -(xx + yy))),
+    )
 
 
-def eta(linkage: Linkage, bodies: Sequence[Body], omega: Sequence[Vector], rates: Sequence[Scalar]) -> list[list[Scalar]]:
+def eta(
+    linkage: Linkage, bodies: Sequence[Body], omega: Sequence[Vector], rates: Sequence[Scalar]
+) -> list[list[Scalar]]:
     """η of every joint at O_i in the axes of link i, angular first."""
     fields, pushed = [], []
     for i, body in enumerate(bodies):
@@ -169,9 +190,14 @@ def eta(linkage: Linkage, bodies: Sequence[Body], omega: Sequence[Vector], rates
         gamma, U = fields[i]
         turn, slide = link.turning(rates), link.sliding(rates)
         angular = omega[i].cross(turn) - gamma
-        linear = (omega[i] - turn).cross(slide + slide) + turn.cross(slide) + times(U, bodies[i].s) - pushed[i]
+        linear = (
+            (omega[i] - turn).cross(slide + slide)
+            + turn.cross(slide)
+            + times(U, bodies[i].s)
+            - pushed[i]
+        )
         if link.parent < 0:
-            linear = linear + linkage.against_gravity(i)   # which the base accelerates
+            linear = linear + linkage.against_gravity(i)  # which the base accelerates
         else:
             outer, field = fields[link.parent]
             angular = angular + link.rotation.inward(outer)

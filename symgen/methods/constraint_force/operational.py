@@ -8,7 +8,14 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.spatial import Rotation, Symmetric, Vector
 from symgen.methods._factor import Results
-from symgen.methods.constraint_force.elimination import Near, Order, coupled, eliminate, leaf_first, odd_even
+from symgen.methods.constraint_force.elimination import (
+    Near,
+    Order,
+    coupled,
+    eliminate,
+    leaf_first,
+    odd_even,
+)
 from symgen.methods.constraint_force.motion import Turned, turned_by_scan, turned_by_sweep
 from symgen.methods.constraint_force.operator import at_frame
 from symgen.methods.constraint_force.partition import combined, partition
@@ -27,13 +34,17 @@ def _operational_inertia_inverse(linkage: Linkage, order: Order, turned: Turned)
         if j < 0:
             H_bb[n, n] = block
         elif parts.forbidden(j):
-            H_bb[j, n] = [combined(column, block, zero) for column in parts.forbidden_part(j, parts.bases[j])]
+            H_bb[j, n] = [
+                combined(column, block, zero) for column in parts.forbidden_part(j, parts.bases[j])
+            ]
     _, left = eliminate(linkage, H_bb, joints)
     linkage.step(e, "its inverse inertia at the frame, in the axes of the base")
     R = Rotation([turned(linkage, e)])
     rows = left[n, n]
     angular, coupling, linear = (
-        tuple(Vector(row[c:c + 3]) for row in rows[r:r + 3]) for r, c in ((0, 0), (0, 3), (3, 3)))
+        tuple(Vector(row[c : c + 3]) for row in rows[r : r + 3])
+        for r, c in ((0, 0), (0, 3), (3, 3))
+    )
     ww = R.outward_symmetric(Symmetric.of((angular[0], angular[1], angular[2]))).rows
     wv = R.outward_matrix((coupling[0], coupling[1], coupling[2]))
     vv = R.outward_symmetric(Symmetric.of((linear[0], linear[1], linear[2]))).rows
@@ -43,10 +54,12 @@ def _operational_inertia_inverse(linkage: Linkage, order: Order, turned: Turned)
 
 def serial_mobility(linkage: Linkage) -> Results:
     """Joints are eliminated towards the frame's link, so that the frame meets the last ones only."""
+
     def towards(near: Near) -> list[int]:
         e = linkage.frame.link if linkage.frame is not None else -1
         way = [i for i in (*reversed(linkage.model.ancestors(e)), e) if i in near]
         return [i for i in leaf_first(near) if i not in way] + way
+
     return _operational_inertia_inverse(linkage, towards, turned_by_sweep)
 
 

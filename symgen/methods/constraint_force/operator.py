@@ -36,7 +36,9 @@ def bodies(linkage: Linkage) -> list[Body]:
         m, h = inertia.m, inertia.h
         inverse_m = linkage.one / m
         s = h * inverse_m
-        S = inertia.S - Symmetric(h[0] * s[0], h[0] * s[1], h[0] * s[2], h[1] * s[1], h[1] * s[2], h[2] * s[2])
+        S = inertia.S - Symmetric(
+            h[0] * s[0], h[0] * s[1], h[0] * s[2], h[1] * s[1], h[1] * s[2], h[2] * s[2]
+        )
         J = Symmetric(S.yy + S.zz, -S.xy, -S.xz, S.xx + S.zz, -S.yz, S.xx + S.yy)
         row = J.rows
         adjugate = [row[1].cross(row[2]), row[2].cross(row[0]), row[0].cross(row[1])]
@@ -57,11 +59,18 @@ Spatial = tuple[Matrix, Matrix, Matrix, Matrix]
 def mobility(body: Body, a: Vector, b: Vector, zero: Scalar) -> Spatial:
     """Acceleration at a of a free link per wrench at b, both from the mass centre: X_a diag(J⁻¹, 1/m) X_bᵀ."""
     rows = body.inverse_J.rows
-    of_force = (rows[0].cross(b), rows[1].cross(b), rows[2].cross(b))                           # J⁻¹ b̃
-    of_moment = turned_over((rows[0].cross(a), rows[1].cross(a), rows[2].cross(a)))             # (J⁻¹ ã)ᵀ = −ã J⁻¹
+    of_force = (rows[0].cross(b), rows[1].cross(b), rows[2].cross(b))  # J⁻¹ b̃
+    of_moment = turned_over(
+        (rows[0].cross(a), rows[1].cross(a), rows[2].cross(a))
+    )  # (J⁻¹ ã)ᵀ = −ã J⁻¹
     m = body.inverse_m
     linear = cross_rows(-a, of_force)
-    return rows, of_force, of_moment, plus(linear, (Vector((m, zero, zero)), Vector((zero, m, zero)), Vector((zero, zero, m))))
+    return (
+        rows,
+        of_force,
+        of_moment,
+        plus(linear, (Vector((m, zero, zero)), Vector((zero, m, zero)), Vector((zero, zero, m)))),
+    )
 
 
 def operator(linkage: Linkage, links: Sequence[Body]) -> dict[tuple[int, int], Block]:
@@ -88,27 +97,39 @@ def inward(rotation: Rotation, m: Spatial) -> Spatial:
     """Rᵀ m R of a symmetric 6x6."""
     back = rotation.transposed()
     coupling = back.outward_matrix(m[1])
-    return (back.outward_symmetric(Symmetric.of(m[0])).rows, coupling, turned_over(coupling),
-            back.outward_symmetric(Symmetric.of(m[3])).rows)
+    return (
+        back.outward_symmetric(Symmetric.of(m[0])).rows,
+        coupling,
+        turned_over(coupling),
+        back.outward_symmetric(Symmetric.of(m[3])).rows,
+    )
 
 
 def inward_right(rotation: Rotation, m: Spatial) -> Spatial:
     """m R: each row in the axes of the link that `rotation` leads out of."""
+
     def turned(x: Matrix) -> Matrix:
         return (rotation.inward(x[0]), rotation.inward(x[1]), rotation.inward(x[2]))
+
     return turned(m[0]), turned(m[1]), turned(m[2]), turned(m[3])
 
 
 def inward_left(rotation: Rotation, m: Spatial) -> Spatial:
     """Rᵀ m."""
+
     def turned(x: Matrix) -> Matrix:
         x = turned_over(x)
         return turned_over((rotation.inward(x[0]), rotation.inward(x[1]), rotation.inward(x[2])))
+
     return turned(m[0]), turned(m[1]), turned(m[2]), turned(m[3])
 
 
 def full(m: Spatial) -> Block:
-    return [[*a, *b] for left, right in ((m[0], m[1]), (m[2], m[3])) for a, b in zip(left, right, strict=True)]
+    return [
+        [*a, *b]
+        for left, right in ((m[0], m[1]), (m[2], m[3]))
+        for a, b in zip(left, right, strict=True)
+    ]
 
 
 def _sum(a: Block | None, b: Block) -> Block:
@@ -116,7 +137,7 @@ def _sum(a: Block | None, b: Block) -> Block:
         return b
     made: Block = []
     for r in range(6):
-        made.append([made[c][r] if c < r else a[r][c] + b[r][c] for c in range(6)])   # symmetric
+        made.append([made[c][r] if c < r else a[r][c] + b[r][c] for c in range(6)])  # symmetric
     return made
 
 
@@ -135,5 +156,7 @@ def at_frame(linkage: Linkage, links: Sequence[Body], e: int, shift: Vector) -> 
     found = {-1: full(mobility(body, a, a, zero)), e: full(mobility(body, -body.s, a, zero))}
     for c in linkage.links[e].children:
         link = linkage.links[c]
-        found[c] = negated(full(inward_left(link.rotation, mobility(body, link.shift - body.s, a, zero))))
+        found[c] = negated(
+            full(inward_left(link.rotation, mobility(body, link.shift - body.s, a, zero)))
+        )
     return found

@@ -78,11 +78,11 @@ class Partition:
 
     def allowed_part(self, i: int, of: Sequence[Part]) -> list[Part]:
         """What belongs to the τ of joint i among its six: W_a of [W_a, W]."""
-        return list(of[:self.allowed[i]])
+        return list(of[: self.allowed[i]])
 
     def forbidden_part(self, i: int, of: Sequence[Part]) -> list[Part]:
         """What belongs to its f: W of [W_a, W]."""
-        return list(of[self.allowed[i]:])
+        return list(of[self.allowed[i] :])
 
     def forbidden(self, i: int) -> int:
         """How many directions joint i forbids, 6 − n_i, or lets give way to a rotor."""
@@ -90,8 +90,11 @@ class Partition:
 
     def constraint(self) -> Blocks:
         """H_bb, on the joints that forbid anything."""
-        return {(i, j): [self.forbidden_part(j, row) for row in self.forbidden_part(i, block)]
-                for (i, j), block in self.blocks.items() if self.forbidden(i) and self.forbidden(j)}
+        return {
+            (i, j): [self.forbidden_part(j, row) for row in self.forbidden_part(i, block)]
+            for (i, j), block in self.blocks.items()
+            if self.forbidden(i) and self.forbidden(j)
+        }
 
 
 def partition(linkage: Linkage) -> Partition:

@@ -16,14 +16,21 @@ NEAR = "joints i and j sit on one link"
 
 def _A(linkage: Linkage) -> Entries:
     found = operator(linkage, bodies(linkage))
-    return mirrored({(i, j): Block(named(linkage, f"A_{i + 1}_{j + 1}", rows), i, j) for (i, j), rows in found.items()})
+    return mirrored(
+        {
+            (i, j): Block(named(linkage, f"A_{i + 1}_{j + 1}", rows), i, j)
+            for (i, j), rows in found.items()
+        }
+    )
 
 
 def _inverse_inertia(linkage: Linkage) -> Entries:
     found: Entries = {}
     for i, body in enumerate(bodies(linkage)):
         a, b, c, d = mobility(body, -body.s, -body.s, linkage.zero)
-        rows = [[*left, *right] for left, right in (*zip(a, b, strict=True), *zip(c, d, strict=True))]
+        rows = [
+            [*left, *right] for left, right in (*zip(a, b, strict=True), *zip(c, d, strict=True))
+        ]
         found[i,] = Block(named(linkage, f"Iinv_{i + 1}", rows), i, i)
     return found
 
@@ -32,7 +39,11 @@ def _directions(linkage: Linkage, allowed: bool) -> Entries:
     found: Entries = {}
     parts = partition(linkage)
     for i, both in enumerate(parts.bases):
-        columns = parts.allowed_part(i, both) if allowed else parts.forbidden_part(i, both)[:6 - parts.allowed[i]]
+        columns = (
+            parts.allowed_part(i, both)
+            if allowed
+            else parts.forbidden_part(i, both)[: 6 - parts.allowed[i]]
+        )
         rows: Rows = [[linkage.zero] * len(columns) for _ in range(6)]
         for c, entries in enumerate(columns):
             for r, x in entries:
@@ -51,31 +62,63 @@ def _allowed(linkage: Linkage) -> Entries:
 
 def _H_aa(linkage: Linkage) -> Entries:
     parts = partition(linkage)
-    return mirrored({(i, j): Block([parts.allowed_part(j, row) for row in parts.allowed_part(i, block)])
-                     for (i, j), block in parts.blocks.items()})
+    return mirrored(
+        {
+            (i, j): Block([parts.allowed_part(j, row) for row in parts.allowed_part(i, block)])
+            for (i, j), block in parts.blocks.items()
+        }
+    )
 
 
 def _H_ab(linkage: Linkage) -> Entries:
     parts = partition(linkage)
     places = sorted({place for i, j in parts.blocks for place in ((i, j), (j, i))})
-    return {(i, j): Block([parts.forbidden_part(j, row) for row in parts.allowed_part(i, parts.at(i, j) or [])])
-            for i, j in places}
+    return {
+        (i, j): Block(
+            [parts.forbidden_part(j, row) for row in parts.allowed_part(i, parts.at(i, j) or [])]
+        )
+        for i, j in places
+    }
 
 
 def _H_bb(linkage: Linkage) -> Entries:
-    empty = {(i, i): Block([]) for i in range(len(linkage))}   # of a free joint
-    return empty | mirrored({place: Block(rows) for place, rows in partition(linkage).constraint().items()})
+    empty = {(i, i): Block([]) for i in range(len(linkage))}  # of a free joint
+    return empty | mirrored(
+        {place: Block(rows) for place, rows in partition(linkage).constraint().items()}
+    )
 
 
 QUANTITIES = {
-    "I_inv": Quantity(("i",), "6x6", "inverse inertia of link i at O_i: acceleration of the free link by a wrench, FF (I_i)",
-                      _inverse_inertia),
-    "W": Quantity(("i",), "6x5", "orthonormal basis of the wrenches that joint i bears, FF (W_i); 6 - n columns of a joint of n "
-                  "degrees", _forbidden),
-    "W_a": Quantity(("i",), "6x1", "the wrenches of unit forces of joint i, W_a^T H = 1, FF (W_i)", _allowed),
-    "A": Quantity(("i", "j"), "6x6", "phi^-T diag(I_i)^-1 phi^-1: acceleration across joint i by the wrench across joint j", _A,
-                  nonzero=NEAR),
+    "I_inv": Quantity(
+        ("i",),
+        "6x6",
+        "inverse inertia of link i at O_i: acceleration of the free link by a wrench, FF (I_i)",
+        _inverse_inertia,
+    ),
+    "W": Quantity(
+        ("i",),
+        "6x5",
+        "orthonormal basis of the wrenches that joint i bears, FF (W_i); 6 - n columns of a joint of n "
+        "degrees",
+        _forbidden,
+    ),
+    "W_a": Quantity(
+        ("i",), "6x1", "the wrenches of unit forces of joint i, W_a^T H = 1, FF (W_i)", _allowed
+    ),
+    "A": Quantity(
+        ("i", "j"),
+        "6x6",
+        "phi^-T diag(I_i)^-1 phi^-1: acceleration across joint i by the wrench across joint j",
+        _A,
+        nonzero=NEAR,
+    ),
     "H_aa": Quantity(("i", "j"), "scalar", "W_a^T A W_a, LC (7), (12)", _H_aa, nonzero=NEAR),
     "H_ab": Quantity(("i", "j"), "1x5", "W_a^T A W, LC (7), (12)", _H_ab, nonzero=NEAR),
-    "H_bb": Quantity(("i", "j"), "5x5", "W^T A W, LC (7), (12); M^-1 = H_aa - H_ab H_bb^-1 H_ab^T", _H_bb, nonzero=NEAR),
+    "H_bb": Quantity(
+        ("i", "j"),
+        "5x5",
+        "W^T A W, LC (7), (12); M^-1 = H_aa - H_ab H_bb^-1 H_ab^T",
+        _H_bb,
+        nonzero=NEAR,
+    ),
 }

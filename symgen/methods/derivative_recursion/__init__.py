@@ -60,13 +60,16 @@ which is half of its derivative along v. So c needs no sweep of its own:
 """
 
 from symgen.methods._method import Method
-from symgen.methods.derivative_recursion.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from symgen.methods.derivative_recursion.derivatives import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
 
 METHOD = Method(
     source="Singh, Russell, Wensing 2022, over the composite bodies of Saha, (15a)-(16)",
     functions={
-        "inverse_dynamics_derivatives": inverse_dynamics_derivatives,                       # (D1)-(D12)
-        "forward_dynamics_derivatives": forward_dynamics_derivatives,                       # (D13), (D14)
+        "inverse_dynamics_derivatives": inverse_dynamics_derivatives,  # (D1)-(D12)
+        "forward_dynamics_derivatives": forward_dynamics_derivatives,  # (D13), (D14)
     },
     couples=True,
 )

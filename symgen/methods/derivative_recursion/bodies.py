@@ -38,7 +38,9 @@ class Flow:
     @staticmethod
     def of(body: RigidInertia, omega: Vector, v: Vector) -> Flow:
         """Of a rigid body, by twice its twist: K = v hᵀ + [ω]× Σ, p = m v + ω × h."""
-        return Flow(plus(outer(v, body.h), cross_rows(omega, body.S.rows)), v * body.m + omega.cross(body.h))
+        return Flow(
+            plus(outer(v, body.h), cross_rows(omega, body.S.rows)), v * body.m + omega.cross(body.h)
+        )
 
     def __add__(self, other: Flow) -> Flow:
         return Flow(plus(self.K, other.K), self.p + other.p)
@@ -46,7 +48,9 @@ class Flow:
     def outward(self, rotation: Rotation, shift: Vector) -> Flow:
         """Of the same matter in the parent's frame: R K Rᵀ + (R p) ℓᵀ, R p."""
         if isinstance(shift, SplitShift):
-            return Flow(plus(self.K, outer(self.p, shift.inner)), self.p).outward(rotation, shift.outer)
+            return Flow(plus(self.K, outer(self.p, shift.inner)), self.p).outward(
+                rotation, shift.outer
+            )
         p = rotation.outward(self.p)
         return Flow(plus(rotation.outward_matrix(self.K), outer(p, shift)), p)
 
@@ -66,7 +70,12 @@ def outer(a: Vector, b: Vector) -> Matrix:
 
 def _less_than_trace(K: Matrix, w: Vector) -> Vector:
     """(tr K − K) w, of which the diagonal of K has two terms in each."""
-    return Vector([(K[j][j] + K[k][k]) * w[i] - K[i][j] * w[j] - K[i][k] * w[k] for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1))])
+    return Vector(
+        [
+            (K[j][j] + K[k][k]) * w[i] - K[i][j] * w[j] - K[i][k] * w[k]
+            for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+        ]
+    )
 
 
 def flows_within(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Flow]:
@@ -87,10 +96,14 @@ def flows_within(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Fl
 def displaced(body: RigidInertia, z: Vector, s: Vector) -> RigidInertia:
     """How first and second moments change where matter is displaced by (z, s): z × h + m s, and [z]× Σ + s hᵀ with its mirror."""
     half = plus(cross_rows(z, body.S.rows), outer(s, body.h))
-    return RigidInertia.of(body.m * 0, z.cross(body.h) + s * body.m, Symmetric.of(plus(half, transposed(half))))
+    return RigidInertia.of(
+        body.m * 0, z.cross(body.h) + s * body.m, Symmetric.of(plus(half, transposed(half)))
+    )
 
 
-def outward_couple(linkage: Linkage, turning: Sequence[Turning], i: int, t4: Vector, f: Vector) -> Vector:
+def outward_couple(
+    linkage: Linkage, turning: Sequence[Turning], i: int, t4: Vector, f: Vector
+) -> Vector:
     """t4, with the force f of t1, from link i to its parent: (D10)."""
     link = linkage.links[i]
     t4 = t4 - f.cross(twice(link.sliding(linkage.inputs["v"])))
@@ -103,7 +116,9 @@ def outward_couple(linkage: Linkage, turning: Sequence[Turning], i: int, t4: Vec
 
 def of_rate(body: RigidInertia, omega: Vector, z: Vector, s: Vector) -> Wrench:
     """∫ρ (r × c, c) of a rigid body, c = ω × (z × r + s): a moment of Σ ω × z, as r × (ω × (z × r)) = −(r·ω) z × r."""
-    return body.S.apply(omega).cross(z) + body.h.cross(omega.cross(s)), omega.cross(z.cross(body.h) + s * body.m)
+    return body.S.apply(omega).cross(z) + body.h.cross(omega.cross(s)), omega.cross(
+        z.cross(body.h) + s * body.m
+    )
 
 
 def added(a: Wrench, b: Wrench) -> Wrench:
@@ -116,8 +131,12 @@ def across(S: Twist, F: Wrench) -> Wrench:
     return z.cross(n) + s.cross(f), z.cross(f)
 
 
-def wrenches_within(linkage: Linkage, composite: Sequence[RigidInertia], turning: Sequence[Turning],
-                    a: Sequence[Scalar]) -> list[Wrench]:
+def wrenches_within(
+    linkage: Linkage,
+    composite: Sequence[RigidInertia],
+    turning: Sequence[Turning],
+    a: Sequence[Scalar],
+) -> list[Wrench]:
     """Tip → base: what the joints beyond link i add to the wrench of its body frozen, less the loads on it: W of (D8)."""
     v = linkage.inputs["v"]
     found = [(-n, -f) for n, f in linkage.loads]
@@ -131,10 +150,17 @@ def wrenches_within(linkage: Linkage, composite: Sequence[RigidInertia], turning
     return found
 
 
-def _of_joint(linkage: Linkage, c: int, body: RigidInertia, omega: Vector, v: Sequence[Scalar], a: Sequence[Scalar]) -> Wrench:
+def _of_joint(
+    linkage: Linkage,
+    c: int,
+    body: RigidInertia,
+    omega: Vector,
+    v: Sequence[Scalar],
+    a: Sequence[Scalar],
+) -> Wrench:
     """What the moving of joint c adds to the wrench of what it carries, frozen beyond it."""
     link = linkage.links[c]
-    if len(link.dofs) == 1:   # in what (D7) has too
+    if len(link.dofs) == 1:  # in what (D7) has too
         z, s, rate = link.dof.H_angular, link.dof.H_linear, v[link.dof.index]
         own, less = of_rate(body, twice(omega), z, s), of_rate(body, z, z, s)
         moment, force = (own[0] - less[0] * rate) * rate, (own[1] - less[1] * rate) * rate
@@ -143,7 +169,9 @@ def _of_joint(linkage: Linkage, c: int, body: RigidInertia, omega: Vector, v: Se
         n, f = body.momentum(z, s)
         return added((moment, force), (n * a[link.dof.index], f * a[link.dof.index]))
     w, u = link.turning(v), link.sliding(v)
-    return added(of_rate(body, twice(omega) - w, w, u), body.momentum(link.turning(a), link.sliding(a)))
+    return added(
+        of_rate(body, twice(omega) - w, w, u), body.momentum(link.turning(a), link.sliding(a))
+    )
 
 
 def own_rates(linkage: Linkage, i: int, S: Twist) -> Twist | None:

@@ -28,8 +28,13 @@ def forward_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
     a = apart.solve(less_the_bias(linkage, c))
     for index, ai in enumerate(a):
         linkage.home.name(f"a_{index + 1}", ai)
-    slopes = [linkage.coupling.felt_both(one) for one in (found.by_q(linkage.coupling.followed(a)), found.by_rates)]
-    solved = [_columns([apart.solve([-x for x in column]) for column in _columns(one)]) for one in slopes]
+    slopes = [
+        linkage.coupling.felt_both(one)
+        for one in (found.by_q(linkage.coupling.followed(a)), found.by_rates)
+    ]
+    solved = [
+        _columns([apart.solve([-x for x in column]) for column in _columns(one)]) for one in slopes
+    ]
     return _flat(solved[0]), _flat(solved[1]), apart.inverse()
 
 
@@ -42,10 +47,16 @@ def bias_force(linkage: Linkage, found: Recursion) -> list[Scalar]:
     loads: list[Wrench] = list(linkage.loads)
     for i in reversed(range(len(linkage))):
         for c in linkage.links[i].children:
-            loads[i] = added(loads[i], wrench_outward(linkage.links[c].rotation, linkage.links[c].arm, *loads[c]))
+            loads[i] = added(
+                loads[i], wrench_outward(linkage.links[c].rotation, linkage.links[c].arm, *loads[c])
+            )
     for i, link in enumerate(linkage.links):
         linkage.step(i, "gravity on the composite body, and loads")
-        pull.append(linkage.against_gravity(i) if link.parent < 0 else link.rotation.inward(pull[link.parent]))
+        pull.append(
+            linkage.against_gravity(i)
+            if link.parent < 0
+            else link.rotation.inward(pull[link.parent])
+        )
         n, f = found.composite[i].momentum(linkage.zeros, pull[i])
         for dof in link.dofs:
             moved[dof.index] = moved[dof.index] + dof.project(n - loads[i][0], f - loads[i][1])

@@ -27,7 +27,9 @@ def turnings(linkage: Linkage) -> list[Turning]:
     found: list[Turning] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "angular velocity, RK (2.2)")
-        before = linkage.zeros if link.parent < 0 else link.rotation.inward(found[link.parent].omega)
+        before = (
+            linkage.zeros if link.parent < 0 else link.rotation.inward(found[link.parent].omega)
+        )
         found.append(Turning(before + link.turning(rates), before))
         linkage.name("omega", i, found[i].omega)
     return found
@@ -56,24 +58,35 @@ def displacements(linkage: Linkage, turning: Sequence[Turning]) -> tuple[list[Tw
         for dof in link.dofs:
             S = dof.H_angular, dof.H_linear
             after = crossed(own, S)
-            before = after if len(link.dofs) == 1 else crossed((turning[i].before, -link.sliding(linkage.inputs["v"])), S)
+            before = (
+                after
+                if len(link.dofs) == 1
+                else crossed((turning[i].before, -link.sliding(linkage.inputs["v"])), S)
+            )
             displaced.append(before)
             driven.append((before[0] + after[0], before[1] + after[1]))
             linkage.name("Psidot", dof.index, Vector([*before[0], *before[1]]))
     return displaced, driven
 
 
-def accelerations(linkage: Linkage, turning: Sequence[Turning], motions: Sequence[Motion]) -> list[Twist]:
+def accelerations(
+    linkage: Linkage, turning: Sequence[Turning], motions: Sequence[Motion]
+) -> list[Twist]:
     """Return Ψ̈ of (D2) of every degree of freedom. Of a joint with one, the link's own motion serves as its parent's does."""
     found: list[Twist] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "what its displacement changes of accelerations, (D2)")
         omega, v, U, a = turning[i].omega, linkage.zeros, motions[i].U, motions[i].accel
         if len(link.dofs) > 1:
-            (omega, v), (U, a) = (turning[i].before, -link.sliding(linkage.inputs["v"])), carried(linkage, i, motions)
+            (omega, v), (U, a) = (
+                (turning[i].before, -link.sliding(linkage.inputs["v"])),
+                carried(linkage, i, motions),
+            )
         for dof in link.dofs:
             z, s = dof.H_angular, dof.H_linear
-            found.append((Vector(times(U, z)), times(U, s) + a.cross(z) + twice(v.cross(omega.cross(z)))))
+            found.append(
+                (Vector(times(U, z)), times(U, s) + a.cross(z) + twice(v.cross(omega.cross(z))))
+            )
             linkage.name("Psiddot", dof.index, Vector([*found[-1][0], *found[-1][1]]))
     return found
 
@@ -84,5 +97,7 @@ def carried(linkage: Linkage, i: int, motions: Sequence[Motion]) -> tuple[Matrix
     if link.parent < 0:
         return Motion.rest(linkage).U, linkage.against_gravity(i)
     parent = motions[link.parent]
-    field, _ = acceleration_field(link.rotation.inward(parent.omega), link.rotation.inward(parent.alpha))
+    field, _ = acceleration_field(
+        link.rotation.inward(parent.omega), link.rotation.inward(parent.alpha)
+    )
     return field, link.rotation.inward(parent.accel + times(parent.U, link.shift))

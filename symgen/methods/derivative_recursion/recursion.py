@@ -28,7 +28,13 @@ from symgen.methods.derivative_recursion.bodies import (
     own_rates,
     wrenches_within,
 )
-from symgen.methods.derivative_recursion.motion import Twist, accelerations, displacements, turnings, twice
+from symgen.methods.derivative_recursion.motion import (
+    Twist,
+    accelerations,
+    displacements,
+    turnings,
+    twice,
+)
 
 Square = list[list[Scalar]]
 
@@ -65,28 +71,32 @@ class Recursion:
         linkage, link, body, k = self.linkage, self.linkage.links[i], self.composite[i], dof.index
         S = z, s = dof.H_angular, dof.H_linear
         linkage.step(i, "wrenches of an acceleration and of a rate, (D6), (D7), (D9)")
-        t1 = body.momentum(z, s)                                                                            # (D6)
-        t3 = added(of_rate(body, twice(self.turning[i].omega), z, s), self.flows[i].coriolis(z))             # (D7)
+        t1 = body.momentum(z, s)  # (D6)
+        t3 = added(
+            of_rate(body, twice(self.turning[i].omega), z, s), self.flows[i].coriolis(z)
+        )  # (D7)
         if (own := own_rates(linkage, i, S)) is not None:
             n, f = body.momentum(*own)
             t3 = t3[0] - n, t3[1] - f
-        t4 = self._couple(i, body, S)                                                                       # (D9)
-        row = {other.index: other.project(*t1) for other in link.dofs[:dof.column + 1]}                     # (D11)
+        t4 = self._couple(i, body, S)  # (D9)
+        row = {other.index: other.project(*t1) for other in link.dofs[: dof.column + 1]}  # (D11)
         row[k] = row[k] + linkage.drives[k].armature
         for other in link.dofs:
-            self.by_v[other.index][k] = other.project(*t3)                                                  # (D11)
+            self.by_v[other.index][k] = other.project(*t3)  # (D11)
         at = i
         for j in linkage.model.ancestors(i):
-            t4 = outward_couple(linkage, self.turning, at, t4, t1[1])                                       # (D10)
+            t4 = outward_couple(linkage, self.turning, at, t4, t1[1])  # (D10)
             inner, at = linkage.links[at], j
             t1 = wrench_outward(inner.rotation, inner.shift, *t1)
             t3 = wrench_outward(inner.rotation, inner.shift, *t3)
             self._carried[k, j] = Carried(t1, t4)
             for outer in linkage.links[j].dofs:
-                row[outer.index] = outer.project(*t1)                                                       # (D11)
-                self.by_v[outer.index][k] = outer.project(*t3)                                              # (D11)
+                row[outer.index] = outer.project(*t1)  # (D11)
+                self.by_v[outer.index][k] = outer.project(*t3)  # (D11)
                 angular, linear = self.driven[outer.index]
-                self.by_v[k][outer.index] = t4.dot(outer.H_angular) + (t1[0].dot(angular) + t1[1].dot(linear))   # (D12)
+                self.by_v[k][outer.index] = t4.dot(outer.H_angular) + (
+                    t1[0].dot(angular) + t1[1].dot(linear)
+                )  # (D12)
         for j, entry in row.items():
             linkage.home.name(f"M_{k + 1}_{j + 1}", entry)
         return row
@@ -94,7 +104,9 @@ class Recursion:
     def _couple(self, i: int, body: RigidInertia, S: Twist) -> Vector:
         """(D9)."""
         (z, s), omega = S, twice(self.turning[i].omega)
-        return self.flows[i].couple(z, s) + body.S.apply(omega.cross(z)) + omega.cross(body.h).cross(s)
+        return (
+            self.flows[i].couple(z, s) + body.S.apply(omega.cross(z)) + omega.cross(body.h).cross(s)
+        )
 
     def by_q(self, a: Sequence[Scalar]) -> Square:
         """∂τ/∂q at an acceleration: (D8), (D11), (D12)."""
@@ -109,38 +121,52 @@ class Recursion:
                 k, S = dof.index, (dof.H_angular, dof.H_linear)
                 linkage.step(i, "wrench of a displacement, (D8)")
                 if len(link.dofs) == 1:
-                    t2 = added(force_and_moment(displaced(body, *S), motions[i]), flow.coriolis(self.displaced[k][0]))
+                    t2 = added(
+                        force_and_moment(displaced(body, *S), motions[i]),
+                        flow.coriolis(self.displaced[k][0]),
+                    )
                     outside = across(S, within[i])
                 else:
                     whole = flow + Flow.of(body, twice(self.turning[i].omega), linkage.zeros)
                     t2 = added(body.momentum(*bent[k]), whole.coriolis(self.displaced[k][0]))
                     outside = across(S, added(force_and_moment(body, motions[i]), within[i]))
                 for other in link.dofs:
-                    found[other.index][k] = other.project(*t2)                                              # (D11)
+                    found[other.index][k] = other.project(*t2)  # (D11)
                 t2, inner = added(t2, outside), link
                 for j in linkage.model.ancestors(i):
                     t2 = wrench_outward(inner.rotation, inner.shift, *t2)
                     inner = linkage.links[j]
                     for outer in inner.dofs:
-                        found[outer.index][k] = outer.project(*t2)                                          # (D11)
+                        found[outer.index][k] = outer.project(*t2)  # (D11)
                         at, (angular, linear) = self._carried[k, j], bent[outer.index]
                         found[k][outer.index] = at.t4.dot(self.displaced[outer.index][0]) + (
-                            at.t1[0].dot(angular) + at.t1[1].dot(linear))                                   # (D12)
+                            at.t1[0].dot(angular) + at.t1[1].dot(linear)
+                        )  # (D12)
         found = _added(found, [one.stiffness for one in linkage.drives])
         if not bears(linkage.model):
             return found
         borne = slopes(linkage.links, linkage.held)
-        return [[x - y for x, y in zip(*rows, strict=True)] for rows in zip(found, borne, strict=True)]
+        return [
+            [x - y for x, y in zip(*rows, strict=True)] for rows in zip(found, borne, strict=True)
+        ]
 
     @property
     def by_rates(self) -> Square:
         """∂τ/∂v, that of damping and friction included."""
-        return _added(self.by_v, [one.slope(v) for one, v in zip(self.linkage.drives, self.linkage.inputs["v"], strict=True)])
+        return _added(
+            self.by_v,
+            [
+                one.slope(v)
+                for one, v in zip(self.linkage.drives, self.linkage.inputs["v"], strict=True)
+            ],
+        )
 
 
 def _added(rows: Square, diagonal: Sequence[Scalar]) -> Square:
     """The same with these on the diagonal."""
-    return [[x + diagonal[i] if i == j else x for j, x in enumerate(row)] for i, row in enumerate(rows)]
+    return [
+        [x + diagonal[i] if i == j else x for j, x in enumerate(row)] for i, row in enumerate(rows)
+    ]
 
 
 def _square(linkage: Linkage) -> Square:

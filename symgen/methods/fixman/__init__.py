@@ -10,7 +10,12 @@ from __future__ import annotations
 
 from symgen.mechanism import Mechanism
 from symgen.methods._method import Method, Variant
-from symgen.methods.fixman.held import as_it_suits, in_plane, in_space, mass_matrix_log_determinant_gradient
+from symgen.methods.fixman.held import (
+    as_it_suits,
+    in_plane,
+    in_space,
+    mass_matrix_log_determinant_gradient,
+)
 from symgen.methods.fixman.levels import mass_matrix_solve as level_by_level
 from symgen.methods.fixman.quantities import QUANTITIES
 from symgen.methods.fixman.reach import (
@@ -46,28 +51,30 @@ def differs(mechanism: Mechanism) -> bool:
 
 METHOD = Method(
     source="Lee & Chirikjian 2005, (3)-(25), and Wang & Chirikjian, (11)-(19)",
-    factor=as_it_suits,                                                                     # LC (8), (12)-(13)
+    factor=as_it_suits,  # LC (8), (12)-(13)
     variants={
         "planar": Variant(
-            factor=in_plane,                                                                # LC (14)-(25)
-            functions={"mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient},      # LC (8)
+            factor=in_plane,  # LC (14)-(25)
+            functions={
+                "mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient
+            },  # LC (8)
             refusal=planar_refusal,
             differs=differs_in_a_plane,
         ),
         "parallel": Variant(
-            functions={"mass_matrix_solve": level_by_level},                                # LC (12)-(25)
+            functions={"mass_matrix_solve": level_by_level},  # LC (12)-(25)
             refusal=parallel_refusal,
             differs=differs_in_a_plane,
             looped=True,
         ),
         "segments": Variant(
-            functions={"mass_matrix_solve": in_segments},                                   # LC (12)-(25)
+            functions={"mass_matrix_solve": in_segments},  # LC (12)-(25)
             refusal=segments_refusal,
             differs=differs_in_a_plane,
             looped=True,
         ),
         "spatial": Variant(
-            factor=in_space,                                                                # WC (11)-(19)
+            factor=in_space,  # WC (11)-(19)
             refusal=spatial_refusal,
             differs=differs_in_space,
         ),
@@ -76,6 +83,6 @@ METHOD = Method(
     refusal=refusal,
     differs=differs,
     sweeps=True,
-    regroups=False,   # H needs inertias that links have, one by one
+    regroups=False,  # H needs inertias that links have, one by one
     quantities=QUANTITIES,
 )

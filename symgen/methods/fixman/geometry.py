@@ -55,9 +55,15 @@ def meeting(geometry: Geometry = PLANAR) -> Any:
 
     The 4×4 matrix Σ (1/m)(∂a/∂x)(∂b/∂x)ᵀ of (23) at x = the mass, in axes whose first lies along the inner link.
     """
-    x, other = sp.Matrix(sp.symbols("x_1 x_2", real=True)), sp.Matrix(sp.symbols("y_1 y_2", real=True))
+    x, other = (
+        sp.Matrix(sp.symbols("x_1 x_2", real=True)),
+        sp.Matrix(sp.symbols("y_1 y_2", real=True)),
+    )
     inner = {**dict(zip(other, (0, 0), strict=True)), **dict(zip(x, (L, 0), strict=True))}
-    outer = {**dict(zip(x, (0, 0), strict=True)), **dict(zip(other, (K * COS, K * SIN), strict=True))}
+    outer = {
+        **dict(zip(x, (0, 0), strict=True)),
+        **dict(zip(other, (K * COS, K * SIN), strict=True)),
+    }
     rows = []
     for ends, at in (((other, x), inner), ((x, other), outer)):
         for measure in (geometry.direction, geometry.length):
@@ -86,7 +92,11 @@ def _on_circle(f: Any) -> Any:
     lengths = {L: sp.Symbol("L", positive=True), K: sp.Symbol("K", positive=True)}
     turned = f.subs({COS: sp.cos(polar), SIN: sp.sin(polar), **lengths}, simultaneous=True)
     settled = sp.trigsimp(sp.cancel(sp.trigsimp(turned)))
-    back = {sp.cos(polar): COS, sp.sin(polar): SIN, **{positive: plain for plain, positive in lengths.items()}}
+    back = {
+        sp.cos(polar): COS,
+        sp.sin(polar): SIN,
+        **{positive: plain for plain, positive in lengths.items()},
+    }
     return settled.subs(back, simultaneous=True)
 
 
@@ -96,7 +106,11 @@ def slopes(geometry: Geometry = PLANAR) -> Any:
     head = sp.Matrix(sp.symbols("x_1 x_2", real=True))
     at = dict(zip(head, (L * COS, L * SIN), strict=True))
     measures = [measure(sp.zeros(2, 1), head) for measure in (geometry.direction, geometry.length)]
-    return sp.Matrix(2, 2, lambda r, c: measures[r].diff(head[c])).subs(at, simultaneous=True).applyfunc(_on_circle)
+    return (
+        sp.Matrix(2, 2, lambda r, c: measures[r].diff(head[c]))
+        .subs(at, simultaneous=True)
+        .applyfunc(_on_circle)
+    )
 
 
 AHEAD = sp.symbols("C S", real=True)
@@ -109,16 +123,20 @@ def published_slopes() -> Any:
     cos θ_i = d_i·d_i−1 / (L K) (19) is differentiated; sin θ_i is the cross product of the two directions."""
     p = sp.Matrix(3, 2, sp.symbols("p0:6", real=True))
     before, own = p[1, :] - p[0, :], p[2, :] - p[1, :]
-    cosine, sine = own.dot(before) / (L * K), AHEAD[0] * SIN - AHEAD[1] * COS               # (19)
+    cosine, sine = own.dot(before) / (L * K), AHEAD[0] * SIN - AHEAD[1] * COS  # (19)
     first = [K * x for x in AHEAD]
     at = dict(zip(p, [0, 0, *first, first[0] + L * COS, first[1] + L * SIN], strict=True))
-    return sp.Matrix(3, 2, lambda r, c: -cosine.diff(p[r, c]).subs(at, simultaneous=True) / sine)      # (20)-(21)
+    return sp.Matrix(
+        3, 2, lambda r, c: -cosine.diff(p[r, c]).subs(at, simultaneous=True) / sine
+    )  # (20)-(21)
 
 
 @cache
 def metric(geometry: Geometry = PLANAR) -> Any:
     """det of ∂x/∂(φ, L) of one link, squared, over its length `L`: its factor of det G besides m² (LC, below (3))."""
     head = sp.Matrix(sp.symbols("x_1 x_2", real=True))
-    both = sp.Matrix([geometry.direction(sp.zeros(2, 1), head), geometry.length(sp.zeros(2, 1), head)])
+    both = sp.Matrix(
+        [geometry.direction(sp.zeros(2, 1), head), geometry.length(sp.zeros(2, 1), head)]
+    )
     slope = both.jacobian(head).subs(dict(zip(head, (L, 0), strict=True)), simultaneous=True)
     return _on_circle(1 / slope.det() ** 2)

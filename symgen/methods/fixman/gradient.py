@@ -40,7 +40,10 @@ def selected_inverse(linkage: Linkage, pivots: list[Pivot]) -> dict[tuple[int, i
         for j, gain in pivot.gain.items():
             U = [[-x for x in row] for row in product(linkage, gain, found[j, j])]
             found[i, j] = _backward(pivot.lower, U)
-            core = [[x - linkage.dot(U[r], gain[c]) for c, x in enumerate(row)] for r, row in enumerate(core)]
+            core = [
+                [x - linkage.dot(U[r], gain[c]) for c, x in enumerate(row)]
+                for r, row in enumerate(core)
+            ]
         whole = _backward(pivot.lower, turned_over(_backward(pivot.lower, core)))
         found[i, i] = [[whole[min(r, c)][max(r, c)] for c in size] for r in size]
     return found

@@ -34,11 +34,11 @@ class Held(Factor):
 
     def determinant(self) -> Scalar:
         """det G · det H^bb, LC (8)."""
-        return self.linkage.product_of(self.factors)                                        # (8)
+        return self.linkage.product_of(self.factors)  # (8)
 
     def log_determinant(self) -> Scalar:
         """ln det G + ln det H^bb, LC (8)."""
-        return self.linkage.log_product_of(self.factors)                                    # (8)
+        return self.linkage.log_product_of(self.factors)  # (8)
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """[H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ] b, LC (12)."""
@@ -54,7 +54,9 @@ class HeldInAPlane(Held):
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """T⁻¹ [H^φφ − H^φL (H^LL)⁻¹ (H^φL)ᵀ] T⁻ᵀ b, LC (12)."""
         if self.linkage.in_turn and all(len(pivot.delta) == 1 for pivot in self.hard):
-            return rates_in_turn(self.linkage, self.partition, self.hard, absolute_forces(self.linkage, b))
+            return rates_in_turn(
+                self.linkage, self.partition, self.hard, absolute_forces(self.linkage, b)
+            )
         return joint_rates(self.linkage, super().solve(absolute_forces(self.linkage, b)))
 
 
@@ -80,8 +82,10 @@ def in_space(linkage: Linkage) -> Held:
 def _refuse_what_changes(linkage: Linkage) -> None:
     """MethodRefusal where inertia comes at run time: which form suits a robot, and what it divides by, hangs on the numbers."""
     if linkage.at_run_time is not None and linkage.at_run_time.inertia:
-        raise MethodRefusal(f"fixman takes the inertia of every link of '{linkage.model.name}' as it is described, and some "
-                            "of it may change at run time; take another method, such as riccati")
+        raise MethodRefusal(
+            f"fixman takes the inertia of every link of '{linkage.model.name}' as it is described, and some "
+            "of it may change at run time; take another method, such as riccati"
+        )
 
 
 def as_it_suits(linkage: Linkage) -> Held:

@@ -31,8 +31,10 @@ from symgen.methods.fixman.planar import entry
 
 def mass_matrix_solve(linkage: Linkage) -> Results:
     """None in rows: `symgen.looping.pointing` puts the steps below together."""
-    raise MethodRefusal(f"fixman:parallel is loops over the links of one long chain, and '{linkage.model.name}' is asked for in "
-                        "rows; ask generate or symgen.compile for it, or take fixman:planar")
+    raise MethodRefusal(
+        f"fixman:parallel is loops over the links of one long chain, and '{linkage.model.name}' is asked for in "
+        "rows; ask generate or symgen.compile for it, or take fixman:planar"
+    )
 
 
 Numbers = Mapping[str, Scalar]
@@ -49,36 +51,51 @@ ENDS, TOLD = 2, 1
 """e at both ends of a run; the last place has one."""
 
 
-def halves(home: Derivation, own: Numbers, q: Scalar, b: Scalar, before: Scalar,
-           behind: Scalar) -> tuple[list[Scalar], list[Scalar]]:
+def halves(
+    home: Derivation, own: Numbers, q: Scalar, b: Scalar, before: Scalar, behind: Scalar
+) -> tuple[list[Scalar], list[Scalar]]:
     """A place's run and what it keeps: of the direction before and of its own what the rate is but for e, and its entry of
     H^φL. `before` and `behind` are b of the neighbouring joints.
     """
     home.step("the mass before it in the blocks of H, LC (23)")
     form, angle = by_inverses(meeting, PLANAR), q + own["offset"]
-    met = {U: own["u_before"], V: own["u"], W: own["w_before"], COS: home.cos(angle), SIN: home.sin(angle)}
+    met = {
+        U: own["u_before"],
+        V: own["u"],
+        W: own["w_before"],
+        COS: home.cos(angle),
+        SIN: home.sin(angle),
+    }
 
     def block(r: int, c: int) -> Scalar:
         return entry(form[r, c], met, home)
 
     home.step("moments on both directions, and the right-hand side, LC (12)")
     near, far = home.name("m_before", before - b), home.name("m", b - behind)
-    inner, outer = block(0, 3), block(2, 1)                                                 # H^φL_i−1,i and H^φL_i,i−1
+    inner, outer = block(0, 3), block(2, 1)  # H^φL_i−1,i and H^φL_i,i−1
     run = [block(1, 1), outer * far, block(1, 3), block(3, 3), inner * near]
-    beside = block(0, 2)                                                                    # H^φφ_i−1,i
+    beside = block(0, 2)  # H^φφ_i−1,i
     return run, [block(0, 0) * near + beside * far, inner, beside * near + block(2, 2) * far, outer]
 
 
-def eliminated(home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+def eliminated(
+    home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
+) -> tuple[list[Scalar], list[Scalar]]:
     """The run of two, and what is kept of the link between them."""
     home.step("the link between two runs eliminated, LC (13)")
     (aa, a, ac, n_cc, n_c), (k_aa, k_a, ca, cc, c) = front, behind
     inverse = home.name("invD", home.one / home.name("D", n_cc + k_aa))
     Z_a, Z_c, right = ac * inverse, ca * inverse, n_c + k_a
-    return [aa - Z_a * ac, a - Z_a * right, -(Z_a * ca), cc - Z_c * ca, c - Z_c * right], [Z_a, Z_c, right * inverse]
+    return [aa - Z_a * ac, a - Z_a * right, -(Z_a * ca), cc - Z_c * ca, c - Z_c * right], [
+        Z_a,
+        Z_c,
+        right * inverse,
+    ]
 
 
-def forced(home: Derivation, kept: Sequence[Scalar], ends: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+def forced(
+    home: Derivation, kept: Sequence[Scalar], ends: Sequence[Scalar]
+) -> tuple[list[Scalar], list[Scalar]]:
     """e at the ends of the front run, and of the one behind it; `ends`: at those of both."""
     home.step("force of the hard coordinate between, LC (13)")
     (Z_a, Z_c, y), (first, last) = kept, ends
@@ -103,25 +120,34 @@ def joints(home: Derivation, near: Scalar, far: Scalar, before: Scalar) -> tuple
 
 # -- what neighbours have --------------------------------------------------------------------------------------------------------
 
-def first_of_both(home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+
+def first_of_both(
+    home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
+) -> tuple[list[Scalar], list[Scalar]]:
     """b of a run's first joint, and what is kept: that of the run behind."""
     home.step("what comes next")
     return [*front], [*behind]
 
 
-def next_of_each(home: Derivation, kept: Sequence[Scalar], known: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+def next_of_each(
+    home: Derivation, kept: Sequence[Scalar], known: Sequence[Scalar]
+) -> tuple[list[Scalar], list[Scalar]]:
     """What comes next behind the front run, and behind the other."""
     home.step("what comes next")
     return [*kept], [*known]
 
 
-def last_of_both(home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+def last_of_both(
+    home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
+) -> tuple[list[Scalar], list[Scalar]]:
     """The rate of a run's last direction, and what is kept: that of the front one."""
     home.step("what came before")
     return [*behind], [*front]
 
 
-def one_before_each(home: Derivation, kept: Sequence[Scalar], known: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+def one_before_each(
+    home: Derivation, kept: Sequence[Scalar], known: Sequence[Scalar]
+) -> tuple[list[Scalar], list[Scalar]]:
     """What came before the front run, and before the other."""
     home.step("what came before")
     return [*known], [*kept]

@@ -150,7 +150,9 @@ def hard_forces(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) ->
     return e
 
 
-def soft_rates(linkage: Linkage, partition: Partition, pivots: list[Pivot], b: Sequence[Scalar]) -> list[Scalar]:
+def soft_rates(
+    linkage: Linkage, partition: Partition, pivots: list[Pivot], b: Sequence[Scalar]
+) -> list[Scalar]:
     """[H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ] b, LC (12)."""
     dofs = partition.dofs
     x = [linkage.zero] * len(b)
@@ -161,15 +163,19 @@ def soft_rates(linkage: Linkage, partition: Partition, pivots: list[Pivot], b: S
     for to, of in linkage.placed(both, "rates by the soft block, LC (13)"):
         for r, row in zip(dofs[to], both[to, of], strict=True):
             for c, entry in zip(dofs[of], row, strict=True):
-                x[r] = x[r] + entry * b[c]                                                  # (13) c = H^aa b
-    for to, of in linkage.placed([(j, i) for i, j in partition.coupling], "what soft forces ask of hard coordinates, LC (13)"):
+                x[r] = x[r] + entry * b[c]  # (13) c = H^aa b
+    for to, of in linkage.placed(
+        [(j, i) for i, j in partition.coupling], "what soft forces ask of hard coordinates, LC (13)"
+    ):
         for r, row in zip(dofs[of], partition.coupling[of, to], strict=True):
-            d[to] = [y + entry * b[r] for y, entry in zip(d[to], row, strict=True)]         # (13) d = (H^ab)ᵀ b
-    e = hard_forces(linkage, pivots, d)                                                     # (13) e = (H^bb)⁻¹ d
+            d[to] = [
+                y + entry * b[r] for y, entry in zip(d[to], row, strict=True)
+            ]  # (13) d = (H^ab)ᵀ b
+    e = hard_forces(linkage, pivots, d)  # (13) e = (H^bb)⁻¹ d
     for to, of in linkage.placed(partition.coupling, "rates by the hard forces, LC (13)"):
         for r, row in zip(dofs[to], partition.coupling[to, of], strict=True):
             for entry, force in zip(row, e[of], strict=True):
-                x[r] = x[r] - entry * force                                                 # (13) f = H^ab e, c − f
+                x[r] = x[r] - entry * force  # (13) f = H^ab e, c − f
     return x
 
 
@@ -183,11 +189,18 @@ def soft_inverse(linkage: Linkage, partition: Partition, pivots: list[Pivot]) ->
             block = partition.coupling.get((dof.link, j))
             d.append([linkage.zero] * len(pivot.delta) if block is None else block[dof.column])
         halves.append([x for part in hard_half(linkage, pivots, d) for x in part])
-        scaled.append([x * by for x, by in zip(halves[-1], (by for pivot in pivots for by in pivot.inverse), strict=True)])
+        scaled.append(
+            [
+                x * by
+                for x, by in zip(
+                    halves[-1], (by for pivot in pivots for by in pivot.inverse), strict=True
+                )
+            ]
+        )
     found = {}
     for dof in dofs:
         linkage.step(dof.link, "row of the inverse, LC (12)")
-        for other in dofs[:dof.index + 1]:
+        for other in dofs[: dof.index + 1]:
             block = partition.soft.get((dof.link, other.link))
             entry = linkage.zero if block is None else block[dof.column][other.column]
             for x, y in zip(halves[dof.index], scaled[other.index], strict=True):

@@ -15,7 +15,20 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Vector
 from symgen.errors import MethodRefusal
-from symgen.methods.fixman.geometry import COS, PLANAR, SIN, Geometry, L, U, V, W, bending, by_inverses, meeting, metric
+from symgen.methods.fixman.geometry import (
+    COS,
+    PLANAR,
+    SIN,
+    Geometry,
+    L,
+    U,
+    V,
+    W,
+    bending,
+    by_inverses,
+    meeting,
+    metric,
+)
 from symgen.methods.fixman.partition import Partition, Pivot
 from symgen.methods.fixman.reach import all_points, same_way
 
@@ -43,34 +56,45 @@ def joint_rates(linkage: Linkage, rates: Sequence[Scalar]) -> list[Scalar]:
     return found
 
 
-def rates_in_turn(linkage: Linkage, partition: Partition, pivots: Sequence[Pivot], b: Sequence[Scalar]) -> list[Scalar]:
+def rates_in_turn(
+    linkage: Linkage, partition: Partition, pivots: Sequence[Pivot], b: Sequence[Scalar]
+) -> list[Scalar]:
     """T⁻¹ times LC (12) of point masses, from moments on directions, in fewer ways along the chain than (13) takes in its order:
     inward the forces of hard coordinates as far as known without the link before, outward those forces and the rates, each but
     for what the next link adds, and inward what that is.
     """
     n, one = len(linkage), partition.dofs
     moment = [b[own] for (own,) in one]
-    inner = [partition.coupling[i - 1, i][0][0] if i else linkage.zero for i in range(n)]   # of L_i and the direction before
-    outer = [partition.coupling[i, i - 1][0][0] if i else linkage.zero for i in range(n)]   # of L before and this direction
+    inner = [
+        partition.coupling[i - 1, i][0][0] if i else linkage.zero for i in range(n)
+    ]  # of L_i and the direction before
+    outer = [
+        partition.coupling[i, i - 1][0][0] if i else linkage.zero for i in range(n)
+    ]  # of L before and this direction
     beside = [partition.soft[i, i - 1][0][0] if i else linkage.zero for i in range(n)]
     gain = [pivots[i].gain[i - 1][0][0] if i else linkage.zero for i in range(n)]
     known = [linkage.zero] * n
     for i in reversed(range(n - 1)):
         linkage.step(i + 1, "forces of the hard coordinates but for the moment before, LC (13)")
-        by_moment, asked = gain[i + 1] * inner[i + 1], outer[i + 1] * moment[i + 1] - gain[i + 1] * known[i + 1]
+        by_moment, asked = (
+            gain[i + 1] * inner[i + 1],
+            outer[i + 1] * moment[i + 1] - gain[i + 1] * known[i + 1],
+        )
         linkage.step(i, "forces of the hard coordinates but for the moment before, LC (13)")
-        known[i] = asked - by_moment * moment[i]                                            # (13) L_h z = d
+        known[i] = asked - by_moment * moment[i]  # (13) L_h z = d
     found = [linkage.zero] * len(b)
     rates: list[Scalar] = []
     added, before, force = [linkage.zero] * (n + 1), [linkage.zero] * n, linkage.zero
     for i in range(n):
         linkage.step(i, "forces of the hard coordinates, and the rate of its direction, LC (13)")
-        rate = partition.soft[i, i][0][0] * moment[i]                                       # (13) c = H^aa b
+        rate = partition.soft[i, i][0][0] * moment[i]  # (13) c = H^aa b
         whole = known[i]
         if i:
             whole = whole + inner[i] * moment[i - 1]
-            rate = rate + beside[i] * moment[i - 1] - outer[i] * force                      # (13) f = H^ab e
-        force = whole * pivots[i].inverse[0] - (gain[i] * force if i else linkage.zero)     # (13) U_h e = z
+            rate = rate + beside[i] * moment[i - 1] - outer[i] * force  # (13) f = H^ab e
+        force = whole * pivots[i].inverse[0] - (
+            gain[i] * force if i else linkage.zero
+        )  # (13) U_h e = z
         linkage.name("e", i, force)
         linkage.name("phi", i, rate)
         if i:
@@ -95,18 +119,25 @@ def _signed(x: Scalar, plus: bool) -> Scalar:
 
 def planar(linkage: Linkage) -> Partition:
     """The partition of a planar chain: of point masses where every link is one at its end, else of rigid links."""
-    if any(not one.armature.is_zero for one in linkage.drives):   # one that comes at run time, which no refusal sees
-        raise MethodRefusal(f"fixman:planar knows the directions of links and no joints, and a joint of '{linkage.model.name}' "
-                            "has an armature; take another method, such as riccati")
+    if any(
+        not one.armature.is_zero for one in linkage.drives
+    ):  # one that comes at run time, which no refusal sees
+        raise MethodRefusal(
+            f"fixman:planar knows the directions of links and no joints, and a joint of '{linkage.model.name}' "
+            "has an armature; take another method, such as riccati"
+        )
     if not linkage.told(all_points):
         return rigid_links(linkage)
     if linkage.payload is not None and linkage.payload.link >= 0:
-        raise MethodRefusal(f"fixman takes '{linkage.model.name}' as a chain of point masses, and a payload on "
-                            f"'{linkage.payload.name}' makes one of them a rigid body; take another method, such as riccati")
+        raise MethodRefusal(
+            f"fixman takes '{linkage.model.name}' as a chain of point masses, and a payload on "
+            f"'{linkage.payload.name}' makes one of them a rigid body; take another method, such as riccati"
+        )
     return point_masses(linkage)
 
 
 # -- point masses at the link ends --------------------------------------------------------------------------------------
+
 
 def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
     """H^φφ, H^φL, H^LL by (23), mass by mass: mass i is the head of link i and the tail of link i + 1. det G = Π m² L²."""
@@ -121,7 +152,9 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
         own = {U: linkage.one / length, W: linkage.one / mass}
         linkage.name("u", i, own[U])
         linkage.name("w", i, own[W])
-        found.metric[i] = [mass * mass * lower(metric(geometry), {L: length}, home)]        # below (3), used in (8)
+        found.metric[i] = [
+            mass * mass * lower(metric(geometry), {L: length}, home)
+        ]  # below (3), used in (8)
         if i:
             direction = link.rotation.outward(ahead)
             cosine, sine = before.dot(direction), before.cross(direction)[2]
@@ -130,10 +163,13 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
             bindings = inner | {V: own[U], COS: cosine, SIN: sine}
             flip = linkage.one if linkage.like(same_way, i) else -linkage.one
             sense = (linkage.one, linkage.one, flip, linkage.one)
-            whole = [[entry(form[r, c], bindings, home) * sense[r] * sense[c] for c in range(4)] for r in range(4)]
+            whole = [
+                [entry(form[r, c], bindings, home) * sense[r] * sense[c] for c in range(4)]
+                for r in range(4)
+            ]
             _gather(found, i, i, [row[2:] for row in whole[2:]])
             _gather(found, i, i - 1, [row[:2] for row in whole[2:]])
-            found.coupling[i - 1, i] = [[whole[0][3]]]                                      # H^φL above the diagonal
+            found.coupling[i - 1, i] = [[whole[0][3]]]  # H^φL above the diagonal
             found.bend[i] = {}
             for (r, c), share in (((0, 0), half), ((1, 0), linkage.one), ((1, 1), half)):
                 slope = entry(bend[r, c], bindings, home) * flip * share
@@ -166,15 +202,22 @@ def _end(linkage: Linkage, i: int) -> tuple[Scalar, Vector]:
     x, y, _ = linkage.end(i)
     if x.is_constant and y.is_constant:
         length = k.square_root(k.settle(x.value * x.value + y.value * y.value))
-        return linkage.scalar(length), Vector((*(linkage.scalar(k.settle(one.value / length)) for one in (x, y)), linkage.zero))
+        return linkage.scalar(length), Vector(
+            (*(linkage.scalar(k.settle(one.value / length)) for one in (x, y)), linkage.zero)
+        )
     along = [one for one in (x, y) if not one.is_zero]
     if len(along) > 1:
-        raise MethodRefusal(f"fixman needs a root of what is kept as symbols of '{linkage.model.name}'; keep centres and "
-                            "lengths as numbers, or take another method, such as riccati")
-    return along[0], Vector([linkage.zero if one.is_zero else linkage.one for one in (x, y)] + [linkage.zero])
+        raise MethodRefusal(
+            f"fixman needs a root of what is kept as symbols of '{linkage.model.name}'; keep centres and "
+            "lengths as numbers, or take another method, such as riccati"
+        )
+    return along[0], Vector(
+        [linkage.zero if one.is_zero else linkage.one for one in (x, y)] + [linkage.zero]
+    )
 
 
 # -- rigid links --------------------------------------------------------------------------------------------------------
+
 
 def rigid_links(linkage: Linkage) -> Partition:
     """The same partition of a chain of planar rigid bodies: a body's (φ, x) at its mass centre, the two gaps at each pin.
@@ -196,20 +239,24 @@ def rigid_links(linkage: Linkage) -> Partition:
         linkage.name("I", i, about)
         easier = linkage.one / about
         found.metric[i] = [about * body.m * body.m]
-        tail = _across(linkage, -centre)                                                    # z × r of joint i
+        tail = _across(linkage, -centre)  # z × r of joint i
         found.soft[i, i] = [[easier]]
         found.coupling[i, i] = [[x * easier for x in tail[:2]]]
         hard = _pinned(linkage, lighter, easier, tail, tail)
         if i > 0:
             half = [link.rotation.inward(row) for row in _padded(linkage, outer)]
-            carried = [link.rotation.inward(Vector(column)) for column in zip(*half, strict=True)]      # R H_outer Rᵀ
+            carried = [
+                link.rotation.inward(Vector(column)) for column in zip(*half, strict=True)
+            ]  # R H_outer Rᵀ
             hard = [[hard[r][c] + carried[r][c] for c in (0, 1)] for r in (0, 1)]
-            found.bend[i] = {(i, i): _turning(linkage, i, [list(row[:2]) for row in carried[:2]]),
-                             (i, i - 1): _turning(linkage, i, found.hard[i, i - 1])}
+            found.bend[i] = {
+                (i, i): _turning(linkage, i, [list(row[:2]) for row in carried[:2]]),
+                (i, i - 1): _turning(linkage, i, found.hard[i, i - 1]),
+            }
         found.hard[i, i] = hard
         for child in link.children:
             geometry = linkage.links[child]
-            head = _across(linkage, geometry.shift - centre)                                # z × r of joint i + 1
+            head = _across(linkage, geometry.shift - centre)  # z × r of joint i + 1
             outer = _pinned(linkage, lighter, easier, head, head)
             cross = _padded(linkage, _pinned(linkage, lighter, easier, head, tail))
             columns = [geometry.rotation.inward(Vector(row[c] for row in cross)) for c in (0, 1)]
@@ -225,13 +272,21 @@ def _across(linkage: Linkage, r: Vector) -> Vector:
 
 def _turning(linkage: Linkage, i: int, m: list[list[Scalar]]) -> list[list[Scalar]]:
     """d(Rᵀ m)/dq_i = −H_i × (Rᵀ m), given what has been turned into the axes of link i."""
-    columns = [Vector((*column, linkage.zero)).cross(linkage.links[i].dof.H_angular) for column in zip(*m, strict=True)]
+    columns = [
+        Vector((*column, linkage.zero)).cross(linkage.links[i].dof.H_angular)
+        for column in zip(*m, strict=True)
+    ]
     return [[column[r] for column in columns] for r in (0, 1)]
 
 
-def _pinned(linkage: Linkage, lighter: Scalar, easier: Scalar, a: Vector, b: Vector) -> list[list[Scalar]]:
+def _pinned(
+    linkage: Linkage, lighter: Scalar, easier: Scalar, a: Vector, b: Vector
+) -> list[list[Scalar]]:
     """(1/m) 1 + (1/I) a bᵀ: how the place a answers a force at the place b."""
-    return [[a[r] * (b[c] * easier) + (lighter if r == c else linkage.zero) for c in (0, 1)] for r in (0, 1)]
+    return [
+        [a[r] * (b[c] * easier) + (lighter if r == c else linkage.zero) for c in (0, 1)]
+        for r in (0, 1)
+    ]
 
 
 def _padded(linkage: Linkage, m: list[list[Scalar]]) -> list[Vector]:

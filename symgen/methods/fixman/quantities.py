@@ -14,10 +14,26 @@ from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Rotation
 from symgen.mechanism import Mechanism
 from symgen.methods._quantities import Block, Entries, Quantity, mirrored, named, scalar
-from symgen.methods.fixman.geometry import AHEAD, COS, PLANAR, SIN, Geometry, K, L, published_slopes, slopes
+from symgen.methods.fixman.geometry import (
+    AHEAD,
+    COS,
+    PLANAR,
+    SIN,
+    Geometry,
+    K,
+    L,
+    published_slopes,
+    slopes,
+)
 from symgen.methods.fixman.partition import Block as Rows
 from symgen.methods.fixman.planar import point_masses
-from symgen.methods.fixman.reach import all_points, link_ends, planar_refusal, same_way, spatial_refusal
+from symgen.methods.fixman.reach import (
+    all_points,
+    link_ends,
+    planar_refusal,
+    same_way,
+    spatial_refusal,
+)
 from symgen.methods.fixman.spatial import carried, soft_and_hard, spatial
 
 Slopes = list[dict[int, list[Scalar]]]
@@ -32,20 +48,27 @@ def refusal(mechanism: Mechanism) -> str | None:
     with k.precision():
         if all_points(declared(mechanism)):
             return None
-    return (f"LC's blocks over (theta, L) are those of point masses at the ends of the links, which those of '{mechanism.name}' "
-            "are not; take H_aa, H_ab, H_bb of fixman:spatial")
+    return (
+        f"LC's blocks over (theta, L) are those of point masses at the ends of the links, which those of '{mechanism.name}' "
+        "are not; take H_aa, H_ab, H_bb of fixman:spatial"
+    )
 
 
 # -- in a plane ---------------------------------------------------------------------------------------------------------
 
+
 def _directions(linkage: Linkage) -> list[tuple[Scalar, Scalar, Scalar]]:
     """(cosine, sine, length) of the way from joint i to point i, in the axes in which joint 0 turns."""
-    cosine, sine = k.zxz(linkage.model.links[0].rotation)[2]     # the last turn is by q + β; that of the joint by q
+    cosine, sine = k.zxz(linkage.model.links[0].rotation)[
+        2
+    ]  # the last turn is by q + β; that of the joint by q
     outer = linkage.matrix(k.turn(k.IDENTITY[2], cosine, -sine))
     found = []
     for i, (end, link) in enumerate(zip(link_ends(linkage.model), linkage.links, strict=True)):
         linkage.step(i, "its direction in the plane, LC (14)")
-        outer = Rotation([outer, *link.rotation.factors[-1 if i == 0 else 0:]]).matrix(linkage.one, linkage.zero)
+        outer = Rotation([outer, *link.rotation.factors[-1 if i == 0 else 0 :]]).matrix(
+            linkage.one, linkage.zero
+        )
         length = k.square_root(k.dot(end, end))
         e = Rotation([outer]).outward(linkage.vector(k.scale(1 / length, end)))
         linkage.home.name(f"cos_{i + 1}", e[0])
@@ -82,7 +105,9 @@ def _rows(linkage: Linkage, geometry: Geometry = PLANAR) -> tuple[Slopes, Slopes
 
 
 def _sloped(rows: Slopes) -> Entries:
-    return {(i, point): Block([entries]) for i, row in enumerate(rows) for point, entries in row.items()}
+    return {
+        (i, point): Block([entries]) for i, row in enumerate(rows) for point, entries in row.items()
+    }
 
 
 Entry = dict[tuple[int, int], Scalar]
@@ -103,7 +128,11 @@ def _transposed(H: Entry) -> Entry:
 
 
 def _of_angles(linkage: Linkage, stem: str, H: Entry) -> Entries:
-    return {(i, j): Block(named(linkage, f"{stem}_{i + 1}_{j + 1}", [[x]])) for (i, j), x in H.items() if not x.is_zero}
+    return {
+        (i, j): Block(named(linkage, f"{stem}_{i + 1}_{j + 1}", [[x]]))
+        for (i, j), x in H.items()
+        if not x.is_zero
+    }
 
 
 def _dtheta(linkage: Linkage) -> Entries:
@@ -118,12 +147,23 @@ def _dtheta_printed(linkage: Linkage) -> Entries:
     sense = linkage.one
     for i, (cosine, sine, own) in enumerate(_directions(linkage)):
         linkage.step(i, "rows of dtheta/dx with lengths held constant, LC (21)")
-        bindings = {COS: cosine, SIN: sine, L: own, K: length} | dict(zip(AHEAD, ahead, strict=True))
+        bindings = {COS: cosine, SIN: sine, L: own, K: length} | dict(
+            zip(AHEAD, ahead, strict=True)
+        )
         sense = sense if i == 0 or same_way(linkage.model, i) else -sense
         for r, point in enumerate((i - 2, i - 1, i)):
             if point >= 0:
                 row = [sense * lower(form[r, c], bindings, linkage.home) for c in (0, 1)]
-                found[i, point] = Block([[x for (x,) in named(linkage, f"dtheta_{i + 1}_dx_{point + 1}", [[x] for x in row])]])
+                found[i, point] = Block(
+                    [
+                        [
+                            x
+                            for (x,) in named(
+                                linkage, f"dtheta_{i + 1}_dx_{point + 1}", [[x] for x in row]
+                            )
+                        ]
+                    ]
+                )
         ahead, length = (cosine, sine), own
     return found
 
@@ -133,14 +173,18 @@ def _dL(linkage: Linkage) -> Entries:
 
 
 def _H_theta_theta(linkage: Linkage) -> Entries:
-    lower = {at: rows[0][0] for at, rows in point_masses(linkage).soft.items()}             # H^φφ, LC (23)
+    lower = {at: rows[0][0] for at, rows in point_masses(linkage).soft.items()}  # H^φφ, LC (23)
     half = _by_joints(linkage, {**lower, **_transposed(lower)})
     linkage.home.step("from absolute directions to joint angles")
     return _of_angles(linkage, "H_tt", _by_joints(linkage, _transposed(half)))
 
 
 def _H_theta_L(linkage: Linkage) -> Entries:
-    return _of_angles(linkage, "H_tL", _by_joints(linkage, {at: x for at, ((x,),) in point_masses(linkage).coupling.items()}))
+    return _of_angles(
+        linkage,
+        "H_tL",
+        _by_joints(linkage, {at: x for at, ((x,),) in point_masses(linkage).coupling.items()}),
+    )
 
 
 def _H_L_L(linkage: Linkage) -> Entries:
@@ -149,6 +193,7 @@ def _H_L_L(linkage: Linkage) -> Entries:
 
 
 # -- in space -----------------------------------------------------------------------------------------------------------
+
 
 def _dq_dxi(linkage: Linkage) -> Entries:
     found: Entries = {}
@@ -159,23 +204,40 @@ def _dq_dxi(linkage: Linkage) -> Entries:
             linkage.step(i, "rows of dq/dxi that its parent moves, WC (18)")
             unit = [[linkage.one if r == c else linkage.zero for c in range(6)] for r in range(6)]
             over = carried(linkage, i, unit)
-            rows: Rows = [[-linkage.dot(row, column) for column in zip(*over, strict=True)] for row in (*soft, *hard)]
-            found[i, link.parent] = Block(named(linkage, f"dq_{i + 1}_dxi_{link.parent + 1}", rows), None, link.parent)
+            rows: Rows = [
+                [-linkage.dot(row, column) for column in zip(*over, strict=True)]
+                for row in (*soft, *hard)
+            ]
+            found[i, link.parent] = Block(
+                named(linkage, f"dq_{i + 1}_dxi_{link.parent + 1}", rows), None, link.parent
+            )
     return found
 
 
 def _H_aa(linkage: Linkage) -> Entries:
-    return mirrored({(i, j): Block(named(linkage, f"Haa_{i + 1}_{j + 1}", rows))
-                     for (i, j), rows in spatial(linkage).soft.items()})
+    return mirrored(
+        {
+            (i, j): Block(named(linkage, f"Haa_{i + 1}_{j + 1}", rows))
+            for (i, j), rows in spatial(linkage).soft.items()
+        }
+    )
 
 
 def _H_ab(linkage: Linkage) -> Entries:
-    return {(i, j): Block(named(linkage, f"Hab_{i + 1}_{j + 1}", rows)) for (i, j), rows in spatial(linkage).coupling.items()}
+    return {
+        (i, j): Block(named(linkage, f"Hab_{i + 1}_{j + 1}", rows))
+        for (i, j), rows in spatial(linkage).coupling.items()
+    }
 
 
 def _H_bb(linkage: Linkage) -> Entries:
-    return mirrored({(i, j): Block(named(linkage, f"Hbb_{i + 1}_{j + 1}", rows))
-                     for (i, j), rows in spatial(linkage).hard.items() if any(rows) or i == j})
+    return mirrored(
+        {
+            (i, j): Block(named(linkage, f"Hbb_{i + 1}_{j + 1}", rows))
+            for (i, j), rows in spatial(linkage).hard.items()
+            if any(rows) or i == j
+        }
+    )
 
 
 def _det_G(linkage: Linkage) -> Entries:
@@ -185,27 +247,103 @@ def _det_G(linkage: Linkage) -> Entries:
 THREE, TWO, BAND = "l is i, i - 1 or i - 2", "l is i or i - 1", "links i and j share a point"
 NEAR = "joints i and j sit on one link"
 QUANTITIES = {
-    "dtheta_dx": Quantity(("i", "l"), "1x2", "joint angle i by point mass l, LC (17)-(21) with lengths differentiated as well",
-                          _dtheta, nonzero=THREE, variant="planar", refusal=refusal),
-    "dtheta_dx_printed": Quantity(("i", "l"), "1x2", "the same as LC (19)-(21) print it, lengths held constant while cos theta "
-                                  "is differentiated: another row, the same M^-1, (12); the last term of (21) corrected",
-                                  _dtheta_printed, nonzero=THREE, variant="planar", refusal=refusal),
-    "dL_dx": Quantity(("i", "l"), "1x2", "length of link i by point mass l, LC (15)-(18)", _dL, nonzero=TWO, variant="planar",
-                      refusal=refusal),
-    "H_theta_theta": Quantity(("i", "j"), "scalar", "soft block of H = G^-1, pentadiagonal, LC (22)-(23)", _H_theta_theta,
-                              nonzero=BAND, variant="planar", refusal=refusal),
-    "H_theta_L": Quantity(("i", "j"), "scalar", "soft by hard block, diagonals -2 to 1, LC (22)-(23)", _H_theta_L, nonzero=BAND,
-                          variant="planar", refusal=refusal),
-    "H_L_L": Quantity(("i", "j"), "scalar", "hard block, tridiagonal, LC (22)-(24)", _H_L_L, nonzero=BAND, variant="planar",
-                      refusal=refusal),
-    "dq_dxi": Quantity(("i", "j"), "6x6", "rates across joint i, its own first, by the twist of link j, WC (18)", _dq_dxi,
-                       nonzero="j is i or the parent of i", variant="spatial", refusal=spatial_refusal),
-    "H_aa": Quantity(("i", "j"), "scalar", "soft block of H, LC (7) with WC (19)", _H_aa, nonzero=NEAR, variant="spatial",
-                     refusal=spatial_refusal),
-    "H_ab": Quantity(("i", "j"), "1x5", "soft by hard block, LC (7) with WC (19)", _H_ab, nonzero=NEAR, variant="spatial",
-                     refusal=spatial_refusal),
-    "H_bb": Quantity(("i", "j"), "5x5", "hard block; M^-1 = H_aa - H_ab H_bb^-1 H_ab^T, LC (12)", _H_bb, nonzero=NEAR,
-                     variant="spatial", refusal=spatial_refusal),
-    "det_G": Quantity((), "scalar", "determinant of the free links, det M = det G det H_bb, LC (8)", _det_G, variant="spatial",
-                      refusal=spatial_refusal),
+    "dtheta_dx": Quantity(
+        ("i", "l"),
+        "1x2",
+        "joint angle i by point mass l, LC (17)-(21) with lengths differentiated as well",
+        _dtheta,
+        nonzero=THREE,
+        variant="planar",
+        refusal=refusal,
+    ),
+    "dtheta_dx_printed": Quantity(
+        ("i", "l"),
+        "1x2",
+        "the same as LC (19)-(21) print it, lengths held constant while cos theta "
+        "is differentiated: another row, the same M^-1, (12); the last term of (21) corrected",
+        _dtheta_printed,
+        nonzero=THREE,
+        variant="planar",
+        refusal=refusal,
+    ),
+    "dL_dx": Quantity(
+        ("i", "l"),
+        "1x2",
+        "length of link i by point mass l, LC (15)-(18)",
+        _dL,
+        nonzero=TWO,
+        variant="planar",
+        refusal=refusal,
+    ),
+    "H_theta_theta": Quantity(
+        ("i", "j"),
+        "scalar",
+        "soft block of H = G^-1, pentadiagonal, LC (22)-(23)",
+        _H_theta_theta,
+        nonzero=BAND,
+        variant="planar",
+        refusal=refusal,
+    ),
+    "H_theta_L": Quantity(
+        ("i", "j"),
+        "scalar",
+        "soft by hard block, diagonals -2 to 1, LC (22)-(23)",
+        _H_theta_L,
+        nonzero=BAND,
+        variant="planar",
+        refusal=refusal,
+    ),
+    "H_L_L": Quantity(
+        ("i", "j"),
+        "scalar",
+        "hard block, tridiagonal, LC (22)-(24)",
+        _H_L_L,
+        nonzero=BAND,
+        variant="planar",
+        refusal=refusal,
+    ),
+    "dq_dxi": Quantity(
+        ("i", "j"),
+        "6x6",
+        "rates across joint i, its own first, by the twist of link j, WC (18)",
+        _dq_dxi,
+        nonzero="j is i or the parent of i",
+        variant="spatial",
+        refusal=spatial_refusal,
+    ),
+    "H_aa": Quantity(
+        ("i", "j"),
+        "scalar",
+        "soft block of H, LC (7) with WC (19)",
+        _H_aa,
+        nonzero=NEAR,
+        variant="spatial",
+        refusal=spatial_refusal,
+    ),
+    "H_ab": Quantity(
+        ("i", "j"),
+        "1x5",
+        "soft by hard block, LC (7) with WC (19)",
+        _H_ab,
+        nonzero=NEAR,
+        variant="spatial",
+        refusal=spatial_refusal,
+    ),
+    "H_bb": Quantity(
+        ("i", "j"),
+        "5x5",
+        "hard block; M^-1 = H_aa - H_ab H_bb^-1 H_ab^T, LC (12)",
+        _H_bb,
+        nonzero=NEAR,
+        variant="spatial",
+        refusal=spatial_refusal,
+    ),
+    "det_G": Quantity(
+        (),
+        "scalar",
+        "determinant of the free links, det M = det G det H_bb, LC (8)",
+        _det_G,
+        variant="spatial",
+        refusal=spatial_refusal,
+    ),
 }

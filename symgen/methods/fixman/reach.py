@@ -36,7 +36,9 @@ def bent(model: Model) -> str | None:
         if feels(link.kind) != "turn":
             return f"joint '{link.joint}' is {link.kind}"
         if i and not (k.is_zero(link.rotation[2][0]) and k.is_zero(link.rotation[2][1])):
-            return f"the axis of joint '{link.joint}' is not parallel to that of the joint before it"
+            return (
+                f"the axis of joint '{link.joint}' is not parallel to that of the joint before it"
+            )
     return None
 
 
@@ -48,7 +50,9 @@ def _in_plane(own: Inertia) -> Constant:
 def all_points(model: Model) -> bool:
     """Whether every link of a planar chain is a point mass at its end, as seen along the axes."""
     return all(
-        _positive(link.inertia.m) and not (k.is_zero(end[0]) and k.is_zero(end[1])) and k.is_zero(_in_plane(link.inertia))
+        _positive(link.inertia.m)
+        and not (k.is_zero(end[0]) and k.is_zero(end[1]))
+        and k.is_zero(_in_plane(link.inertia))
         and all(k.is_zero(k.settle(link.inertia.h[x] - link.inertia.m * end[x])) for x in (0, 1))
         for link, end in zip(model.links, link_ends(model), strict=True)
     )
@@ -95,10 +99,16 @@ def planar_refusal(mechanism: Mechanism) -> str | None:
     with k.precision():
         why = bent(model)
         if why is not None:
-            return f"fixman:planar takes serial chains that turn about parallel axes, and of '{model.name}' {why}; take " \
-                   "fixman:spatial, or another method, such as riccati"
+            return (
+                f"fixman:planar takes serial chains that turn about parallel axes, and of '{model.name}' {why}; take "
+                "fixman:spatial, or another method, such as riccati"
+            )
         why = None if all_points(model) else rigid_fault(model)
-    return _rotor("fixman:planar", mechanism) if why is None else _sentence("fixman:planar", mechanism, why)
+    return (
+        _rotor("fixman:planar", mechanism)
+        if why is None
+        else _sentence("fixman:planar", mechanism, why)
+    )
 
 
 def segments_refusal(mechanism: Mechanism) -> str | None:
@@ -119,10 +129,17 @@ def _points_refusal(method: str, mechanism: Mechanism) -> str | None:
     with k.precision():
         if not all_points(model):
             return f"{method} takes chains of point masses, and links of '{model.name}' are rigid bodies; take fixman:planar"
-        against = next((link for i, link in enumerate(model.links) if i and not same_way(model, i)), None)
-    return None if against is None else (
-        f"{method} takes chains whose axes all point the same way, and that of joint '{against.joint}' of '{model.name}' "
-        "points against the one before; take fixman:planar")
+        against = next(
+            (link for i, link in enumerate(model.links) if i and not same_way(model, i)), None
+        )
+    return (
+        None
+        if against is None
+        else (
+            f"{method} takes chains whose axes all point the same way, and that of joint '{against.joint}' of '{model.name}' "
+            "points against the one before; take fixman:planar"
+        )
+    )
 
 
 def spatial_refusal(mechanism: Mechanism) -> str | None:

@@ -35,8 +35,10 @@ from symgen.methods.fixman.planar import entry
 
 def mass_matrix_solve(linkage: Linkage) -> Results:
     """None in rows: `symgen.looping.pointwise` puts the steps below together."""
-    raise MethodRefusal(f"fixman:segments is loops over the links of one long chain, and '{linkage.model.name}' is asked for in "
-                        "rows; ask generate or symgen.compile for it, or take fixman:planar")
+    raise MethodRefusal(
+        f"fixman:segments is loops over the links of one long chain, and '{linkage.model.name}' is asked for in "
+        "rows; ask generate or symgen.compile for it, or take fixman:planar"
+    )
 
 
 Numbers = Mapping[str, Scalar]
@@ -97,19 +99,26 @@ class Ends(NamedTuple):
 
 # -- along the links of a segment ------------------------------------------------------------------------------------------------
 
+
 def turned(home: Derivation, q: Scalar, own: Numbers) -> Numbers:
     """The entries of H at a joint: those of the mass before it and of its link's own."""
     home.step("its mass and the one before it in the blocks of H, LC (23)")
     form, angle = by_inverses(meeting, PLANAR), q + own["offset"]
-    met = {U: own["u_before"], V: own["u"], W: own["w_before"], COS: home.cos(angle), SIN: home.sin(angle)}
+    met = {
+        U: own["u_before"],
+        V: own["u"],
+        W: own["w_before"],
+        COS: home.cos(angle),
+        SIN: home.sin(angle),
+    }
     alone = {U: own["u"], W: own["w"]}
     return {
-        "hard": entry(form[3, 3], met, home) + entry(form[1, 1], alone, home),              # H^LL_ii
-        "beside": entry(form[3, 1], met, home),                                             # H^LL_i,i−1
-        "inner": entry(form[0, 3], met, home),                                              # H^φL_i−1,i
-        "outer": entry(form[2, 1], met, home),                                              # H^φL_i,i−1
-        "soft": entry(form[2, 2], met, home) + entry(form[0, 0], alone, home),              # H^φφ_ii
-        "soft_beside": entry(form[2, 0], met, home),                                        # H^φφ_i,i−1
+        "hard": entry(form[3, 3], met, home) + entry(form[1, 1], alone, home),  # H^LL_ii
+        "beside": entry(form[3, 1], met, home),  # H^LL_i,i−1
+        "inner": entry(form[0, 3], met, home),  # H^φL_i−1,i
+        "outer": entry(form[2, 1], met, home),  # H^φL_i,i−1
+        "soft": entry(form[2, 2], met, home) + entry(form[0, 0], alone, home),  # H^φφ_ii
+        "soft_beside": entry(form[2, 0], met, home),  # H^φφ_i,i−1
     }
 
 
@@ -122,9 +131,18 @@ def eliminated(home: Derivation, b: Scalar, own: Numbers, before: Inward) -> tup
     gain = home.name("gain", own["beside"] * inverse)
     reach = before.reach
     felt = reach * inverse
-    handed = Inward(b, own["outer"] * moment - gain * known, gain * own["inner"], gain * own["beside"], -(felt * own["beside"]),
-                    before.p + before.mu * moment + felt * known, before.q + felt * reach, felt * own["inner"], home.zero,
-                    before.last + before.mark * moment)
+    handed = Inward(
+        b,
+        own["outer"] * moment - gain * known,
+        gain * own["inner"],
+        gain * own["beside"],
+        -(felt * own["beside"]),
+        before.p + before.mu * moment + felt * known,
+        before.q + felt * reach,
+        felt * own["inner"],
+        home.zero,
+        before.last + before.mark * moment,
+    )
     return handed, {"m": moment, "known": known, "inverse": inverse, "gain": gain, "reach": reach}
 
 
@@ -135,7 +153,14 @@ def forces(home: Derivation, own: Numbers, before: Outward) -> tuple[Outward, Nu
     force = home.name("e", whole * own["inverse"] - own["gain"] * before.force)
     rate = own["soft"] * own["m"] + own["soft_beside"] * before.moment - own["outer"] * before.force
     added = home.name("added", own["soft_beside"] * own["m"] - own["inner"] * force)
-    handed = Outward(own["m"], force, before.sigma, home.zero, before.first + before.mark * added, home.name("rate", rate))
+    handed = Outward(
+        own["m"],
+        force,
+        before.sigma,
+        home.zero,
+        before.first + before.mark * added,
+        home.name("rate", rate),
+    )
     return handed, {"rate": rate, "added": added}
 
 
@@ -153,23 +178,36 @@ def joints(home: Derivation, own: Numbers, before: Scalar) -> Scalar:
 
 # -- over the segments -----------------------------------------------------------------------------------------------------------
 
+
 def across_inward(home: Derivation, ended: Inward, beyond: Row | None) -> tuple[Row, Ends]:
     """What a segment and all beyond do to the link before, and what is kept to go back."""
     if beyond is None:
         zero = home.zero
-        return Row(ended.y, ended.z, ended.rho), Ends(zero, zero, zero, ended.p, ended.reach, ended.mu)
+        return Row(ended.y, ended.z, ended.rho), Ends(
+            zero, zero, zero, ended.p, ended.reach, ended.mu
+        )
     home.step("segment: the force on its last link, LC (13) over segments")
     A = beyond.Y - beyond.Z * ended.last
     kappa = home.one / (home.one - ended.q * beyond.R)
     sigma, moved = kappa * (A + beyond.R * ended.p), beyond.R * kappa
-    ends = Ends(sigma, moved * ended.reach, moved * ended.mu,
-                kappa * (ended.p + ended.q * A), kappa * ended.reach, kappa * ended.mu)
-    return Row(ended.y + ended.reach * sigma, ended.z - ended.reach * ends.sigma_moment,
-               ended.rho + ended.reach * ends.sigma_force), ends
+    ends = Ends(
+        sigma,
+        moved * ended.reach,
+        moved * ended.mu,
+        kappa * (ended.p + ended.q * A),
+        kappa * ended.reach,
+        kappa * ended.mu,
+    )
+    return Row(
+        ended.y + ended.reach * sigma,
+        ended.z - ended.reach * ends.sigma_moment,
+        ended.rho + ended.reach * ends.sigma_force,
+    ), ends
 
 
-def across_outward(home: Derivation, ended: Inward, ends: Ends, before: tuple[Scalar, Scalar]
-                   ) -> tuple[tuple[Scalar, Scalar], Outward]:
+def across_outward(
+    home: Derivation, ended: Inward, ends: Ends, before: tuple[Scalar, Scalar]
+) -> tuple[tuple[Scalar, Scalar], Outward]:
     """Moment and force of the segment's last link, and what its sweep of forces starts with; `before` are those of the link
     before it.
     """

@@ -18,7 +18,14 @@ from typing import Any
 from symgen.derivation.closed_forms import constraint_subspace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
-from symgen.derivation.spatial import ArticulatedInertia, Rotation, Symmetric, Vector, transposed, twist_inward
+from symgen.derivation.spatial import (
+    ArticulatedInertia,
+    Rotation,
+    Symmetric,
+    Vector,
+    transposed,
+    twist_inward,
+)
 from symgen.methods._drives import rotors
 from symgen.methods.fixman.partition import Block, Partition, product, turned_over
 
@@ -39,10 +46,15 @@ def mobility(linkage: Linkage, i: int) -> tuple[ArticulatedInertia, Scalar]:
     lighter = linkage.one / body.m
     c = body.h * lighter
     x, y, z = (c[0] * body.h[0], c[1] * body.h[1], c[2] * body.h[2])
-    off = Symmetric(y + z, -(c[0] * body.h[1]), -(c[0] * body.h[2]), x + z, -(c[1] * body.h[2]), x + y)
+    off = Symmetric(
+        y + z, -(c[0] * body.h[1]), -(c[0] * body.h[2]), x + z, -(c[1] * body.h[2]), x + y
+    )
     easier, about = _inverse(linkage, body.moments() - off)
-    centred = ArticulatedInertia(Symmetric(lighter, zero, zero, lighter, zero, lighter),
-                                 (linkage.zeros, linkage.zeros, linkage.zeros), easier)
+    centred = ArticulatedInertia(
+        Symmetric(lighter, zero, zero, lighter, zero, lighter),
+        (linkage.zeros, linkage.zeros, linkage.zeros),
+        easier,
+    )
     return centred.outward(STILL, c), body.m * body.m * body.m * about
 
 
@@ -88,15 +100,30 @@ def spatial(linkage: Linkage) -> Partition:
         for name, part in (("A", P.A), ("B", P.B), ("C", P.C)):
             linkage.mark(name, i, part)
         own.append(P)
-        found.metric[i] = [weight * linkage.measure(i), *(linkage.drives[dof.index].armature for dof in rotors(linkage, i))]
+        found.metric[i] = [
+            weight * linkage.measure(i),
+            *(linkage.drives[dof.index].armature for dof in rotors(linkage, i)),
+        ]
         if link.parent < 0:
             _split(linkage, found, i, i, _full(P))
             continue
         outer = own[link.parent]
         _split(linkage, found, i, i, _full(P + _across(linkage, i, outer)))
-        _split(linkage, found, i, link.parent, [[-x for x in row] for row in carried(linkage, i, _full(outer))])
+        _split(
+            linkage,
+            found,
+            i,
+            link.parent,
+            [[-x for x in row] for row in carried(linkage, i, _full(outer))],
+        )
         for j in (c for c in linkage.links[link.parent].children if c < i):
-            _split(linkage, found, i, j, turned_over(carried(linkage, j, turned_over(carried(linkage, i, _full(outer))))))
+            _split(
+                linkage,
+                found,
+                i,
+                j,
+                turned_over(carried(linkage, j, turned_over(carried(linkage, i, _full(outer))))),
+            )
     return found
 
 
@@ -109,17 +136,25 @@ def _split(linkage: Linkage, found: Partition, i: int, j: int, A: Block) -> None
     if i == j:
         own = rotors(linkage, i)
         for r, dof in enumerate(own, len(b_i) - len(own)):
-            found.hard[i, i][r][r] = found.hard[i, i][r][r] + linkage.one / linkage.drives[dof.index].armature
+            found.hard[i, i][r][r] = (
+                found.hard[i, i][r][r] + linkage.one / linkage.drives[dof.index].armature
+            )
     found.coupling[i, j] = product(linkage, soft, turned_over(b_j))
     if i != j:
         other = product(linkage, mixed, turned_over(a_j))
-        found.coupling[j, i] = [[row[c] for row in other] for c in range(len(a_j))]   # a free joint's has no columns
+        found.coupling[j, i] = [
+            [row[c] for row in other] for c in range(len(a_j))
+        ]  # a free joint's has no columns
 
 
 def soft_and_hard(linkage: Linkage, i: int) -> tuple[Block, Block]:
     """The rows of `directions` as Scalars; behind the hard ones the soft one of each rotor."""
     soft, hard = directions(linkage.model.links[i].kind)
-    a, b = ([[lower(m[r, c], linkage.declared(i), linkage.home) for c in range(6)] for r in range(m.rows)] for m in (soft, hard))
+    a, b = (
+        [
+            [lower(m[r, c], linkage.declared(i), linkage.home) for c in range(6)]
+            for r in range(m.rows)
+        ]
+        for m in (soft, hard)
+    )
     return a, [*b, *(a[dof.column] for dof in rotors(linkage, i))]
-
-

@@ -10,9 +10,9 @@ from symgen.methods.kinematics.steps import difference, integrate
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (3.11)-(3.13)",
     functions={
-        "forward_kinematics": forward_kinematics,                                           # (3.11)-(3.12)
-        "link_poses": link_poses,                                                           # (3.11)
-        "jacobian": jacobian,                                                               # (3.13)
+        "forward_kinematics": forward_kinematics,  # (3.11)-(3.12)
+        "link_poses": link_poses,  # (3.11)
+        "jacobian": jacobian,  # (3.13)
         "integrate": integrate,
         "difference": difference,
         "constraint_residual": constraint_residual,

@@ -101,7 +101,10 @@ def local(linkage: Linkage) -> tuple[list[Scalar], ...]:
         linkage.step(i, f"column of the Jacobian in the axes of {frame.name}, RK (3.13)")
         for dof in link.dofs:
             moved = dof.H_linear + dof.H_angular.cross(lever)
-            columns[dof.index] = [*(axis.dot(dof.H_angular) for axis in axes), *(axis.dot(moved) for axis in axes)]
+            columns[dof.index] = [
+                *(axis.dot(dof.H_angular) for axis in axes),
+                *(axis.dot(moved) for axis in axes),
+            ]
         axes = [link.rotation.outward(axis) for axis in axes]
         lever = _from_parent(linkage, i, lever)
         linkage.name("E", i, (axes[0], axes[1], axes[2]))
@@ -129,7 +132,11 @@ def _in_turn(linkage: Linkage) -> tuple[list[Scalar], ...]:
 def _from_parent(linkage: Linkage, i: int, lever: Vector) -> Vector:
     """What is so far from link i, in its axes, from its parent in that one's."""
     link = linkage.links[i]
-    inner, outer = (link.shift.inner, link.shift.outer) if isinstance(link.shift, SplitShift) else (linkage.zeros, link.shift)
+    inner, outer = (
+        (link.shift.inner, link.shift.outer)
+        if isinstance(link.shift, SplitShift)
+        else (linkage.zeros, link.shift)
+    )
     return link.rotation.outward(lever + inner) + outer
 
 

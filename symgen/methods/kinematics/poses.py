@@ -16,7 +16,9 @@ def link_poses(linkage: Linkage) -> tuple[list[Scalar], ...]:
     poses = placed(linkage, range(len(linkage)))
     axes: list[Scalar] = []
     origins: list[Scalar] = []
-    reached: dict[int, tuple[Vector, Vector]] = {}   # the place of the root's base frame, and the way from there
+    reached: dict[
+        int, tuple[Vector, Vector]
+    ] = {}  # the place of the root's base frame, and the way from there
     for i, (rotation, step) in poses.items():
         link = linkage.links[i]
         linkage.step(i, "declared frame in the base")
@@ -25,6 +27,8 @@ def link_poses(linkage: Linkage) -> tuple[list[Scalar], ...]:
         reached[i] = root, way
         back, origin = linkage.declared_frame(i)
         way = way + rotation.outward(origin)
-        axes += [x for row in product(linkage, Rotation([*rotation.factors, *back.factors])) for x in row]
+        axes += [
+            x for row in product(linkage, Rotation([*rotation.factors, *back.factors])) for x in row
+        ]
         origins += way + root
     return axes, origins

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
-from symgen.methods._closures import constraint_bias, constraint_jacobian, constraint_residual, no_loops
+from symgen.methods._closures import (
+    constraint_bias,
+    constraint_jacobian,
+    constraint_residual,
+    no_loops,
+)
 from symgen.methods._quantities import Block, Entries, Quantity, named
 
 
 def _jacobian(linkage: Linkage) -> Entries:
     (entries,), n = constraint_jacobian(linkage), len(linkage.dofs)
-    rows = [linkage.coupling.felt(entries[r:r + n]) for r in range(0, len(entries), n)]
+    rows = [linkage.coupling.felt(entries[r : r + n]) for r in range(0, len(entries), n)]
     return {(): Block(named(linkage, "A", rows))}
 
 
@@ -24,10 +29,29 @@ def _residual(linkage: Linkage) -> Entries:
 
 
 QUANTITIES = {
-    "A_loops": Quantity((), "NL x NV", "what loops keep, A v = 0 where they are closed (docs/loops.md)", _jacobian,
-                        refusal=no_loops, of_loops=True),
-    "gamma": Quantity((), "NL x 1", "how that changes while no joint accelerates, A a + gamma = 0 (docs/loops.md)", _bias,
-                      ("q", "v"), refusal=no_loops, of_loops=True),
-    "C_loops": Quantity((), "NL x 1", "how far the rows are from being closed, m and rad (docs/loops.md)", _residual,
-                        refusal=no_loops, of_loops=True),
+    "A_loops": Quantity(
+        (),
+        "NL x NV",
+        "what loops keep, A v = 0 where they are closed (docs/loops.md)",
+        _jacobian,
+        refusal=no_loops,
+        of_loops=True,
+    ),
+    "gamma": Quantity(
+        (),
+        "NL x 1",
+        "how that changes while no joint accelerates, A a + gamma = 0 (docs/loops.md)",
+        _bias,
+        ("q", "v"),
+        refusal=no_loops,
+        of_loops=True,
+    ),
+    "C_loops": Quantity(
+        (),
+        "NL x 1",
+        "how far the rows are from being closed, m and rad (docs/loops.md)",
+        _residual,
+        refusal=no_loops,
+        of_loops=True,
+    ),
 }

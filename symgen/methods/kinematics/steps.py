@@ -23,7 +23,10 @@ def integrate(linkage: Linkage) -> tuple[list[Scalar], ...]:
         linkage.step(i, "moved for dt")
         form = step_form(link.kind, linkage.series)
         bindings: dict[object, Scalar] = {form.dt: dt}
-        for symbols, values in ((form.q, linkage.inputs["q"][link.q]), (form.v, linkage.inputs["v"][link.v])):
+        for symbols, values in (
+            (form.q, linkage.inputs["q"][link.q]),
+            (form.v, linkage.inputs["v"][link.v]),
+        ):
             bindings |= dict(zip(symbols, values, strict=True))
         _bind(linkage, i, form.equations, bindings)
         found[link.q] = [lower(expression, bindings, home) for expression in form.coordinates]
@@ -44,7 +47,9 @@ def difference(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return (found,)
 
 
-def _bind(linkage: Linkage, i: int, equations: Iterable[tuple[Any, Any]], bindings: dict[object, Scalar]) -> None:
+def _bind(
+    linkage: Linkage, i: int, equations: Iterable[tuple[Any, Any]], bindings: dict[object, Scalar]
+) -> None:
     """Record equations, each under its symbol's name, which counts links from 1."""
     for symbol, expression in equations:
         bindings[symbol] = lower(expression, bindings, linkage.home)

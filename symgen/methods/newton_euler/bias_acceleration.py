@@ -39,7 +39,11 @@ def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
         u = u + turn.cross(place) + link.sliding(rates)
         b, s = b + turn.cross(w), s + turn.cross(before + u)
         w = w + turn
-        inner, outer = (link.shift.inner, link.shift.outer) if isinstance(link.shift, SplitShift) else (linkage.zeros, link.shift)
+        inner, outer = (
+            (link.shift.inner, link.shift.outer)
+            if isinstance(link.shift, SplitShift)
+            else (linkage.zeros, link.shift)
+        )
         place, w, u, b, s = (link.rotation.outward(one) for one in (place + inner, w, u, b, s))
         place = place + outer
         for name, one in zip("lwubs", (place, w, u, b, s), strict=True):
@@ -89,7 +93,9 @@ def _of_the_twist(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
         return ([*b, *s],)
     for i in reversed(way):
         linkage.step(i, "the same as its parent has it")
-        s, b = wrench_outward(linkage.links[i].rotation, linkage.links[i].shift, s, b)   # a twist is moved as a wrench is: (v, ω)
+        s, b = wrench_outward(
+            linkage.links[i].rotation, linkage.links[i].shift, s, b
+        )  # a twist is moved as a wrench is: (v, ω)
     if way:
         s, b = wrench_outward(linkage.base_axes(way[0]), linkage.base_place(way[0]), s, b)
     return ([*b, *s],)

@@ -22,12 +22,17 @@ def meetings(linkage: Linkage) -> list[dict[int, Point]]:
     found: list[dict[int, Point]] = []
     for b, link in enumerate(linkage.links):
         linkage.step(b, "its origin, from points that axes go through")
-        moved = {point.joints: _outward(linkage, b, point) for point in (found[link.parent] if link.parent >= 0 else {}).values()}
+        moved = {
+            point.joints: _outward(linkage, b, point)
+            for point in (found[link.parent] if link.parent >= 0 else {}).values()
+        }
         if feels(linkage.model.links[b].kind) == "turn":
             last = _through(linkage, b, moved)
             joints = last.joints if last else ()
             own = Point((*joints, link.dof.index), last.away if last else linkage.zeros)
-            moved = {name: point for name, point in moved.items() if name != joints} | {own.joints: own}
+            moved = {name: point for name, point in moved.items() if name != joints} | {
+                own.joints: own
+            }
         found.append({j: point for point in moved.values() for j in point.joints})
     return found
 
@@ -35,7 +40,11 @@ def meetings(linkage: Linkage) -> list[dict[int, Point]]:
 def _outward(linkage: Linkage, b: int, point: Point) -> Point:
     """As it is seen from link b, not from its parent."""
     link = linkage.links[b]
-    inner, outer = (link.shift.inner, link.shift.outer) if isinstance(link.shift, SplitShift) else (linkage.zeros, link.shift)
+    inner, outer = (
+        (link.shift.inner, link.shift.outer)
+        if isinstance(link.shift, SplitShift)
+        else (linkage.zeros, link.shift)
+    )
     return Point(point.joints, link.rotation.inward(point.away + outer) + inner)
 
 
@@ -47,7 +56,11 @@ def _through(linkage: Linkage, b: int, moved: dict[tuple[int, ...], Point]) -> P
     link = linkage.links[b]
     if link.parent < 0 or feels(linkage.model.links[link.parent].kind) != "turn":
         return None
-    last = next(point for point in moved.values() if point.joints[-1] == linkage.links[link.parent].dof.index)
+    last = next(
+        point
+        for point in moved.values()
+        if point.joints[-1] == linkage.links[link.parent].dof.index
+    )
     if _on_axis(last.away):
         return last
     if len(last.joints) == 1 and _on_axis(link.shift):

@@ -37,6 +37,7 @@ def twists(linkage: Linkage, v: Sequence[Scalar]) -> list[tuple[Vector, Vector]]
 
 def kinetic_energy(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """T = Σ ½ m v·v + ω·(h × v) + ½ ω·I ω."""
+
     def own() -> Iterator[tuple[int, Scalar]]:
         for i, (w, v) in enumerate(twists(linkage, linkage.inputs["v"])):
             linkage.step(i, "kinetic energy")
@@ -51,11 +52,13 @@ def _energy(linkage: Linkage, inertia: RigidInertia, w: Vector, v: Vector) -> Sc
     """Of one link. Of the quadratic form ½ ω·I ω only the upper triangle is written, so that each product occurs once."""
     half = linkage.scalar(k.rational(1) / 2)
     moments, turned = inertia.moments(), inertia.h.cross(v)
-    moment = Vector((
-        w[0] * (moments.xx * half) + w[1] * moments.xy + w[2] * moments.xz + turned[0],
-        w[1] * (moments.yy * half) + w[2] * moments.yz + turned[1],
-        w[2] * (moments.zz * half) + turned[2],
-    ))
+    moment = Vector(
+        (
+            w[0] * (moments.xx * half) + w[1] * moments.xy + w[2] * moments.xz + turned[0],
+            w[1] * (moments.yy * half) + w[2] * moments.yz + turned[1],
+            w[2] * (moments.zz * half) + turned[2],
+        )
+    )
     return w.dot(moment) + v.dot(v) * (inertia.m * half)
 
 

@@ -60,12 +60,19 @@ class Moved:
         U, (xx, yy, zz) = acceleration_field(omega, alpha)
         x, y, z = omega
         xy, xz, yz = x * y, x * z, y * z
-        moments = {(0, 0): Vector((alpha[0], xz, -xy)), (1, 1): Vector((-yz, alpha[1], xy)), (2, 2): Vector((yz, -xz, alpha[2])),
-                   (0, 1): Vector((-U[2][0], U[2][1], xx - yy)), (0, 2): Vector((U[1][0], zz - xx, -U[1][2])),
-                   (1, 2): Vector((yy - zz, -U[0][1], U[0][2]))}
+        moments = {
+            (0, 0): Vector((alpha[0], xz, -xy)),
+            (1, 1): Vector((-yz, alpha[1], xy)),
+            (2, 2): Vector((yz, -xz, alpha[2])),
+            (0, 1): Vector((-U[2][0], U[2][1], xx - yy)),
+            (0, 2): Vector((U[1][0], zz - xx, -U[1][2])),
+            (1, 2): Vector((yy - zz, -U[0][1], U[0][2])),
+        }
         one, zero = linkage.one, linkage.zero
         units = tuple(Vector(one if i == c else zero for i in range(3)) for c in range(3))
-        return Moved(axes.inward(motion.accel + times(motion.U, origin)), transposed(U), moments, units)
+        return Moved(
+            axes.inward(motion.accel + times(motion.U, origin)), transposed(U), moments, units
+        )
 
     def about(self, p: Vector) -> tuple[Vector, list[Vector]]:
         """The moments of (3) about a point that the origin is away from by p: of a unit of m, and of each h_k."""
@@ -127,7 +134,10 @@ class Axis:
         """(4): a row with what joint b does not feel taken from its parent's."""
         c, z, s, J = self.c, self.along, self.place, dict(found.J)
         a, b = sorted({0, 1, 2} - {c})
-        across, along = w.cross(moved.units[b]).dot(moved.fields[b]), parent.of(k.ORIGIN, _outer(z, z))
+        across, along = (
+            w.cross(moved.units[b]).dot(moved.fields[b]),
+            parent.of(k.ORIGIN, _outer(z, z)),
+        )
         J[a, a] = across - J[c, c]
         J[b, b] = along - J[a, a]
         S = {a: J[b, b] + J[c, c], b: across, c: along}
@@ -145,35 +155,55 @@ def entries(w: Vector, m: Scalar, h: Vector, moved: Moved) -> Entries:
 
 def columns(linkage: Linkage) -> list[dict[int, Entries]]:
     """Of every link, {degree of freedom that carries it: the entries of its row}."""
-    motions, points = outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"]), meetings(linkage)
+    motions, points = (
+        outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"]),
+        meetings(linkage),
+    )
     twists: list[dict[int, tuple[Vector, Vector]]] = []
     found: list[dict[int, Entries]] = []
     for b, link in enumerate(linkage.links):
         linkage.step(b, "columns of the regressor")
         carried = twists[link.parent] if link.parent >= 0 else {}
-        at = {j: twist_inward(link.rotation, link.shift, *twist) for j, twist in carried.items()}                   # (2.16)
+        at = {
+            j: twist_inward(link.rotation, link.shift, *twist) for j, twist in carried.items()
+        }  # (2.16)
         at |= {dof.index: (dof.H_angular, dof.H_linear) for dof in link.dofs}
         twists.append(at)
         found.append({})
-        moved, axis, about = Moved.of(linkage, motions[b], b), Axis.of(linkage, b), _about(linkage, b, points[b])
+        moved, axis, about = (
+            Moved.of(linkage, motions[b], b),
+            Axis.of(linkage, b),
+            _about(linkage, b, points[b]),
+        )
         axes, origin = linkage.declared_frame(b)
         for j, twist in at.items():
             w, u = axes.inward(twist[0]), axes.inward(twist[1] + twist[0].cross(origin))
             linkage.name(f"w_{j + 1}", b, w)
             linkage.name(f"u_{j + 1}", b, u)
-            m, h = u.dot(moved.a), moved.a.cross(w) + Vector(field.dot(u) for field in moved.fields)                # (2)
+            m, h = (
+                u.dot(moved.a),
+                moved.a.cross(w) + Vector(field.dot(u) for field in moved.fields),
+            )  # (2)
             if j in about:
                 own, each = moved.about(about[j])
-                m, h = w.dot(own), Vector(w.dot(one) for one in each)                                               # (3)
+                m, h = w.dot(own), Vector(w.dot(one) for one in each)  # (3)
             row = entries(w, m, h, moved)
-            found[b][j] = axis.handed_over(w, moved, row, found[link.parent][j]) if axis and j in carried else row  # (4)
+            found[b][j] = (
+                axis.handed_over(w, moved, row, found[link.parent][j])
+                if axis and j in carried
+                else row
+            )  # (4)
     return found
 
 
 def _about(linkage: Linkage, b: int, points: dict[int, Point]) -> dict[int, Vector]:
     """p of (3), in declared axes, of every degree of freedom that (3) is shorter for."""
     axes, origin = linkage.declared_frame(b)
-    return {j: axes.inward(point.away + origin) for j, point in points.items() if len(point.joints) >= FEW}
+    return {
+        j: axes.inward(point.away + origin)
+        for j, point in points.items()
+        if len(point.joints) >= FEW
+    }
 
 
 def regressor(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -184,7 +214,10 @@ def regressor(linkage: Linkage) -> tuple[list[Scalar], ...]:
 def rows(linkage: Linkage) -> list[list[Scalar]]:
     """Y row by row."""
     found, nothing = columns(linkage), [linkage.zero] * TEN
-    return [[entry for link in found for entry in (link[j].ten if j in link else nothing)] for j in range(len(linkage.dofs))]
+    return [
+        [entry for link in found for entry in (link[j].ten if j in link else nothing)]
+        for j in range(len(linkage.dofs))
+    ]
 
 
 def _outer(a: Vec3, b: Vec3) -> Mat3:

@@ -19,8 +19,9 @@ from symgen.methods._outward import at_rest, outward_sweep
 from symgen.methods._quantities import Entries, Quantity, column
 
 
-def inward_sweep(linkage: Linkage, motions: Sequence[Motion],
-                 loads: Sequence[tuple[Vector, Vector]] = ()) -> tuple[list[Scalar], list[tuple[Vector, Vector]]]:
+def inward_sweep(
+    linkage: Linkage, motions: Sequence[Motion], loads: Sequence[tuple[Vector, Vector]] = ()
+) -> tuple[list[Scalar], list[tuple[Vector, Vector]]]:
     """Tip → base: (2.8)-(2.13); `loads`: what the surroundings exert on each link, nothing without.
 
     tau, and of every link the (moment, force) that moves it with all that it carries, at its origin in its axes.
@@ -34,28 +35,36 @@ def inward_sweep(linkage: Linkage, motions: Sequence[Motion],
         linkage.step(i, "force and moment, RK (2.6), (2.9)-(2.13)")
         moment, force = force_and_moment(linkage.inertia[i], motions[i])
         if loads:
-            moment, force = moment - loads[i][0], force - loads[i][1]                               # f(0), (2.28), (3.16)
+            moment, force = moment - loads[i][0], force - loads[i][1]  # f(0), (2.28), (3.16)
         for c in link.children:
             child = linkage.links[c]
             n_c, f_c = wrench_outward(child.rotation, child.arm, moments[c], forces[c])
-            moment, force = moment + n_c, force + f_c                                               # (2.11), (2.12)
+            moment, force = moment + n_c, force + f_c  # (2.11), (2.12)
         linkage.name("N", i, moment)
         linkage.name("F", i, force)
         moments[i], forces[i] = moment, force
         for dof in link.dofs:
-            tau[dof.index] = dof.project(moment, force)                                             # (2.13)
+            tau[dof.index] = dof.project(moment, force)  # (2.13)
             linkage.name("tau", dof.index, tau[dof.index])
     return tau, list(zip(moments, forces, strict=True))
 
 
 def inverse_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """tau from q, v, a."""
-    return (inward_sweep(linkage, outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"]), linkage.loads)[0],)
+    return (
+        inward_sweep(
+            linkage, outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"]), linkage.loads
+        )[0],
+    )
 
 
 def bias_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """c = C(q, v) v + g − Jᵀ wrench: the sweep at q̈ = 0, RK (3.23)."""
-    return (inward_sweep(linkage, outward_sweep(linkage, linkage.inputs["v"], at_rest(linkage)), linkage.loads)[0],)
+    return (
+        inward_sweep(
+            linkage, outward_sweep(linkage, linkage.inputs["v"], at_rest(linkage)), linkage.loads
+        )[0],
+    )
 
 
 def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -69,7 +78,9 @@ def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     columns = []
     for j in range(n):
         unit = [linkage.one if i == j else linkage.zero for i in range(n)]
-        columns.append(inward_sweep(linkage, outward_sweep(linkage, at_rest(linkage), unit, gravity=False))[0])
+        columns.append(
+            inward_sweep(linkage, outward_sweep(linkage, at_rest(linkage), unit, gravity=False))[0]
+        )
         columns[j][j] = columns[j][j] + linkage.drives[j].armature
     return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
 
@@ -78,11 +89,14 @@ def _of_motion(part: Callable[[Motion], Vector], what: str) -> Quantity:
     def derive(linkage: Linkage) -> Entries:
         motions = outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"])
         return {(i,): column((part(motion),), i) for i, motion in enumerate(motions)}
+
     return Quantity(("k",), "3x1", what, derive, ("q", "v", "a"), whole=False)
 
 
 QUANTITIES = {
     "omega": _of_motion(lambda motion: motion.omega, "angular velocity of link k, RK (2.2)"),
     "omegadot": _of_motion(lambda motion: motion.alpha, "angular acceleration of link k, RK (2.4)"),
-    "vdot": _of_motion(lambda motion: motion.accel, "acceleration of its origin less gravity, RK (2.5)"),
+    "vdot": _of_motion(
+        lambda motion: motion.accel, "acceleration of its origin less gravity, RK (2.5)"
+    ),
 }

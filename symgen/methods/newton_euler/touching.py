@@ -27,7 +27,9 @@ def contact_equation(linkage: Linkage) -> Results:
     tau, _ = inward_sweep(linkage, motions, loads)
     rows, a = jacobian_rows(linkage), linkage.inputs["a"]
     left = borne(linkage, rows, tau)
-    opening = [linkage.dot(row, a) + own for row, own in zip(rows, bias_entries(linkage), strict=True)]
+    opening = [
+        linkage.dot(row, a) + own for row, own in zip(rows, bias_entries(linkage), strict=True)
+    ]
     return left, opening, [x for one in contacts for x in accelerations(linkage, motions, one)]
 
 
@@ -42,17 +44,25 @@ def impact_equation(linkage: Linkage) -> Results:
     motions = outward_sweep(linkage, rest, after, gravity=False)
     rows = jacobian_rows(linkage)
     left, opening = borne(linkage, rows, push), [linkage.dot(row, after) for row in rows]
-    return left, opening, [x for one in contacts for x in accelerations(linkage, motions, one, gravity=False)]
+    return (
+        left,
+        opening,
+        [x for one in contacts for x in accelerations(linkage, motions, one, gravity=False)],
+    )
 
 
-def _loaded(linkage: Linkage, contacts: Sequence[Touching], forces: Sequence[Scalar],
-            loads: Sequence[tuple[Vector, Vector]]) -> list[tuple[Vector, Vector]]:
+def _loaded(
+    linkage: Linkage,
+    contacts: Sequence[Touching],
+    forces: Sequence[Scalar],
+    loads: Sequence[tuple[Vector, Vector]],
+) -> list[tuple[Vector, Vector]]:
     """What the surroundings exert on each link, with forces at contacts in the axes of the base."""
     found = list(loads)
     for k, one in enumerate(contacts):
         linkage.step(one.frame.link, f"force at {one.frame.name}")
-        force = Vector(from_base_axes(linkage, one, forces[AXES * k:AXES * (k + 1)]))
-        for i in reversed(one.way[:one.meeting]):
+        force = Vector(from_base_axes(linkage, one, forces[AXES * k : AXES * (k + 1)]))
+        for i in reversed(one.way[: one.meeting]):
             force = linkage.links[i].rotation.inward(force)
         n, f = found[one.frame.link]
         found[one.frame.link] = n + linkage.mounted(one.frame)[1].cross(force), f + force

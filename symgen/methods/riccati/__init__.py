@@ -19,22 +19,34 @@ from symgen.methods.riccati.segments import forward_dynamics
 
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (4.4)-(4.7), (4.16)-(4.22), (5.5)-(5.17)",
-    factor=Filtered,                                                                        # (4.4)-(4.7), (4.11)-(4.22)
+    factor=Filtered,  # (4.4)-(4.7), (4.11)-(4.22)
     functions={
-        "forward_dynamics": fd4,                                                            # (5.13)-(5.17)
-        "link_accelerations": link_accelerations,                                           # (5.6), (5.7)
-        "interbody_forces": interbody_forces,                                               # (2.29)
-        "operational_inertia_inverse": operational_inertia_inverse,                         # (3.13), (4.16), (5.4)
-        "mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient,       # (4.5), (4.11), (4.16)
+        "forward_dynamics": fd4,  # (5.13)-(5.17)
+        "link_accelerations": link_accelerations,  # (5.6), (5.7)
+        "interbody_forces": interbody_forces,  # (2.29)
+        "operational_inertia_inverse": operational_inertia_inverse,  # (3.13), (4.16), (5.4)
+        "mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient,  # (4.5), (4.11), (4.16)
     },
     variants={
-        "fd1": Variant(functions={"forward_dynamics": fd1}),                                # (4.17)-(4.22)
-        "fd2": Variant(functions={"forward_dynamics": fd1, "link_accelerations": link_accelerations}),     # (5.5)-(5.7)
-        "fd3": Variant(functions={"forward_dynamics": fd3}),                                # (5.8)-(5.10)
-        "fd4": Variant(functions={"forward_dynamics": fd4, "interbody_forces": interbody_forces}),         # (5.13)-(5.17)
-        "segments": Variant(functions={"forward_dynamics": forward_dynamics}, looped=True, tails=True),   # (4.16), (5.4), (5.16)
-        "grasps": Variant(functions={"constrained_forward_dynamics": constrained_forward_dynamics,             # (G1)-(G6)
-                                     "loop_solution": constrained_forward_dynamics}, refusal=none_held, asked=True),
+        "fd1": Variant(functions={"forward_dynamics": fd1}),  # (4.17)-(4.22)
+        "fd2": Variant(
+            functions={"forward_dynamics": fd1, "link_accelerations": link_accelerations}
+        ),  # (5.5)-(5.7)
+        "fd3": Variant(functions={"forward_dynamics": fd3}),  # (5.8)-(5.10)
+        "fd4": Variant(
+            functions={"forward_dynamics": fd4, "interbody_forces": interbody_forces}
+        ),  # (5.13)-(5.17)
+        "segments": Variant(
+            functions={"forward_dynamics": forward_dynamics}, looped=True, tails=True
+        ),  # (4.16), (5.4), (5.16)
+        "grasps": Variant(
+            functions={
+                "constrained_forward_dynamics": constrained_forward_dynamics,  # (G1)-(G6)
+                "loop_solution": constrained_forward_dynamics,
+            },
+            refusal=none_held,
+            asked=True,
+        ),
     },
     outward=frozenset({"operational_inertia_inverse"}),
     sweeps=True,

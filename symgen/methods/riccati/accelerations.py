@@ -13,4 +13,4 @@ from symgen.methods.riccati.dynamics import link_motion
 
 def link_accelerations(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """α of every link (NB x 6) at the origin of its declared frame, and of the chosen frame (6): (ω̇, v̇) in base axes."""
-    return accelerations_in_base(linkage, *link_motion(linkage))                            # (5.6)
+    return accelerations_in_base(linkage, *link_motion(linkage))  # (5.6)

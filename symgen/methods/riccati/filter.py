@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from symgen.derivation.closed_forms import riccati_form
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar, lower
-from symgen.derivation.spatial import ArticulatedInertia, Symmetric, Vector, twist_inward, wrench_outward
+from symgen.derivation.spatial import (
+    ArticulatedInertia,
+    Symmetric,
+    Vector,
+    twist_inward,
+    wrench_outward,
+)
 from symgen.methods._factor import Factor, Half
 
 
@@ -34,7 +40,10 @@ def riccati_step(linkage: Linkage, dof: Dof, P: ArticulatedInertia) -> Filter:
     home, i = linkage.home, dof.index
     armature = linkage.drives[i].armature
     form = riccati_form(linkage.model.links[dof.link].kind, dof.column, not armature.is_zero)
-    bindings = {**linkage.declared(dof.link), **{form.P[r, c]: P.entry(r, c) for r in range(6) for c in range(r, 6)}}
+    bindings = {
+        **linkage.declared(dof.link),
+        **{form.P[r, c]: P.entry(r, c) for r in range(6) for c in range(r, 6)},
+    }
     bindings[form.A] = armature
     D = lower(form.D, bindings, home)
     linkage.name("D", i, D)
@@ -43,7 +52,10 @@ def riccati_step(linkage: Linkage, dof: Dof, P: ArticulatedInertia) -> Filter:
     bindings[form.d] = inverse
     G = [lower(form.G[r], bindings, home) for r in range(6)]
     bindings.update(zip(form.g, G, strict=True))
-    entries = [[lower(form.P_after[r, c], bindings, home) if r <= c else linkage.zero for c in range(6)] for r in range(6)]
+    entries = [
+        [lower(form.P_after[r, c], bindings, home) if r <= c else linkage.zero for c in range(6)]
+        for r in range(6)
+    ]
     moment, force = Vector(G[:3]), Vector(G[3:])
     linkage.name("G", i, Vector([*moment, *force]))
     A = Symmetric(*(entries[r][c] for r, c in UPPER))
@@ -57,7 +69,9 @@ UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 def riccati_sweep(linkage: Linkage) -> list[Filter]:
     """Tip → base: (4.4)-(4.6)."""
-    filters: dict[int, Filter] = {}   # by degree of freedom: of a joint's several, the first one's is taken last
+    filters: dict[
+        int, Filter
+    ] = {}  # by degree of freedom: of a joint's several, the first one's is taken last
     for i in reversed(range(len(linkage))):
         link = linkage.links[i]
         linkage.step(i, "articulated inertia and gain, RK (4.4)-(4.6), (5.12)")
@@ -68,18 +82,22 @@ def riccati_sweep(linkage: Linkage) -> list[Filter]:
             linkage.mark("seen", c, seen.A)
             linkage.mark("seenB", c, seen.B)
             linkage.mark("seenC", c, seen.C)
-            P = P + seen                                                                    # (4.5)
+            P = P + seen  # (4.5)
         linkage.name("P", i, P.A)
         linkage.name("PB", i, P.B)
         linkage.name("PC", i, P.C)
         for dof in reversed(link.dofs):
-            filters[dof.index] = riccati_step(linkage, dof, P)                              # (4.6)
+            filters[dof.index] = riccati_step(linkage, dof, P)  # (4.6)
             P = filters[dof.index].after
     return [filters[k] for k in range(len(filters))]
 
 
-def filtered(linkage: Linkage, filters: list[Filter], T: Sequence[Scalar],
-             loads: Sequence[tuple[Vector, Vector]] | None = None) -> tuple[list[Scalar], list[Scalar]]:
+def filtered(
+    linkage: Linkage,
+    filters: list[Filter],
+    T: Sequence[Scalar],
+    loads: Sequence[tuple[Vector, Vector]] | None = None,
+) -> tuple[list[Scalar], list[Scalar]]:
     """ε and ν = D⁻¹ ε of (4.20); with the wrench `loads` on each link besides, that of (5.9)."""
     return carried_inward(linkage, filters, T, loads)[:2]
 
@@ -87,8 +105,12 @@ def filtered(linkage: Linkage, filters: list[Filter], T: Sequence[Scalar],
 Wrenches = list[tuple[Vector, Vector]]
 
 
-def carried_inward(linkage: Linkage, filters: list[Filter], T: Sequence[Scalar],
-                   loads: Sequence[tuple[Vector, Vector]] | None = None) -> tuple[list[Scalar], list[Scalar], Wrenches, Wrenches]:
+def carried_inward(
+    linkage: Linkage,
+    filters: list[Filter],
+    T: Sequence[Scalar],
+    loads: Sequence[tuple[Vector, Vector]] | None = None,
+) -> tuple[list[Scalar], list[Scalar], Wrenches, Wrenches]:
     """ε and ν, and of every link the wrench z that it bears and z + G ε, which its joint lets through."""
     z = list(loads) if loads is not None else [(linkage.zeros, linkage.zeros)] * len(linkage)
     borne = list(z)
@@ -99,8 +121,8 @@ def carried_inward(linkage: Linkage, filters: list[Filter], T: Sequence[Scalar],
         borne[i] = z[i]
         for dof in reversed(link.dofs):
             k, gain = dof.index, filters[dof.index]
-            epsilon = T[k] - dof.project(*z[i])                                             # (4.20), T' for T
-            if loads is None or not T[k].is_zero:   # what is borne alone has a name
+            epsilon = T[k] - dof.project(*z[i])  # (4.20), T' for T
+            if loads is None or not T[k].is_zero:  # what is borne alone has a name
                 linkage.name("epsilon", k, epsilon)
             innovations[k], nu[k] = epsilon, gain.inverse * epsilon
             linkage.name("nu", k, nu[k])
@@ -113,7 +135,9 @@ def carried_inward(linkage: Linkage, filters: list[Filter], T: Sequence[Scalar],
     return innovations, nu, borne, z
 
 
-def smoothed(linkage: Linkage, filters: list[Filter], nu: Sequence[Scalar]) -> tuple[list[Scalar], list[tuple[Vector, Vector]]]:
+def smoothed(
+    linkage: Linkage, filters: list[Filter], nu: Sequence[Scalar]
+) -> tuple[list[Scalar], list[tuple[Vector, Vector]]]:
     """θ̈ = ν − Gᵀ φᵀ λ and λ = φᵀλ + Hᵀ θ̈: (4.22) with ψᵀλ + Hᵀν written as (φᵀλ) + Hᵀ(ν − Gᵀ φᵀ λ)."""
     accelerations: list[tuple[Vector, Vector]] = []
     result = []
@@ -124,7 +148,7 @@ def smoothed(linkage: Linkage, filters: list[Filter], nu: Sequence[Scalar]) -> t
             w, v = twist_inward(link.rotation, link.arm, *accelerations[link.parent])
         for dof in link.dofs:
             G_n, G_f = filters[dof.index].G
-            rate = nu[dof.index] - (G_n.dot(w) + G_f.dot(v))                                # (4.22)
+            rate = nu[dof.index] - (G_n.dot(w) + G_f.dot(v))  # (4.22)
             linkage.name("thetaddot", dof.index, rate)
             w, v = w + dof.H_angular * rate, v + dof.H_linear * rate
             result.append(rate)
@@ -148,7 +172,7 @@ class Filtered(Factor):
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """(1 − HΨL)ᵀ D⁻¹ (1 − HΨL) b: filter tip → base (4.20), smooth base → tip (4.22)."""
         _, nu = filtered(self.linkage, self.filters, b)
-        return self.back(nu)                                                                # (4.18)
+        return self.back(nu)  # (4.18)
 
     def halves(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
         """(ε, ν) of every column T', (4.20): M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL), (4.16)."""

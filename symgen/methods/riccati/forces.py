@@ -20,7 +20,7 @@ def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
     for i in reversed(range(len(linkage))):
         link = linkage.links[i]
         linkage.step(i, "force across its joint, RK (2.29)")
-        f[i] = plus(f[i], linkage.inertia[i].momentum(*alpha[i]))                           # (2.29)
+        f[i] = plus(f[i], linkage.inertia[i].momentum(*alpha[i]))  # (2.29)
         linkage.name("f", i, Vector([*f[i][0], *f[i][1]]))
         if link.parent >= 0:
             f[link.parent] = plus(f[link.parent], wrench_outward(link.rotation, link.arm, *f[i]))

@@ -23,7 +23,9 @@ def slope(linkage: Linkage, dof: Dof, X: Mobility, gain: Filter) -> Scalar:
     i = dof.link
     form = trace_form(linkage.model.links[i].kind, dof.column)
     places = [(r, c) for r in range(6) for c in range(r, 6)]
-    bindings = {form.X[at]: X.entry(*at) for at in places} | {form.P[at]: gain.after.entry(*at) for at in places}
+    bindings = {form.X[at]: X.entry(*at) for at in places} | {
+        form.P[at]: gain.after.entry(*at) for at in places
+    }
     half = lower(form.trace, {**linkage.declared(i), **bindings}, linkage.home)
     return half + half
 
@@ -36,14 +38,19 @@ def mass_matrix_log_determinant_gradient(linkage: Linkage) -> tuple[list[Scalar]
     Omega: list[Mobility] = []
     result = []
     for i, link in enumerate(linkage.links):
-        linkage.step(i, "what a wrench on the link moves, and the slope of ln det M, from RK (4.5), (4.11), (4.16), (5.4)")
+        linkage.step(
+            i,
+            "what a wrench on the link moves, and the slope of ln det M, from RK (4.5), (4.11), (4.16), (5.4)",
+        )
         X = Mobility(still, (zeros, zeros, zeros), still)
         if link.parent >= 0:
             X = Omega[link.parent].inward(link.rotation, link.shift)
         for dof in link.dofs:
             result.append(slope(linkage, dof, X, filters[link.dofs[0].index]))
             linkage.name("slope", dof.index, result[-1])
-        Omega.append(mobility_step(linkage, i, X, filters) if link.children else X)          # ψᵀ Ω ψ + Hᵀ D⁻¹ H
+        Omega.append(
+            mobility_step(linkage, i, X, filters) if link.children else X
+        )  # ψᵀ Ω ψ + Hᵀ D⁻¹ H
         if link.children:
             linkage.name("Omega", i, Omega[-1].A)
             linkage.name("OmegaB", i, Omega[-1].B)

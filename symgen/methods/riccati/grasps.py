@@ -50,6 +50,7 @@ class Grasp(NamedTuple):
 
 def held(mechanism: Mechanism) -> int | None:
     """The body that all loops hold, each by another arm; None where there is none. Of several the one that moves most freely."""
+
     def holds(body: int) -> bool:
         if mechanism.joints[body].parent >= 0 or mechanism.children(body):
             return False
@@ -75,8 +76,10 @@ def none_held(mechanism: Mechanism) -> str | None:
     """Why a robot is none of arms that hold one object."""
     if held(mechanism) is not None:
         return None
-    return (f"{NAME} is for arms that hold one object, and in '{mechanism.name}' no body on the base without children of "
-            "its own is at one end of all loops, at the other ends of which are arms apart; take riccati")
+    return (
+        f"{NAME} is for arms that hold one object, and in '{mechanism.name}' no body on the base without children of "
+        "its own is at one end of all loops, at the other ends of which are arms apart; take riccati"
+    )
 
 
 def constrained_forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -85,18 +88,18 @@ def constrained_forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     _suited(linkage, grasps)
     (body,) = {one.object.link for one in grasps}
     filters = riccati_sweep(linkage)
-    free, motion, b = three_sweeps(linkage)                                                 # of each arm, nothing held
+    free, motion, b = three_sweeps(linkage)  # of each arm, nothing held
     motion[body] = _at_rest(linkage, body)
-    yielding = [_yields(linkage, filters, one) for one in grasps]                           # K_i of (G4)
-    opening = _drifting(linkage, [_opening(linkage, one, motion) for one in grasps])        # e_i of (G4)
-    felt = [_felt(linkage, one) for one in grasps]                                          # A_i of (G1)
+    yielding = [_yields(linkage, filters, one) for one in grasps]  # K_i of (G4)
+    opening = _drifting(linkage, [_opening(linkage, one, motion) for one in grasps])  # e_i of (G4)
+    felt = [_felt(linkage, one) for one in grasps]  # A_i of (G1)
     bias = plus(linkage.inertia[body].momentum(*motion[body]), b[body])
-    found, forces = _balanced(linkage, body, bias, yielding, felt, opening)                 # (G4), (G5)
+    found, forces = _balanced(linkage, body, bias, yielding, felt, opening)  # (G4), (G5)
     loads = [(linkage.zeros, linkage.zeros)] * len(linkage)
     for one, own in zip(grasps, forces, strict=True):
         loads[one.arm.link] = _load(linkage, one, own)
     _, nu = filtered(linkage, filters, [linkage.zero] * len(linkage.dofs), loads)
-    change, _ = smoothed(linkage, filters, nu)                                              # (G6), (4.20), (4.22)
+    change, _ = smoothed(linkage, filters, nu)  # (G6), (4.20), (4.22)
     a = [x + d for x, d in zip(free, change, strict=True)]
     for dof, x in zip(linkage.links[body].dofs, found, strict=True):
         a[dof.index] = x
@@ -105,13 +108,22 @@ def constrained_forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def _grasps(linkage: Linkage) -> list[Grasp]:
     ends = set.intersection(*({one.first.link, one.second.link} for one in linkage.loops))
-    alone = [i for i in sorted(ends) if i >= 0 and linkage.links[i].parent < 0 and not linkage.links[i].children]
+    alone = [
+        i
+        for i in sorted(ends)
+        if i >= 0 and linkage.links[i].parent < 0 and not linkage.links[i].children
+    ]
     body = max(alone, key=lambda i: len(linkage.links[i].dofs))
     zeros, found = linkage.zeros, []
     for loop in loops(linkage):
         closing, d = loop.closing, loop.off
-        first = [(row.first, zeros) if row.turns else (d.cross(row.first), row.first) for row in loop.directed]
-        second = [(row.second, zeros) if row.turns else (zeros, row.second) for row in loop.directed]
+        first = [
+            (row.first, zeros) if row.turns else (d.cross(row.first), row.first)
+            for row in loop.directed
+        ]
+        second = [
+            (row.second, zeros) if row.turns else (zeros, row.second) for row in loop.directed
+        ]
         if closing.first.link == body:
             found.append(Grasp(loop, closing.second, closing.first, second, first, 1))
         else:
@@ -125,8 +137,10 @@ def _suited(linkage: Linkage, grasps: Sequence[Grasp]) -> None:
         closing = one.loop.closing
         moves, rows = closing.moves[one.arm is closing.second], len(one.B)
         if moves < rows:
-            raise MethodRefusal(f"{NAME} divides by how an arm gives way, and where the loops are assembled the arm of loop "
-                                f"'{closing.name}' gives way along {moves} of the {rows} directions that it holds; take riccati")
+            raise MethodRefusal(
+                f"{NAME} divides by how an arm gives way, and where the loops are assembled the arm of loop "
+                f"'{closing.name}' gives way along {moves} of the {rows} directions that it holds; take riccati"
+            )
 
 
 def _yields(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> Symmetric:
@@ -137,12 +151,19 @@ def _yields(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> Symmet
     for i in (*reversed(linkage.model.ancestors(frame.link)), frame.link):
         link = linkage.links[i]
         linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
-        Omega = mobility_step(linkage, i, Omega.inward(link.rotation, link.shift), filters)      # ψᵀ Ω ψ + Hᵀ D⁻¹ H
+        Omega = mobility_step(
+            linkage, i, Omega.inward(link.rotation, link.shift), filters
+        )  # ψᵀ Ω ψ + Hᵀ D⁻¹ H
     own, origin = linkage.mounted(frame)
-    linkage.home.step(f"loop {grasp.loop.closing.name}: how the arm gives way to it, B^T Lambda^-1 B")
+    linkage.home.step(
+        f"loop {grasp.loop.closing.name}: how the arm gives way to it, B^T Lambda^-1 B"
+    )
     Omega = Omega.shifted(origin).turned(own.transposed())
     moved = [Omega.apply(*row) for row in grasp.B]
-    lower = [[one[0].dot(moved[j][0]) + one[1].dot(moved[j][1]) for j in range(i + 1)] for i, one in enumerate(grasp.B)]
+    lower = [
+        [one[0].dot(moved[j][0]) + one[1].dot(moved[j][1]) for j in range(i + 1)]
+        for i, one in enumerate(grasp.B)
+    ]
     return Symmetric.of(linkage.home, lower)
 
 
@@ -156,8 +177,12 @@ def _opening(linkage: Linkage, grasp: Grasp, motion: Sequence[Spatial]) -> list[
     """e: how fast the rows of A v change while the links move so, and with gains what is to pull them back."""
     omega, closing = [own for own, _ in turning(linkage)], grasp.loop.closing
     moved = velocities(linkage, ()) if grasp.loop.slides else [linkage.zeros] * len(linkage)
-    return grasp.loop.pulled(*(at_frame(linkage, frame, omega[frame.link], moved[frame.link], *motion[frame.link])
-                               for frame in (closing.first, closing.second)))
+    return grasp.loop.pulled(
+        *(
+            at_frame(linkage, frame, omega[frame.link], moved[frame.link], *motion[frame.link])
+            for frame in (closing.first, closing.second)
+        )
+    )
 
 
 def _drifting(linkage: Linkage, opening: Sequence[list[Scalar]]) -> list[list[Scalar]]:
@@ -171,7 +196,9 @@ def _felt(linkage: Linkage, grasp: Grasp) -> list[list[Scalar]]:
     found = []
     for row in grasp.A:
         n, f = wrench_outward(*linkage.mounted(grasp.object), *row)
-        found.append([dof.project(n, f) * -grasp.sign for dof in linkage.links[grasp.object.link].dofs])
+        found.append(
+            [dof.project(n, f) * -grasp.sign for dof in linkage.links[grasp.object.link].dofs]
+        )
     return found
 
 
@@ -185,8 +212,14 @@ def _load(linkage: Linkage, grasp: Grasp, forces: Sequence[Scalar]) -> Spatial:
     return (-n, -f) if grasp.sign > 0 else (n, f)
 
 
-def _balanced(linkage: Linkage, body: int, bias: Spatial, yielding: Sequence[Symmetric],
-              felt: Sequence[list[list[Scalar]]], opening: Sequence[list[Scalar]]) -> tuple[list[Scalar], list[list[Scalar]]]:
+def _balanced(
+    linkage: Linkage,
+    body: int,
+    bias: Spatial,
+    yielding: Sequence[Symmetric],
+    felt: Sequence[list[list[Scalar]]],
+    opening: Sequence[list[Scalar]],
+) -> tuple[list[Scalar], list[list[Scalar]]]:
     """ẍ of the object, whose bias force is given, and λ of every grasp."""
     own, inertia = linkage.links[body].dofs, linkage.inertia[body]
     linkage.step(body, "its own inertia, and the forces on it, RK (2.15), (3.17)")
@@ -198,7 +231,7 @@ def _balanced(linkage: Linkage, body: int, bias: Spatial, yielding: Sequence[Sym
     halves = []
     for K, A, e in zip(yielding, felt, opening, strict=True):
         linkage.step(body, "what an arm adds to its inertia and its forces")
-        columns = [K.reduced([row[k] for row in A], f"A_{k + 1}") for k in range(len(own))]        # (G5)
+        columns = [K.reduced([row[k] for row in A], f"A_{k + 1}") for k in range(len(own))]  # (G5)
         _, weighed = K.reduced(e, "e")
         halves.append((columns, weighed))
         for i, (one, _) in enumerate(columns):
@@ -209,6 +242,9 @@ def _balanced(linkage: Linkage, body: int, bias: Spatial, yielding: Sequence[Sym
     found = Symmetric.of(linkage.home, lower).solve(right, "x")
     forces = []
     for K, (columns, weighed) in zip(yielding, halves, strict=True):
-        rest = [-(x + linkage.dot([column[r] for _, column in columns], found)) for r, x in enumerate(weighed)]
-        forces.append(K.back(rest, "lambda"))                                               # (G4)
+        rest = [
+            -(x + linkage.dot([column[r] for _, column in columns], found))
+            for r, x in enumerate(weighed)
+        ]
+        forces.append(K.back(rest, "lambda"))  # (G4)
     return found, forces

@@ -31,14 +31,27 @@ def _across(linkage: Linkage, dof: Dof, X: Mobility, gain: Filter) -> Mobility:
     i, home = dof.link, linkage.home
     armature = linkage.drives[dof.index].armature
     form = mobility_form(linkage.model.links[i].kind, dof.column, not armature.is_zero)
-    bindings = {**linkage.declared(i), **{form.X[r, c]: X.entry(r, c) for r in range(6) for c in range(r, 6)}}
+    bindings = {
+        **linkage.declared(i),
+        **{form.X[r, c]: X.entry(r, c) for r in range(6) for c in range(r, 6)},
+    }
     bindings |= {form.A: armature, form.d: gain.inverse}
     bindings.update(zip(form.g, (*gain.G[0], *gain.G[1]), strict=True))
-    bindings.update({form.w[r, c]: lower(form.W[r, c], bindings, home) for r in range(6) for c in range(6)
-                     if form.after.has(form.w[r, c])})
+    bindings.update(
+        {
+            form.w[r, c]: lower(form.W[r, c], bindings, home)
+            for r in range(6)
+            for c in range(6)
+            if form.after.has(form.w[r, c])
+        }
+    )
     entry = {(r, c): lower(form.after[r, c], bindings, home) for r in range(6) for c in range(r, 6)}
     A = Symmetric(*(entry[at] for at in UPPER))
-    B = (Vector(entry[0, c] for c in (3, 4, 5)), Vector(entry[1, c] for c in (3, 4, 5)), Vector(entry[2, c] for c in (3, 4, 5)))
+    B = (
+        Vector(entry[0, c] for c in (3, 4, 5)),
+        Vector(entry[1, c] for c in (3, 4, 5)),
+        Vector(entry[2, c] for c in (3, 4, 5)),
+    )
     return Mobility(A, B, Symmetric(*(entry[r + 3, c + 3] for r, c in UPPER)))
 
 
@@ -54,13 +67,13 @@ def operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
         link = linkage.links[i]
         linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
         X = Omega.inward(link.rotation, link.shift)
-        Omega = mobility_step(linkage, i, X, filters)                                    # ψᵀ Ω ψ + Hᵀ D⁻¹ H
+        Omega = mobility_step(linkage, i, X, filters)  # ψᵀ Ω ψ + Hᵀ D⁻¹ H
         linkage.name("Omega", i, Omega.A)
         linkage.name("OmegaB", i, Omega.B)
         linkage.name("OmegaC", i, Omega.C)
     rotations = base_axes(linkage) if linkage.in_turn and way else []
     linkage.home.step(f"frame {frame.name}, in the axes of the base")
-    Omega = Omega.shifted(linkage.mounted(frame)[1])                                      # Bᵀ Ω B
+    Omega = Omega.shifted(linkage.mounted(frame)[1])  # Bᵀ Ω B
     if rotations:
         Omega = Omega.turned(rotations[frame.link])
         return ([Omega.entry(r, c) for r in range(6) for c in range(6)],)

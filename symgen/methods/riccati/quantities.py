@@ -10,7 +10,13 @@ from __future__ import annotations
 from symgen.derivation.closed_forms import joint_form
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import lower
-from symgen.derivation.spatial import ArticulatedInertia, Mobility, Symmetric, Vector, wrench_outward
+from symgen.derivation.spatial import (
+    ArticulatedInertia,
+    Mobility,
+    Symmetric,
+    Vector,
+    wrench_outward,
+)
 from symgen.methods._quantities import Block, Entries, Quantity, Rows, named, scalar, spread, units
 from symgen.methods.riccati.filter import Filter, riccati_sweep
 from symgen.methods.riccati.operational import mobility_step
@@ -31,7 +37,10 @@ def _gain(linkage: Linkage, dof: Dof, gain: Filter) -> Wrench:
     if not linkage.drives[dof.index].armature.is_zero:
         return gain.G
     form = joint_form(linkage.model.links[dof.link].kind)
-    H = [lower(x, linkage.declared(dof.link), linkage.home) for x in form.motion_subspace[:, dof.column]]
+    H = [
+        lower(x, linkage.declared(dof.link), linkage.home)
+        for x in form.motion_subspace[:, dof.column]
+    ]
     G = [*gain.G[0], *gain.G[1]]
     pinned = next(r for r in range(6) if not H[r].is_zero)
     rest = linkage.one
@@ -49,7 +58,10 @@ def _outward(linkage: Linkage, i: int, wrench: Wrench) -> Wrench:
 
 def _gains(linkage: Linkage) -> list[Wrench]:
     """By degree of freedom: a joint's are taken one after the other, the last one first."""
-    return [_gain(linkage, dof, one) for dof, one in zip(linkage.dofs, riccati_sweep(linkage), strict=True)]
+    return [
+        _gain(linkage, dof, one)
+        for dof, one in zip(linkage.dofs, riccati_sweep(linkage), strict=True)
+    ]
 
 
 def _joint_gains(linkage: Linkage) -> list[list[Wrench]]:
@@ -77,7 +89,9 @@ def _transitions(linkage: Linkage, name: str, gains: list[Wrench] | None) -> Ent
         for parent in linkage.model.ancestors(j):
             linkage.step(i, f"{name} out of it, RK {'(3.3)' if gains is None else '(4.7)'}")
             if gains is not None:
-                columns = [_without(linkage, i, gains, one) for one in columns]      # (1 − G H) · wrench
+                columns = [
+                    _without(linkage, i, gains, one) for one in columns
+                ]  # (1 − G H) · wrench
             columns = [_outward(linkage, i, one) for one in columns]
             i = parent
             found[i, j] = Block(named(linkage, f"{name}_{i + 1}_{j + 1}", spread(columns)), i, j)
@@ -118,10 +132,12 @@ def _D(linkage: Linkage) -> Entries:
             continue
         P = _full(one.P)
         H = [[*dof.H_angular, *dof.H_linear] for dof in link.dofs]
-        felt = [[linkage.dot(row, h) for row in P] for h in H]                              # P Hᵀ, column by column
+        felt = [[linkage.dot(row, h) for row in P] for h in H]  # P Hᵀ, column by column
         block = [[linkage.dot(h, momentum) for momentum in felt] for h in H]
         for dof in link.dofs:
-            block[dof.column][dof.column] = block[dof.column][dof.column] + linkage.drives[dof.index].armature
+            block[dof.column][dof.column] = (
+                block[dof.column][dof.column] + linkage.drives[dof.index].armature
+            )
         found[i,] = Block(block)
     return found
 
@@ -142,8 +158,10 @@ def _L(linkage: Linkage) -> Entries:
 
 
 def _H(linkage: Linkage) -> Entries:
-    return {(i,): Block(spread([(dof.H_angular, dof.H_linear) for dof in link.dofs]), i).transposed()
-            for i, link in enumerate(linkage.links)}
+    return {
+        (i,): Block(spread([(dof.H_angular, dof.H_linear) for dof in link.dofs]), i).transposed()
+        for i, link in enumerate(linkage.links)
+    }
 
 
 def _Omega(linkage: Linkage) -> Entries:
@@ -153,7 +171,11 @@ def _Omega(linkage: Linkage) -> Entries:
     filters = riccati_sweep(linkage)
     for i, link in enumerate(linkage.links):
         linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
-        before = found[link.parent] if link.parent >= 0 else Mobility(still, (zeros, zeros, zeros), still)
+        before = (
+            found[link.parent]
+            if link.parent >= 0
+            else Mobility(still, (zeros, zeros, zeros), still)
+        )
         found.append(mobility_step(linkage, i, before.inward(link.rotation, link.shift), filters))
         named(linkage, f"Omega_{i + 1}", _full(found[i]))
     return {(i,): Block(_full(one), i, i) for i, one in enumerate(found)}
@@ -161,12 +183,30 @@ def _Omega(linkage: Linkage) -> Entries:
 
 QUANTITIES = {
     "P": Quantity(("k",), "6x6", "articulated-body inertia, RK (4.4)-(4.5)", _P),
-    "D": Quantity(("k",), "scalar", "what joint k feels of it, D = H P H^T, the covariance of its innovation, RK (4.6)", _D),
+    "D": Quantity(
+        ("k",),
+        "scalar",
+        "what joint k feels of it, D = H P H^T, the covariance of its innovation, RK (4.6)",
+        _D,
+    ),
     "G": Quantity(("k",), "6x1", "Kalman gain, a wrench on link k, G = P H^T / D, RK (5.12)", _G),
     "L": Quantity(("k",), "6x1", "the same on the parent, L = phi G, RK (4.4)", _L),
     "H": Quantity(("k",), "1x6", "joint axis; H^T is the twist of a unit joint rate, RK (3.5)", _H),
-    "phi": Quantity(("i", "j"), "6x6", "takes a wrench on link j to link i, RK (3.1)-(3.4)", _phi, nonzero=CARRIES),
-    "psi": Quantity(("i", "j"), "6x6", "the same over joints that give way, psi = phi - L H a step, RK (4.7), (5.1)", _psi,
-                    nonzero=CARRIES),
-    "Omega": Quantity(("k",), "6x6", "acceleration of link k by a wrench on it, from RK (4.16), (5.4)", _Omega),
+    "phi": Quantity(
+        ("i", "j"),
+        "6x6",
+        "takes a wrench on link j to link i, RK (3.1)-(3.4)",
+        _phi,
+        nonzero=CARRIES,
+    ),
+    "psi": Quantity(
+        ("i", "j"),
+        "6x6",
+        "the same over joints that give way, psi = phi - L H a step, RK (4.7), (5.1)",
+        _psi,
+        nonzero=CARRIES,
+    ),
+    "Omega": Quantity(
+        ("k",), "6x6", "acceleration of link k by a wrench on it, from RK (4.16), (5.4)", _Omega
+    ),
 }

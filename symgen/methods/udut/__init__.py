@@ -17,9 +17,9 @@ from symgen.methods.udut.solutions import at_centres, at_origins
 
 METHOD = Method(
     source="Saha, (4), (17)-(39)",
-    factor=at_centres,                                                                      # (32)-(39)
+    factor=at_centres,  # (32)-(39)
     variants={"links": Variant(factor=at_origins)},
     centred=True,
-    regroups=False,   # a moved inertia has no mass centre of its own
+    regroups=False,  # a moved inertia has no mass centre of its own
     quantities=QUANTITIES,
 )

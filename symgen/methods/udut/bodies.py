@@ -82,30 +82,37 @@ def decompose(linkage: Linkage, at: Points) -> list[ArticulatedBody]:
     found: dict[int, ArticulatedBody] = {}
     for i in reversed(range(len(linkage))):
         linkage.step(i, "articulated body, SA (32)-(35)")
-        M = linkage.inertia[i].outward(STILL, -at.d[i]).articulated()                           # (12)
+        M = linkage.inertia[i].outward(STILL, -at.d[i]).articulated()  # (12)
         for c in linkage.links[i].children:
-            M = M + after[c].outward(linkage.links[c].rotation, at.arm[c])                      # (35)
+            M = M + after[c].outward(linkage.links[c].rotation, at.arm[c])  # (35)
         linkage.name("Mhat", i, M.A)
         for dof in reversed(linkage.links[i].dofs):
             k = dof.index
             p_w, p_v = twists[k]
-            psi_n, psi_f = M.apply(p_w, p_v)                                                    # (32)
+            psi_n, psi_f = M.apply(p_w, p_v)  # (32)
             linkage.name("psi", k, Vector([*psi_n, *psi_f]))
-            mass = p_w.dot(psi_n) + p_v.dot(psi_f) + linkage.drives[k].armature                 # (32), and a rotor
+            mass = p_w.dot(psi_n) + p_v.dot(psi_f) + linkage.drives[k].armature  # (32), and a rotor
             linkage.name("mhat", k, mass)
             inverse = linkage.one / mass
-            hat_n, hat_f = psi_n * inverse, psi_f * inverse                                     # (33)
+            hat_n, hat_f = psi_n * inverse, psi_f * inverse  # (33)
             linkage.name("psihat", k, Vector([*hat_n, *hat_f]))
             found[k] = ArticulatedBody(M, twists[k], (psi_n, psi_f), mass, inverse, (hat_n, hat_f))
-            M = _without(M, hat_n, hat_f, psi_n, psi_f)                                         # M̂_kk under (35)
+            M = _without(M, hat_n, hat_f, psi_n, psi_f)  # M̂_kk under (35)
         after[i] = M
     return [found[k] for k in range(len(found))]
 
 
-def _without(M: ArticulatedInertia, hat_n: Vector, hat_f: Vector, psi_n: Vector, psi_f: Vector) -> ArticulatedInertia:
+def _without(
+    M: ArticulatedInertia, hat_n: Vector, hat_f: Vector, psi_n: Vector, psi_f: Vector
+) -> ArticulatedInertia:
     """M̂ − ψ̂ ψᵀ."""
+
     def outer(a: Vector, b: Vector) -> Symmetric:
-        return Symmetric(a[0] * b[0], a[0] * b[1], a[0] * b[2], a[1] * b[1], a[1] * b[2], a[2] * b[2])
+        return Symmetric(
+            a[0] * b[0], a[0] * b[1], a[0] * b[2], a[1] * b[1], a[1] * b[2], a[2] * b[2]
+        )
 
     B = tuple(row - psi_f * hat for row, hat in zip(M.B, hat_n, strict=True))
-    return ArticulatedInertia(M.A - outer(hat_n, psi_n), (B[0], B[1], B[2]), M.C - outer(hat_f, psi_f))
+    return ArticulatedInertia(
+        M.A - outer(hat_n, psi_n), (B[0], B[1], B[2]), M.C - outer(hat_f, psi_f)
+    )

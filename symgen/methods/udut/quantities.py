@@ -11,9 +11,26 @@ from dataclasses import replace
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import STILL, ArticulatedInertia, RigidInertia, Vector, twist_inward, wrench_outward
+from symgen.derivation.spatial import (
+    STILL,
+    ArticulatedInertia,
+    RigidInertia,
+    Vector,
+    twist_inward,
+    wrench_outward,
+)
 from symgen.mechanism import Mechanism
-from symgen.methods._quantities import Block, Entries, Quantity, Rows, column, named, scalar, spread, units
+from symgen.methods._quantities import (
+    Block,
+    Entries,
+    Quantity,
+    Rows,
+    column,
+    named,
+    scalar,
+    spread,
+    units,
+)
 from symgen.methods.udut.bodies import ArticulatedBody, Points, centres, decompose, joint_twists
 
 Spatial = tuple[Vector, Vector]
@@ -25,8 +42,10 @@ def refusal(mechanism: Mechanism) -> str | None:
     joint = next((joint for joint in mechanism.joints if joint.type.nv > 1), None)
     if joint is None:
         return None
-    return (f"the letters of udut take joints of one degree of freedom, and of '{mechanism.name}' joint '{joint.name}' has "
-            f"{joint.type.nv}; take riccati, or another method")
+    return (
+        f"the letters of udut take joints of one degree of freedom, and of '{mechanism.name}' joint '{joint.name}' has "
+        f"{joint.type.nv}; take riccati, or another method"
+    )
 
 
 def _full(M: ArticulatedInertia) -> Rows:
@@ -40,7 +59,7 @@ def _dot(a: Spatial, b: Spatial) -> Scalar:
 def _way(linkage: Linkage, i: int, j: int) -> list[int]:
     """The links beyond j on the way to i, from j on."""
     way = [i, *linkage.model.ancestors(i)]
-    return list(reversed(way[:way.index(j)]))
+    return list(reversed(way[: way.index(j)]))
 
 
 def _moved(linkage: Linkage, at: Points, i: int, j: int, twist: Spatial) -> Spatial:
@@ -61,17 +80,19 @@ def _B(linkage: Linkage) -> Entries:
     at, one, zero = centres(linkage), linkage.one, linkage.zero
     found: Entries = {}
     for i in range(len(linkage)):
-        from_j = linkage.zeros                                                              # C_i − C_j in the axes of j
+        from_j = linkage.zeros  # C_i − C_j in the axes of j
         inner = None
         for j in (i, *linkage.model.ancestors(i)):
             if inner is not None:
                 from_j = at.arm[inner] + linkage.links[inner].rotation.outward(from_j)
-            x, y, z = -from_j                                                               # c_ij = c_j − c_i, Fig. 1
+            x, y, z = -from_j  # c_ij = c_j − c_i, Fig. 1
             linkage.name(f"c_{i + 1}", j, -from_j)
-            skew = ((zero, -z, y), (z, zero, -x), (-y, x, zero))                            # (5)
+            skew = ((zero, -z, y), (z, zero, -x), (-y, x, zero))  # (5)
             unit = [[one if r == c else zero for c in range(3)] for r in range(3)]
-            rows = [[*unit[r], zero, zero, zero] for r in range(3)] + [[*skew[r], *unit[r]] for r in range(3)]
-            found[i, j] = Block(rows, j, j)                                                 # (4)
+            rows = [[*unit[r], zero, zero, zero] for r in range(3)] + [
+                [*skew[r], *unit[r]] for r in range(3)
+            ]
+            found[i, j] = Block(rows, j, j)  # (4)
             inner = j
     return found
 
@@ -106,23 +127,35 @@ def _composite(linkage: Linkage) -> Entries:
     found: dict[int, RigidInertia] = {}
     for i in reversed(range(len(linkage))):
         linkage.step(i, "composite body, SA (15a-c)")
-        found[i] = linkage.inertia[i].outward(STILL, -at.d[i])                              # (12)
+        found[i] = linkage.inertia[i].outward(STILL, -at.d[i])  # (12)
         for c in linkage.links[i].children:
-            found[i] = found[i] + found[c].outward(linkage.links[c].rotation, at.arm[c])    # (15a), (15c)
+            found[i] = found[i] + found[c].outward(
+                linkage.links[c].rotation, at.arm[c]
+            )  # (15a), (15c)
         linkage.name("h", i, found[i].h)
         linkage.name("Sigma", i, found[i].S)
-    return {(i,): Block(named(linkage, f"Mtilde_{i + 1}", _full(found[i].articulated())), i, i) for i in range(len(linkage))}
+    return {
+        (i,): Block(named(linkage, f"Mtilde_{i + 1}", _full(found[i].articulated())), i, i)
+        for i in range(len(linkage))
+    }
 
 
 def _articulated(linkage: Linkage) -> Entries:
-    return {(i,): Block(_full(body.M), i, i) for i, body in enumerate(_named_bodies(linkage, centres(linkage)))}
+    return {
+        (i,): Block(_full(body.M), i, i)
+        for i, body in enumerate(_named_bodies(linkage, centres(linkage)))
+    }
 
 
 def _mhat(linkage: Linkage) -> Entries:
-    return {(i,): scalar(body.mass) for i, body in enumerate(_named_bodies(linkage, centres(linkage)))}
+    return {
+        (i,): scalar(body.mass) for i, body in enumerate(_named_bodies(linkage, centres(linkage)))
+    }
 
 
-def _carried(linkage: Linkage, at: Points, stem: str, own: list[Spatial]) -> dict[tuple[int, int], Spatial]:
+def _carried(
+    linkage: Linkage, at: Points, stem: str, own: list[Spatial]
+) -> dict[tuple[int, int], Spatial]:
     """B_kiᵀ · wrench of link k, for every link i that carries it (32)-(33)."""
     found: dict[tuple[int, int], Spatial] = {}
     for k, wrench in enumerate(own):
@@ -154,9 +187,13 @@ def _coefficients(linkage: Linkage) -> dict[tuple[int, int], Scalar]:
     at = centres(linkage)
     bodies = _named_bodies(linkage, at)
     found = {}
-    for (i, k), wrench in _carried(linkage, at, "psihat", [body.psi_hat for body in bodies]).items():
+    for (i, k), wrench in _carried(
+        linkage, at, "psihat", [body.psi_hat for body in bodies]
+    ).items():
         if i != k:
-            found[i, k] = linkage.home.name(f"alpha_{i + 1}_{k + 1}", _dot(bodies[i].p, wrench))     # (31)
+            found[i, k] = linkage.home.name(
+                f"alpha_{i + 1}_{k + 1}", _dot(bodies[i].p, wrench)
+            )  # (31)
     return found
 
 
@@ -165,7 +202,9 @@ def _alpha(linkage: Linkage) -> Entries:
 
 
 def _U(linkage: Linkage) -> Entries:
-    return {(i, i): scalar(linkage.one) for i in range(len(linkage))} | _alpha(linkage)     # (18), (19)
+    return {(i, i): scalar(linkage.one) for i in range(len(linkage))} | _alpha(
+        linkage
+    )  # (18), (19)
 
 
 def _E(linkage: Linkage) -> Entries:
@@ -174,7 +213,7 @@ def _E(linkage: Linkage) -> Entries:
     for k in range(n):
         rows = [[linkage.one if r == c else linkage.zero for c in range(n)] for r in range(n)]
         for i in range(k):
-            rows[i][k] = -alpha.get((i, k), linkage.zero)                                   # (26)-(29)
+            rows[i][k] = -alpha.get((i, k), linkage.zero)  # (26)-(29)
         found[k,] = Block(rows)
     return found
 
@@ -185,29 +224,77 @@ def _L2(linkage: Linkage) -> Entries:
     found: Entries = {}
     for i, body in enumerate(bodies):
         for j in (i, *linkage.model.ancestors(i)):
-            linkage.step(i, f"row of the eliminated matrix, column {j + 1}, SA (31) after column {i + 2}")
-            entry = body.mass if i == j else _dot(body.psi, _moved(linkage, at, i, j, bodies[j].p))   # (31), k = i + 1
+            linkage.step(
+                i, f"row of the eliminated matrix, column {j + 1}, SA (31) after column {i + 2}"
+            )
+            entry = (
+                body.mass if i == j else _dot(body.psi, _moved(linkage, at, i, j, bodies[j].p))
+            )  # (31), k = i + 1
             found[i, j] = scalar(linkage.home.name(f"L2_{i + 1}_{j + 1}", entry))
     return found
 
 
 _LETTERS = {
-    "B": Quantity(("i", "j"), "6x6", "twist at C_j to twist at C_i of one rigid body, in the axes of link j, SA (4)", _B,
-                  nonzero=INWARD, whole=False),
+    "B": Quantity(
+        ("i", "j"),
+        "6x6",
+        "twist at C_j to twist at C_i of one rigid body, in the axes of link j, SA (4)",
+        _B,
+        nonzero=INWARD,
+        whole=False,
+    ),
     "p": Quantity(("i",), "6x1", "twist at C_i of a unit joint rate, SA (4)", _p),
-    "T_l": Quantity(("i", "j"), "6x6", "the blocks B_ij, turned into the axes of link i, SA (9a)", _T_l, nonzero=INWARD),
+    "T_l": Quantity(
+        ("i", "j"),
+        "6x6",
+        "the blocks B_ij, turned into the axes of link i, SA (9a)",
+        _T_l,
+        nonzero=INWARD,
+    ),
     "T_d": Quantity(("i",), "6x1", "diag(p_1 ... p_n), SA (9b)", _p),
-    "T": Quantity(("i", "j"), "6x1", "natural orthogonal complement T_l T_d, SA (8)", _T, nonzero=INWARD),
+    "T": Quantity(
+        ("i", "j"), "6x1", "natural orthogonal complement T_l T_d, SA (8)", _T, nonzero=INWARD
+    ),
     "Mtilde": Quantity(("i",), "6x6", "composite body i at C_i, SA (15a-c)", _composite),
     "Mhat": Quantity(("i",), "6x6", "articulated body i at C_i, SA (35)", _articulated),
     "mhat": Quantity(("i",), "scalar", "its inertia about its joint, p^T Mhat p, SA (32)", _mhat),
-    "psi": Quantity(("i", "k"), "6x1", "momentum of articulated body k at unit joint rate, at C_i, SA (32)", _psi,
-                    nonzero=f"{OUTWARD}, or is it"),
-    "psihat": Quantity(("i", "k"), "6x1", "psi_ik / mhat_k, SA (33)", _psihat, nonzero=f"{OUTWARD}, or is it"),
-    "alpha": Quantity(("i", "k"), "scalar", "elimination coefficients p_i^T psihat_ik, SA (31)", _alpha, nonzero=OUTWARD),
-    "U": Quantity(("i", "k"), "scalar", "unit upper triangular, M = U D U^T, SA (19), (21)", _U, nonzero=f"{OUTWARD}, or is it"),
+    "psi": Quantity(
+        ("i", "k"),
+        "6x1",
+        "momentum of articulated body k at unit joint rate, at C_i, SA (32)",
+        _psi,
+        nonzero=f"{OUTWARD}, or is it",
+    ),
+    "psihat": Quantity(
+        ("i", "k"), "6x1", "psi_ik / mhat_k, SA (33)", _psihat, nonzero=f"{OUTWARD}, or is it"
+    ),
+    "alpha": Quantity(
+        ("i", "k"),
+        "scalar",
+        "elimination coefficients p_i^T psihat_ik, SA (31)",
+        _alpha,
+        nonzero=OUTWARD,
+    ),
+    "U": Quantity(
+        ("i", "k"),
+        "scalar",
+        "unit upper triangular, M = U D U^T, SA (19), (21)",
+        _U,
+        nonzero=f"{OUTWARD}, or is it",
+    ),
     "D": Quantity(("i",), "scalar", "the pivots mhat_i, M = U D U^T, SA (20), (21)", _mhat),
-    "E": Quantity(("k",), "nxn", "elementary upper triangular matrix that empties column k, SA (26)-(29)", _E, whole=False),
-    "L2": Quantity(("i", "j"), "scalar", "E_2 ... E_n M, lower triangular, SA (17), (31)", _L2, nonzero=INWARD),
+    "E": Quantity(
+        ("k",),
+        "nxn",
+        "elementary upper triangular matrix that empties column k, SA (26)-(29)",
+        _E,
+        whole=False,
+    ),
+    "L2": Quantity(
+        ("i", "j"), "scalar", "E_2 ... E_n M, lower triangular, SA (17), (31)", _L2, nonzero=INWARD
+    ),
 }
-QUANTITIES = {letter: replace(one, point="at its mass centre", refusal=refusal) for letter, one in _LETTERS.items()}
+QUANTITIES = {
+    letter: replace(one, point="at its mass centre", refusal=refusal)
+    for letter, one in _LETTERS.items()
+}

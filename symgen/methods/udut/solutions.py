@@ -36,12 +36,12 @@ class Decomposition(Factor):
             linkage.step(i, "transpose of U, SA (38)-(39)")
             w, v = linkage.zeros, linkage.zeros
             if link.parent >= 0:
-                w, v = twist_inward(link.rotation, self.at.arm[i], *mu[link.parent])            # (39)
+                w, v = twist_inward(link.rotation, self.at.arm[i], *mu[link.parent])  # (39)
             for dof in link.dofs:
                 body = self.bodies[dof.index]
-                rate = tilde[dof.index] - (body.psi_hat[0].dot(w) + body.psi_hat[1].dot(v))     # (38)
+                rate = tilde[dof.index] - (body.psi_hat[0].dot(w) + body.psi_hat[1].dot(v))  # (38)
                 linkage.name("thetaddot", dof.index, rate)
-                w, v = w + body.p[0] * rate, v + body.p[1] * rate                               # under (39)
+                w, v = w + body.p[0] * rate, v + body.p[1] * rate  # under (39)
                 result.append(rate)
             mu.append((w, v))
         return result
@@ -58,14 +58,17 @@ class Decomposition(Factor):
             eta_n, eta_f = eta[i]
             for dof in reversed(link.dofs):
                 k, body = dof.index, self.bodies[dof.index]
-                hat = tau[k] - (body.p[0].dot(eta_n) + body.p[1].dot(eta_f))                    # (36)
+                hat = tau[k] - (body.p[0].dot(eta_n) + body.p[1].dot(eta_f))  # (36)
                 linkage.name("tauhat", k, hat)
                 tauhat[k], tilde[k] = hat, hat * body.inverse
                 linkage.name("tautilde", k, tilde[k])
                 if link.parent >= 0 or dof.column > 0:
-                    eta_n, eta_f = eta_n + body.psi_hat[0] * hat, eta_f + body.psi_hat[1] * hat     # under (37)
+                    eta_n, eta_f = (
+                        eta_n + body.psi_hat[0] * hat,
+                        eta_f + body.psi_hat[1] * hat,
+                    )  # under (37)
             if link.parent >= 0:
-                n_p, f_p = wrench_outward(link.rotation, self.at.arm[i], eta_n, eta_f)          # (37)
+                n_p, f_p = wrench_outward(link.rotation, self.at.arm[i], eta_n, eta_f)  # (37)
                 eta[link.parent] = (eta[link.parent][0] + n_p, eta[link.parent][1] + f_p)
         return tauhat, tilde
 

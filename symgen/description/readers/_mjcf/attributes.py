@@ -41,14 +41,20 @@ class Attributes:
     def tokens(self, name: str, least: int, most: int | None = None) -> list[str]:
         """The same as they are written."""
         most = least if most is None else most
-        wanted = f"{least} number{'s' * (least != 1)}" if least == most else f"{least} to {most} numbers"
+        wanted = (
+            f"{least} number{'s' * (least != 1)}" if least == most else f"{least} to {most} numbers"
+        )
         if name not in self.said:
-            raise self.place.error(f"the attribute '{name}' is missing", f"write {name}=\"…\", {wanted}")
+            raise self.place.error(
+                f"the attribute '{name}' is missing", f'write {name}="…", {wanted}'
+            )
         text = self.text(name)
         found = text.split()
         if not least <= len(found) <= most:
-            raise self.at(name).error(f"it has {len(found)} number{'s' * (len(found) != 1)} ({shown(' '.join(found[:20]))})",
-                                      f"write {wanted} with spaces between")
+            raise self.at(name).error(
+                f"it has {len(found)} number{'s' * (len(found) != 1)} ({shown(' '.join(found[:20]))})",
+                f"write {wanted} with spaces between",
+            )
         return found
 
     def number(self, name: str, default: Fraction | None = None) -> Fraction:
@@ -68,7 +74,9 @@ class Attributes:
         """One of `words`."""
         found = self.text(name, default).strip()
         if found not in words:
-            raise self.at(name).error(f"{shown(found)} is none of {', '.join(words)}", "write one of them")
+            raise self.at(name).error(
+                f"{shown(found)} is none of {', '.join(words)}", "write one of them"
+            )
         return found
 
     def flag(self, name: str, default: bool = False) -> bool:
@@ -79,8 +87,12 @@ def own(element: Element) -> Attributes:
     """The attributes that stand at an element itself."""
     turned = [name for name in ORIENTATIONS if name in element.attributes]
     if len(turned) > 1:
-        raise element.place.error(f"it is turned by {turned[0]} and by {turned[1]}", "keep one of the two")
-    return Attributes(element.place, {name: (text, element.place) for name, text in element.attributes.items()})
+        raise element.place.error(
+            f"it is turned by {turned[0]} and by {turned[1]}", "keep one of the two"
+        )
+    return Attributes(
+        element.place, {name: (text, element.place) for name, text in element.attributes.items()}
+    )
 
 
 def over(below: Attributes, above: Attributes) -> Attributes:
@@ -96,5 +108,5 @@ def over(below: Attributes, above: Attributes) -> Attributes:
         if name in whole and name in kept:
             text, place = whole[name]
             numbers, defaults = text.split(), kept[name][0].split()
-            whole[name] = " ".join((*numbers, *defaults[len(numbers):])), place
+            whole[name] = " ".join((*numbers, *defaults[len(numbers) :])), place
     return Attributes(above.place, {**kept, **whole})

@@ -23,8 +23,11 @@ from symgen.mechanism import Note
 from symgen.poses import ZERO3, Pose, compose, joined
 
 _REFUSED = {
-    "composite": "makes bodies of its own", "flexcomp": "makes bodies of its own", "replicate": "makes copies of what is in it",
-    "attach": "brings in what stands in another model", "plugin": "does what its library does",
+    "composite": "makes bodies of its own",
+    "flexcomp": "makes bodies of its own",
+    "replicate": "makes copies of what is in it",
+    "attach": "brings in what stands in another model",
+    "plugin": "does what its library does",
 }
 ZERO = Fraction(0)
 MOST_FRAMES = 32
@@ -33,8 +36,10 @@ MOST_FRAMES = 32
 
 def refused(place: Place, why: str) -> DescriptionError:
     """What is said of an element that makes or moves bodies in a way of its own."""
-    return place.error(f"this {why}, which symgen does not read",
-                       "compile the model with MuJoCo and give symgen.from_mujoco(model), or leave it out")
+    return place.error(
+        f"this {why}, which symgen does not read",
+        "compile the model with MuJoCo and give symgen.from_mujoco(model), or leave it out",
+    )
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,9 @@ class Bodies:
             if inside.element.name == "body":
                 self._body(inside, _Around(WORLD, (), False))
             elif inside.element.name in ("joint", "freejoint", "inertial"):
-                raise inside.element.place.error("this stands in the worldbody, which never moves", "put it inside a body")
+                raise inside.element.place.error(
+                    "this stands in the worldbody, which never moves", "put it inside a body"
+                )
 
     def weighed(self) -> tuple[Link, ...]:
         """All links with their inertias."""
@@ -120,8 +127,12 @@ class Bodies:
         found = [self._inertials(one) for one in bodies]
         if self.settings.total is not None:
             found = scaled(found, self.settings.total)
-        of = {one.link.name: tuple(replace(mass, gravcomp=one.gravcomp) for mass in at(one.link.frame, masses))
-              for one, masses in zip(bodies, found, strict=True)}
+        of = {
+            one.link.name: tuple(
+                replace(mass, gravcomp=one.gravcomp) for mass in at(one.link.frame, masses)
+            )
+            for one, masses in zip(bodies, found, strict=True)
+        }
         return tuple(self._settled(one, of) for one in self._links)
 
     def _inertials(self, one: _Body) -> tuple[Inertial, ...]:
@@ -142,33 +153,57 @@ class Bodies:
     def remarks(self) -> list[Note]:
         """On bodies that MuJoCo moves or carries in a way of its own."""
         found = []
-        if self._by_actuators and any(one.gravcomp and one.moves for one in self._links if isinstance(one, _Body)):
-            found.append(Note("info", f"at {listed(self._by_actuators)} MuJoCo has actuators bear the weight by gravcomp, which "
-                                      "here is no part of tau"))
+        if self._by_actuators and any(
+            one.gravcomp and one.moves for one in self._links if isinstance(one, _Body)
+        ):
+            found.append(
+                Note(
+                    "info",
+                    f"at {listed(self._by_actuators)} MuJoCo has actuators bear the weight by gravcomp, which "
+                    "here is no part of tau",
+                )
+            )
         if self._placed:
-            found.append(Note("info", f"{listed(self._placed)} stand still where they are declared; in MuJoCo a program moves "
-                                      "such mocap bodies"))
+            found.append(
+                Note(
+                    "info",
+                    f"{listed(self._placed)} stand still where they are declared; in MuJoCo a program moves "
+                    "such mocap bodies",
+                )
+            )
         return found
 
-    def _contents(self, element: Element, childclass: str, frame: Pose = (), depth: int = 0) -> Iterator[_Inside]:
+    def _contents(
+        self, element: Element, childclass: str, frame: Pose = (), depth: int = 0
+    ) -> Iterator[_Inside]:
         """What is in a body, frames opened."""
         if depth > MOST_FRAMES:
-            raise element.place.error(f"frames are nested more than {MOST_FRAMES} deep", "write them flat")
+            raise element.place.error(
+                f"frames are nested more than {MOST_FRAMES} deep", "write them flat"
+            )
         for child in element.children:
             if child.name == "frame":
                 said = own(child)
                 scale = said.numbers("scale", 1, 3) if "scale" in said else []
                 if any(one != 1 for one in scale):
-                    raise said.at("scale").error("a frame that resizes what is in it is not read", "write the sizes out")
+                    raise said.at("scale").error(
+                        "a frame that resizes what is in it is not read", "write the sizes out"
+                    )
                 inner = self._childclass(said, childclass)
-                yield from self._contents(child, inner, joined(frame, placed(said, self.settings)), depth + 1)
+                yield from self._contents(
+                    child, inner, joined(frame, placed(said, self.settings)), depth + 1
+                )
             elif child.name in _REFUSED:
                 raise refused(child.place, _REFUSED[child.name])
             else:
                 yield _Inside(child, frame, childclass)
 
     def _childclass(self, said: Attributes, around: str) -> str:
-        return self.classes.known(said.text("childclass"), said.place) if "childclass" in said else around
+        return (
+            self.classes.known(said.text("childclass"), said.place)
+            if "childclass" in said
+            else around
+        )
 
     def _body(self, inside: _Inside, around: _Around) -> None:
         said = own(inside.element)
@@ -179,7 +214,7 @@ class Bodies:
         pose = compose(around.back, own_pose)
         here = self._moved(name, said, contents, pose, around)
         borne = said.number("gravcomp", ZERO)
-        if self.settings.switched_off >= {"spring", "damper"}:   # MuJoCo has no passive forces then
+        if self.settings.switched_off >= {"spring", "damper"}:  # MuJoCo has no passive forces then
             borne = ZERO
         link = Link(name, place=said.place, frame=here.back)
         self._links.append(_Body(link, self._weighing(contents, said), here.moves, borne))
@@ -196,12 +231,22 @@ class Bodies:
         if inside.element.name == "site" and (name := inside.element.attributes.get("name")):
             self.sites.setdefault(name, Site(body, inside.element, inside.frame, inside.childclass))
 
-    def _moved(self, name: str, said: Attributes, contents: list[_Inside], pose: Pose, around: _Around) -> _Around:
+    def _moved(
+        self, name: str, said: Attributes, contents: list[_Inside], pose: Pose, around: _Around
+    ) -> _Around:
         """The joints from the body around to this one, and links between them."""
         joints = [one for one in contents if one.element.name in ("joint", "freejoint")]
         if not joints:
-            self.connections.append(Connection(self.names.joint(f"{name}_joint"), "fixed", around.link, name, pose,
-                                               place=said.place))
+            self.connections.append(
+                Connection(
+                    self.names.joint(f"{name}_joint"),
+                    "fixed",
+                    around.link,
+                    name,
+                    pose,
+                    place=said.place,
+                )
+            )
             return _Around(name, (), around.moves)
         found = [self._joint(one) for one in joints]
         refuse_crowded([one.kind for one in found], said, around.link == WORLD)
@@ -209,13 +254,26 @@ class Bodies:
         for k, (inside, one) in enumerate(zip(joints, found, strict=True), start=1):
             last = k == len(found)
             child = name if last else self.names.link(f"{name}_{k}")
-            joint = inside.element.attributes.get("name") or self.names.joint(f"{name}_joint" + f"_{k}" * (len(found) > 1))
+            joint = inside.element.attributes.get("name") or self.names.joint(
+                f"{name}_joint" + f"_{k}" * (len(found) > 1)
+            )
             place = inside.element.place
             if not last:
                 self._links.append(Link(child, place=place))
             start = one.pose if one.kind == "free" else compose(behind, one.pose)
-            self.connections.append(Connection(joint, one.kind, parent, child, start, one.axis, one.limits, place=place,
-                                               drive=one.drive))
+            self.connections.append(
+                Connection(
+                    joint,
+                    one.kind,
+                    parent,
+                    child,
+                    start,
+                    one.axis,
+                    one.limits,
+                    place=place,
+                    drive=one.drive,
+                )
+            )
             self.rests[joint] = one.ref
             self.sprung |= {} if one.sprung is None else {joint: one.sprung}
             parent, behind = child, one.back
@@ -226,9 +284,19 @@ class Bodies:
             said = own(inside.element)
             word = said.word("align", ("true", "false", "auto"), "auto")
             if word == "true" or (word == "auto" and self.settings.aligned):
-                self.notes.append(Note("info", f"{said.place.short}: its numbers are those of the body's frame as declared; "
-                                               "MuJoCo may align that with the body's mass"))
-            return moved(Attributes(said.place, {"type": ("free", said.place)}), (), self.settings, self.notes.append)
+                self.notes.append(
+                    Note(
+                        "info",
+                        f"{said.place.short}: its numbers are those of the body's frame as declared; "
+                        "MuJoCo may align that with the body's mass",
+                    )
+                )
+            return moved(
+                Attributes(said.place, {"type": ("free", said.place)}),
+                (),
+                self.settings,
+                self.notes.append,
+            )
         said = self.classes.of(inside.element, inside.childclass)
         if said.flag("actuatorgravcomp"):
             self._by_actuators.append(said.text("name") or said.place.short)
@@ -238,7 +306,17 @@ class Bodies:
     def _weighing(self, contents: list[_Inside], said: Attributes) -> Weighing:
         declared = [one for one in contents if one.element.name == "inertial"]
         if len(declared) > 1:
-            raise declared[1].element.place.error("the body has an <inertial> already", "keep one of the two")
-        geoms = [(self.classes.of(one.element, one.childclass), one.frame) for one in contents if one.element.name == "geom"]
-        return Weighing((declared[0].element, declared[0].frame) if declared else None, geoms,
-                        said.vector("pos", ZERO3), said.place)
+            raise declared[1].element.place.error(
+                "the body has an <inertial> already", "keep one of the two"
+            )
+        geoms = [
+            (self.classes.of(one.element, one.childclass), one.frame)
+            for one in contents
+            if one.element.name == "geom"
+        ]
+        return Weighing(
+            (declared[0].element, declared[0].frame) if declared else None,
+            geoms,
+            said.vector("pos", ZERO3),
+            said.place,
+        )

@@ -9,7 +9,18 @@ from symgen.description.readers._mjcf.attributes import ORIENTATIONS, Attributes
 from symgen.description.readers._mjcf.document import Element
 
 MAIN = "main"
-_ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "pid", "damper", "cylinder", "muscle", "dcmotor")
+_ACTUATORS = (
+    "general",
+    "motor",
+    "position",
+    "velocity",
+    "intvelocity",
+    "pid",
+    "damper",
+    "cylinder",
+    "muscle",
+    "dcmotor",
+)
 _KEPT = {
     "tendon": ("stiffness", "damping", "armature", "frictionloss"),
     **dict.fromkeys(_ACTUATORS, ("armature", "damping")),
@@ -28,8 +39,10 @@ class Classes:
         for section in sections:
             name = section.attributes.get("class", MAIN)
             if name != MAIN:
-                raise section.place.error(f"the outermost class is called {shown(name)}, and it is always 'main'",
-                                          "put this class inside a <default> of its own")
+                raise section.place.error(
+                    f"the outermost class is called {shown(name)}, and it is always 'main'",
+                    "put this class inside a <default> of its own",
+                )
             self._read(section, MAIN)
 
     def _read(self, section: Element, name: str) -> None:
@@ -40,21 +53,29 @@ class Classes:
                 kept = _KEPT.get(child.name)
                 said = own(child)
                 if kept is not None:
-                    said = Attributes(said.place, {key: value for key, value in said.said.items() if key in kept})
+                    said = Attributes(
+                        said.place, {key: value for key, value in said.said.items() if key in kept}
+                    )
                 mine[child.name] = over(mine[child.name], said) if child.name in mine else said
         for child in section.all("default"):
             inner = child.attributes.get("class", "")
             if not inner:
-                raise child.place.error("a class within another has no name", 'write <default class="…">')
+                raise child.place.error(
+                    "a class within another has no name", 'write <default class="…">'
+                )
             if inner in self._of:
-                raise child.place.error(f"there is a class {shown(inner)} already", "give each class its own name")
+                raise child.place.error(
+                    f"there is a class {shown(inner)} already", "give each class its own name"
+                )
             self._of[inner] = dict(mine)
             self._read(child, inner)
 
     def known(self, name: str, place: Place) -> str:
         """The name of a class that there is. DescriptionError: there is none of that name."""
         if name not in self._of:
-            raise place.error(f"there is no class {shown(name)}", "declare it in <default>, or correct the name")
+            raise place.error(
+                f"there is no class {shown(name)}", "declare it in <default>, or correct the name"
+            )
         return name
 
     def of(self, element: Element, childclass: str, kind: str = "") -> Attributes:

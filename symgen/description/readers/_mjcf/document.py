@@ -62,10 +62,18 @@ class Document:
     def _element(self, found: Any, file: str, depth: int) -> Element:
         name = tag(found)
         named = found.get("name")
-        place = Place(file, found.sourceline, name + (f" {shown(named)}" if named is not None else ""))
+        place = Place(
+            file, found.sourceline, name + (f" {shown(named)}" if named is not None else "")
+        )
         if depth >= DEEPEST:
             raise place.error(f"elements are nested more than {DEEPEST} deep", _FLAT)
-        return Element(name, dict(found.attrib), place, tuple(self._children(found, file, depth)), loose_text(found))
+        return Element(
+            name,
+            dict(found.attrib),
+            place,
+            tuple(self._children(found, file, depth)),
+            loose_text(found),
+        )
 
     def _children(self, found: Any, file: str, depth: int) -> Iterator[Element]:
         for child in found:
@@ -79,7 +87,9 @@ class Document:
 
     def _included(self, include: Element, depth: int) -> Iterator[Element]:
         if include.attributes.get("file") is None:
-            raise include.place.error("the attribute 'file' is missing", 'write <include file="…"/>')
+            raise include.place.error(
+                "the attribute 'file' is missing", 'write <include file="…"/>'
+            )
         if depth + 1 >= DEEPEST:
             raise include.place.error(f"elements are nested more than {DEEPEST} deep", _FLAT)
         path = self._path(include)
@@ -88,9 +98,15 @@ class Document:
         yield from self._children(self._parsed(data, str(path)), str(path), depth)
 
     def _path(self, include: Element) -> Path:
-        name, place = include.attributes["file"], include.place.at(f"include {shown(include.attributes['file'])}")
+        name, place = (
+            include.attributes["file"],
+            include.place.at(f"include {shown(include.attributes['file'])}"),
+        )
         if self.file.startswith("<"):
-            raise place.error("a text has no folder to look for an included file in", "give the description as a file")
+            raise place.error(
+                "a text has no folder to look for an included file in",
+                "give the description as a file",
+            )
         if not name.strip() or "\0" in name:
             raise place.error("this is no name of a file", "name the file to include")
         path = self._nearest(name, place)
@@ -101,7 +117,9 @@ class Document:
         if same in self._known or same == Path(self.file).resolve():
             raise place.error("this file is included already", "include each file once")
         if len(self._known) >= MOST_FILES:
-            raise place.error(f"there are more than {MOST_FILES} included files", "join some of them")
+            raise place.error(
+                f"there are more than {MOST_FILES} included files", "join some of them"
+            )
         self._known.add(same)
         return path
 
@@ -111,11 +129,18 @@ class Document:
         paths = [path for path in (folder / name for folder in folders) if _exists(path)]
         if not paths:
             where = " or ".join(shown(folder, 200) for folder in folders)
-            raise place.error(f"there is no such file in {where}",
-                              "files are looked for beside the main file, then beside the file that includes them")
+            raise place.error(
+                f"there is no such file in {where}",
+                "files are looked for beside the main file, then beside the file that includes them",
+            )
         if len(paths) > 1:
-            self.notes.append(Note("info", f"{place.short}: a file of this name lies beside the main file and beside the one "
-                                           "that includes it; the first is read, as MuJoCo does"))
+            self.notes.append(
+                Note(
+                    "info",
+                    f"{place.short}: a file of this name lies beside the main file and beside the one "
+                    "that includes it; the first is read, as MuJoCo does",
+                )
+            )
         return paths[0]
 
     def _contents(self, path: Path, place: Place) -> bytes:
@@ -125,10 +150,15 @@ class Document:
                 raise place.error("this is not an ordinary file", "include a file of MJCF")
             self._bytes += path.stat().st_size
             if self._bytes > LARGEST:
-                raise place.error(f"the included files are larger than {LARGEST // 10**6} MB", "leave geometry out of them")
+                raise place.error(
+                    f"the included files are larger than {LARGEST // 10**6} MB",
+                    "leave geometry out of them",
+                )
             data = path.read_bytes()
         except OSError as error:
-            raise place.error(f"it cannot be read ({error.strerror})", "check its name and permissions") from None
+            raise place.error(
+                f"it cannot be read ({error.strerror})", "check its name and permissions"
+            ) from None
         if not data.strip():
             raise place.error("this file is empty", "leave the include out")
         return data
@@ -138,4 +168,4 @@ def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:
-        return True   # reading it says why it cannot be read
+        return True  # reading it says why it cannot be read

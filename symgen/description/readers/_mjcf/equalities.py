@@ -23,8 +23,13 @@ IDENTITY = (Fraction(0), Fraction(1))
 """a₀ and a₁ where `polycoef` does not give them."""
 
 
-def coupled(connections: list[Connection], rests: Mapping[str, Fraction], sections: Iterable[Element], classes: Classes,
-            notes: list[Note]) -> list[Connection]:
+def coupled(
+    connections: list[Connection],
+    rests: Mapping[str, Fraction],
+    sections: Iterable[Element],
+    classes: Classes,
+    notes: list[Note],
+) -> list[Connection]:
     """The joints, those that follow others with what they follow. DescriptionError: a joint that there is not."""
     found = {one.name: one for one in connections}
     others: dict[str, list[str]] = {}
@@ -36,23 +41,41 @@ def coupled(connections: list[Connection], rests: Mapping[str, Fraction], sectio
             _follow(said, found, rests, notes)
         elif element.name not in LOOPS:
             others.setdefault(element.name, []).append(f"line {element.place.line}")
-    notes += [Note("warning", f"equality of {kind}s is left out: {listed(where)}") for kind, where in others.items()]
+    notes += [
+        Note("warning", f"equality of {kind}s is left out: {listed(where)}")
+        for kind, where in others.items()
+    ]
     return [found[one.name] for one in connections]
 
 
-def _follow(said: Attributes, found: dict[str, Connection], rests: Mapping[str, Fraction], notes: list[Note]) -> None:
+def _follow(
+    said: Attributes, found: dict[str, Connection], rests: Mapping[str, Fraction], notes: list[Note]
+) -> None:
     name, leader = said.text("joint1"), said.text("joint2")
     for which, joint in (("joint1", name), ("joint2", leader)):
         if joint not in found and (joint or which == "joint1"):
-            raise said.place.error(f"its {which} is {shown(joint)}, and there is no such joint", "name a joint of the model")
+            raise said.place.error(
+                f"its {which} is {shown(joint)}, and there is no such joint",
+                "name a joint of the model",
+            )
     numbers = said.numbers("polycoef", 1, 5) if "polycoef" in said else []
-    start, slope, *curved = [*numbers, *IDENTITY[len(numbers):]]
+    start, slope, *curved = [*numbers, *IDENTITY[len(numbers) :]]
     if found[name].mimic is not None:
-        notes.append(Note("warning", f"{said.place.short}: joint {name} follows another already; this is left out"))
+        notes.append(
+            Note(
+                "warning",
+                f"{said.place.short}: joint {name} follows another already; this is left out",
+            )
+        )
         return
     if not leader:
         at = float(rests[name] + start)
-        notes.append(Note("warning", f"{said.place.short}: it holds joint {name} at {at:g}, which is left out; --lock does that"))
+        notes.append(
+            Note(
+                "warning",
+                f"{said.place.short}: it holds joint {name} at {at:g}, which is left out; --lock does that",
+            )
+        )
         return
     mimic = Mimic(leader, slope, rests[name] + start - slope * rests[leader])
     unsure = "not in proportion to it, by a polynomial of higher order" if any(curved) else ""

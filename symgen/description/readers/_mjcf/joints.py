@@ -43,7 +43,9 @@ class Moved:
     """The spring and the damper that hang on its inertia."""
 
 
-def moved(said: Attributes, within: Pose, settings: Settings, note: Callable[[Note], None]) -> Moved:
+def moved(
+    said: Attributes, within: Pose, settings: Settings, note: Callable[[Note], None]
+) -> Moved:
     """What one `joint` says, in the frame `within` of its body."""
     kind = said.word("type", TYPES, "hinge")
     place, axis = said.vector("pos", ZERO3), said.vector("axis", Z_AXIS)
@@ -58,22 +60,42 @@ def moved(said: Attributes, within: Pose, settings: Settings, note: Callable[[No
     limits = _limits(said, kind, settings)
     if kind == "slide":
         pose, ref = turns(within), said.number("ref", ZERO)
-        return Moved("prismatic", compose(pose, (Slide(axis, -ref),)), inverse(pose), axis, limits, drive, ref)
+        return Moved(
+            "prismatic",
+            compose(pose, (Slide(axis, -ref),)),
+            inverse(pose),
+            axis,
+            limits,
+            drive,
+            ref,
+        )
     pose = compose(within, (Shift(place),))
     angle = settings.angle(said.text("ref", "0").strip(), said, "ref")
     turning = "continuous" if limits.lower is None else "revolute"
-    return Moved(turning, compose(pose, (Turn(axis, -angle),)), inverse(pose), axis, limits, drive, in_radians(angle))
+    return Moved(
+        turning,
+        compose(pose, (Turn(axis, -angle),)),
+        inverse(pose),
+        axis,
+        limits,
+        drive,
+        in_radians(angle),
+    )
 
 
 def _limits(said: Attributes, kind: str, settings: Settings) -> Limits:
     """Its range where it is limited; the effort where what actuators may do is bounded alike both ways."""
+
     def counted(value: Fraction) -> Fraction:
         return settings.radians(value) if kind == "hinge" else value
 
     low, high = said.numbers("range", 2) if "range" in said else (ZERO, ZERO)
     limited = said.word("limited", ("true", "false", "auto"), "auto")
     if limited == "auto" and "range" in said and not settings.autolimits:
-        raise said.at("range").error("a range stands without 'limited', and autolimits is off", 'write limited="true" or "false"')
+        raise said.at("range").error(
+            "a range stands without 'limited', and autolimits is off",
+            'write limited="true" or "false"',
+        )
     bounded = limited == "true" or (limited == "auto" and low != high)
     lower, upper = (counted(low), counted(high)) if bounded else (None, None)
     effort = None
@@ -85,6 +107,7 @@ def _limits(said: Attributes, kind: str, settings: Settings) -> Limits:
 
 def _drive(said: Attributes, kind: str, settings: Settings, note: Callable[[Note], None]) -> Drive:
     """Armature, damping, friction and spring. What of them symgen has no words for is a warning."""
+
     def left_out(what: str) -> None:
         note(Note("warning", f"{said.place.short}: {what}"))
 
@@ -103,12 +126,16 @@ def _drive(said: Attributes, kind: str, settings: Settings, note: Callable[[Note
         left_out("its spring yields, which is left out")
     armature, friction = said.number("armature", ZERO), said.number("frictionloss", ZERO)
     if armature and kind == "free":
-        left_out("its armature is felt along the axes of the body here, and along those of the world in MuJoCo")
-    if sprung:   # they come when the masses of all are known
+        left_out(
+            "its armature is felt along the axes of the body here, and along those of the world in MuJoCo"
+        )
+    if sprung:  # they come when the masses of all are known
         damping = stiffness = ZERO
     rest = _rest(said, kind, settings) if stiffness else ZERO
     off = [kind for kind, flag in _SWITCHES.items() if flag in settings.switched_off]
-    return Drive(armature, damping, friction, stiffness, rest).only(kind for kind in KINDS if kind not in off)
+    return Drive(armature, damping, friction, stiffness, rest).only(
+        kind for kind in KINDS if kind not in off
+    )
 
 
 def sprung(said: Attributes, kind: str, settings: Settings) -> Sprung | None:
@@ -128,7 +155,11 @@ def _rest(said: Attributes, kind: str, settings: Settings) -> Fraction:
     if "springref" not in said:
         return ZERO
     token = said.text("springref").strip()
-    return in_radians(settings.angle(token, said, "springref")) if kind == "hinge" else said.number("springref")
+    return (
+        in_radians(settings.angle(token, said, "springref"))
+        if kind == "hinge"
+        else said.number("springref")
+    )
 
 
 def refuse_crowded(kinds: list[str], said: Attributes, on_world: bool) -> None:
@@ -136,7 +167,11 @@ def refuse_crowded(kinds: list[str], said: Attributes, on_world: bool) -> None:
     if "free" not in kinds:
         return
     if len(kinds) > 1:
-        raise said.place.error(f"a free joint stands beside {len(kinds) - 1} more in one body", "leave the others out")
+        raise said.place.error(
+            f"a free joint stands beside {len(kinds) - 1} more in one body", "leave the others out"
+        )
     if not on_world:
-        raise said.place.error(f"its body {shown(said.place.element)} is within another, and a free joint leads from the world",
-                               "move the body to the worldbody")
+        raise said.place.error(
+            f"its body {shown(said.place.element)} is within another, and a free joint leads from the world",
+            "move the body to the worldbody",
+        )

@@ -10,17 +10,21 @@ from symgen.description.readers._mjcf.document import Element
 from symgen.description.readers._words import Kind, Unread, Words
 
 _WHERE = "axisangle euler pos quat xyaxes zaxis"
-_JOINT = ("actuatorfrclimited actuatorfrcrange actuatorgravcomp armature axis class damping frictionloss group limited margin "
-          "name pos range ref solimpfriction solimplimit solreffriction solreflimit springdamper springref springyield stiffness "
-          "type user")
-_GEOM = (f"{_WHERE} adhesion castshadow class conaffinity condim contype density fitscale fluidcoef fluidshape friction fromto "
-         "gap group hfield margin mass material mesh name priority rgba shellinertia size solimp solmix solref surfacevel type "
-         "user")
+_JOINT = (
+    "actuatorfrclimited actuatorfrcrange actuatorgravcomp armature axis class damping frictionloss group limited margin "
+    "name pos range ref solimpfriction solimplimit solreffriction solreflimit springdamper springref springyield stiffness "
+    "type user"
+)
+_GEOM = (
+    f"{_WHERE} adhesion castshadow class conaffinity condim contype density fitscale fluidcoef fluidshape friction fromto "
+    "gap group hfield margin mass material mesh name priority rgba shellinertia size solimp solmix solref surfacevel type "
+    "user"
+)
 _BODY = "body frame joint freejoint geom inertial"
 _PASSED = "camera light site"
 _COMPILED = "composite flexcomp replicate attach plugin"
 """Elements that the reader of bodies refuses with a sentence of its own."""
-_ACTUATORS = ("general motor position velocity intvelocity orientation pid damper cylinder muscle adhesion dcmotor")
+_ACTUATORS = "general motor position velocity intvelocity orientation pid damper cylinder muscle adhesion dcmotor"
 
 
 def _words(reads: str, passes: str = "", closed: bool = True) -> Words:
@@ -30,37 +34,80 @@ def _words(reads: str, passes: str = "", closed: bool = True) -> Words:
 _IN_BODY = _words(_BODY, f"{_PASSED} {_COMPILED}")
 _NONE = _words("")
 KINDS = {
-    "mujoco": Kind(_words("model", closed=False), _words(
-        "compiler option default worldbody equality keyframe actuator tendon deformable", "size statistic visual extension asset "
-        "contact sensor custom")),
-    "compiler": Kind(_words(
-        "angle autolimits balanceinertia boundinertia boundmass coordinate eulerseq inertiafromgeom inertiagrouprange "
-        "settotalmass alignfree", "assetdir conflict convexhull discardvisual exactmeshinertia fitaabb fusestatic meshdir "
-        "passthrough savecanonical savecompiled saveinertial strippath texturedir usethread"), _words("", "lengthrange")),
-    "option": Kind(_words(
-        "gravity density viscosity", "actuatorgroupdisable apirate ccd_iterations ccd_tolerance collision cone impratio "
-        "integrator iterations jacobian ls_iterations ls_tolerance magnetic mpr_iterations mpr_tolerance noslip_iterations "
-        "noslip_tolerance o_friction o_margin o_solimp o_solref sdf_initpoints sdf_iterations sleep_tolerance solver timestep "
-        "tolerance wind",
-        closed=False), _words("flag")),
-    "flag": Kind(_words(
-        "gravity spring damper frictionloss equality passive", "actuation autoreset clampctrl constraint contact diagexact "
-        "energy eulerdamp filterparent fwdinv invdiscrete ipc island limit midphase multiccd nativeccd override refsafe sensor "
-        "sleep speculative warmstart", closed=False), _NONE),
-    "default": Kind(_words("class", closed=False), _words(f"default joint geom site equality tendon {_ACTUATORS}",
-                                            "mesh texture material camera light pair")),
+    "mujoco": Kind(
+        _words("model", closed=False),
+        _words(
+            "compiler option default worldbody equality keyframe actuator tendon deformable",
+            "size statistic visual extension asset contact sensor custom",
+        ),
+    ),
+    "compiler": Kind(
+        _words(
+            "angle autolimits balanceinertia boundinertia boundmass coordinate eulerseq inertiafromgeom inertiagrouprange "
+            "settotalmass alignfree",
+            "assetdir conflict convexhull discardvisual exactmeshinertia fitaabb fusestatic meshdir "
+            "passthrough savecanonical savecompiled saveinertial strippath texturedir usethread",
+        ),
+        _words("", "lengthrange"),
+    ),
+    "option": Kind(
+        _words(
+            "gravity density viscosity",
+            "actuatorgroupdisable apirate ccd_iterations ccd_tolerance collision cone impratio "
+            "integrator iterations jacobian ls_iterations ls_tolerance magnetic mpr_iterations mpr_tolerance noslip_iterations "
+            "noslip_tolerance o_friction o_margin o_solimp o_solref sdf_initpoints sdf_iterations sleep_tolerance solver timestep "
+            "tolerance wind",
+            closed=False,
+        ),
+        _words("flag"),
+    ),
+    "flag": Kind(
+        _words(
+            "gravity spring damper frictionloss equality passive",
+            "actuation autoreset clampctrl constraint contact diagexact "
+            "energy eulerdamp filterparent fwdinv invdiscrete ipc island limit midphase multiccd nativeccd override refsafe sensor "
+            "sleep speculative warmstart",
+            closed=False,
+        ),
+        _NONE,
+    ),
+    "default": Kind(
+        _words("class", closed=False),
+        _words(
+            f"default joint geom site equality tendon {_ACTUATORS}",
+            "mesh texture material camera light pair",
+        ),
+    ),
     "worldbody": Kind(_NONE, _IN_BODY),
-    "body": Kind(_words(f"{_WHERE} childclass gravcomp mocap name", "fuse simple sleep user"), _IN_BODY),
+    "body": Kind(
+        _words(f"{_WHERE} childclass gravcomp mocap name", "fuse simple sleep user"), _IN_BODY
+    ),
     "frame": Kind(_words(f"{_WHERE} childclass name scale"), _IN_BODY),
     "inertial": Kind(_words(f"{_WHERE} diaginertia fullinertia mass"), _NONE),
     "freejoint": Kind(_words("align name", "group"), _NONE),
     "joint": Kind(_words(_JOINT), _NONE),
     "geom": Kind(_words(_GEOM), _words("", "plugin")),
-    "site": Kind(_words(f"{_WHERE} class fromto name", "group material mesh rgba size type user", closed=False), _NONE),
-    "equality": Kind(_NONE, _words("connect weld joint tendon flex flexstrain", "flexvert distance")),
-    "connect": Kind(_words("active anchor body1 body2 class name site1 site2", "solimp solref"), _NONE),
-    "weld": Kind(_words("active anchor body1 body2 class name relpose site1 site2", "solimp solref torquescale"), _NONE),
-    "equality joint": Kind(_words("active class joint1 joint2 name polycoef", "solimp solref"), _NONE),
+    "site": Kind(
+        _words(
+            f"{_WHERE} class fromto name", "group material mesh rgba size type user", closed=False
+        ),
+        _NONE,
+    ),
+    "equality": Kind(
+        _NONE, _words("connect weld joint tendon flex flexstrain", "flexvert distance")
+    ),
+    "connect": Kind(
+        _words("active anchor body1 body2 class name site1 site2", "solimp solref"), _NONE
+    ),
+    "weld": Kind(
+        _words(
+            "active anchor body1 body2 class name relpose site1 site2", "solimp solref torquescale"
+        ),
+        _NONE,
+    ),
+    "equality joint": Kind(
+        _words("active class joint1 joint2 name polycoef", "solimp solref"), _NONE
+    ),
     "default equality": Kind(_words("active", "solimp solref", closed=False), _NONE),
     "keyframe": Kind(_NONE, _words("key")),
     "key": Kind(_words("name qpos", "act ctrl mpos mquat plastic qvel time", closed=False), _NONE),

@@ -68,28 +68,48 @@ class Loops:
         if not self.found:
             return ()
         joints = [one for one in self.bodies.connections if one.kind != "fixed"]
-        home = next((key for one in root.all("keyframe") for key in one.all("key")
-                     if key.attributes.get("name") == HOME and "qpos" in key.attributes), None)
+        home = next(
+            (
+                key
+                for one in root.all("keyframe")
+                for key in one.all("key")
+                if key.attributes.get("name") == HOME and "qpos" in key.attributes
+            ),
+            None,
+        )
         if home is None:
             coordinates = {one.name: self._drawn(one.name, one.kind, one.child) for one in joints}
         else:
             sizes = {one.name: joint_type(one.kind).nq for one in joints}
             numbers = iter(own(home).numbers("qpos", sum(sizes.values())))
-            coordinates = {name: [next(numbers) for _ in range(size)] for name, size in sizes.items()}
+            coordinates = {
+                name: [next(numbers) for _ in range(size)] for name, size in sizes.items()
+            }
         found = []
         for one in joints:
             values, of = coordinates[one.name], joint_type(one.kind)
             if of.quaternion is not None and home is not None:
-                values = [*values[:of.quaternion], *values[of.quaternion + 1:], values[of.quaternion]]   # w x y z there
+                values = [
+                    *values[: of.quaternion],
+                    *values[of.quaternion + 1 :],
+                    values[of.quaternion],
+                ]  # w x y z there
             if tuple(values) != of.neutral:
                 found.append((one.name, tuple(Angle(value) for value in values)))
         return tuple(found)
 
     def driven(self, root: Element) -> tuple[str, ...]:
         """The hinges and slides that actuators drive, where there are loops."""
-        joints = [one for one in self.bodies.connections if one.kind != "fixed"] if self.found else []
+        joints = (
+            [one for one in self.bodies.connections if one.kind != "fixed"] if self.found else []
+        )
         known = {one.name for one in joints if joint_type(one.kind).nv == 1}
-        named = (one.attributes.get(key) for section in root.all("actuator") for one in section.children for key in _DRIVEN)
+        named = (
+            one.attributes.get(key)
+            for section in root.all("actuator")
+            for one in section.children
+            for key in _DRIVEN
+        )
         return tuple(dict.fromkeys(name for name in named if name in known))
 
     def _drawn(self, joint: str, kind: str, body: str) -> list[Fraction]:
@@ -104,20 +124,29 @@ class Loops:
     def _ends(self, said: Attributes, kind: str) -> tuple[Grip, Grip]:
         sites, others = ([name for name in names if name in said] for names in (_SITES, _HOW[kind]))
         if sites and others:
-            raise said.place.error(f"{sites[0]} stands beside {others[0]}", "name two sites, or bodies and a place")
+            raise said.place.error(
+                f"{sites[0]} stands beside {others[0]}", "name two sites, or bodies and a place"
+            )
         if sites:
             first, second = (self._site(said, name) for name in _SITES)
             return first, second
         one, other = said.text("body1"), said.text("body2", WORLD)
         for which, body in (("body1", one), ("body2", other)):
             if body not in self.bodies.stands:
-                raise said.place.error(f"its {which} is {shown(body)}, and there is no such body", "name two bodies of the model")
+                raise said.place.error(
+                    f"its {which} is {shown(body)}, and there is no such body",
+                    "name two bodies of the model",
+                )
         anchor = (Shift(said.vector("anchor", ZERO3)),)
         if kind == "connect":
             if "anchor" not in said:
-                raise said.place.error("the attribute 'anchor' is missing", 'write anchor="…", three numbers in body1')
+                raise said.place.error(
+                    "the attribute 'anchor' is missing", 'write anchor="…", three numbers in body1'
+                )
             back = self._between(other, one, said.place)
-            return self._grip(one, anchor, said.place), self._grip(other, (*back, *anchor), said.place)
+            return self._grip(one, anchor, said.place), self._grip(
+                other, (*back, *anchor), said.place
+            )
         relative = self._relative(said) or (*self._between(one, other, said.place), *anchor)
         return self._grip(one, relative, said.place), self._grip(other, anchor, said.place)
 
@@ -129,19 +158,27 @@ class Loops:
         turn = said.tokens("relpose", 7)[3:]
         if not any(number(token) for token in turn):
             return None
-        return Shift((x, y, z)), Rotate(self.bodies.settings.snapper.quaternion(turn, said.at("relpose")))
+        return Shift((x, y, z)), Rotate(
+            self.bodies.settings.snapper.quaternion(turn, said.at("relpose"))
+        )
 
     def _site(self, said: Attributes, which: str) -> Grip:
         name = said.text(which)
         site = self.bodies.sites.get(name)
         if site is None:
-            raise said.place.error(f"its {which} is {shown(name)}, and there is no such site", "name two sites of the model")
+            raise said.place.error(
+                f"its {which} is {shown(name)}, and there is no such site",
+                "name two sites of the model",
+            )
         there = self.bodies.classes.of(site.element, site.childclass)
         if "fromto" in there:
             ends = there.numbers("fromto", 6)
             x, y, z = (a - b for a, b in zip(ends[:3], ends[3:], strict=True))
             middle = [(a + b) / 2 for a, b in zip(ends[:3], ends[3:], strict=True)]
-            own_pose: Pose = (Shift((middle[0], middle[1], middle[2])), *along_z((x, y, z), there.at("fromto")))
+            own_pose: Pose = (
+                Shift((middle[0], middle[1], middle[2])),
+                *along_z((x, y, z), there.at("fromto")),
+            )
         else:
             own_pose = placed(there, self.bodies.settings)
         return self._grip(site.body, (*site.frame, *own_pose), said.place)
@@ -154,12 +191,16 @@ class Loops:
         down, up = list(self._above(other)), list(self._above(one))
         while down and up and down[-1] == up[-1]:
             del down[-1], up[-1]
-        back, there = ([self.bodies.stands[body].pose for body in reversed(way)] for way in (up, down))
+        back, there = (
+            [self.bodies.stands[body].pose for body in reversed(way)] for way in (up, down)
+        )
         found = compose(inverse(compose(*back)), compose(*there))
         self._steps += len(found) + len(up) + len(down)
         if self._steps > MOST_STEPS:
-            raise place.error(f"up to here the ways between the bodies of loops have more than {MOST_STEPS} steps",
-                              "write the loops between sites")
+            raise place.error(
+                f"up to here the ways between the bodies of loops have more than {MOST_STEPS} steps",
+                "write the loops between sites",
+            )
         return found
 
     def _above(self, body: str) -> Iterator[str]:

@@ -43,7 +43,11 @@ def inertials(body: Weighing, settings: Settings) -> tuple[Inertial, ...]:
     declared = () if body.declared is None else (_declared(*body.declared, settings),)
     found: tuple[Inertial, ...] = declared
     if settings.from_geoms == "true" or (settings.from_geoms == "auto" and not declared):
-        geoms = tuple(one for said, within in body.geoms if (one := inertial(said, settings, within)) is not None)
+        geoms = tuple(
+            one
+            for said, within in body.geoms
+            if (one := inertial(said, settings, within)) is not None
+        )
         found = geoms or declared
     return _balanced(_bounded(found, settings, body), settings)
 
@@ -54,7 +58,9 @@ def scaled(all_of: Sequence[tuple[Inertial, ...]], total: Fraction) -> list[tupl
     scale = total / mass if mass else Fraction(1)
 
     def of(one: Inertial) -> Inertial:
-        return replace(one, mass=short(one.mass * scale), moments=tuple(short(m * scale) for m in one.moments))
+        return replace(
+            one, mass=short(one.mass * scale), moments=tuple(short(m * scale) for m in one.moments)
+        )
 
     return [tuple(map(of, body)) for body in all_of]
 
@@ -67,7 +73,9 @@ def _declared(element: Element, within: Pose, settings: Settings) -> Inertial:
     if "fullinertia" in said:
         for name in ("diaginertia", *ORIENTATIONS):
             if name in said:
-                raise said.at(name).error(f"{name} stands beside fullinertia", "keep one of the two")
+                raise said.at(name).error(
+                    f"{name} stands beside fullinertia", "keep one of the two"
+                )
         xx, yy, zz, xy, xz, yz = said.numbers("fullinertia", 6)
         moments: Six = (xx, xy, xz, yy, yz, zz)
     else:
@@ -76,7 +84,9 @@ def _declared(element: Element, within: Pose, settings: Settings) -> Inertial:
     return Inertial(mass, moments, joined(within, placed(said, settings)), said.place)
 
 
-def _bounded(found: tuple[Inertial, ...], settings: Settings, body: Weighing) -> tuple[Inertial, ...]:
+def _bounded(
+    found: tuple[Inertial, ...], settings: Settings, body: Weighing
+) -> tuple[Inertial, ...]:
     """Inertias not less than the bounds of mass and of principal moments.
 
     A body without any inertia has the bounds themselves. MuJoCo takes the body's `pos`, which is given in the frame around the
@@ -86,7 +96,9 @@ def _bounded(found: tuple[Inertial, ...], settings: Settings, body: Weighing) ->
     if mass <= 0 and least <= 0:
         return found
     if not found:
-        return (Inertial(mass, (least, ZERO, ZERO, least, ZERO, least), (Shift(body.pos),), body.place),)
+        return (
+            Inertial(mass, (least, ZERO, ZERO, least, ZERO, least), (Shift(body.pos),), body.place),
+        )
     enough = sum((one.mass for one in found), ZERO) >= mass
     if enough and any(_is_above(one, least) for one in found):
         return found
@@ -96,12 +108,23 @@ def _bounded(found: tuple[Inertial, ...], settings: Settings, body: Weighing) ->
         return (one,)
     if any(one.moments[k] for k in (1, 2, 4)):
         return (replace(one, moments=bounded(one.moments, least)),)
-    return (replace(one, moments=tuple(max(m, least) if k in (0, 3, 5) else m for k, m in enumerate(one.moments))),)
+    return (
+        replace(
+            one,
+            moments=tuple(
+                max(m, least) if k in (0, 3, 5) else m for k, m in enumerate(one.moments)
+            ),
+        ),
+    )
 
 
 def _balanced(found: tuple[Inertial, ...], settings: Settings) -> tuple[Inertial, ...]:
     """With moments that a body can have: where it cannot, MuJoCo takes their mean for all three. Solids always can."""
-    if not settings.balance or len(found) != 1 or is_positive_semidefinite(second_moments(_six(found[0]))):
+    if (
+        not settings.balance
+        or len(found) != 1
+        or is_positive_semidefinite(second_moments(_six(found[0])))
+    ):
         return found
     (one,) = found
     mean = (one.moments[0] + one.moments[3] + one.moments[5]) / 3
@@ -119,6 +142,6 @@ def _six(one: Inertial) -> Six:
 
 def at(pose: Pose, found: Sequence[Inertial]) -> tuple[Inertial, ...]:
     """The same, seen from where `pose` starts."""
-    return tuple(replace(one, pose=joined(pose, one.pose)) for one in found) if pose else tuple(found)
-
-
+    return (
+        tuple(replace(one, pose=joined(pose, one.pose)) for one in found) if pose else tuple(found)
+    )

@@ -11,7 +11,19 @@ from symgen.description.quantities import Place, rounded
 from symgen.description.readers._mjcf.attributes import Attributes
 from symgen.description.readers._mjcf.roots import root
 from symgen.description.readers._mjcf.settings import Settings
-from symgen.poses import X_AXIS, ZERO3, Angle, Pose, Quaternion, Rotate, Shift, Step, Turn, Vector3, compose
+from symgen.poses import (
+    X_AXIS,
+    ZERO3,
+    Angle,
+    Pose,
+    Quaternion,
+    Rotate,
+    Shift,
+    Step,
+    Turn,
+    Vector3,
+    compose,
+)
 
 _PARALLEL = Fraction(1, 10**20)
 """Square of a sine below which MuJoCo takes two directions for one line."""
@@ -25,7 +37,9 @@ def placed(said: Attributes, settings: Settings) -> Pose:
 def turned(said: Attributes, settings: Settings) -> Pose:
     """The turn alone."""
     if "quat" in said:
-        return compose((Rotate(settings.snapper.quaternion(said.tokens("quat", 4), said.at("quat"))),))
+        return compose(
+            (Rotate(settings.snapper.quaternion(said.tokens("quat", 4), said.at("quat"))),)
+        )
     if "axisangle" in said:
         tokens = said.tokens("axisangle", 4)
         x, y, z, _ = said.numbers("axisangle", 4)
@@ -70,10 +84,17 @@ def _by_axes(numbers: list[Fraction], place: Place) -> tuple[Step, ...]:
     y = [b - xy / xx * a for a, b in zip(x, y, strict=True)]
     yy = _dot(y, y)
     if not yy:
-        raise place.error("the y axis lies along the x axis or is zero", "give it another direction")
-    first, second = ([entry / length for entry in axis] for axis, length in ((x, root(xx)), (y, root(yy))))
-    third = [first[1] * second[2] - first[2] * second[1], first[2] * second[0] - first[0] * second[2],
-             first[0] * second[1] - first[1] * second[0]]
+        raise place.error(
+            "the y axis lies along the x axis or is zero", "give it another direction"
+        )
+    first, second = (
+        [entry / length for entry in axis] for axis, length in ((x, root(xx)), (y, root(yy)))
+    )
+    third = [
+        first[1] * second[2] - first[2] * second[1],
+        first[2] * second[0] - first[0] * second[2],
+        first[0] * second[1] - first[1] * second[0],
+    ]
     return (Rotate(quaternion(first, second, third)),)
 
 

@@ -31,7 +31,9 @@ def on(root: Element, classes: Classes) -> list[Note]:
     ]
 
 
-def _group(root: Element, section: str, kind: str, asked: Sequence[str], what: str, classes: Classes) -> list[Note]:
+def _group(
+    root: Element, section: str, kind: str, asked: Sequence[str], what: str, classes: Classes
+) -> list[Note]:
     found: dict[str, list[str]] = {}
     for element in (child for one in root.all(section) for child in one.children):
         said = classes.of(element, MAIN, kind)

@@ -16,7 +16,11 @@ PI = 2 * HALF_PI
 
 def short(value: Fraction) -> Fraction:
     """To 60 digits where it is long: a quotient of sums that have π in them is, and no digit beyond those of π means anything."""
-    return value if max(value.numerator.bit_length(), value.denominator.bit_length()) <= _LONG else rounded(value)
+    return (
+        value
+        if max(value.numerator.bit_length(), value.denominator.bit_length()) <= _LONG
+        else rounded(value)
+    )
 
 
 def root(value: Fraction) -> Fraction:

@@ -57,26 +57,43 @@ def settings(root: Element, snapper: Snapper) -> Settings:
     for section in root.all("compiler"):
         said = over(said, own(section))
     if said.text("coordinate", "local") != "local":
-        raise said.at("coordinate").error(f"its places are given in {shown(said.text('coordinate'))} coordinates, which no "
-                                          "MuJoCo since 2.3.3 reads", "load it in MuJoCo 2.3.3 or older and save it")
+        raise said.at("coordinate").error(
+            f"its places are given in {shown(said.text('coordinate'))} coordinates, which no "
+            "MuJoCo since 2.3.3 reads",
+            "load it in MuJoCo 2.3.3 or older and save it",
+        )
     sequence = said.text("eulerseq", "xyz")
     if len(sequence) != 3 or not all(letter in "xyzXYZ" for letter in sequence):
-        raise said.at("eulerseq").error(f"{shown(sequence)} is no sequence of axes", "write three of x, y, z, X, Y, Z")
-    low, high = said.numbers("inertiagrouprange", 2) if "inertiagrouprange" in said else (Fraction(0), Fraction(5))
+        raise said.at("eulerseq").error(
+            f"{shown(sequence)} is no sequence of axes", "write three of x, y, z, X, Y, Z"
+        )
+    low, high = (
+        said.numbers("inertiagrouprange", 2)
+        if "inertiagrouprange" in said
+        else (Fraction(0), Fraction(5))
+    )
     total = said.number("settotalmass", Fraction(-1))
     return Settings(
-        degrees=said.word("angle", ("degree", "radian"), "degree") == "degree", sequence=sequence,
-        autolimits=said.flag("autolimits", True), from_geoms=said.word("inertiafromgeom", ("true", "false", "auto"), "auto"),
-        groups=(low, high), bound_mass=max(said.number("boundmass", Fraction(0)), Fraction(0)),
-        bound_inertia=max(said.number("boundinertia", Fraction(0)), Fraction(0)), balance=said.flag("balanceinertia"),
-        total=total if total > 0 else None, aligned=said.flag("alignfree"), switched_off=_switched_off(root), snapper=snapper)
+        degrees=said.word("angle", ("degree", "radian"), "degree") == "degree",
+        sequence=sequence,
+        autolimits=said.flag("autolimits", True),
+        from_geoms=said.word("inertiafromgeom", ("true", "false", "auto"), "auto"),
+        groups=(low, high),
+        bound_mass=max(said.number("boundmass", Fraction(0)), Fraction(0)),
+        bound_inertia=max(said.number("boundinertia", Fraction(0)), Fraction(0)),
+        balance=said.flag("balanceinertia"),
+        total=total if total > 0 else None,
+        aligned=said.flag("alignfree"),
+        switched_off=_switched_off(root),
+        snapper=snapper,
+    )
 
 
 def _switched_off(root: Element) -> frozenset[str]:
     said = dict[str, str]()
     for flag in (flag for section in root.all("option") for flag in section.all("flag")):
         said.update(flag.attributes)
-        if "passive" in flag.attributes:   # what MuJoCo 3 called both
+        if "passive" in flag.attributes:  # what MuJoCo 3 called both
             said.update(dict.fromkeys(("spring", "damper"), flag.attributes["passive"]))
     return frozenset(name for name in _FLAGS if said.get(name, "enable") == "disable")
 
@@ -89,6 +106,11 @@ def world(root: Element, settings: Settings) -> tuple[Vector3, list[Note]]:
         gravity = said.vector("gravity", gravity)
         fluid = [name for name in _FLUID if said.number(name, Fraction(0))]
         if fluid:
-            notes.append(Note("warning", f"{section.place.short}: the {' and '.join(fluid)} of a fluid is not modelled: its drag "
-                                         "and lift are left out"))
+            notes.append(
+                Note(
+                    "warning",
+                    f"{section.place.short}: the {' and '.join(fluid)} of a fluid is not modelled: its drag "
+                    "and lift are left out",
+                )
+            )
     return (ZERO3 if "gravity" in settings.switched_off else gravity), notes

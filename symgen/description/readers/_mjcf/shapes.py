@@ -23,7 +23,7 @@ DENSITY = Fraction(1000)
 _WEIGHTLESS = ("plane", "hfield")
 _MESHES = ("mesh", "sdf")
 TYPES = (*_WEIGHTLESS, "sphere", "capsule", "ellipsoid", "cylinder", "box", *_MESHES)
-COMPILED = ("compile the model with MuJoCo and give symgen.from_mujoco(model), or write the body's <inertial>")
+COMPILED = "compile the model with MuJoCo and give symgen.from_mujoco(model), or write the body's <inertial>"
 """What to do where only MuJoCo knows an inertia."""
 Sizes = list[Fraction]
 
@@ -57,10 +57,26 @@ _SOLIDS = {
     "sphere": _Solid(1, lambda s: s[0] ** 3 * 4 / 3, True, lambda s: (s[0] ** 2 * 2 / 5,) * 3),
     "capsule": _Solid(2, lambda s: s[0] ** 2 * (2 * s[1] + s[0] * 4 / 3), True, _of_capsule),
     "cylinder": _Solid(2, lambda s: 2 * s[0] ** 2 * s[1], True, _of_cylinder),
-    "ellipsoid": _Solid(3, lambda s: s[0] * s[1] * s[2] * 4 / 3, True,
-                        lambda s: ((s[1] ** 2 + s[2] ** 2) / 5, (s[0] ** 2 + s[2] ** 2) / 5, (s[0] ** 2 + s[1] ** 2) / 5)),
-    "box": _Solid(3, lambda s: 8 * s[0] * s[1] * s[2], False,
-                  lambda s: ((s[1] ** 2 + s[2] ** 2) / 3, (s[0] ** 2 + s[2] ** 2) / 3, (s[0] ** 2 + s[1] ** 2) / 3)),
+    "ellipsoid": _Solid(
+        3,
+        lambda s: s[0] * s[1] * s[2] * 4 / 3,
+        True,
+        lambda s: (
+            (s[1] ** 2 + s[2] ** 2) / 5,
+            (s[0] ** 2 + s[2] ** 2) / 5,
+            (s[0] ** 2 + s[1] ** 2) / 5,
+        ),
+    ),
+    "box": _Solid(
+        3,
+        lambda s: 8 * s[0] * s[1] * s[2],
+        False,
+        lambda s: (
+            (s[1] ** 2 + s[2] ** 2) / 3,
+            (s[0] ** 2 + s[2] ** 2) / 3,
+            (s[0] ** 2 + s[1] ** 2) / 3,
+        ),
+    ),
 }
 
 
@@ -79,13 +95,19 @@ def inertial(said: Attributes, settings: Settings, within: Pose) -> Inertial | N
     if not (said.number("mass") if "mass" in said else said.number("density", DENSITY)):
         return None
     if kind in _MESHES or "mesh" in said:
-        raise said.place.error("its mass and moments are those of a mesh, which symgen does not read", COMPILED)
+        raise said.place.error(
+            "its mass and moments are those of a mesh, which symgen does not read", COMPILED
+        )
     if said.flag("shellinertia"):
-        raise said.at("shellinertia").error("a mass that lies on the surface alone is not read", COMPILED)
+        raise said.at("shellinertia").error(
+            "a mass that lies on the surface alone is not read", COMPILED
+        )
     return _weighed(said, _SOLIDS[kind], kind, settings, within)
 
 
-def _weighed(said: Attributes, solid: _Solid, kind: str, settings: Settings, within: Pose) -> Inertial:
+def _weighed(
+    said: Attributes, solid: _Solid, kind: str, settings: Settings, within: Pose
+) -> Inertial:
     ends = said.numbers("fromto", 6) if "fromto" in said else None
     if ends is not None and kind == "sphere":
         raise said.at("fromto").error("a sphere has no two ends", "give it pos and size")
@@ -99,12 +121,14 @@ def _weighed(said: Attributes, solid: _Solid, kind: str, settings: Settings, wit
         moments = _along([b - a for a, b in zip(ends[:3], ends[3:], strict=True)], x, z)
     else:
         pose, moments = placed(said, settings), (x, zero, zero, y, zero, z)
-        if kind == "sphere":   # it has no axes of its own
+        if kind == "sphere":  # it has no axes of its own
             pose = (Shift(said.vector("pos", (zero, zero, zero))),)
     moments = tuple(map(short, moments))
     if not all(map(is_writable, (mass, *moments))):
-        raise said.place.error(f"its mass or moments are beyond a double, or have more than {CANONICAL_DIGITS} digits",
-                               "give sizes with fewer digits")
+        raise said.place.error(
+            f"its mass or moments are beyond a double, or have more than {CANONICAL_DIGITS} digits",
+            "give sizes with fewer digits",
+        )
     return Inertial(mass, moments, joined(within, pose), said.place)
 
 
@@ -118,10 +142,14 @@ def _sizes(said: Attributes, solid: _Solid, kind: str, ends: list[Fraction] | No
     wanted = solid.sizes if ends is None else 1
     found = said.numbers("size", 1, 3)
     if len(found) < wanted or not all(one > 0 for one in found[:wanted]):
-        raise said.at("size").error(f"a {kind} takes {wanted} size{'s' * (wanted != 1)} above zero", "give them in metres")
+        raise said.at("size").error(
+            f"a {kind} takes {wanted} size{'s' * (wanted != 1)} above zero", "give them in metres"
+        )
     if ends is None:
         return found[:wanted]
-    half = root(sum(((b - a) ** 2 for a, b in zip(ends[:3], ends[3:], strict=True)), Fraction(0))) / 2
+    half = (
+        root(sum(((b - a) ** 2 for a, b in zip(ends[:3], ends[3:], strict=True)), Fraction(0))) / 2
+    )
     if not half:
         raise said.at("fromto").error("its two ends are one point", "give it a length")
     return [found[0]] * (solid.sizes - 1) + [half]
@@ -132,4 +160,11 @@ def _along(way: list[Fraction], across: Fraction, along: Fraction) -> tuple[Frac
     square = sum((one * one for one in way), Fraction(0))
     rest = (along - across) / square
     x, y, z = way
-    return across + rest * x * x, rest * x * y, rest * x * z, across + rest * y * y, rest * y * z, across + rest * z * z
+    return (
+        across + rest * x * x,
+        rest * x * y,
+        rest * x * z,
+        across + rest * y * y,
+        rest * y * z,
+        across + rest * z * z,
+    )

@@ -18,7 +18,15 @@ from fractions import Fraction
 
 from symgen.description.quantities import rounded
 from symgen.description.readers._mjcf.settings import Settings
-from symgen.description.readers._mjcf.whole import Matrix, displacement, gathered, matrix, product, transposed, unit
+from symgen.description.readers._mjcf.whole import (
+    Matrix,
+    displacement,
+    gathered,
+    matrix,
+    product,
+    transposed,
+    unit,
+)
 from symgen.description.tree import Connection, Inertial, Link
 from symgen.mechanism import Note
 from symgen.poses import Angle, Pose, Slide, Turn
@@ -53,8 +61,14 @@ class _Column:
     linear: Wide
 
 
-def with_springs(connections: Sequence[Connection], links: Iterable[Link], rests: Mapping[str, Fraction],
-                 sprung: Mapping[str, Sprung], settings: Settings, note: list[Note]) -> list[Connection]:
+def with_springs(
+    connections: Sequence[Connection],
+    links: Iterable[Link],
+    rests: Mapping[str, Fraction],
+    sprung: Mapping[str, Sprung],
+    settings: Settings,
+    note: list[Note],
+) -> list[Connection]:
     """The joints, those of `sprung` with their springs and dampers; `rests` are the coordinates at qpos0."""
     if not sprung:
         return list(connections)
@@ -64,13 +78,20 @@ def with_springs(connections: Sequence[Connection], links: Iterable[Link], rests
         if one.name in sprung and one.name in mobile:
             one = _with(one, sprung[one.name], mobile[one.name], settings, note)
         elif one.name in sprung:
-            note.append(Note("warning", f"{one.place.short}: its springdamper is left out, since M is singular as the model "
-                                        "stands, or very large"))
+            note.append(
+                Note(
+                    "warning",
+                    f"{one.place.short}: its springdamper is left out, since M is singular as the model "
+                    "stands, or very large",
+                )
+            )
         found.append(one)
     return found
 
 
-def _with(one: Connection, said: Sprung, mobility: Fraction, settings: Settings, note: list[Note]) -> Connection:
+def _with(
+    one: Connection, said: Sprung, mobility: Fraction, settings: Settings, note: list[Note]
+) -> Connection:
     """A joint with its spring and damper, `mobility` being the mean of its (M⁻¹)_kk."""
     inertia = 1 / max(LEAST, mobility)
     stiffness = rounded(inertia / max(LEAST, (said.time * said.ratio) ** 2))
@@ -79,14 +100,24 @@ def _with(one: Connection, said: Sprung, mobility: Fraction, settings: Settings,
         stiffness = _ZERO
     if "damper" in settings.switched_off:
         damping = _ZERO
-    drive = replace(one.drive, damping=damping, stiffness=stiffness, rest=said.rest if stiffness else _ZERO)
-    note.append(Note("info", f"{one.place.short}: springdamper and the inertia that the joint has as declared make it a "
-                             f"stiffness of {float(stiffness):.6g} and a damping of {float(damping):.6g}"))
+    drive = replace(
+        one.drive, damping=damping, stiffness=stiffness, rest=said.rest if stiffness else _ZERO
+    )
+    note.append(
+        Note(
+            "info",
+            f"{one.place.short}: springdamper and the inertia that the joint has as declared make it a "
+            f"stiffness of {float(stiffness):.6g} and a damping of {float(damping):.6g}",
+        )
+    )
     return replace(one, drive=drive)
 
 
-def _mobilities(connections: Sequence[Connection], masses: Mapping[str, Sequence[Inertial]],
-                rests: Mapping[str, Fraction]) -> dict[str, Fraction]:
+def _mobilities(
+    connections: Sequence[Connection],
+    masses: Mapping[str, Sequence[Inertial]],
+    rests: Mapping[str, Fraction],
+) -> dict[str, Fraction]:
     """Of each joint the mean of its (M⁻¹)_kk; of none where M is singular, or takes too long."""
     if _steps(connections) > MOST:
         return {}
@@ -96,7 +127,11 @@ def _mobilities(connections: Sequence[Connection], masses: Mapping[str, Sequence
         pivots = _taken_apart(rows)
         if pivots is None:
             return {}
-        totals = {name: sum((_inverse(rows, pivots, k) for k in dofs), Decimal(0)) for name, dofs in own.items() if dofs}
+        totals = {
+            name: sum((_inverse(rows, pivots, k) for k in dofs), Decimal(0))
+            for name, dofs in own.items()
+            if dofs
+        }
         return {name: rounded(Fraction(total) / len(own[name])) for name, total in totals.items()}
 
 
@@ -109,8 +144,11 @@ def _steps(connections: Sequence[Connection]) -> int:
     return total
 
 
-def _mass_matrix(connections: Sequence[Connection], masses: Mapping[str, Sequence[Inertial]],
-                 rests: Mapping[str, Fraction]) -> tuple[list[dict[int, Decimal]], dict[str, range]]:
+def _mass_matrix(
+    connections: Sequence[Connection],
+    masses: Mapping[str, Sequence[Inertial]],
+    rests: Mapping[str, Fraction],
+) -> tuple[list[dict[int, Decimal]], dict[str, range]]:
     """Row k of M as {j: M_kj} for j = k and what carries it; and of each joint its degrees of freedom."""
     rows: list[dict[int, Decimal]] = []
     columns: list[_Column] = []
@@ -123,7 +161,7 @@ def _mass_matrix(connections: Sequence[Connection], masses: Mapping[str, Sequenc
         own[one.name] = dofs = range(len(columns), len(columns) + len(moving))
         columns += moving
         for k in dofs:
-            rows.append(dict.fromkeys((*carriers, *dofs[:k - dofs.start + 1]), Decimal(0)))
+            rows.append(dict.fromkeys((*carriers, *dofs[: k - dofs.start + 1]), Decimal(0)))
             rows[k][k] = _decimal(one.drive.armature)
         placed[one.child] = turn, place, [*carriers, *dofs]
         if masses.get(one.child):
@@ -141,8 +179,10 @@ def _moved(one: Connection, rests: Mapping[str, Fraction]) -> Pose:
 
 def _behind(turn: Matrix, place: Row, pose: Pose) -> tuple[Matrix, Row]:
     own, shift = displacement(pose)
-    return product(turn, own), [rounded(x + sum((a * b for a, b in zip(row, shift, strict=True)), _ZERO))
-                                for x, row in zip(place, turn, strict=True)]
+    return product(turn, own), [
+        rounded(x + sum((a * b for a, b in zip(row, shift, strict=True)), _ZERO))
+        for x, row in zip(place, turn, strict=True)
+    ]
 
 
 def _columns(one: Connection, turn: Matrix, place: Row) -> list[_Column]:
@@ -152,7 +192,11 @@ def _columns(one: Connection, turn: Matrix, place: Row) -> list[_Column]:
     axes, at, still = [_wide(row) for row in transposed(turn)], _wide(place), [Decimal(0)] * 3
     if one.kind in ("free", "spherical"):
         turning = [_Column(axis, _cross(at, axis)) for axis in axes]
-        return turning if one.kind == "spherical" else [*(_Column(still, axis) for axis in axes), *turning]
+        return (
+            turning
+            if one.kind == "spherical"
+            else [*(_Column(still, axis) for axis in axes), *turning]
+        )
     own = _wide(unit(one.axis))
     axis = [sum((axes[k][i] * own[k] for k in range(3)), Decimal(0)) for i in range(3)]
     return [_Column(still, axis) if one.kind == "prismatic" else _Column(axis, _cross(at, axis))]
@@ -166,13 +210,28 @@ def _body(turn: Matrix, place: Row, parts: Sequence[Inertial]) -> tuple[Decimal,
     return _decimal(whole.mass), _wide(centre), [_wide(row) for row in tensor]
 
 
-def _add(rows: list[dict[int, Decimal]], columns: Sequence[_Column], carriers: Sequence[int], mass: Decimal, centre: Wide,
-         tensor: list[Wide]) -> None:
+def _add(
+    rows: list[dict[int, Decimal]],
+    columns: Sequence[_Column],
+    carriers: Sequence[int],
+    mass: Decimal,
+    centre: Wide,
+    tensor: list[Wide],
+) -> None:
     """m Jvᵀ Jv + Jwᵀ I Jw of one body."""
-    speeds = {k: [x + y for x, y in zip(columns[k].linear, _cross(columns[k].angular, centre), strict=True)] for k in carriers}
+    speeds = {
+        k: [
+            x + y
+            for x, y in zip(columns[k].linear, _cross(columns[k].angular, centre), strict=True)
+        ]
+        for k in carriers
+    }
     for place, k in enumerate(carriers):
-        push, spin = [mass * x for x in speeds[k]], [_dot(row, columns[k].angular) for row in tensor]
-        for j in carriers[:place + 1]:
+        push, spin = (
+            [mass * x for x in speeds[k]],
+            [_dot(row, columns[k].angular) for row in tensor],
+        )
+        for j in carriers[: place + 1]:
             rows[k][j] += _dot(push, speeds[j]) + _dot(spin, columns[j].angular)
 
 

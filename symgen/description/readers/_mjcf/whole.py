@@ -32,8 +32,17 @@ def gathered(parts: Sequence[Inertial]) -> Inertial:
         own = product(product(turn, matrix(one.moments)), transposed(turn))
         far = sum((c * c for c in centre), _ZERO)
         first = [rounded(so_far + one.mass * c) for so_far, c in zip(first, centre, strict=True)]
-        tensor = [[rounded(tensor[i][j] + own[i][j] + one.mass * ((far if i == j else 0) - centre[i] * centre[j]))
-                   for j in range(3)] for i in range(3)]   # about the common origin
+        tensor = [
+            [
+                rounded(
+                    tensor[i][j]
+                    + own[i][j]
+                    + one.mass * ((far if i == j else 0) - centre[i] * centre[j])
+                )
+                for j in range(3)
+            ]
+            for i in range(3)
+        ]  # about the common origin
     x, y, z = (rounded(entry / mass) for entry in first) if mass else first
     found = about_centre(_six(tensor), mass, (x, y, z))
     return Inertial(mass, tuple(map(rounded, found)), (Shift((x, y, z)),), parts[0].place)
@@ -42,8 +51,16 @@ def gathered(parts: Sequence[Inertial]) -> Inertial:
 def bounded(moments: Sequence[Fraction], least: Fraction) -> tuple[Fraction, ...]:
     """Moments whose principal ones are not below `least`, in the same axes."""
     values, axes = _principal(matrix(moments))
-    tensor = [[sum((max(value, least) * axes[i][k] * axes[j][k] for k, value in enumerate(values)), _ZERO) for j in range(3)]
-              for i in range(3)]
+    tensor = [
+        [
+            sum(
+                (max(value, least) * axes[i][k] * axes[j][k] for k, value in enumerate(values)),
+                _ZERO,
+            )
+            for j in range(3)
+        ]
+        for i in range(3)
+    ]
     return tuple(map(rounded, _six(tensor)))
 
 
@@ -78,7 +95,11 @@ def displacement(pose: Pose) -> tuple[Matrix, list[Fraction]]:
     turn, place = [[_ONE if i == j else _ZERO for j in range(3)] for i in range(3)], [_ZERO] * 3
     for step in pose:
         if isinstance(step, Shift | Slide):
-            way = step.xyz if isinstance(step, Shift) else [entry * step.distance for entry in unit(step.axis)]
+            way = (
+                step.xyz
+                if isinstance(step, Shift)
+                else [entry * step.distance for entry in unit(step.axis)]
+            )
             place = [place[i] + sum(turn[i][k] * way[k] for k in range(3)) for i in range(3)]
         else:
             turn = product(turn, _turned(step))
@@ -101,7 +122,10 @@ def _about(v: Vector3, c: Fraction, s: Fraction, outer: Fraction) -> Matrix:
     """c 1 + s v× + outer v vᵀ."""
     x, y, z = v
     skew = ((_ZERO, -z, y), (z, _ZERO, -x), (-y, x, _ZERO))
-    return [[rounded((c if i == j else 0) + s * skew[i][j] + outer * v[i] * v[j]) for j in range(3)] for i in range(3)]
+    return [
+        [rounded((c if i == j else 0) + s * skew[i][j] + outer * v[i] * v[j]) for j in range(3)]
+        for i in range(3)
+    ]
 
 
 def unit(axis: Vector3) -> Vector3:
@@ -131,7 +155,10 @@ def _zeros() -> Matrix:
 
 def product(a: Matrix, b: Matrix) -> Matrix:
     """a b, each entry to 60 digits."""
-    return [[rounded(sum((a[i][k] * b[k][j] for k in range(3)), _ZERO)) for j in range(3)] for i in range(3)]
+    return [
+        [rounded(sum((a[i][k] * b[k][j] for k in range(3)), _ZERO)) for j in range(3)]
+        for i in range(3)
+    ]
 
 
 def transposed(a: Matrix) -> Matrix:
