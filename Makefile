@@ -11,12 +11,13 @@ JUDGED := dm-control==1.0.50 gymnasium-robotics==1.4.2 robosuite==1.5.2 pybullet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check package golden bench cuda firmware firmware-tools judge reproduce pairs adversary adversary-slice fuzz docs clean
+.PHONY: help demo test check shape package golden bench cuda firmware firmware-tools judge reproduce pairs adversary adversary-slice fuzz docs clean
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
 	@echo "make test    the tests, but those of 'make firmware' (ten minutes on two cores)"
 	@echo "make check   ruff (lint and format), and mypy --strict on symgen/ and on a user's program"
+	@echo "make shape   figures of the code's structure: rooms, imports, calls, statements (VERBOSE=1 lists offenders; TREE=another checkout)"
 	@echo "make package the wheel and the source distribution, into dist/, and what twine finds in them"
 	@echo "make golden  rewrite generated/, the committed C of the built-in arms"
 	@echo "make bench   symgen's C beside CasADi's, CppADCodeGen's, Pinocchio and MuJoCo on this machine; docs/benchmarks.md rewritten"
@@ -58,6 +59,9 @@ check: $(VENV)/test.stamp
 	@$(BIN)/mypy
 	@mkdir -p build/user && cp tests/typed_user.py build/user/
 	@cd build/user && ../../$(BIN)/mypy --config-file= --strict --python-version 3.11 typed_user.py
+
+shape: $(VENV)/demo.stamp
+	@$(BIN)/python -m tests.shape $(if $(VERBOSE),--verbose) $(TREE)
 
 # The wheel is built from the source distribution, by what .venv has.
 package: $(VENV)/test.stamp

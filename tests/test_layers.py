@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from jinja2 import Environment, nodes
 
 from symgen.joints import kinds
+from tests.shape import imported_files, imported_modules, name_of, room_of, tree_of
 
 ROOT = Path(__file__).resolve().parent.parent
 HOUSE = ROOT / "symgen"
@@ -147,54 +147,6 @@ FILES = sorted(HOUSE.rglob("*.py"))
 TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
 
 
-def name_of(path: Path) -> str:
-    """symgen/methods/udut.py → methods/udut."""
-    return path.relative_to(HOUSE).with_suffix("").as_posix()
-
-
-def room_of(name: str) -> str:
-    return "symgen" if name == "__init__" else name.partition("/")[0]
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
-
-
-def imports(path: Path) -> set[str]:
-    """Modules that a file imports, in full: `from symgen.methods import udut` is symgen.methods.udut."""
-    found: set[str] = set()
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path}: relative import; write it in full"
-            for alias in node.names:
-                whole = f"{node.module}.{alias.name}"
-                place = ROOT.joinpath(*whole.split("."))
-                found.add(
-                    whole
-                    if place.is_dir() or place.with_suffix(".py").is_file()
-                    else str(node.module)
-                )
-    return found
-
-
-def own(path: Path) -> set[str]:
-    """Names (methods/udut, ir …) of the files of symgen that a file imports."""
-    names = set()
-    for module in imports(path):
-        first, _, rest = module.partition(".")
-        if first == "symgen":
-            folder = HOUSE.joinpath(*rest.split(".")) if rest else HOUSE
-            names.add(
-                "/".join(
-                    [*filter(None, rest.split(".")), *(["__init__"] if folder.is_dir() else [])]
-                )
-            )
-    return names
-
-
 def within(name: str, place: str) -> bool:
     return name == place or name.startswith(f"{place}/")
 
@@ -212,7 +164,9 @@ def test_imports_keep_to_the_table() -> None:
             f"{room} is a new room: say in tests/test_layers.py what it may import"
         )
         beyond = sorted(
-            other for other in own(path) if room_of(other) not in {room, *ROOMS[room].split()}
+            other
+            for other in imported_files(path)
+            if room_of(other) not in {room, *ROOMS[room].split()}
         )
         assert not beyond, (
             f"{name} imports {', '.join(beyond)}, which the table of rooms does not allow"
@@ -225,7 +179,10 @@ def test_a_room_imports_what_is_below_it_and_all_that_it_may(room: str) -> None:
     upward = [other for other in ROOMS[room].split() if other not in below]
     assert not upward, f"{', '.join(upward)} stands above {room}, or is no room"
     used = {
-        room_of(other) for path in FILES if room_of(name_of(path)) == room for other in own(path)
+        room_of(other)
+        for path in FILES
+        if room_of(name_of(path)) == room
+        for other in imported_files(path)
     }
     idle = [other for other in ROOMS[room].split() if other not in used]
     assert not idle, f"{room} is allowed {', '.join(idle)} and does not import it"
@@ -233,7 +190,9 @@ def test_a_room_imports_what_is_below_it_and_all_that_it_may(room: str) -> None:
 
 def test_no_file_imports_itself_by_way_of_others() -> None:
     """Imports for the type checker alone count as well."""
-    order = TopologicalSorter({name_of(path): own(path) - {name_of(path)} for path in FILES})
+    order = TopologicalSorter(
+        {name_of(path): imported_files(path) - {name_of(path)} for path in FILES}
+    )
     order.prepare()  # CycleError names the files
 
 
@@ -243,7 +202,9 @@ def test_leaves_do_not_know_each_other() -> None:
         if folder is None:
             continue
         leaf, *siblings = (
-            within_folder(other, folder) for other in (name, *own(path)) if within(other, folder)
+            within_folder(other, folder)
+            for other in (name, *imported_files(path))
+            if within(other, folder)
         )
         others = [other for other in siblings if other != leaf]
         assert leaf == "__init__" or not [
@@ -254,7 +215,7 @@ def test_leaves_do_not_know_each_other() -> None:
 def test_packages_stay_in_their_rooms() -> None:
     for path in FILES:
         used = (
-            {module.partition(".")[0] for module in imports(path)}
+            {module.partition(".")[0] for module in imported_modules(path)}
             - {"symgen"}
             - set(sys.stdlib_module_names)
         )

@@ -13,6 +13,7 @@ from tests.doc_samples import RUN, Reader, samples
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 LONGEST = 160
 
 
@@ -55,9 +56,20 @@ def test_it_counts_functions_and_methods_as_they_are() -> None:
     )
 
 
-def test_every_link_leads_somewhere() -> None:
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", README):
+@pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
+def test_every_link_leads_somewhere(text: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         assert (ROOT / target).exists(), target
+
+
+def test_contributing_names_targets_and_paths_that_exist() -> None:
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = re.findall(r"^make (\w+)|`make (\w+)`", CONTRIBUTING, re.M)
+    assert {"demo", "test", "check", "shape", "golden"} <= {a or b for a, b in named}
+    for name in (a or b for a, b in named):
+        assert re.search(rf"^(?:{name}:|\.PHONY:.* {name}\b)", targets, re.M), name
+    for path in re.findall(r"^\| `([^`]+)`", CONTRIBUTING, re.M):
+        assert (ROOT / path).is_dir(), path
 
 
 def test_it_is_short() -> None:
