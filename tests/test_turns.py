@@ -145,9 +145,9 @@ def test_first_derivatives_keep_their_digits_at_any_turn(
                 assert ulps(mine, wanted, real) <= ULPS, (TURNS[k], name)
 
 
-def directions(step: digits.Step) -> dict[str, Any]:
+def directions(step: digits.Step, seed: int = 10) -> dict[str, Any]:
     """Changes of the arguments and weights of the result."""
-    drawn = np.random.default_rng(10)
+    drawn = np.random.default_rng(seed)
     found = {
         f"d{name}": 0.75
         if name == "dt"
@@ -176,6 +176,81 @@ def test_second_derivatives_keep_their_digits_at_any_turn(
             wanted = np.array([float(x) for name in step.arguments for x in bent[name]])
             mine = np.concatenate([found[f"d{name}_bar"][k].ravel() for name in step.arguments])
             assert ulps(mine, wanted, real) <= ULPS, TURNS[k]
+
+
+@pytest.mark.parametrize("real", KINDS)
+def test_the_slope_of_a_planar_step_by_its_time_is_the_velocity_itself(real: str) -> None:
+    """To the last bit, at any turn: it is no sum of terms that cancel."""
+    slopes = results("planar", "integrate", "jacobian", real)["dq_next_ddt"]
+    velocities = np.array([point["v"] for point in points("planar", "integrate", real)])
+    assert (slopes.reshape(velocities.shape) == velocities).all()
+
+
+HARDEST = ("1e-4", "2", "3.14159265458979324", "6.28318530717958648")
+"""Turns at which errors of second derivatives are largest."""
+SEEDS = range(10, 34)
+
+
+@pytest.mark.parametrize("real", KINDS)
+@pytest.mark.parametrize(("kind", "function"), CASES)
+def test_sums_of_second_derivatives_keep_the_digits_of_their_terms(
+    kind: str, function: str, real: str
+) -> None:
+    """Each second derivative is within 16 units in the last place of the largest, and each sum of them over random weights
+    and changes within 16 units of the largest sum of the magnitudes. Terms may cancel, down to a sum without any digits.
+    """
+    step = digits.Step(kind, function, joint_type(kind).nv)
+    places = [points(kind, function, real)[TURNS.index(turn)] for turn in HARDEST]
+    units = [(name, unit) for name in step.arguments for unit in step.units(name)]
+    with flint.ctx.workdps(digits.DIGITS):
+        second = np.array(  # by place, change, direction and entry of the result
+            [
+                [
+                    [bend for bends in step.bends(at, {name: unit}).values() for bend in bends]
+                    for name, unit in units
+                ]
+                for at in (exact(kind, point) for point in places)
+            ]
+        )
+        sizes = np.abs(second.astype(float))
+        drawn = [directions(step, seed) for seed in SEEDS]
+        result = f"{RESULTS[function]}_bar"
+        weights = np.array([given[result] for given in drawn])
+        changes = np.array(
+            [np.hstack([given[f"d{name}"] for name in step.arguments]) for given in drawn]
+        )
+        sums = np.tensordot(weights, second, (1, 3)) * changes[:, None, :, None]
+        wanted = sums.sum(axis=2).astype(float)
+    terms = np.einsum("ci,cj,pjki->cpk", np.abs(weights), np.abs(changes), sizes)
+
+    def hvp(weights: Array, changes: Array) -> Array:
+        ends = np.cumsum([len(step.units(name)) for name in step.arguments])[:-1]
+        parts = dict(zip(step.arguments, np.split(changes, ends, axis=1), strict=True))
+        of_cases = {result: weights} | {f"d{name}": part for name, part in parts.items()}
+        stacks = {name: [place[name] for place in places] * len(weights) for name in places[0]}
+        stacks |= {name: np.repeat(part, len(places), axis=0) for name, part in of_cases.items()}
+        if "dt" in step.arguments:
+            stacks["ddt"] = stacks["ddt"][:, 0]
+        program = replace(symgen.program(made(kind), f"{function}:hvp"), real=real)
+        found = in_machine_reals(program)(
+            {name: np.array(stack, dtype=KINDS[real]) for name, stack in stacks.items()}
+        )
+        rows = len(weights) * len(places)
+        return np.hstack(
+            [found[f"d{name}_bar"].reshape(rows, -1) for name in step.arguments]
+        ).reshape(len(weights), len(places), -1)
+
+    def units_off(error: Array, size: Array) -> Array:
+        return error.max(axis=2) / np.spacing(size.astype(KINDS[real]))
+
+    count = len(units)
+    single = hvp(
+        np.repeat(np.eye(step.count), count, axis=0), np.tile(np.eye(count), (step.count, 1))
+    )
+    exactly = second.astype(float).transpose(3, 1, 0, 2).reshape(single.shape)
+    assert (units_off(np.abs(single - exactly), sizes.max(axis=(1, 2, 3))) <= ULPS).all()
+    error = np.abs(hvp(weights, changes) - wanted)
+    assert (units_off(error, terms.max(axis=2)) <= ULPS).all()
 
 
 @pytest.mark.parametrize("function", RESULTS)

@@ -194,17 +194,27 @@ class Step:
             for name in self.arguments
         }
 
-    def bent(self, point: Point, weights: Sequence[Any], changes: Point) -> dict[str, Vector]:
-        """By argument, the change of its weights along changes of all."""
+    def bends(self, point: Point, changes: Point) -> dict[str, list[Vector]]:
+        """By argument, the change of the slope along each of its directions, along changes of all."""
         before, after = (self.shifted(point, changes, size) for size in (-STEP, STEP))
         return {
             name: [
-                (
-                    dot(weights, self.slope(after, {name: one}))
-                    - dot(weights, self.slope(before, {name: one}))
-                )
-                / (2 * STEP)
-                for one in self.units(name)
+                [
+                    (y - x) / (2 * STEP)
+                    for x, y in zip(
+                        self.slope(before, {name: unit}),
+                        self.slope(after, {name: unit}),
+                        strict=True,
+                    )
+                ]
+                for unit in self.units(name)
             ]
             for name in self.arguments
+        }
+
+    def bent(self, point: Point, weights: Sequence[Any], changes: Point) -> dict[str, Vector]:
+        """By argument, the change of its weights along changes of all."""
+        return {
+            name: [dot(weights, bend) for bend in bends]
+            for name, bends in self.bends(point, changes).items()
         }

@@ -22,7 +22,7 @@ from symgen.joints._joint import (
     Turning,
 )
 from symgen.joints._quaternion import LEAST, SCALE, angled
-from symgen.joints._series import angled_by_series, stumpff
+from symgen.joints._series import angled_by_series, held, stumpff
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -67,19 +67,25 @@ def advanced(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, li
 
 
 def advanced_by_series(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
-    """`advanced` with sin r/r as Stumpff's function c₁ of r²."""
+    """`advanced` with sin r/r as Stumpff's function c₁ of r², and behind it the motion in the time `late`."""
     import sympy as sp
 
-    phi, half, y, s1, reach = sp.symbols("phi half y s1 reach", real=True)
+    phi, half, y, s1, reach, t, late = sp.symbols("phi half y s1 reach t late", real=True)
+    x = sp.symbols("r_1:4", real=True)
+    chord, coordinates = _arrived(q, v)
     equations = [
-        (phi, v[2] * dt),
+        *held(dt),
+        (phi, v[2] * t),
         (half, phi / 2),
         (y, half * half),
         *stumpff(2, y),
-        (reach, s1 * dt),
+        (reach, s1 * t),
+        *chord,
+        *zip(x, coordinates, strict=True),
     ]
-    chord, coordinates = _arrived(q, v)
-    return [*equations, *chord], coordinates
+    ahead, aside, turned = (rate * late for rate in v)
+    bend = turned / 2
+    return equations, moved(x, [ahead - aside * bend, aside + ahead * bend, turned])
 
 
 def _arrived(q: Sequence[Any], v: Sequence[Any]) -> tuple[Equations, list[Any]]:
