@@ -13,6 +13,7 @@ KINDS = {
     "snap": "a rotation that was read as a multiple of pi/2",
     "mimic": "joints that are declared to follow others: independent, or coupled",
     "unapplied": "numbers that were read and are in no function: damping, friction, rotors …",
+    "namesake": "a folder of the working directory that has the robot's name and was not read",
     "idle": "a loop closure that constrains nothing and is left out",
     "warning": "what looks like a mistake, or is left out although it would change the answer",
 }

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from symgen import backends
+from symgen import backends, identifiers
 from symgen.backends import _c_text as words
 from symgen.backends import c99
 from symgen.errors import RequestError
@@ -244,11 +244,13 @@ def test_names_of_robots() -> None:
     }
     for given, expected in named.items():
         assert c99.Target(given, Sizes(1, 1, 1)).name == expected
-        assert words.name_fault(expected) == "", "what symgen makes of a name is one that it takes"
-        assert (words.name_fault(given) == "") == (given == expected)
+        assert identifiers.name_fault(expected) == "", (
+            "what symgen makes of a name is one that it takes"
+        )
+        assert (identifiers.name_fault(given) == "") == (given == expected)
     for local in ("class", "y1", "_Bool", "1x", "", "a-b"):
         assert re.fullmatch(r"[A-Za-z_]\w*", words.C.local(local, ()))
-        assert words.C.local(local, ()) not in words.KEYWORDS | words.MATH
+        assert words.C.local(local, ()) not in identifiers.KEYWORDS | identifiers.MATH
     assert words.C.local("q", {"q", "q_"}) == "q__"
 
 

@@ -29,6 +29,7 @@ ROOMS: dict[str, str] = {
     "arrays": "",
     "functions": "arrays derivatives",
     "poses": "",
+    "identifiers": "",
     "trees": "",
     "contacts": "errors poses",
     "reals": "errors",
@@ -51,7 +52,7 @@ ROOMS: dict[str, str] = {
     # the other road to the same numbers: nothing of the derivation is allowed here
     "reference": "closures derivatives drives errors functions joints loops mechanism poses",
     # a file → Mechanism
-    "description": "closures coupling drives errors joints loops mechanism names notes poses reference",
+    "description": "closures coupling drives errors identifiers joints loops mechanism names notes poses reference",
     # Mechanism → Program
     "derivation": "closures drives errors ir joints loops mechanism poses trees",
     "methods": "closures derivation errors functions loops mechanism names",
@@ -62,7 +63,7 @@ ROOMS: dict[str, str] = {
     "mechanism methods names options passes reals recursion reference segmented shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
     "readback": "errors functions ir levelled reals recursion segmented",
-    "backends": "derivatives errors functions ir levelled names options reals recursion segmented version",
+    "backends": "derivatives errors functions identifiers ir levelled names options reals recursion segmented version",
     # what is known of it, and what a machine makes of it
     "certificate": "backends derivation derivatives description errors functions ir joints mechanism options programs reals "
     "recursion reference",
@@ -80,15 +81,15 @@ ROOMS: dict[str, str] = {
     "report": "backends derivation disk drives errors functions joints loops mechanism methods notes poses programs reference "
     "tables verification version",
     "dask": "errors functions ir machine",
-    "delivery": "backends certificate derivatives description disk drives errors functions ir machine mechanism names options "
-    "programs proof reals recursion reference tables verification version",
+    "delivery": "backends certificate derivatives description disk drives errors functions identifiers ir machine mechanism names "
+    "options programs proof reals recursion reference tables verification version",
     # the C on other engines
     "jax": "backends derivation derivatives description errors functions ir machine mechanism names options programs reals "
     "shelf",
     # what a user types
     "reproduce": "backends description disk errors ir machine measuring mechanism names options pictures poses programs reals "
     "recursion reference version",
-    "commands": "certificate delivery description errors functions inspection machine measuring mechanism names options "
+    "commands": "certificate delivery description errors functions identifiers inspection machine measuring mechanism names options "
     "notes pictures programs proof recursion report reproduce tables",
     "cli": "commands errors machine names version",
     "__main__": "cli",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,6 +109,30 @@ def test_a_chain_names_the_folder_of_its_robot(
     assert (
         "'planar_point_mass:2' is the built-in robot; ./planar_point_mass names the folder" in err
     )
+
+
+def test_in_python_load_says_that_a_generated_folder_has_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said(robot: str | Path) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", symgen.SymgenWarning)
+            read = symgen.load(robot)
+        texts = [str(one.message) for one in caught]
+        assert not set(texts) - {note.text for note in read.notes}
+        return texts
+
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "planar_arm"
+    folder.mkdir()
+    assert said("planar_arm") == [], "a folder that symgen did not generate is no robot"
+    symgen.generate("planar_arm", folder, ["mass_matrix"])
+    first = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    named = "'planar_arm' is the built-in robot; ./planar_arm names the folder"
+    assert said("planar_arm") == [named]
+    assert said("./planar_arm") == said(Path("planar_arm")) == said("scara") == []
+    symgen.generate("planar_arm", folder, ["mass_matrix"])
+    assert first == {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def test_in_python_verify_takes_the_folder_and_load_the_built_in_robot(spoilt: Path) -> None:

@@ -183,6 +183,23 @@ def test_a_description_without_inertials_is_told_of_what_is_left_out_once_a_reas
     assert err[-1].startswith("symgen: warning: no link that moves has mass")
 
 
+def test_a_name_that_c_does_not_take_is_noted_and_warns_where_names_of_c_are_made(
+    tmp_path: Path,
+) -> None:
+    arm = TRUNK.replace('name="r"', 'name="my-arm"', 1)
+    read = symgen.load(arm)
+    named = "the robot 'my-arm' is called my_arm in C, since its name has characters other than"
+    assert [note.kind for note in read.notes if note.text.startswith(named)] == ["info"]
+    said = issued(lambda: symgen.generate(read, tmp_path / "a", ["gravity_force"]))
+    assert len(said) == 1
+    assert said[0].startswith(named)
+    assert said[0].endswith("generate(name=...) takes another")
+    assert not issued(
+        lambda: symgen.generate(read, tmp_path / "b", ["gravity_force"], name="my_arm")
+    )
+    assert not [note for note in symgen.load(TRUNK).notes if "in C" in note.text]
+
+
 def test_notes_alike_are_one_line_that_names_the_first_and_counts_the_rest() -> None:
     notes = [
         Note("info", f"line {i}, joint 'j{i}': declares no <limit>; read without limits")

@@ -11,10 +11,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from symgen.backends import render
-from symgen.backends._c_text import C, identifier
+from symgen.backends._c_text import C
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.functions import JUDGE, REGROUP
+from symgen.identifiers import identifier
 from symgen.ir import Program
 from symgen.reals import REALS
 from symgen.recursion import Form

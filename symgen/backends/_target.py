@@ -8,8 +8,8 @@ from typing import Any
 
 from symgen import derivatives
 from symgen.backends import _sincos
-from symgen.backends._c_text import identifier
 from symgen.functions import Array, Function, Sizes
+from symgen.identifiers import identifier
 from symgen.options import PLAIN, TextOptions
 from symgen.version import __version__
 

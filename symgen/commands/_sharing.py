@@ -159,6 +159,7 @@ def robot_arguments(
 def read(options: Namespace) -> Mechanism:
     """The mechanism that the options of `robot_arguments` name."""
     from symgen.description.loading import is_text, load
+    from symgen.description.namesakes import KIND
 
     if is_text(options.robot):
         raise RequestError(
@@ -183,8 +184,8 @@ def read(options: Namespace) -> Mechanism:
         xacro=_pairs(options.xacro, "--xacro", ":="),
         packages=_pairs(options.package, "--package", "="),
     )
-    if options.distribution is None:
-        _name_namesake(options.robot)
+    for note in (note for note in mechanism.notes if note.kind == KIND):
+        print(f"symgen: note: {note.text}", file=sys.stderr)
     log().info("%.2f s reading %s", perf_counter() - start, options.robot)
     return mechanism
 
@@ -232,7 +233,8 @@ def generated_folder(
     working directory and a built-in robot that share a name, a note says which is taken. Raises RequestError for options that a
     folder has already decided.
     """
-    from symgen.description.folders import folder_to_judge, namesake
+    from symgen.description.folders import folder_to_judge
+    from symgen.description.namesakes import namesake
 
     robot = options.robot
     folder = None if options.distribution is not None else folder_to_judge(robot)
@@ -262,21 +264,6 @@ def generated_folder(
             file=sys.stderr,
         )
     return folder
-
-
-def _name_namesake(robot: str) -> None:
-    """Print a note where a built-in robot was taken and a folder in the working directory has its name."""
-    from symgen.description.folders import namesake
-
-    twin = namesake(robot)
-    if twin is not None:
-        instead = (
-            f"./{twin.folder} names the folder"
-            if twin.generated
-            else f"the folder ./{twin.folder} is not looked at, "
-            "since it holds no manifest.json of symgen's"
-        )
-        print(f"symgen: note: '{robot}' is the built-in robot; {instead}", file=sys.stderr)
 
 
 def function_arguments(parser: Parser) -> None:

@@ -94,7 +94,8 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next; 1 where a function that was named is missing."""
-    from symgen.delivery.writing import deliver, renamed, wrappers
+    from symgen.delivery.writing import deliver, wrappers
+    from symgen.identifiers import renaming
     from symgen.options import TextOptions
     from symgen.programs import assembled, making
 
@@ -128,7 +129,7 @@ def run(options: Namespace) -> int:
             strict=options.strict,
         )
     say_notes(mechanism, options.robot, drives=options.drives)
-    if options.name is None and (called := renamed(mechanism)):
+    if options.name is None and (called := renaming(mechanism.name)):
         print(f"symgen: note: {called}; --name NAME takes another", file=sys.stderr)
     for line in (*assembled.sentences(mechanism), assembled.AS_IF_OPEN) if mechanism.loops else ():
         print(f"symgen: note: {line}", file=sys.stderr)

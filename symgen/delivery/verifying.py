@@ -12,7 +12,8 @@ from typing import Any
 from symgen.certificate import checked_floors
 from symgen.delivery.printed import check_printed
 from symgen.description.arguments import validated
-from symgen.description.folders import folder_to_judge, namesake
+from symgen.description.folders import folder_to_judge
+from symgen.description.namesakes import namesake
 from symgen.errors import ArgumentError
 from symgen.functions import USUAL
 from symgen.mechanism import Mechanism

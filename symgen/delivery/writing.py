@@ -8,7 +8,6 @@ from os import PathLike
 from typing import Any
 
 from symgen import backends
-from symgen.backends._c_text import identifier, name_fault
 from symgen.certificate import checked_floors
 from symgen.delivery import folder, selftest
 from symgen.delivery.cost_sheet import cost_sheet
@@ -19,6 +18,7 @@ from symgen.description.quantities import shown
 from symgen.description.tip import tip
 from symgen.errors import ArgumentError, warn, warn_each
 from symgen.functions import FUNCTIONS, OF_LOOPS, USUAL
+from symgen.identifiers import identifier, name_fault, renaming
 from symgen.ir import Program
 from symgen.machine import targets
 from symgen.mechanism import Mechanism
@@ -33,6 +33,9 @@ from symgen.programs.making import (
     refusal,
     requested,
 )
+
+RENAMED = "renamed"
+"""The kind of warning about a robot whose name C does not take; the command line prints a note of its own."""
 
 
 def wrappers(asked: Iterable[str]) -> list[str]:
@@ -180,6 +183,8 @@ def deliver(
         mechanism, functions, options, tell, strict
     )  # → model → derivation → Programs
     warn_each(noticing.notices(mechanism, found, asked, functions is not None, refused))
+    if name is None and (called := renaming(mechanism.name)):
+        warn(f"{called}; generate(name=...) takes another", RENAMED)
     tell("answers for the self-test", 1, 3)
     cases = (
         [] if functions_only else selftest.cases(mechanism, found, options, text)
@@ -226,17 +231,6 @@ def _words(
     """{function: NAME or NAME=METHOD as it was asked for}; empty where no function is named."""
     wanted = {} if functions is None else requested(mechanism, functions, options.payload)
     return {name: f"{name}={method}" if method else name for name, method in wanted.items()}
-
-
-def renamed(mechanism: Mechanism) -> str:
-    """Return in a sentence why a robot has another name in C; "" where C takes its own."""
-    fault = name_fault(mechanism.name)
-    called = identifier(mechanism.name)
-    return (
-        f"the robot '{mechanism.name}' is called {called} in C, since its name {fault}"
-        if fault
-        else ""
-    )
 
 
 def _refuse_name(name: str | None) -> None:

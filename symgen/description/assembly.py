@@ -193,6 +193,7 @@ def assemble(
         remarks.on_weight_not_borne(_borne(work, tree.links)) if GRAVCOMP not in work.drives else []
     )
     notes += remarks.on_the_order(joint_order, [joint.name for joint in work.joints])
+    notes += remarks.on_the_name(tree.name)
     notes += implausible + remarks.on_massless_ends(work.joints, body_parts)
     notes += remarks.on_free_joints_in_a_row(work.joints, body_parts) + remarks.on_loops(
         [loop.name for loop in loops]

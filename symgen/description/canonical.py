@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from hashlib import sha256
 
+from symgen.description.namesakes import KIND
 from symgen.description.quantities import angle_text, fraction_text
 from symgen.loops import End, Start
 from symgen.mechanism import BASE, Joint, Mechanism, Part
@@ -71,7 +72,7 @@ def to_toml(mechanism: Mechanism) -> str:
             f"first = {_end(loop.first, mechanism)}",
             f"second = {_end(loop.second, mechanism)}",
         ]
-    for note in mechanism.notes:
+    for note in (note for note in mechanism.notes if note.kind != KIND):  # of this place alone
         lines += ["", "[[note]]", f"kind = {text(note.kind)}", f"text = {text(note.text)}"]
     # An edit leaves this hash unchanged, so it shows that the file is no longer what was first read.
     lines.insert(

@@ -22,14 +22,16 @@ from symgen.description.coupling import WAYS
 from symgen.description.distributions import in_distribution
 from symgen.description.locking import LockValue
 from symgen.description.lookup import in_folder, missing
+from symgen.description.namesakes import KIND, ROBOTS, builtin_names, namesake
 from symgen.description.ordering import FILE, PINOCCHIO
 from symgen.description.quantities import Place, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
 from symgen.description.tree import Declared, Tree, sha256_of
 from symgen.drives import selected, speed_fault
-from symgen.errors import ArgumentError, DescriptionError, UnknownName, printable
+from symgen.errors import ArgumentError, DescriptionError, UnknownName, printable, warn
 from symgen.mechanism import Mechanism
+from symgen.notes import Note
 from symgen.poses import Vector3
 
 LARGEST_FILE = 50_000_000
@@ -38,7 +40,6 @@ BASES = {"fixed": False, "free": True}
 """What a root link may stand on, and whether it floats there."""
 TEXT = "<text>"
 """The name of a description that came as a text, for sentences."""
-_ROBOTS = Path(__file__).parent / "robots"
 _UTF16 = b"\xff\xfe", b"\xfe\xff"
 """Marks at the start of XML in UTF-16."""
 _REPEAT = re.compile(rb"^repeat = \d+", re.MULTILINE)
@@ -136,6 +137,9 @@ def load(
                 "a robot that is given whole is in no package; leave distribution (--from) out"
             )
         robot = in_distribution(os.fsdecode(robot), distribution, suffixes())
+    twin = None
+    if distribution is None and isinstance(robot, str) and not is_text(robot):
+        twin = namesake(robot)
     tree, data, path, file = _read(robot, snapper, asked)
     where = Place(file)
     if not tree.name:
@@ -172,7 +176,12 @@ def load(
             "correct it or read without strict",
         )
     announce(mechanism, tree, snapper, mimic is not None, drives is not None)
-    return mechanism
+    if twin is None:
+        return mechanism
+    beside = Note(KIND, twin.sentence(str(robot)))
+    if twin.generated:
+        warn(beside.text, KIND)
+    return replace(mechanism, notes=(*mechanism.notes, beside))
 
 
 def _read(
@@ -206,13 +215,8 @@ def builtin_robots() -> dict[str, str]:
     """Name -> one-line description of every robot inside the package, sorted by name."""
     return {
         path.stem: str(tomllib.loads(path.read_text(encoding="utf-8")).get("description", ""))
-        for path in sorted(_ROBOTS.glob("*.toml"))
+        for path in sorted(ROBOTS.glob("*.toml"))
     }
-
-
-def builtin_names() -> frozenset[str]:
-    """Return the names of the robots inside the package."""
-    return frozenset(path.stem for path in _ROBOTS.glob("*.toml"))
 
 
 def _gravity(value: str | Sequence[int | float | str | Fraction]) -> Vector3:
@@ -275,7 +279,7 @@ def _fetch(robot: str | bytes | os.PathLike[str]) -> tuple[bytes, Path, str]:
         raise ArgumentError(f"{shown(text)} is no robot; give a built-in name or a path")
     builtin, colon, count = text.partition(":")
     if isinstance(robot, str | bytes | bytearray) and builtin in builtin_names():
-        path = _ROBOTS / f"{builtin}.toml"
+        path = ROBOTS / f"{builtin}.toml"
         return (
             _with_count(_bytes(path, path.name), builtin, count if colon else None),
             path,

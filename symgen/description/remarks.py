@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
+from symgen.identifiers import renaming
 from symgen.mechanism import BASE, Joint, Limits, Mechanism, Note, Part
 
 WORLD = "world"
@@ -183,6 +184,12 @@ def on_the_order(joint_order: str | Sequence[str], names: Sequence[str]) -> list
     whose = "Pinocchio's" if joint_order == "pinocchio" else "the chosen"
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return [Note("info", f"joints stand in {whose} order: {', '.join(names[:SHOWN])}{more}")]
+
+
+def on_the_name(name: str) -> list[Note]:
+    """A note of the robot's name in C, where C does not take the robot's own."""
+    called = renaming(name)
+    return [Note("info", f"{called}; generate(name=...) takes another")] if called else []
 
 
 def on_loops(names: Sequence[str]) -> list[Note]:

@@ -35,6 +35,7 @@ _TITLES = {
     "snap": "Snapped rotations",
     "mimic": "Mimic joints",
     "unapplied": "Read and not applied",
+    "namesake": "Folder of the same name",
     "idle": "Loops that constrain nothing",
     "warning": "Warnings",
 }
