@@ -24,14 +24,14 @@ from time import perf_counter
 from typing import Any
 
 from symgen import commands
-from symgen.commands import Parser, how_much
+from symgen.commands import Parser, Unfulfilled, how_much
 from symgen.commands._streams import abandon, standard_streams
 from symgen.errors import RequestError, SymgenError, collected
 from symgen.machine.compilers import compiler_version
 from symgen.names import nearest
 from symgen.version import __version__
 
-REFUSED = 2
+NO, REFUSED = 1, 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return _stopped(cause)
             if isinstance(error, OSError):
                 abandon(output)  # what a full disk did not take must not fail once more at exit
-            return _say(sentence(error), REFUSED)
+            return _say(sentence(error), NO if isinstance(error, Unfulfilled) else REFUSED)
 
 
 class Terminated(KeyboardInterrupt):

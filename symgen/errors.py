@@ -10,7 +10,9 @@
           TooLong                          … since it needs more rows than a C compiler takes
         MethodRefusal                      another method may
       StateError             ValueError    a checked function refuses a state
-      BuildError, ToolMissing              a compiler or another program
+      BuildError                           a compiler or another program
+        ToolMissing                        … is not there
+        TextRefused                        … works, and refuses the generated text
       ProgramError                         a defect of symgen itself
 
 They can also be caught by Python's own families, `except ValueError` and `except LookupError`.
@@ -105,6 +107,10 @@ class BuildError(SymgenError):
 
 class ToolMissing(BuildError):
     """A program that symgen runs is not on this machine. Names the package that brings it."""
+
+
+class TextRefused(BuildError):
+    """A target's compiler refused the generated text, although it builds another program."""
 
 
 class ProgramError(SymgenError):

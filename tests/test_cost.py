@@ -17,7 +17,7 @@ from symgen.certificate import checked_floors
 from symgen.cli import main
 from symgen.commands.cost import _clock
 from symgen.delivery import writing
-from symgen.errors import BuildError, RequestError, ToolMissing
+from symgen.errors import BuildError, RequestError, SymgenWarning, ToolMissing
 from symgen.machine import targets
 from symgen.machine.cost import OPTIMIZE, Cost, measure
 from symgen.machine.emulation import Toolchain
@@ -585,12 +585,12 @@ BROKEN = "echo \"error: cannot execute 'cc1'\"; exit 1"
         ),
         (
             {"arm-none-eabi-gcc": BROKEN, "qemu-system-arm": BROKEN, "frama-c": BROKEN},
-            "arm-none-eabi-gcc refused the generated text for Arm Cortex-M4F: error: cannot execute 'cc1'",
+            "arm-none-eabi-gcc builds no program for Arm Cortex-M4F: error: cannot execute 'cc1'",
             "frama-c refused",
         ),
     ],
 )
-def test_a_tool_that_is_missing_or_fails_stops_no_folder(
+def test_a_tool_that_is_missing_or_does_not_work_stops_no_folder(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -623,6 +623,32 @@ def test_a_tool_that_is_missing_or_fails_stops_no_folder(
     assert f"symgen: note: README.md has no cost sheet: {costs}" in err
     assert f"symgen: note: README.md has no proof of memory and finite numbers: {memory}" in err
     assert (tmp_path / "c" / "firmware" / "Makefile").is_file()
+
+
+PICKY = 'case "$*" in *one.c*) echo "one.c:9:5: error: unknown type name"; exit 1;; esac\n'
+
+
+def test_a_compiler_that_refuses_the_text_is_an_error_beside_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, script in (("arm-none-eabi-gcc", PICKY), ("qemu-system-arm", "")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{VERSION}{script}")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    words = ["planar_arm", "-f", "gravity_force", "--target", "cortex-m4f"]
+    said = "arm-none-eabi-gcc refused the generated text for Arm Cortex-M4F: one.c:9:5: error: unknown type name"
+    assert main(["generate", *words, "-o", str(tmp_path / "c"), "-q"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"symgen: {said}; please report it")
+    assert len(err.splitlines()) == 1
+    assert (tmp_path / "c" / "firmware" / "Makefile").is_file()
+    assert f"was not measured: {said}" in (tmp_path / "c" / "README.md").read_text(encoding="utf-8")
+    with pytest.warns(SymgenWarning, match="refused the generated text"):
+        generate("planar_arm", tmp_path / "d", ["gravity_force"], target="cortex-m4f")
+    assert main(["generate", *words, "-o", str(tmp_path / "e"), "--strict"]) == 2
+    assert not (tmp_path / "e").exists()
+    assert main(["cost", *words]) == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("polished_here")

@@ -68,7 +68,7 @@ def test_the_rest_is_written_and_what_is_missing_is_said(
     words = ["generate", "planar_arm", "-f", "mass_matrix", "-f", request_, "-o", str(folder)]
     assert main(words) == 1
     name = request_.partition("=")[0]
-    assert f"symgen: warning: {name} is missing: {why}" in capsys.readouterr().err
+    assert f"symgen: {name} is missing: {why}" in capsys.readouterr().err
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert [*manifest["functions"]] == ["mass_matrix"]
     (entry,) = (one for one in manifest["not_modelled"] if one["kind"] == "missing")

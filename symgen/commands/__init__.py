@@ -6,7 +6,7 @@ A command module declares
     def arguments(parser: Parser) -> None     # its options
     def run(options: Namespace) -> int        # its exit code: 0 done, 1 the answer is no
 
-and raises SymgenError for what cannot be carried out. What commands share stands in `_sharing.py`.
+and raises SymgenError for what cannot be carried out, Unfulfilled for a part of it. What commands share stands in `_sharing.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from symgen.errors import RequestError
+from symgen.errors import RequestError, SymgenError
 from symgen.names import nearest
 
 NAMES = (
@@ -38,6 +38,10 @@ NAMES = (
 """In the order in which a newcomer meets them."""
 
 _NUMBER = re.compile(r"-[0-9.]")
+
+
+class Unfulfilled(SymgenError):
+    """The work is done except for a part, or its result is refused: exit code 1. Names the part and the reason."""
 
 
 def find(name: str) -> Any:

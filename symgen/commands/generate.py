@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symgen.commands import Parser
+from symgen.commands import Parser, Unfulfilled
 from symgen.commands._sharing import (
     Progress,
     account,
@@ -93,7 +93,10 @@ def arguments(parser: Parser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Write the folder, then print the table of costs and what to do next; 1 where a function that was named is missing."""
+    """Write the folder, then print the table of costs and what to do next.
+
+    Raises Unfulfilled where a function that was named is missing, or the target's compiler refuses the text.
+    """
     from symgen.delivery.writing import deliver, wrappers
     from symgen.identifiers import renaming
     from symgen.options import TextOptions
@@ -147,9 +150,10 @@ def run(options: Namespace) -> int:
             "symgen: note: --functions-only leaves out firmware/ and the cost sheet of --target; 'symgen cost' prints it",
             file=sys.stderr,
         )
-    if "missing" in manifest.get("cost", {}):
+    cost = manifest.get("cost", {})
+    if "missing" in cost and "refused" not in cost:
         print(
-            f"symgen: note: README.md has no cost sheet: {manifest['cost']['missing']}",
+            f"symgen: note: README.md has no cost sheet: {cost['missing']}",
             file=sys.stderr,
         )
     if "eva_missing" in manifest.get("proof", {}):
@@ -160,9 +164,6 @@ def run(options: Namespace) -> int:
     if wanted is None:
         for omitted in (one for one in manifest["not_modelled"] if one["kind"] == "functions"):
             print(f"symgen: note: left out: {omitted['text']}", file=sys.stderr)
-    missing = {} if wanted is None else refused
-    for name, reason in missing.items():
-        print(f"symgen: warning: {name} is missing: {reason}", file=sys.stderr)
     name_frame(
         mechanism,
         manifest["functions"],
@@ -170,7 +171,16 @@ def run(options: Namespace) -> int:
         (options.jacobian_frame, options.jacobian_order),
     )
     account(options, f"{costs(manifest['functions'])}\n{_next_steps(out, manifest)}")
-    return 1 if missing else 0
+    unfulfilled = (
+        [] if wanted is None else [f"{name} is missing: {why}" for name, why in refused.items()]
+    )
+    if "refused" in cost:
+        unfulfilled.append(
+            f"{cost['missing']}; please report it with the robot and the compiler's version"
+        )
+    if unfulfilled:
+        raise Unfulfilled("; ".join(unfulfilled))
+    return 0
 
 
 def _remarks(mechanism: Mechanism, made: Iterable[Form], chosen: ProgramOptions) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from symgen.errors import BuildError, RequestError
+from symgen.errors import BuildError, RequestError, TextRefused
 from symgen.machine import targets
 from symgen.machine.cost import SEED, STATES, Floors, Measured, Written, measure
 from symgen.machine.cycles import TIMINGS
@@ -33,6 +33,7 @@ def cost_sheet(
     floors: Floors | None = None,
 ) -> dict[str, Any]:
     """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is missing or fails.
+    There "refused" is True where the target's compiler works and refuses the text.
 
     Functions by name, with the fields of `symgen.machine.cost.Cost`. "flash" is the sum of theirs in bytes. "flash_with_libm" and
     "ram_with_libm" are those of all functions together with everything that they call. "newlib" are the same two with
@@ -49,7 +50,8 @@ def cost_sheet(
             compiler, emulator = Toolchain(machine, Path(folder)).versions()
         costs = measured(mechanism, programs, target, options, text, floors)
     except BuildError as missing:
-        return sheet | {"missing": str(missing)}
+        refused = {"refused": True} if isinstance(missing, TextRefused) else {}
+        return sheet | {"missing": str(missing)} | refused
     found = [cost.facts(None) for cost in costs.costs]
     timing = TIMINGS.get(machine.core)
     return sheet | {

@@ -16,7 +16,7 @@ from symgen.description.arguments import validated
 from symgen.description.loading import load
 from symgen.description.quantities import shown
 from symgen.description.tip import tip
-from symgen.errors import ArgumentError, warn, warn_each
+from symgen.errors import ArgumentError, TextRefused, warn, warn_each
 from symgen.functions import FUNCTIONS, OF_LOOPS, USUAL
 from symgen.identifiers import identifier, name_fault, renaming
 from symgen.ir import Program
@@ -34,8 +34,9 @@ from symgen.programs.making import (
     requested,
 )
 
-RENAMED = "renamed"
-"""The kind of warning about a robot whose name C does not take; the command line prints a note of its own."""
+RENAMED, REFUSED = "renamed", "refused"
+"""Kinds of warnings: a robot whose name C does not take, and a text that the target's compiler refuses. The command line says
+both by itself."""
 
 
 def wrappers(asked: Iterable[str]) -> list[str]:
@@ -116,7 +117,8 @@ def generate(
     the functions, their headers and what wraps them and nothing else: no self-test, description or manifest, nothing for the
     target. Where a function of several that are named needs more rows than a C compiler takes, the others are written, and the
     manifest's `not_modelled` has an entry of kind 'missing' with the reason, which a SymgenWarning says as well; `strict` raises
-    TooLong instead, as is done where nothing is left. Raises a SymgenError subclass, one sentence, for whatever cannot be
+    TooLong instead, as is done where nothing is left. A text that the target's compiler refuses is written with a SymgenWarning;
+    `strict` raises TextRefused instead. Raises a SymgenError subclass, one sentence, for whatever cannot be
     carried out.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)  # description → mechanism
@@ -196,6 +198,10 @@ def deliver(
     if text.target is not None and evidence:
         tell(f"measuring on {text.target}", 0, 2)
         known["cost"] = cost_sheet(mechanism, found, text.target, options, text, bounds)
+        if known["cost"].get("refused") and strict:
+            raise TextRefused(known["cost"]["missing"])
+        if known["cost"].get("refused"):
+            warn(known["cost"]["missing"], REFUSED)
         tell("proving", 1, 2)
         rows = {
             function: one for function, one in found.items() if isinstance(one, Program)

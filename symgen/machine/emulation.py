@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from symgen.errors import BuildError, ToolMissing
+from symgen.errors import BuildError, TextRefused, ToolMissing
 from symgen.machine.targets import Machine
 
 EXACT_TIME = ("-icount", "shift=10,align=off,sleep=off")
@@ -20,20 +20,36 @@ _QUOTES = str.maketrans("\u2018\u2019", "''")
 _EXECUTED = re.compile(r"Trace \d+: 0x[0-9a-f]+ \[[0-9a-f]+/([0-9a-f]+)/")
 
 
+_PROBE = "#include <math.h>\nint main(void) { return 0; }\n"
+"""A program that a compiler builds if it and its C library work at all."""
+
+
+class _Failed(BuildError):
+    """A tool ended with another exit code than 0; `reason` is the line of its output that says why."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
 @dataclass(frozen=True)
 class Toolchain:
-    """The tools of `machine` at work in `folder`. Every method raises BuildError when a tool is missing or refuses."""
+    """The tools of `machine` at work in `folder`.
+
+    Every method raises BuildError when a tool fails: ToolMissing when it is not installed, TextRefused when the compiler refuses
+    a text and builds another program.
+    """
 
     machine: Machine
     folder: Path
 
     def compile(self, source: str, result: str, *flags: str) -> None:
         """One C file to an object file."""
-        self.tool("gcc", *flags, *self.machine.flags, "-c", source, "-o", result)
+        self._build(*flags, *self.machine.flags, "-c", source, "-o", result)
 
     def link(self, result: str, *objects: str) -> None:
         """Object files and libm to a program."""
-        self.tool("gcc", *self.machine.flags, *self.machine.link, *objects, "-lm", "-o", result)
+        self._build(*self.machine.flags, *self.machine.link, *objects, "-lm", "-o", result)
 
     def versions(self) -> tuple[str, str]:
         """The compiler and the emulator, each by the first line of its version text."""
@@ -54,7 +70,7 @@ class Toolchain:
     def image(self, result: str, *objects: str, entry: str) -> None:
         """A program of nothing but the function `entry` of `objects`, the other functions in them, and what these call."""
         link = (*self.machine.link, "-nostartfiles", "-Wl,--gc-sections", f"-Wl,--entry={entry}")
-        self.tool("gcc", *self.machine.flags, *link, *objects, "-lm", "-o", result)
+        self._build(*self.machine.flags, *link, *objects, "-lm", "-o", result)
 
     def with_newlib(self, result: str, *objects: str, entry: str) -> bool:
         """The program of `image`, linked with newlib in place of picolibc. False where there is no newlib."""
@@ -106,6 +122,21 @@ class Toolchain:
             finally:
                 run.kill()
 
+    def _build(self, *words: str) -> None:
+        """Run the compiler. A failure is the text's, TextRefused, if the compiler builds another program."""
+        try:
+            self.tool("gcc", *words)
+        except _Failed as failure:
+            (self.folder / "probe.c").write_text(_PROBE, encoding="utf-8")
+            probe = (*self.machine.flags, *self.machine.link, "probe.c", "-lm", "-o", "probe.elf")
+            try:
+                self.tool("gcc", *probe)
+            except _Failed as broken:
+                raise BuildError(
+                    f"{self.machine.compiler} builds no program for {self.machine.title}: {broken.reason}"
+                ) from None
+            raise TextRefused(str(failure)) from None
+
     def _run(self, command: Sequence[str]) -> str:
         if shutil.which(command[0]) is None:
             raise ToolMissing(
@@ -148,8 +179,9 @@ class Toolchain:
                 for line in lines
                 if "error" in line or "overflowed" in line or "will not fit" in line
             ]
-            raise BuildError(
-                f"{command[0]} refused the generated text for {self.machine.title}: "
-                f"{next(iter(telling or lines), 'no reason given')}"
+            reason = next(iter(telling or lines), "no reason given")
+            raise _Failed(
+                f"{command[0]} refused the generated text for {self.machine.title}: {reason}",
+                reason,
             )
         return done.stdout
