@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import inspect
 import json
 import os
 import pty
@@ -21,12 +23,18 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen import cli, commands
-from symgen.commands import _progress, generate
+from symgen import cli, commands, proof
+from symgen.backends import printer
+from symgen.certificate.ranges import ACCELERATION
+from symgen.commands import Parser, _progress, generate
 from symgen.commands._sharing import say_notes
+from symgen.description.assembly import EARTH
 from symgen.description.loading import load
+from symgen.description.snapping import DEFAULT_TOLERANCE
+from symgen.drives import FRICTION_SPEED
 from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
+from symgen.machine import targets
 from symgen.notes import Note
 from tests.descriptions import INERTIAL, joint, link, robot
 
@@ -940,8 +948,56 @@ def test_help_on_a_full_disk_is_an_error() -> None:
     )
 
 
-def test_help_states_the_defaults_that_hold(run: Run) -> None:
-    """Functions on request are left out without -f, and a printed right angle is read as one whatever --snap's tolerance is."""
+def help_of(command: str, option: str) -> str:
+    """The text of one option in `symgen COMMAND --help`."""
+    parser = Parser(prog=command)
+    commands.find(command).arguments(parser)
+    action = parser._option_string_actions[option]
+    return (action.help or "") % {"default": action.default}
+
+
+@pytest.mark.parametrize("command", commands.NAMES)
+def test_help_states_every_default_that_the_parser_has(command: str) -> None:
+    parser = Parser(prog=command)
+    commands.find(command).arguments(parser)
+    for action in parser._actions:
+        if action.default not in (None, False, [], argparse.SUPPRESS):
+            said = help_of(command, action.option_strings[-1])
+            assert re.search(rf"\(default {re.escape(str(action.default))}[),]", said), said
+
+
+DEFAULTS: dict[tuple[str, str], object] = {
+    ("show", "--gravity"): ",".join(f"{float(x):g}" for x in EARTH),
+    ("show", "--snap"): f"{float(DEFAULT_TOLERANCE):g}".replace("1e-08", "1e-8"),
+    ("show", "--friction-speed"): float(FRICTION_SPEED),
+    ("show", "--mimic"): "independent",
+    ("verify", "--states"): inspect.signature(symgen.verify).parameters["states"].default,
+    ("prove", "--function"): ", ".join(proof.BY_DEFAULT),
+    ("prove", "--states"): proof.STATES,
+    ("prove", "--acceleration"): ACCELERATION,
+    (
+        "prove",
+        "--ulps",
+    ): f"{float(printer().ulps['auto']):g}; libm and macro {float(printer().ulps['libm']):g}",
+    ("generate", "--trig"): f"{targets.trig(None)}, with --target {targets.trig('host')}",
+    ("cost", "--trig"): targets.trig("cortex-m4f"),
+}
+"""(command, option) -> the default that the code has."""
+
+
+@pytest.mark.parametrize(("command", "option"), DEFAULTS)
+def test_help_states_the_defaults_that_hold(command: str, option: str) -> None:
+    stated = re.search(r"\(default[ :](.*)\)", help_of(command, option))
+    assert stated is not None
+    assert re.search(rf"(^|\s){re.escape(str(DEFAULTS[command, option]))}($|[\s;,])", stated[1]), (
+        stated[0]
+    )
+
+
+def test_help_of_generate_says_what_it_does(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without -f functions on request are left out, and a printed right angle is read as one whatever --snap's tolerance is."""
     told = " ".join(run("generate", "--help")[1].split())
     assert "every function but those that are made on request only" in told
     assert (
@@ -949,3 +1005,39 @@ def test_help_states_the_defaults_that_hold(run: Run) -> None:
         in told
     )
     assert "symgen's own files in it are replaced, all others stay" in told
+    robot = tmp_path / "my-arm.toml"
+    robot.write_text(
+        "name = 'my-arm'\n[[body]]\nname = 'a'\nparent = 'base'\nmass = 1\ncentre = [1, 0, 0]\n"
+        "joint = { name = 'j', type = 'revolute', axis = [0, 0, 1] }\n"
+    )
+    assert "a folder here that is called like --name, else like the robot" in told
+    monkeypatch.chdir(tmp_path)
+    assert run("generate", str(robot), "-f", "mass_matrix")[0] == 0
+    assert (tmp_path / "my-arm" / "my_arm.h").is_file()
+    assert "their headers and what --wrap adds" in told
+    only = ("--functions-only", "--wrap", "cpp17", "--name", "arm")
+    assert run("generate", str(robot), "-f", "mass_matrix", *only)[0] == 0
+    assert sorted(path.name for path in (tmp_path / "arm").iterdir() if path.suffix) == [
+        "arm.h",
+        "arm.hpp",
+        "arm_mass_matrix.c",
+    ]
+
+
+def test_the_targets_of_cost_are_those_that_it_takes(run: Run) -> None:
+    code, _, err = run("cost", "planar_arm")
+    assert code == 2
+    assert "one of cortex-m4f, cortex-m7, rv32imafc" in err
+    assert all(targets.find(name).counter for name in targets.counting())
+
+
+def test_prove_does_not_offer_the_drives_that_the_user_turned_off(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "damped.urdf"
+    text = robot(
+        link("world", ""), link("b"), joint("j", "world", "b", inside='<dynamics damping="1"/>')
+    )
+    path.write_text(text, encoding="utf-8")
+    offer = "--drives on applies damping"
+    words = ("prove", str(path), "-f", "mass_matrix", "--states", "1")
+    assert offer in run(*words)[2]
+    assert offer not in run(*words, "--drives", "off")[2]

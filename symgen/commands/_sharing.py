@@ -77,18 +77,19 @@ def robot_arguments(
     reading.add_argument(
         "--gravity",
         metavar="X,Y,Z",
-        help="acceleration of gravity in the base, m/s² (default 0,0,-9.81)",
+        help="acceleration of gravity in the base, m/s² (default: the description's, else 0,0,-9.81)",
     )
     reading.add_argument(
         "--snap",
         metavar="off|TOL",
-        help="read rotations within TOL rad of k·pi/2 as that (default 1e-8); a decimal that is k·pi/2 as "
+        help="read rotations within TOL rad of k·pi/2 as that (default: the description's, else 1e-8); a decimal that is k·pi/2 as "
         "printed to four places or more, such as 1.5708, is read so with any TOL; off: neither",
     )
     reading.add_argument(
         "--mimic",
         metavar="independent|couple|refuse",
-        help="joints that mimic others: independent (default), following those, or refused",
+        help="joints that mimic others: independent, following those, or refused (default: what the description "
+        "says, else independent)",
     )
     reading.add_argument(
         "--base",
@@ -100,12 +101,12 @@ def robot_arguments(
         "--drives",
         metavar="on|off|LIST",
         help="what is applied of the drives that the description declares: all, nothing, or some of armature, "
-        "damping, friction, stiffness, gravcomp, with commas (default: on for all but URDF)",
+        "damping, friction, stiffness, gravcomp, with commas (default: off for URDF and xacro, on for all else)",
     )
     reading.add_argument(
         "--friction-speed",
         metavar="SPEED",
-        help="friction is -friction*v/sqrt(v^2 + SPEED^2), in rad/s or m/s (default 0.001)",
+        help="friction is -friction*v/sqrt(v^2 + SPEED^2), in rad/s or m/s (default: the description's, else 0.001)",
     )
     reading.add_argument(
         "--independent",
@@ -113,7 +114,8 @@ def robot_arguments(
         default=[],
         metavar="JOINT",
         help="of a robot with loops, a joint on whose velocity all others hang, as reduced_mass_matrix counts "
-        "them; as many as the loops leave free; repeatable, or with commas",
+        "them; as many as the loops leave free (default: the description's, else the first of v that are independent); "
+        "repeatable, or with commas",
     )
     reading.add_argument(
         "--actuated",
@@ -121,14 +123,14 @@ def robot_arguments(
         default=[],
         metavar="JOINT",
         help="likewise a joint that is driven, as constrained_inverse_dynamics takes it (default: the "
-        "independent ones); repeatable, or with commas",
+        "description's, else the independent ones); repeatable, or with commas",
     )
     reading.add_argument(
         "--joint-order",
         default="file",
         metavar="file|pinocchio|NAME,NAME,...",
-        help="the order of the joints in q and v: the file's (default), that of Pinocchio's reader of the "
-        "format, or that in which you name all joints that have coordinates, parents first",
+        help="the order of the joints in q and v: the file's, that of Pinocchio's reader of the format, or that "
+        "in which you name all joints that have coordinates, parents first (default %(default)s)",
     )
     reading.add_argument(
         "--from",
@@ -151,7 +153,8 @@ def robot_arguments(
         action="append",
         default=[],
         metavar="NAME=DIR",
-        help="the folder of a ROS package that a file names, before those of ROS_PACKAGE_PATH; repeatable",
+        help="the folder of a ROS package that a file names, looked at before those of ROS_PACKAGE_PATH and "
+        "AMENT_PREFIX_PATH; repeatable",
     )
     reading.add_argument("--strict", action="store_true", help="refuse what would be a warning")
 
@@ -266,8 +269,14 @@ def generated_folder(
     return folder
 
 
-def function_arguments(parser: Parser) -> None:
-    """-f."""
+USUAL_FUNCTIONS = (
+    "every function but those that are made on request only, which a note of generate's names"
+)
+"""The functions that most commands take without -f."""
+
+
+def function_arguments(parser: Parser, usual: str = USUAL_FUNCTIONS) -> None:
+    """-f; `usual` says which functions are taken without it."""
     parser.add_argument(
         "-f",
         "--function",
@@ -275,14 +284,15 @@ def function_arguments(parser: Parser) -> None:
         dest="functions",
         metavar="FUNCTION[=METHOD]",
         help="a function, by METHOD or by that with the fewest operations, or its derivative, as "
-        "FUNCTION:jacobian(q); repeatable (default: every function but those that are made on "
-        "request only, which a note of generate's names)",
+        f"FUNCTION:jacobian(q); repeatable (default: {usual})",
     )
 
 
-def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
-    """-f, --real (None, the target's own, unless given, where there may be a target), links, and how a Jacobian is stated."""
-    function_arguments(parser)
+def program_arguments(
+    parser: Parser, on_a_target: bool = False, functions: str = USUAL_FUNCTIONS
+) -> None:
+    """-f (`functions` without it), --real (on a target None, for the target's own), links, and how a Jacobian is stated."""
+    function_arguments(parser, functions)
     usual = (
         "float where the target's FPU has single precision only, else double"
         if on_a_target
@@ -317,14 +327,14 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
         "--jacobian-frame",
         default="aligned",
         metavar="aligned|local|world",
-        help="how jacobian and bias_acceleration are stated: in the axes of the base at the frame's origin (the "
-        "default), in the frame's own axes there, or in those of the base at the base's origin",
+        help="how jacobian and bias_acceleration are stated: in the axes of the base at the frame's origin, in the "
+        "frame's own axes there, or in those of the base at the base's origin (default %(default)s)",
     )
     parser.add_argument(
         "--jacobian-order",
         default="angular",
         metavar="angular|linear",
-        help="which part of them stands first (default angular)",
+        help="which part of them stands first (default %(default)s)",
     )
     task_rows_argument(parser, "operational_inertia and dynamically_consistent_inverse")
     contact_argument(parser)
@@ -341,7 +351,7 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
         "--effort",
         default=NORMAL,
         metavar="normal|high",
-        help="high: search for fewer operations for minutes; Ctrl-C ends the search with what it has found",
+        help="high: search for fewer operations for minutes; Ctrl-C ends the search with what it has found (default %(default)s)",
     )
 
 
@@ -352,7 +362,7 @@ def form_argument(parser: Parser) -> None:
         default=AUTO,
         metavar="unrolled|looped|auto",
         help="unrolled: rows for every link; looped: loops over tables of links, a text that does not grow with "
-        "the robot; auto (default): unrolled as long as that is not too long",
+        "the robot; auto: unrolled as long as that is not too long (default %(default)s)",
     )
 
 

@@ -38,7 +38,7 @@ def arguments(parser: Parser) -> None:
         "--form",
         default="unrolled",
         metavar="unrolled|looped",
-        help="looped: what has loops over tables of links stands there in both forms (default: rows alone)",
+        help="looped: what has loops over tables of links stands there in both forms; unrolled: rows alone (default %(default)s)",
     )
     parser.add_argument(
         "--plot",

@@ -38,11 +38,10 @@ rate: calls per second by the most cycles; where these are unknown, if every ins
 def arguments(parser: Parser) -> None:
     """The robot or folder, the target, and which functions."""
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
-    measured = ", ".join(name for name in targets.names() if targets.find(name).counter)
     parser.add_argument(
         "--target",
         metavar="TARGET",
-        help=f"what runs the C: {measured} (default: the target that a folder was generated for)",
+        help=f"what runs the C: {', '.join(targets.counting())} (default: the target that a folder was generated for)",
     )
     parser.add_argument(
         "--clock",
@@ -130,15 +129,18 @@ def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
     from symgen.delivery.cost_sheet import measured
     from symgen.options import TextOptions
     from symgen.programs.making import programs_and_refusals
+    from symgen.programs.noticing import LEFT_OUT, absent
 
     if options.target is None:
         raise RequestError(
-            f"cost: name what runs the C with --target, one of {', '.join(targets.names())}"
+            f"cost: name what runs the C with --target, one of {', '.join(targets.counting())}"
         )
     text = TextOptions(options.trig or "libm", checked=options.checked)
     chosen = program_options(options, targets.real(options.target)).guarded(options.checked)
     mechanism = read(options)
-    made, _ = programs_and_refusals(mechanism, functions(options.functions), chosen)
+    made, refused = programs_and_refusals(mechanism, functions(options.functions), chosen)
+    for _, sentence in absent(refused, LEFT_OUT):
+        print(f"symgen: note: {sentence}", file=sys.stderr)
     floors = checked_floors(mechanism, made, chosen, text)
     return (
         measured(mechanism, made, options.target, chosen, text, floors),

@@ -41,26 +41,29 @@ def arguments(parser: Parser) -> None:
         "-o",
         "--output",
         metavar="DIR",
-        help="the folder to write; symgen's own files in it are replaced, all others stay (default: ./NAME)",
+        help="the folder to write; symgen's own files in it are replaced, all others stay (default: a folder here that "
+        "is called like --name, else like the robot)",
     )
     program_arguments(parser, on_a_target=True)
     form_argument(parser)
     parser.add_argument(
         "--name",
         metavar="NAME",
-        help="prefix of every C name and file: letters, digits and single underscores of ASCII, no word of C's "
-        "or C++'s (default: the robot's name, as far as C takes it)",
+        help="prefix of every C name and file: at most 100 letters, digits and single underscores of ASCII, a letter "
+        "first and no underscore last, not a name of C, C++ or the system's headers (default: the robot's name, "
+        "or what is made of it where C does not take it)",
     )
     parser.add_argument(
         "--trig",
         metavar="libm|macro|inline|auto",
-        help="call sin and cos (default with --target), or NAME_SIN and NAME_COS; inline: bring an own sine "
-        "and cosine without a branch; auto (default): own ones of all angles in a loop, libm's beyond",
+        help="call sin and cos, or NAME_SIN and NAME_COS; inline: bring an own sine and cosine without a branch; "
+        "auto: own ones of all angles in a loop, libm's beyond their range (default auto, with --target libm)",
     )
     parser.add_argument(
         "--checked",
         action="store_true",
-        help="functions return a status, and leave their results alone when an argument or a divisor is bad",
+        help="functions return a status, and leave their results alone when an argument or a divisor is bad or a "
+        "result would not be finite",
     )
     parser.add_argument(
         "--batch",
@@ -78,7 +81,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument(
         "--target",
         metavar="TARGET",
-        help=f"add the cost sheet and firmware/, which runs the self-test, for {', '.join(targets.names())}",
+        help=f"add firmware/, which runs the self-test on {', '.join(targets.names())}, and to the README what is "
+        "proved and, except for host, the cost sheet",
     )
     parser.add_argument(
         "--no-evidence",
@@ -88,7 +92,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument(
         "--functions-only",
         action="store_true",
-        help="the functions and their headers, nothing else: .c and .h files to drop into a project",
+        help="the functions, their headers and what --wrap adds, nothing else: files to drop into a project",
     )
 
 

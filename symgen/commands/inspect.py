@@ -41,7 +41,7 @@ def arguments(parser: Parser) -> None:
         "--format",
         default="text",
         metavar="|".join(FORMATS),
-        help="how it is written (default text)",
+        help="how it is written (default %(default)s)",
     )
     parser.add_argument(
         "--form",
@@ -60,15 +60,15 @@ def arguments(parser: Parser) -> None:
         "--symbols",
         default="none",
         metavar="all|none|m,c,I,l",
-        help="keep masses, mass centres, moments or lengths as symbols (default none)",
+        help="keep masses, mass centres, moments or lengths as symbols (default %(default)s)",
     )
     parser.add_argument(
         "--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or name"
     )
     frame_argument(
         parser,
-        "the frame of J and Lambda_inv; repeatable, and the first index of J is then the frame's (default: as "
-        "of the C)",
+        "the frame of R, p, J, Jdot_v, Lambda_inv, alpha_tip, Lambda and Jbar; repeatable, and the first index of "
+        "R, p, J and Jdot_v is then the frame's (default: as of the C)",
     )
     task_rows_argument(parser, "Lambda and Jbar")
     parser.add_argument(

@@ -23,9 +23,10 @@ from symgen.errors import DescriptionError, RequestError
 from symgen.options import HOST
 
 SUMMARY = "divisors that cannot vanish and bounds of the round-off, over the joint ranges"
-EPILOG = """Without -f: inverse_dynamics, mass_matrix and forward_dynamics, or what the folder holds.
-D exact >=: the link's own inertia, for every configuration; round-off: the most that the C's D can be below that, over the
-joint ranges; least seen: of the computed D over the random states. Joints that are missing are not divided by.
+BY_DEFAULT = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+"""Those of `symgen.proof`, which takes long to import."""
+EPILOG = """D exact >=: the link's own inertia, for every configuration; round-off: the most that the C's D can be below
+that, over the joint ranges; least seen: of the computed D over the random states. Joints that are missing are not divided by.
 bound: of |computed - exact|, for all states of the ranges, or, where the function divides, at each of the random states
 (then nothing is proved of the states between); seen: by the compiled C against the reference, in double at the first 64.
 Exit code 0 when nothing seen exceeds its bound, 1 when something does."""
@@ -34,12 +35,15 @@ Exit code 0 when nothing seen exceeds its bound, 1 when something does."""
 def arguments(parser: Parser) -> None:
     """The robot or folder, and over what to prove it."""
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
-    program_arguments(parser)
+    program_arguments(
+        parser,
+        functions=f"{', '.join(BY_DEFAULT)}, as far as the robot has them; of a folder, all its functions",
+    )
     parser.add_argument(
         "--trig",
         default=HOST,
         metavar="libm|macro|inline|auto",
-        help="what computes sines and cosines (default auto)",
+        help="what computes sines and cosines (default %(default)s)",
     )
     parser.add_argument(
         "--ulps",
@@ -50,7 +54,7 @@ def arguments(parser: Parser) -> None:
         "--acceleration",
         default="10",
         metavar="A",
-        help="range of accelerations, rad/s² and m/s² (default 10)",
+        help="range of accelerations, rad/s² and m/s² (default %(default)s)",
     )
     parser.add_argument(
         "--eva",
@@ -62,7 +66,7 @@ def arguments(parser: Parser) -> None:
         type=int,
         default=10_000,
         metavar="N",
-        help="how many random states (default 10000)",
+        help="how many random states (default %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
@@ -81,7 +85,7 @@ def run(options: Namespace) -> int:
     chosen, text = None, PLAIN
     if robot is None:
         robot = read(options)
-        say_notes(robot, options.robot)
+        say_notes(robot, options.robot, drives=options.drives)
         chosen, text = program_options(options), TextOptions(options.trig)
     with Progress() as progress:
         proof = prove(

@@ -17,7 +17,11 @@ def arguments(parser: Parser) -> None:
         "-o", "--output", metavar="FILE.html", required=True, help="the page to write"
     )
     parser.add_argument(
-        "--states", type=int, default=16, metavar="N", help="verify at N random states (default 16)"
+        "--states",
+        type=int,
+        default=16,
+        metavar="N",
+        help="verify at N random states (default %(default)s)",
     )
 
 

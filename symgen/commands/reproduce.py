@@ -20,7 +20,7 @@ def arguments(parser: Parser) -> None:
         "--output",
         metavar="DIR",
         default="reproduce",
-        help="the folder for NAME.svg, .png, .csv and .md (default: reproduce)",
+        help="the folder for NAME.svg, .png, .csv and .md (default %(default)s)",
     )
 
 

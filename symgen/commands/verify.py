@@ -31,7 +31,11 @@ def arguments(parser: Parser) -> None:
     program_arguments(parser)
     form_argument(parser)
     parser.add_argument(
-        "--states", type=int, default=16, metavar="N", help="how many random states (default 16)"
+        "--states",
+        type=int,
+        default=16,
+        metavar="N",
+        help="how many random states (default %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 

@@ -102,7 +102,7 @@ def measured_folder(
     if machine is None:
         raise RequestError(
             f"the folder {place} was generated for no target; name one with --target, one of "
-            f"{', '.join(targets.names())}"
+            f"{', '.join(targets.counting())}"
         )
     made = programs_of(folder)
     headers = {f"{folder.name}.h": folder.header} | (

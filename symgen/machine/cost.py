@@ -141,7 +141,7 @@ def measure(
     """
     machine = targets.find(target)
     if not machine.counter:
-        counted = ", ".join(name for name in targets.names() if targets.find(name).counter)
+        counted = ", ".join(targets.counting())
         raise RequestError(
             f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine"
         )

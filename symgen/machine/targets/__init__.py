@@ -14,7 +14,7 @@ from symgen.names import nearest
 from symgen.options import HOST
 from symgen.reals import DOUBLE, REALS
 
-__all__ = ["Machine", "find", "names", "real", "slow", "trig", "why"]
+__all__ = ["Machine", "counting", "find", "names", "real", "slow", "trig", "why"]
 
 
 def names() -> tuple[str, ...]:
@@ -26,6 +26,11 @@ def names() -> tuple[str, ...]:
             if not m.name.startswith("_")
         )
     )
+
+
+def counting() -> tuple[str, ...]:
+    """The targets that count instructions, of which costs are known."""
+    return tuple(name for name in names() if find(name).counter)
 
 
 def find(name: str) -> Machine:
