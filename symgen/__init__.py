@@ -1,4 +1,4 @@
-"""symgen: a robot description in, verified unrolled C for its dynamics out.
+"""symgen: a robot description in, verified C for its dynamics out.
 
     robot   = symgen.load("panda")
     program = symgen.program(robot, "forward_dynamics")

@@ -199,7 +199,7 @@ def _said(options: Namespace) -> Iterator[None]:
 def overview() -> str:
     """The text of `symgen --help`."""
     lines = [
-        "symgen: a robot description in, verified unrolled C for its dynamics out",
+        "symgen: a robot description in, verified C for its dynamics out",
         "",
         "usage: symgen COMMAND …",
         "",

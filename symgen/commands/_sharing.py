@@ -288,8 +288,19 @@ def function_arguments(parser: Parser, usual: str = USUAL_FUNCTIONS) -> None:
     )
 
 
+PARAMETERS = (
+    "a number that may change at run time: LINK.mass, LINK.centre, LINK.inertia, LINK for all three, "
+    "payload:LINK, gravity, JOINT.armature, .damping, .friction, .stiffness, .rest, JOINT for all five, or a "
+    "pattern such as '*.mass'; repeatable"
+)
+"""The help of --parameter."""
+
+
 def program_arguments(
-    parser: Parser, on_a_target: bool = False, functions: str = USUAL_FUNCTIONS
+    parser: Parser,
+    on_a_target: bool = False,
+    functions: str = USUAL_FUNCTIONS,
+    parameters: str = PARAMETERS,
 ) -> None:
     """-f (`functions` without it), --real (on a target None, for the target's own), links, and how a Jacobian is stated."""
     function_arguments(parser, functions)
@@ -343,8 +354,7 @@ def program_arguments(
         action="append",
         default=[],
         metavar="NAME",
-        help="a number that may change at run time: LINK.mass, LINK.centre, LINK.inertia, LINK for all three, "
-        "payload:LINK, gravity, or a pattern such as '*.mass'; repeatable",
+        help=parameters,
     )
     baumgarte_argument(parser)
     parser.add_argument(
@@ -387,8 +397,8 @@ def contact_argument(parser: Parser) -> None:
         action="append",
         metavar="LINK[:x,y,z]",
         help="a point that may touch something, in the axes of its link's frame (m; default its origin), for "
-        "contact_forward_dynamics and contact_impulse, which take active[] with 1 where it holds and 0 "
-        "where it does not; repeatable",
+        "contact_forward_dynamics and contact_impulse, which -f asks for and which take active[] with 1 "
+        "where it holds and 0 where it does not; repeatable",
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from symgen.commands import Parser
 from symgen.commands._sharing import (
     LINE,
+    USUAL_FUNCTIONS,
     as_json,
     form_argument,
     functions,
@@ -48,7 +49,9 @@ def arguments(parser: Parser) -> None:
         metavar="HZ",
         help="the target's clock, as 168e6: adds the control rate that it allows",
     )
-    program_arguments(parser, on_a_target=True)
+    program_arguments(
+        parser, on_a_target=True, functions=f"{USUAL_FUNCTIONS}; of a folder, all its functions"
+    )
     form_argument(parser)
     parser.add_argument(
         "--trig",

@@ -75,7 +75,7 @@ def arguments(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="cpp17|casadi|cuda",
-        help="also NAME.hpp, the C in C++17's std::array; NAME_casadi.c, what CasADi and acados load; or "
+        help="also NAME.hpp, the C in C++17's std::array; NAME_casadi.c, what casadi.external loads; or "
         "NAME_<function>_cuda.cu, kernels for many states on a GPU",
     )
     parser.add_argument(
@@ -92,7 +92,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument(
         "--functions-only",
         action="store_true",
-        help="the functions, their headers and what --wrap adds, nothing else: files to drop into a project",
+        help="the functions, their headers and what --batch and --wrap add, nothing else: files to drop into a project",
     )
 
 

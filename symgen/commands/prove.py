@@ -38,6 +38,7 @@ def arguments(parser: Parser) -> None:
     program_arguments(
         parser,
         functions=f"{', '.join(BY_DEFAULT)}, as far as the robot has them; of a folder, all its functions",
+        parameters="refused: nothing is proved of numbers that may change at run time",
     )
     parser.add_argument(
         "--trig",

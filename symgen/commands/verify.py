@@ -7,6 +7,7 @@ from pathlib import Path
 
 from symgen.commands import Parser
 from symgen.commands._sharing import (
+    USUAL_FUNCTIONS,
     Progress,
     as_json,
     form_argument,
@@ -28,7 +29,7 @@ EPILOG = "Exit code 0 when nothing failed, 1 when a check failed or a function l
 def arguments(parser: Parser) -> None:
     """The robot or folder, and what to check."""
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
-    program_arguments(parser)
+    program_arguments(parser, functions=f"{USUAL_FUNCTIONS}; of a folder, all its functions")
     form_argument(parser)
     parser.add_argument(
         "--states",
