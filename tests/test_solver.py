@@ -147,6 +147,50 @@ def test_one_state_is_copied_without_the_long_road(
         assert out.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("kind", ONE_STATE)
+def test_one_state_is_computed_at_the_first_attempt(kind: str, solver: Solver) -> None:
+    """One array is made for the result of a call: no attempt fails, after it has made one, for an array with steps."""
+    made: list[Any] = []
+
+    def counted(shape: Any, real: Any) -> Any:
+        made.append(np.empty(shape, real))
+        return made[-1]
+
+    call = solver.forward_dynamics.__func__  # type: ignore[attr-defined]
+    recorded = type(call)(call.__code__, call.__globals__ | {"_empty": counted}, None, (None,))
+    recorded.__kwdefaults__ = call.__kwdefaults__
+    state = [ONE_STATE[kind](np.array(x)) for x in ([1.0, -2.0], [3.0, 0.0], [0.0, 5.0])]
+    result = recorded(solver, *state)
+    assert len(made) == 1
+    assert result is made[0]
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_a_state_too_long_for_a_list_has_the_same_bits(
+    real: str, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels.Arrays, "argument", None)
+    arms = []
+    for short in (0, 2):
+        monkeypatch.setattr("symgen.machine.arrays.SHORT", short)
+        arms.append(compile("planar_arm", ["mass_matrix"], real=real, optimize=0))
+    q = np.array([1.0, -2.0], arms[0].mass_matrix([0, 0]).dtype)
+    expected = arms[0].mass_matrix(q).tobytes()
+    for kind in ONE_STATE.values():
+        assert {arm.mass_matrix(kind(q)).tobytes() for arm in arms} == {expected}
+
+
+def test_a_number_too_large_for_float_is_told(own_cache: Path) -> None:
+    """As NumPy tells of it, in a list, a tuple, an array and alone."""
+    arm = compile("planar_arm", ["step"], real="float", optimize=0)
+    state = [np.zeros(2, np.float32)] * 3
+    for large in ([1e300, 0.0], (1e300, 0.0), np.array([1e300, 0.0])):
+        with pytest.warns(RuntimeWarning, match="overflow"):
+            arm.step(large, *state[1:], 0.5)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        arm.step(*state, 1e300)
+
+
 def test_a_scalar_argument_may_be_any_number(own_cache: Path) -> None:
     """The step width dt as in `step(q, v, tau, 0.01)`."""
     stepping = compile("planar_arm", ["step"], optimize=0)

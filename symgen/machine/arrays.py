@@ -15,6 +15,11 @@ from symgen.functions import Sizes
 from symgen.ir import Outline, Port
 from symgen.reals import REALS
 
+SHORT = 16
+"""Numbers up to which a list of an array's numbers is read in less time than a copy of the array."""
+WIDE = 8
+"""Bytes of a Python float."""
+
 
 class Arrays:
     """Those of one function of a robot with these sizes; `checked` where it has a status for each state."""
@@ -36,27 +41,41 @@ class Arrays:
         )
 
     def reader(self, port: Port, from_buffer: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return `read(x)`: the buffer of one state in the solver's real type, copied where C cannot read `x` in place.
+        """Return `read(x)`: one state as cffi hands it to C, a buffer of the real type, or a list or tuple of numbers.
 
-        `read` gives None where `x` is no number, list, tuple or array of real numbers of the shape of `port`.
+        cffi converts a short list on the stack of the call, in less time than NumPy copies an array and lends its buffer.
+        `read` gives None where `x` is no number, list, tuple or array of real numbers of the shape of `port`. It raises
+        OverflowError where a number is too large for the real type.
         """
-        ndarray, real, shape = self.np.ndarray, self.real, port.shape
-        numbers, lists = self.numbers, (list, tuple) if len(shape) == 1 else ()
-        pack = Struct(f"{port.size}{real.char}").pack
+        ndarray, real, shape, size = self.np.ndarray, self.real, port.shape, port.size
+        numbers, listed = self.numbers, len(shape) == 1
+        # a Python float is as wide as a double: only of a narrower type would C make an infinity without a word,
+        # which struct refuses of standard sizes alone
+        narrow = Struct(f"={size}{real.char}").pack if real.itemsize < WIDE else None
+        short = listed and size <= SHORT
 
         def read(x: Any) -> Any:
             kind = type(x)
             if kind is ndarray:
-                if x.shape != shape:
+                dtype = x.dtype
+                if x.shape != shape or dtype.kind not in "iuf":
                     return None
-                if x.dtype is real:
-                    return from_buffer(x if x.flags.c_contiguous else x.copy())
-                return from_buffer(x.astype(real, "C")) if x.dtype.kind in "iuf" else None
-            if kind in numbers:
-                return None if shape else from_buffer(pack(x))
-            if kind in lists and len(x) == port.size and numbers.issuperset(map(type, x)):
-                return from_buffer(pack(*x))
-            return None
+                if dtype is real and x.flags.c_contiguous:
+                    return from_buffer(x)
+                exact = dtype is real or (narrow is None and dtype.itemsize <= WIDE)
+                return x.tolist() if short and exact else from_buffer(x.astype(real, "C"))
+            if kind in numbers and not shape:
+                x = (x,)
+            elif not (
+                listed
+                and (kind is list or kind is tuple)
+                and len(x) == size
+                and numbers.issuperset(map(type, x))
+            ):
+                return None
+            if narrow is not None:
+                narrow(*x)
+            return x
 
         return read
 

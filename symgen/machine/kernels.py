@@ -1,7 +1,7 @@
 """One compiled function as Python calls it: what arrays it takes, and how C runs through them.
 
 A call on one state takes a short way: when every argument is an array of the right type and shape, its buffer goes straight to C.
-Numbers, lists and arrays of another type or step that hold one state are copied first. Everything else (many states, other types,
+Of numbers, lists and arrays of another type or step that hold one state C takes copies. Everything else (many states, other types,
 mistakes) takes the long way, which explains itself. Few states are computed one
 after the other; for many the function is compiled once more, for blocks of states (`symgen.machine.many`).
 """
@@ -152,7 +152,14 @@ class Kernel:
             "single": single,
             "index": index,
             "checked": self.checked,
-            "in_place": [f"_from_buffer({name})" for name in names],
+            # of one axis, the steps tell a slice, at which from_buffer raises, before it is tried
+            "in_order": [
+                f"{name}.strides == _strides_{name} and len({name}) == {port.size}"
+                if len(port.shape) == 1
+                else f"{name}.shape == _shape_{name}"
+                for name, port in zip(names, self.inputs, strict=True)
+            ],
+            "in_place": [f"_from_buffer(_reals, {name})" for name in names],
             "copied": [f"_read_{name}({name})" for name in names],
         }
         text = render("solver", "call.py.j2", function=own, **context)
@@ -165,12 +172,16 @@ class Kernel:
             "_one": self.aligned,
             "_from_buffer": self.ffi.from_buffer,
             "_chars": self.ffi.typeof("char[]"),
+            "_reals": (reals := self.ffi.typeof(f"{self.program.real}[]")),
         }
         known |= {"_long_road": self.long_road, "_are_apart": self.arrays.are_apart}
         known |= {
             f"_shape_{name}": port.shape for name, port in zip(names, self.inputs, strict=True)
         }
-        readers = (self.arrays.reader(port, self.ffi.from_buffer) for port in self.inputs)
+        known |= {f"_strides_{name}": (self.real.itemsize,) for name in names}
+        readers = (
+            self.arrays.reader(port, partial(self.ffi.from_buffer, reals)) for port in self.inputs
+        )
         known |= {f"_read_{name}": reader for name, reader in zip(names, readers, strict=True)}
         known |= {
             f"_shape_out_{name}": port.shape
