@@ -348,3 +348,45 @@ def test_each_step_is_read_back(robot: str) -> None:
         assert store is not None
         slipped = f"{text[: store.end()]}2.0*{text[store.end() :]}"
         assert compare(form, slipped, slipped, "arm", False, False), text[begin : begin + 60]
+
+
+UNWRITTEN = {
+    "on the stack": ("_batch.c", "handed[6][lane] = seenB_31", "handed[7][lane] = seenB_31"),
+    "in the array of many states": (
+        "_batch.c",
+        "keeps[0][lane] = 1.0;",
+        "if (table[0] > 1.0) { keeps[0][lane] = 1.0; }",
+    ),
+    "in the array of one state": (
+        ".c",
+        "keeps[0] = 1.0;",
+        "if (table[0] > 1.0) { keeps[0] = 1.0; }",
+    ),
+}
+"""File, sound text and error: what joint 1 multiplies by zero, the motion of the base, is read and was never stored."""
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_the_self_test_sees_a_number_that_is_read_and_was_never_stored(
+    tmp_path: Path, checked: bool
+) -> None:
+    """Any finite number that memory happens to hold there would give right results."""
+    out = tmp_path / "arm"
+    symgen.generate(
+        "planar_arm", out, ["forward_dynamics"], batch=True, checked=checked, form="looped"
+    )
+
+    def passes() -> bool:
+        words = ["gcc", "-std=c99", "-O0", "-ffp-contract=off", "-w", "-Dplanar_arm_SELFTEST"]
+        words += ["-Dplanar_arm_NO_CLONES", *map(str, out.glob("*.c"))]
+        subprocess.run([*words, "-o", str(tmp_path / "selftest"), "-lm"], check=True)
+        return subprocess.run([tmp_path / "selftest"], stdout=subprocess.DEVNULL).returncode == 0
+
+    assert passes()
+    for file, sound, error in UNWRITTEN.values():
+        source = out / f"planar_arm_forward_dynamics{file}"
+        text = source.read_text()
+        assert text.count(sound) == 1
+        source.write_text(text.replace(sound, error))
+        assert not passes()
+        source.write_text(text)

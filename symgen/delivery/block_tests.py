@@ -24,6 +24,8 @@ SHRINK = Fraction(1, 1024)
 """Share of the numbers by which a state is smaller than the same state one time around before."""
 SLACK = Fraction(1, 8)
 """Share of the largest result by which results may differ in a build that fuses operations; states differ by more."""
+SPARE = 256
+"""Numbers by which the stack is overwritten further down than the arrays of a function reach: other variables lie between them."""
 SPACED = 3
 """The largest step from element to element of an array whose states stand apart."""
 
@@ -41,6 +43,7 @@ def of_all(forms: Iterable[Form], tests: Sequence[Mapping[str, Any]], real: Real
         "refused": real.lanes // 2,
         "counts": [count, 2 * real.lanes, 2 * real.lanes - 1],
         "size": max((test["laid"] for test in tests), default=1),
+        "spare": SPARE,
         "shrink": number(SHRINK),
         "slack": number(SLACK),
         "quaternions": next((form.quaternions for form in forms if form.quaternions), ()),

@@ -197,6 +197,7 @@ def _test(
         "call": ", ".join([*given, *into, *last]),
         "shared": shared,
         "refused": refused if target.checked else [],
+        "works": bool(last),
         "last_of_many": of_many,
         "too_small": ", ".join([*given, *into, *last[:-1], "0"]) if target.checked and last else "",
         "begins": min(len(cases), 2),

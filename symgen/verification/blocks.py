@@ -34,7 +34,7 @@ FLAGS = ("-std=c99", "-ffp-contract=off", "-fPIC", "-O2")
 MORE = 5
 """States beyond whole blocks: those that were drawn are gone through again."""
 _TIMEOUT = 600
-_ARRAY = re.compile(r"(#define \w+_BATCH_WORK )(\d+)")
+_NEEDS = re.compile(r"(#define \w+_BATCH_(?:STACK|WORK) )(\d+)")
 _PROTOTYPE = r"\w+_API (void|int|ptrdiff_t) \w+_(batch|strided)\([\w *,]*\);"
 
 
@@ -130,11 +130,14 @@ def _read_back(
 
 
 def _as_much(given: str, printed: str) -> str:
-    """The header as if its caller's array were as large as is printed now, where it is larger: other functions may need more."""
-    has, needs = _ARRAY.search(given), _ARRAY.search(printed)
-    if has is None or needs is None or int(has[2]) < int(needs[2]):
-        return given
-    return given[: has.start()] + needs[0] + given[has.end() :]
+    """The header as if it stated the needs that are printed now, where it states more: other functions may need more."""
+    needs = {line[1]: line[2] for line in _NEEDS.finditer(printed)}
+
+    def now(line: re.Match[str]) -> str:
+        least = needs.get(line[1], line[2])
+        return line[1] + (least if int(line[2]) > int(least) else line[2])
+
+    return _NEEDS.sub(now, given)
 
 
 def other_lines(given: str, printed: str, more: str) -> bool:
