@@ -1,17 +1,15 @@
 """The committed C in `generated/`: what symgen makes of its built-in arms, so that a change of it is seen in review.
 
-python -m tests.golden          rewrites generated/
-python -m tests.golden DIR      writes the same into DIR
+`table` beside it has hashes of what a user gets from many robots with many options.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import symgen
 
-FOLDER = Path(__file__).resolve().parent.parent / "generated"
+FOLDER = Path(__file__).resolve().parents[2] / "generated"
 ROBOTS = ("panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass:6")
 
 
@@ -29,7 +27,3 @@ def texts(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-
-
-if __name__ == "__main__":
-    write(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
