@@ -11,7 +11,7 @@ JUDGED := dm-control==1.0.50 gymnasium-robotics==1.4.2 robosuite==1.5.2 pybullet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check shape package golden bench cuda firmware firmware-tools judge reproduce pairs adversary adversary-slice fuzz docs clean
+.PHONY: help demo test check shape package golden golden-all bench cuda firmware firmware-tools judge reproduce pairs adversary adversary-slice fuzz docs clean
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
@@ -20,6 +20,8 @@ help:
 	@echo "make shape   figures of the code's structure: rooms, imports, calls, statements (VERBOSE=1 lists offenders; TREE=another checkout)"
 	@echo "make package the wheel and the source distribution, into dist/, and what twine finds in them"
 	@echo "make golden  rewrite generated/, the committed C of the built-in arms"
+	@echo "make golden-all  every row of the golden table, 550 requests, against its hashes (ROWS='scara*' some, KEEP=DIR the files,"
+	@echo "             JOBS=N processes); WRITE=1 rewrites tests/golden/hashes.csv, where texts were changed on purpose"
 	@echo "make bench   symgen's C beside CasADi's, CppADCodeGen's, Pinocchio and MuJoCo on this machine; docs/benchmarks.md rewritten"
 	@echo "             (half an hour and 5 GB of memory the first time, for Pinocchio's templates; minutes after that)"
 	@echo "make cuda    the kernels by nvcc (125 MB the first time), its table in docs/cuda.md, and on a GPU, tested and timed, where there is one"
@@ -73,6 +75,9 @@ package: $(VENV)/test.stamp
 golden: $(VENV)/demo.stamp
 	@$(BIN)/python -m tests.golden
 	@echo "generated/ is rewritten; 'git diff --stat generated' shows what changed"
+
+golden-all: $(VENV)/demo.stamp
+	@$(BIN)/python -m tests.golden.table -j $(or $(JOBS),1) $(if $(ROWS),--rows '$(ROWS)') $(if $(KEEP),--keep $(KEEP)) $(if $(WRITE),--write)
 
 bench: $(VENV)/peers.stamp
 	@$(BIN)/python -m tests.peers

@@ -1,4 +1,4 @@
-"""The same input gives the same bytes, whatever the hash seed, and the committed C is what this version makes."""
+"""The same input gives the same bytes, whatever the hash seed: the committed C, and the rows of the golden table."""
 
 from __future__ import annotations
 
@@ -8,27 +8,44 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from symgen import backends, derivatives, methods
+from symgen.functions import EQUATIONS, FUNCTIONS, OF_LOOPS
+from symgen.machine import targets
+from symgen.options import FORMS, TRIG
 from tests.golden import FOLDER, texts
+from tests.golden.rows import Row, rows
+from tests.golden.table import NOTHING, hashes, known
+
+ROWS = rows()
+STRIDE = 13
+"""Every so manieth row is made by a run of all tests; `make golden-all` makes them all."""
+TELLING = ("masses40 cyclic looped", "masses40 segments looped cpp17", "ur5 levels looped m7")
+"""Rows that are made besides: forms of long chains, each of which has few rows."""
+SAMPLE = [row for i, row in enumerate(ROWS) if i % STRIDE == 0 or row.name in TELLING]
+PARTS = 4
+"""Processes that make the sample, each some rows of it."""
 
 
-def test_generated_c_is_the_committed_one(tmp_path: Path, derived_this_run: Path) -> None:
-    """What is committed was made with whatever seed Python drew. The Programs are derived here, and left for other tests."""
-    out, cache = tmp_path / "out", tmp_path / "cache"
-    environment = {
-        **os.environ,
-        "PYTHONHASHSEED": "4242",
-        "SYMGEN_CACHE": str(cache),
-        "SYMGEN_CACHE_PROGRAMS": "on",
-    }
-    root = FOLDER.parent
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.golden", str(out)],
-        cwd=root,
+def _run(*words: str, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONHASHSEED": "4242"}
+    if cache is not None:
+        environment |= {"SYMGEN_CACHE": str(cache), "SYMGEN_CACHE_PROGRAMS": "on"}
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=FOLDER.parent,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_generated_c_is_the_committed_one(tmp_path: Path, derived_this_run: Path) -> None:
+    """What is committed was made with whatever seed Python drew. The Programs are derived here, and left for other tests."""
+    out, cache = tmp_path / "out", tmp_path / "cache"
+    done = _run("tests.golden", str(out), cache=cache)
     assert done.returncode == 0, done.stderr
     committed, made = texts(FOLDER), texts(out)
     differing = sorted(
@@ -36,3 +53,74 @@ def test_generated_c_is_the_committed_one(tmp_path: Path, derived_this_run: Path
     )
     assert not differing, f"run 'make golden' and review what changed: {', '.join(differing[:20])}"
     shutil.copytree(cache / "kept", derived_this_run / "kept", dirs_exist_ok=True)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_rows_of_the_table_are_what_they_were(part: int) -> None:
+    """Words and tokens of each sampled row have the hashes that are committed."""
+    names = [row.name for row in SAMPLE[part::PARTS]]
+    done = _run("tests.golden.table", *(word for name in names for word in ("--row", name)))
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+    assert f"{len(names)} rows, 0 differ" in done.stdout
+
+
+def test_every_row_has_hashes_and_no_two_have_one_name() -> None:
+    """The committed hashes are those of the rows that are declared, in their order."""
+    assert list(known()) == [row.name for row in ROWS]
+
+
+def _functions(row: Row) -> set[str]:
+    asked = row.said.get("functions")
+    if not asked:
+        return set()
+    return {name.partition("=")[0].partition(":")[0] for name in asked}
+
+
+def test_every_choice_has_a_row_that_symgen_writes() -> None:
+    """Functions, methods, modes, forms, wrappers, targets and trigonometry: each stands in a row that was not refused."""
+    there = known()
+    made = [row for row in ROWS if there[row.name].tokens != NOTHING]
+    folders = [row for row in made if not row.command]
+    every = {*FUNCTIONS, *OF_LOOPS} - {"assembly_step"} | {"assemble"}
+    assert every - {name for row in folders for name in _functions(row)} == set()
+    assert not {name for row in folders for name in _functions(row)} & {*EQUATIONS}
+    asked = [name for row in folders for name in row.said.get("functions") or ()]
+    assert {*methods.names()} - {name.partition("=")[2] for name in asked} == set()
+    assert {*derivatives.MODES} <= {name.partition(":")[2] for name in asked}
+    for option, values in (("form", FORMS), ("trig", TRIG), ("target", targets.names())):
+        taken = {row.said.get(option, "auto") for row in folders}
+        assert {*values} - taken == set(), option
+    wrapped = {name for row in folders for name in row.said.get("wrap", ())}
+    assert {*backends.wrappers()} - wrapped == set()
+
+
+C = b'/* words */\ndouble f(double x) { return 2.5 * x; } // of x\nconst char *s = "1.2.3";\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"words", b"other words"), (b"// of x", b""), (b"1.2.3", b"1.2.4")]
+)
+def test_a_comment_and_a_string_are_no_tokens(old: bytes, new: bytes) -> None:
+    """They change the hash of the whole alone."""
+    before, after = hashes({"f.c": C}), hashes({"f.c": C.replace(old, new)})
+    assert before.whole != after.whole
+    assert before.tokens == after.tokens
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"2.5", b"2.6"), (b"*", b"+"), (b"f(", b"g("), (b"double x", b"float x")]
+)
+def test_a_number_a_name_and_an_operation_are_tokens(old: bytes, new: bytes) -> None:
+    """They change both hashes."""
+    changed = C.replace(b"/* words */", b"").replace(old, new, 1)
+    before, after = hashes({"f.c": C.replace(b"/* words */", b"")}), hashes({"f.c": changed})
+    assert before.whole != after.whole
+    assert before.tokens != after.tokens
+
+
+def test_prose_is_in_the_whole_alone() -> None:
+    """README.md may be worded anew, and a file that comes or goes changes both."""
+    first, second = hashes({"README.md": b"a", "f.c": C}), hashes({"README.md": b"b", "f.c": C})
+    assert first.whole != second.whole
+    assert first.tokens == second.tokens
+    assert hashes({"g.c": C}).tokens != hashes({"f.c": C}).tokens

@@ -1,0 +1,236 @@
+"""The golden table: what symgen writes and says for some 550 requests, as two hashes a row.
+
+python -m tests.golden.table                     makes every row anew and names those that differ from hashes.csv
+python -m tests.golden.table --rows 'scara*'     those whose names match
+python -m tests.golden.table --row NAME          that one
+python -m tests.golden.table --keep DIR          leaves each row's files in DIR/NUMBER, for a diff
+python -m tests.golden.table --write             rewrites hashes.csv (with --rows those lines of it)
+
+The first hash is over every file of a row, name and bytes. The second is over the tokens of what is no prose (`tokens`): it
+stays where a comment, a message or README.md is worded anew, and changes with a number, a name or an operation.
+
+Nothing of the machine enters a row: Programs are derived anew in a cache of the run's own, and no tool is on the PATH, so that
+what would be measured is said to be missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
+from fnmatch import fnmatchcase
+from io import StringIO
+from itertools import groupby
+from multiprocessing import get_context
+from pathlib import Path
+from runpy import run_module
+from time import process_time
+from typing import NamedTuple
+
+from tests.golden import texts
+from tests.golden.rows import FILES, Row, rows
+from tests.golden.tokens import tokens
+
+HASHES = Path(__file__).resolve().parent / "hashes.csv"
+DIGITS = 16
+"""Hexadecimal digits that are kept of a SHA-256."""
+
+
+class Hashes(NamedTuple):
+    """The hash of all that a row holds, and that of its tokens."""
+
+    whole: str
+    tokens: str
+
+
+def hashes(files: Mapping[str, bytes]) -> Hashes:
+    """The hashes of files by their names."""
+    whole, telling = hashlib.sha256(), hashlib.sha256()
+    for name, data in sorted(files.items()):
+        whole.update(f"{name}\0{len(data)}\0".encode() + data)
+        split = tokens(name, data.decode("utf-8"))
+        if split is not None:
+            telling.update("\0".join((name, *split, "\n")).encode())
+    return Hashes(whole.hexdigest()[:DIGITS], telling.hexdigest()[:DIGITS])
+
+
+NOTHING = hashes({}).tokens
+"""The second hash of a row that holds words alone, such as the sentence by which symgen refuses a request."""
+
+
+def known() -> dict[str, Hashes]:
+    """The hashes of every row as they stand in the table."""
+    with HASHES.open(encoding="utf-8", newline="") as file:
+        return {name: Hashes(whole, of_tokens) for name, whole, of_tokens in csv.reader(file)}
+
+
+def make(row: Row, folder: Path) -> dict[str, bytes]:
+    """The files of a row, written into `folder`; the sentence by which symgen refuses it is one too."""
+    import symgen
+
+    os.chdir(FILES)  # files are named without the place of this repository
+    if row.command:
+        folder.mkdir(parents=True, exist_ok=True)
+        _command(row, folder)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mechanism = symgen.load(row.source, **row.robot.load)
+            try:
+                symgen.generate(mechanism, folder, **row.said)
+            except symgen.SymgenError as refusal:
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / "refused.said").write_text(f"{refusal}\n", encoding="utf-8", newline="")
+    return texts(folder)
+
+
+def _command(row: Row, folder: Path) -> None:
+    """Write what a command says, and what it says besides."""
+    said, besides, before = StringIO(), StringIO(), sys.argv
+    sys.argv = ["symgen", *(word.replace("OUT", str(folder)) for word in row.command)]
+    try:
+        with redirect_stdout(said), redirect_stderr(besides):
+            run_module("symgen", run_name="__main__")
+    except SystemExit as done:
+        if done.code not in (0, 1, None):
+            raise RuntimeError(besides.getvalue()) from None
+    finally:
+        sys.argv = before
+    for name, text in ((f"output{row.suffix}", said), ("notes.said", besides)):
+        (folder / name).write_text(
+            text.getvalue().replace(str(folder), "OUT"), encoding="utf-8", newline=""
+        )
+
+
+class Made(NamedTuple):
+    """A row that was made: its hashes, or the sentence for which it was not, and the seconds that it took."""
+
+    name: str
+    found: Hashes | None
+    fault: str
+    seconds: float
+
+
+def _made(numbered: Sequence[tuple[int, Row]], folder: Path) -> list[Made]:
+    """Rows one after the other."""
+    results = []
+    for number, row in numbered:
+        began = process_time()
+        try:
+            found, fault = hashes(make(row, folder / f"{number:03}")), ""
+        except Exception as error:
+            found, fault = None, f"{type(error).__name__}: {error}"
+        results.append(Made(row.name, found, fault, process_time() - began))
+    return results
+
+
+def _alone(cache: str) -> None:
+    """Keep the machine and earlier runs out of what this process makes."""
+    for name in [name for name in os.environ if name.startswith("SYMGEN_")] + ["CC", "CXX"]:
+        os.environ.pop(name, None)
+    os.environ.update(PATH=cache, SYMGEN_CACHE=cache, SYMGEN_CACHE_PROGRAMS="on", COLUMNS="100")
+
+
+def made(chosen: Sequence[tuple[int, Row]], folder: Path, processes: int = 1) -> list[Made]:
+    """These rows in `folder`, those of one robot by one process."""
+    groups = [list(group) for _, group in groupby(chosen, key=lambda one: one[1].name.split()[0])]
+    with (
+        tempfile.TemporaryDirectory() as cache,
+        ProcessPoolExecutor(
+            processes, mp_context=get_context("spawn"), initializer=_alone, initargs=(cache,)
+        ) as pool,
+    ):
+        return [one for done in pool.map(_made, groups, [folder] * len(groups)) for one in done]
+
+
+def main() -> int:
+    """Compare, or write; 1 where a row differs or is not made."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.golden.table",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--rows", default="*", metavar="PATTERN", help="rows whose names match")
+    parser.add_argument("--row", action="append", metavar="NAME", help="this row; repeatable")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave the files of rows there")
+    parser.add_argument("--write", action="store_true", help="rewrite the hashes of the rows")
+    parser.add_argument(
+        "--times", action="store_true", help="print the seconds of each row at last"
+    )
+    parser.add_argument("-j", type=int, default=1, metavar="N", help="processes")
+    options = parser.parse_args()
+    chosen = [
+        (i, row)
+        for i, row in enumerate(rows())
+        if (row.name in options.row if options.row else fnmatchcase(row.name, options.rows))
+    ]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) if options.keep is None else options.keep.resolve()
+        results = made(chosen, folder, options.j)
+    if options.times:
+        for one in sorted(results, key=lambda one: -one.seconds):
+            print(f"{one.seconds:7.2f} s  {one.name}")
+    before = known() if HASHES.exists() else {}
+    faults = [one for one in results if one.found is None]
+    for one in faults:
+        print(f"not made: {one.name}: {one.fault}")
+    if options.write:
+        _write(before, results)
+        return 1 if faults else 0
+    return _compare(before, results, {row.name: i for i, row in chosen}, options) or bool(faults)
+
+
+def _write(before: Mapping[str, Hashes], results: Sequence[Made]) -> None:
+    fresh = {one.name: one.found for one in results}
+    with HASHES.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        for row in rows():
+            found = fresh.get(row.name, before.get(row.name))
+            if found is not None:
+                writer.writerow((row.name, *found))
+    print(f"{HASHES.name} has {len(fresh)} rows anew; 'git diff {HASHES}' shows which differ")
+
+
+def _compare(
+    before: Mapping[str, Hashes],
+    results: Sequence[Made],
+    numbers: Mapping[str, int],
+    options: argparse.Namespace,
+) -> int:
+    differing = [
+        one for one in results if one.found is not None and one.found != before.get(one.name)
+    ]
+    for one in differing:
+        was = before.get(one.name)
+        what = (
+            "is not in the table"
+            if was is None
+            else "its words alone differ"
+            if was.tokens == one.found.tokens
+            else "its tokens differ"
+        )
+        print(f"{one.name}: {what}")
+    print(
+        f"{len(results)} rows, {len(differing)} differ, {sum(one.seconds for one in results):.0f} s"
+    )
+    if differing:
+        first = differing[0].name
+        print(
+            f"the files of the first one are in {options.keep.resolve() / f'{numbers[first]:03}'}; those of before come by the "
+            "same command in a checkout of that commit"
+            if options.keep
+            else f"to see its files: python -m tests.golden.table --row '{first}' --keep DIR, here and in a checkout of "
+            "the commit before"
+        )
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
