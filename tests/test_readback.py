@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
 import time
 from fractions import Fraction
 
 import pytest
+from pycparser import c_parser
 
 from symgen.backends import c99
 from symgen.functions import Sizes
 from symgen.ir import Program
 from symgen.options import TRIG, TextOptions
+from symgen.readback import parsing
 from symgen.readback.disguise import disguises
 from symgen.readback.literals import nearest
 from symgen.readback.rows import compare
 from symgen.reals import REALS
+from symgen.verification.compiled import preprocessed
 from symgen.verification.text import check_text
 from tests.c_programs import (
     arm,
@@ -262,3 +266,57 @@ def test_a_program_of_a_thousand_rows_takes_less_than_a_second() -> None:
     start = time.process_time()
     assert compare(program, text) == []
     assert time.process_time() - start < 1.0
+
+
+def shown(held: parsing.Units) -> tuple[object, ...]:
+    """What is read of a file, as text that can be compared."""
+    trees = io.StringIO()
+    for unit in held.held:
+        unit.show(buf=trees, attrnames=True, nodenames=True, showcoord=True)
+    return trees.getvalue(), held.declared, held.function.decl.name
+
+
+@pytest.mark.parametrize("trig", TRIG)
+def test_a_header_is_parsed_once_for_all_files_and_each_is_read_as_if_whole(
+    trig: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = c99.Target("arm", Sizes(2, 2, 2), TextOptions(trig))
+    programs = arm()
+    texts = {name: c99.source(program, target) for name, program in programs.items()}
+    headers = c99.headers(programs, target)
+    struct = "typedef struct { double value[3]; } arm_prepared;\n#ifdef __cplusplus\n"
+    headers[target.header] = headers[target.header].replace("#ifdef __cplusplus\n", struct, 1)
+    seen = preprocessed(texts, headers, target)
+    lengths: list[int] = []
+
+    class Counted(c_parser.CParser):
+        def parse(self, text: str, *rest: object) -> object:
+            lengths.append(text.count("void arm_"))
+            return super().parse(text, *rest)
+
+    monkeypatch.setattr(parsing.c_parser, "CParser", Counted)
+    parsing._of_header.cache_clear()
+    split = {name: shown(parsing.units(texts[name], seen[name])) for name in programs}
+    assert sum(lengths) == 2 * len(programs)  # each prototype once, each function once
+    monkeypatch.setattr(parsing, "_HEADER", re.compile("(?!)"))
+    assert split == {name: shown(parsing.units(texts[name], seen[name])) for name in programs}
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["static", "typedef int arm_real;", "extern int extra;", "void arm_extra(", "typedef double"],
+)
+def test_the_end_of_a_header_is_read_with_what_follows_it(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An open declaration at the end of a header takes in what stands behind the include, as it does for a compiler."""
+    program = forward_dynamics()
+    headers, text = c99.headers(arm(), ARM), TEXT
+    if "arm_real" in end:
+        text = re.sub(r"const double (q\[)", r"const arm_real \1", text, count=1)
+        assert text != TEXT
+    headers[ARM.header] += f"{end}\n"
+    (seen,) = preprocessed({program.function: text}, headers, ARM).values()
+    split = compare(program, text, seen=seen)
+    monkeypatch.setattr(parsing, "_HEADER", re.compile("(?!)"))
+    assert split == compare(program, text, seen=seen) != []

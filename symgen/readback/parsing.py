@@ -6,6 +6,7 @@ Nothing else may stand in the text: no other statement, no other declaration.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pycparser import c_ast, c_parser
@@ -17,6 +18,9 @@ from symgen.readback.disguise import without_comments
 from symgen.readback.prototypes import Parameter, Prototype
 
 INDEX = re.compile(r"0|[1-9]\d*")  # 010 is eight
+_HEADER = re.compile(r'^# 1 "[^"\n]+\.h" 1\n.*?(?=^# \d+ "[^"\n]+" 2$)', re.MULTILINE | re.DOTALL)
+"""The first header in a preprocessed text, up to the line that leads back out of it."""
+_DIRECTIVE = re.compile(r"^#.*$", re.MULTILINE)
 
 
 class Statement(NamedTuple):
@@ -73,20 +77,14 @@ def units(text: str, seen: str = "") -> Units:
         )
     )
     names = "".join(f"typedef int {turn or struct};" for turn, struct in types)
-    try:
-        found = list(c_parser.CParser().parse(seen or names + plain).ext)
-    except c_parser.ParseError as error:
-        raise ProgramError(f"the C does not parse: {error}") from None
-    except RecursionError:
-        raise ProgramError("the C is nested more deeply than generated code ever is") from None
     alone = plain.lstrip().startswith(("void ", "int ", "static ")) and plain.rstrip().endswith("}")
-    own = prototypes.file(found[-1]) if seen and found else ""
-    before = [unit for unit in found if prototypes.file(unit) != own] if seen else []
-    held = (
-        [unit for unit in found if prototypes.file(unit) == own]
-        if seen
-        else found[names.count(";") :]
-    )
+    if seen:
+        found = _preprocessed(seen)
+        file = prototypes.file(found[-1]) if found else ""
+        before = [unit for unit in found if prototypes.file(unit) != file]
+        held = [unit for unit in found if prototypes.file(unit) == file]
+    else:
+        held = _parsed(names + plain)[names.count(";") :]
     plainly = [unit for unit in held if not _static(unit)]
     if (
         len(plainly) != 1
@@ -100,6 +98,38 @@ def units(text: str, seen: str = "") -> Units:
     if plainly[0].decl.storage or plainly[0].decl.funcspec:
         raise ProgramError(f"{plainly[0].decl.name} is not a plain function")
     return Units(held, prototypes.read(before) if seen else None, held[-1])
+
+
+def _preprocessed(seen: str) -> list[Any]:
+    """The declarations of a preprocessed file. Its first header is parsed once for all the files that include it: C depends on
+    what stands before only in the names of types, which are declared to the rest again.
+    """
+    header = _HEADER.search(seen)
+    if header is None or _DIRECTIVE.sub("", seen[: header.start()]).strip():
+        return _parsed(seen)
+    try:
+        found = _of_header(header[0])
+    except ProgramError:  # the header alone is no whole number of declarations
+        return _parsed(seen)
+    types = [unit.name for unit in found if isinstance(unit, c_ast.Typedef)]
+    again = "".join(f"typedef int {name};" for name in types)
+    return [*found, *_parsed(f"{again}\n{seen[header.end() :]}")[len(types) :]]
+
+
+@lru_cache(maxsize=1)
+def _of_header(text: str) -> list[Any]:
+    """The declarations of a header that is complete in itself."""
+    return _parsed(text)
+
+
+def _parsed(text: str) -> list[Any]:
+    """The declarations of a text; ProgramError where it is no C."""
+    try:
+        return list(c_parser.CParser().parse(text).ext)
+    except c_parser.ParseError as error:
+        raise ProgramError(f"the C does not parse: {error}") from None
+    except RecursionError:
+        raise ProgramError("the C is nested more deeply than generated code ever is") from None
 
 
 def _static(unit: Any) -> bool:
