@@ -2,9 +2,10 @@
 
     python -m tests.pairs [OPTION[+OPTION] ...]
 
-An option is one of OPTIONS; without any, each of them alone and all pairs of them are taken. For each choice a folder with all
-functions and derivatives is written, compiled and verified, and its self-test is run. The robot is the smallest that has what is
-chosen. `tests/test_pairs.py` takes the same requests as far as the cases of the self-test, and compiles nothing.
+An option is one of OPTIONS; without any, each of them alone and all pairs of them are taken. For each choice a folder is
+written, compiled and verified, and its self-test is run. It holds all functions, and all derivatives but those whose C and whose
+answers are, to the letter, those that an earlier choice of the same call has judged right. The robot is the smallest that has
+what is chosen. `tests/test_pairs.py` takes the same requests as far as the cases of the self-test, and compiles nothing.
 """
 
 from __future__ import annotations
@@ -12,15 +13,19 @@ from __future__ import annotations
 import sys
 import tempfile
 import traceback
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
+from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import symgen
 from symgen import derivatives
+from symgen.backends import printer
+from symgen.backends._target import Target
 from symgen.delivery import selftest
 from symgen.delivery.cases import SelfTestCase
 from symgen.delivery.verifying import verify
@@ -31,6 +36,10 @@ from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
 from symgen.programs import making
 from symgen.recursion import Form
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
+from symgen.verification import exact
+from symgen.verification.identities import companions
 from tests import test_folder
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -55,7 +64,7 @@ NO_HVP = (
 """Functions that hold derivatives: their `hvp` is of the third order, and refused."""
 EXCLUSIVE = ({"wrench", "wrenches"}, {"loops", "gains"})
 """Options of which one includes the other."""
-_ROD = """name = "{name}"
+_ROD = """name = "pair"
 gravity = [1, 0.5, -9.81]
 {start}
 [[body]]
@@ -104,8 +113,7 @@ def robot(chosen: frozenset[str]) -> Mechanism:
         else ""
     )
     return symgen.load(
-        _ROD.format(name="_".join(["pair", *sorted(chosen)]), start=start, joint=joint, drive=drive)
-        + (_SLOT if looped else "")
+        _ROD.format(start=start, joint=joint, drive=drive) + (_SLOT if looped else "")
     )
 
 
@@ -211,16 +219,46 @@ def choices() -> list[frozenset[str]]:
     return [chosen for chosen in alone if not any(words <= chosen for words in EXCLUSIVE)]
 
 
-def run(chosen: frozenset[str]) -> tuple[int, dict[str, str]]:
-    """(how many functions were delivered, what went wrong by name) for a folder of all requests."""
+class Outcome(NamedTuple):
+    """Count of the requests that were delivered, count of those that were compiled and run, and what went wrong by name."""
+
+    delivered: int
+    compiled: int
+    wrong: dict[str, str]
+
+
+def contents(chosen: frozenset[str], made: Made, answers: Sequence[SelfTestCase]) -> dict[str, str]:
+    """A hash of each function's C and cases, by which it is known again in another choice."""
+    target = Target(robot(chosen).name, robot(chosen).sizes)
+    found = {
+        name: sha256(printer().source(program, target).encode())
+        for name, program in made.programs.items()
+    }
+    for case in answers:
+        found[case.function].update(repr(case).encode())
+    return {name: known.hexdigest() for name, known in found.items()}
+
+
+def run(chosen: frozenset[str], judged: set[str]) -> Outcome:
+    """Judge a folder of the requests whose `contents` are not among `judged` yet, and add those that are right to it."""
+    with patch.object(exact, "answers", _remembering(exact.answers)):
+        return _run(chosen, judged)
+
+
+def _run(chosen: frozenset[str], judged: set[str]) -> Outcome:
     made = make(chosen, requests(chosen, functions(chosen), each=True))
-    cases(chosen, made)
+    seen = contents(chosen, made, cases(chosen, made))
     wrong = dict(made.broken)
-    wanted = [
+    delivered = [
         name
         for name in made.programs
         if name not in made.refused and name not in wrong and name not in PREPARING
     ]
+    new = [
+        name for name in delivered if FUNCTIONS[name].derivative is None or seen[name] not in judged
+    ]
+    near = {companion for name in new for companion in companions(name, robot(chosen))}
+    wanted = [name for name in delivered if name in new or name in near]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "c"
         try:
@@ -240,7 +278,34 @@ def run(chosen: frozenset[str]) -> tuple[int, dict[str, str]]:
             }
         except Exception:
             wrong["the folder"] = traceback.format_exc()
-    return len(wanted), wrong
+    if not wrong:
+        judged |= {seen[name] for name in wanted}
+    return Outcome(len(delivered), len(wanted), wrong)
+
+
+def _remembering(answers: Callable[..., dict[str, Array]]) -> Callable[..., dict[str, Array]]:
+    """The reference's answers, worked out once for the same question of the same choice."""
+    known: dict[Any, dict[str, Array]] = {}
+
+    def remembered(
+        reference: Reference, digits: int, function: str, arguments: dict[str, Array], least: int
+    ) -> dict[str, Array]:
+        links = (reference.frames, reference.wrenches, reference.contacts, [reference.payload])
+        question = (
+            (digits, function, least, reference.convention, tuple(reference.task_rows)),
+            (reference.mechanism, reference.described, *(tuple(some) for some in links)),
+            tuple((name, _exactly(values)) for name, values in arguments.items()),
+        )
+        if question not in known:
+            known[question] = answers(reference, digits, function, arguments, least)
+        return known[question]
+
+    return remembered
+
+
+def _exactly(balls: Array) -> tuple[tuple[object, object], ...]:
+    """Their midpoints and radii, to the last digit."""
+    return tuple((ball.mid().man_exp(), ball.rad().man_exp()) for ball in balls.reshape(-1))
 
 
 def _self_test(folder: Path) -> dict[str, str]:
@@ -262,13 +327,13 @@ def main(words: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    failed = 0
+    failed, judged = 0, set[str]()
     for chosen in wanted:
         start = perf_counter()
-        count, wrong = run(chosen)
+        delivered, compiled, wrong = run(chosen, judged)
         print(
-            f"{'+'.join(sorted(chosen)) or 'none':<24}{count:>5} functions {perf_counter() - start:>7.1f} s  "
-            f"{f'{len(wrong)} wrong' if wrong else 'right'}",
+            f"{'+'.join(sorted(chosen)) or 'none':<24}{delivered:>5} functions, {compiled:>3} compiled "
+            f"{perf_counter() - start:>7.1f} s  {f'{len(wrong)} wrong' if wrong else 'right'}",
             flush=True,
         )
         for name, what in wrong.items():

@@ -5,12 +5,16 @@ Nothing is compiled here. `tests/pairs.py` takes the same requests with each pai
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+import symgen
 from symgen import derivatives
 from symgen.delivery import selftest
 from symgen.functions import FUNCTIONS, OF_LOOPS, PREPARING
 from symgen.programs import making
+from symgen.verification.report import Report
 from tests import pairs
 
 SHORT = ("jvp", "vjp")
@@ -71,10 +75,54 @@ def test_a_choice_that_is_wrong_is_shown_with_what_is_wrong(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        pairs, "run", lambda chosen: (3, {"mass_matrix": "a fault"} if chosen else {})
+        pairs,
+        "run",
+        lambda chosen, judged: pairs.Outcome(3, 1, {"mass_matrix": "a fault"} if chosen else {}),
     )
     assert pairs.main(["drives"]) == 1
     assert "mass_matrix: a fault" in capsys.readouterr().out
     assert pairs.main(["drives+colours"]) == 2
     alone = [chosen for chosen in pairs.choices() if len(chosen) < 2]
     assert len(alone) == 1 + len(pairs.OPTIONS)
+
+
+def test_what_was_judged_is_compiled_again_only_where_its_text_or_its_answer_is_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folders: list[set[str]] = []
+    report = Report("pair", "double", 1, 60, 1.0, ())
+    monkeypatch.setattr(pairs, "functions", lambda chosen: ["bias_force", "jacobian"])
+    monkeypatch.setattr(selftest, "STATES", 1)
+    monkeypatch.setattr(
+        symgen, "generate", lambda robot, folder, wanted, **options: folders.append({*wanted})
+    )
+    monkeypatch.setattr(pairs, "_self_test", lambda folder: {})
+    monkeypatch.setattr(pairs, "verify", lambda folder, states: report)
+    judged: set[str] = set()
+    for words in ("wrench", "wrench", "wrench+frames", "wrench+drives", "wrench+parameters"):
+        pairs.run(frozenset(words.split("+")), judged)
+    whole, again, frames, drives, parameters = folders
+    of_bias, of_frames = (
+        {name for name in whole if name.startswith(function)}
+        for function in ("bias_force", "jacobian")
+    )
+    assert min(len(of_bias), len(of_frames)) > 4
+    assert again == {"bias_force", "jacobian"}
+    assert frames == of_frames | {"bias_force"}
+    for new in (drives, parameters):
+        assert {"jacobian", "bias_force:jacobian", "bias_force:jacobian(q)"} <= new
+        assert not new & (of_frames - {"jacobian"})
+
+
+def test_an_answer_that_changed_is_other_content() -> None:
+    chosen = frozenset({"wrench"})
+    made = pairs.make(chosen, ["bias_force", "jacobian"])
+    answers = pairs.cases(chosen, made)
+    known = pairs.contents(chosen, made, answers)
+    assert known == pairs.contents(chosen, made, pairs.cases(chosen, made))
+    changed = [replace(answers[0], results=((0.5,),)), *answers[1:]]
+    assert {
+        name
+        for name, content in pairs.contents(chosen, made, changed).items()
+        if content != known[name]
+    } == {answers[0].function}
