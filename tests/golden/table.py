@@ -147,7 +147,12 @@ def made(chosen: Sequence[tuple[int, Row]], folder: Path, processes: int = 1) ->
             processes, mp_context=get_context("spawn"), initializer=_alone, initargs=(cache,)
         ) as pool,
     ):
-        return [one for done in pool.map(_made, groups, [folder] * len(groups)) for one in done]
+        results = []
+        for done in pool.map(_made, groups, [folder] * len(groups)):
+            results += done
+            if len(groups) > 1:
+                print(f"{len(results)} of {len(chosen)} rows", file=sys.stderr, flush=True)
+        return results
 
 
 def main() -> int:
