@@ -13,25 +13,25 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from symgen.version import __version__  # isort: skip  (its clock starts before any other file of symgen is read)
-from symgen.errors import SymgenError, SymgenWarning
+from symgen.support.version import __version__  # isort: skip  (its clock starts before any other file of symgen is read)
+from symgen.support.errors import SymgenError, SymgenWarning
 
 _HOME = {
-    "assemble": "symgen.programs.assembled",
+    "assemble": "symgen.pipeline.assembled",
     "convert": "symgen.delivery.converting",
     "load": "symgen.description.loading",
     "from_mujoco": "symgen.description.from_mujoco",
     "from_pinocchio": "symgen.description.from_pinocchio",
-    "program": "symgen.programs.making",
-    "derivative": "symgen.programs.differentiating",
-    "inertial_parameters": "symgen.programs.parameters",
+    "program": "symgen.pipeline.making",
+    "derivative": "symgen.pipeline.differentiating",
+    "inertial_parameters": "symgen.pipeline.parameters",
     "generate": "symgen.delivery.writing",
     "compile": "symgen.machine.solver",
     "inspect": "symgen.inspection",
     "verify": "symgen.delivery.verifying",
-    "Mechanism": "symgen.mechanism",
-    "Note": "symgen.notes",
-    "Program": "symgen.ir",
+    "Mechanism": "symgen.mechanism.mechanism",
+    "Note": "symgen.mechanism.notes",
+    "Program": "symgen.ir.program",
     "Report": "symgen.verification.report",
     "Robot": "symgen.description.by_hand",
     "Solver": "symgen.machine.solver",
@@ -70,14 +70,14 @@ if TYPE_CHECKING:
     from symgen.description.from_pinocchio import from_pinocchio
     from symgen.description.loading import load
     from symgen.inspection import inspect
-    from symgen.ir import Program
+    from symgen.ir.program import Program
     from symgen.machine.solver import Solver, compile
-    from symgen.mechanism import Mechanism
-    from symgen.notes import Note
-    from symgen.programs.assembled import assemble
-    from symgen.programs.differentiating import derivative
-    from symgen.programs.making import program
-    from symgen.programs.parameters import inertial_parameters
+    from symgen.mechanism.mechanism import Mechanism
+    from symgen.mechanism.notes import Note
+    from symgen.pipeline.assembled import assemble
+    from symgen.pipeline.differentiating import derivative
+    from symgen.pipeline.making import program
+    from symgen.pipeline.parameters import inertial_parameters
     from symgen.verification.report import Report
 
 

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from symgen.errors import ArgumentError, StateError, ToolMissing
-from symgen.functions import PREPARED
-from symgen.ir import Port
+from symgen.ir.program import Port
 from symgen.machine.kernels import Call, Kernel
 from symgen.machine.solver import Solver
+from symgen.support.errors import ArgumentError, StateError, ToolMissing
+from symgen.vocabulary.functions import PREPARED
 
 
 def map(function: Call, /, *arrays: Any, threads: int = 1, status: bool = False) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from symgen.ir import Numbers, Port, Program, Row, check, evaluate
+from symgen.ir.program import Numbers, Port, Program, Row, check, evaluate
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DOUBLES = Numbers(float, math.sin, math.cos, math.sqrt, math.log)

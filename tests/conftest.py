@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
-from symgen import methods, passes, shelf
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.passes._spare import without_spare
-from symgen.programs import adjusting, choosing, deriving, layout, making
+from symgen import methods
+from symgen.ir import passes
+from symgen.ir.passes._spare import without_spare
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import adjusting, choosing, deriving, layout, making
+from symgen.support import cache
 from tests import robots_for_tests
 from tests.oracles import CLOSED_FORMS
 from tests.robots_for_tests import MOVING, ROBOTS, robot
@@ -172,7 +174,7 @@ def _as_users_have_them(folder: Path | None = None) -> Iterator[None]:
         _derive_as_users_do(patch, "full")
         patch.setattr(layout, "EFFORT", FULL)
         if folder is not None:  # compiled libraries stay where they are
-            patch.setattr(shelf, "cache_folder", lambda: folder)
+            patch.setattr(cache, "cache_folder", lambda: folder)
             patch.setenv("SYMGEN_CACHE_PROGRAMS", "on")
         yield
 

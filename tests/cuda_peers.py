@@ -23,7 +23,7 @@ import numpy as np
 
 import symgen
 from symgen import cli
-from symgen.reals import REALS
+from symgen.vocabulary.reals import REALS
 from tests.cuda_states import FUNCTIONS, LAUNCHES
 from tests.cuda_tools import HERE, CudaMissing, Device, gpu, nvcc
 

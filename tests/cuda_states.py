@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import symgen
-from symgen.reals import REALS
+from symgen.vocabulary.reals import REALS
 from tests.cuda_tools import ONE_ROUNDING, CudaMissing, Device, gpu, nvcc, on_gpu
 
 FUNCTIONS = {

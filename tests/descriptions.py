@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from symgen.mechanism import BASE, Mechanism
-from symgen.poses import Pose, Rotate, Shift, Slide
+from symgen.mechanism.mechanism import BASE, Mechanism
+from symgen.vocabulary.poses import Pose, Rotate, Shift, Slide
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from symgen import disk
+from symgen.support import files
 
 READS = ("listdir", "scandir", "lstat", "stat", "fstat", "fsync")
 WRITES = (
@@ -66,9 +66,9 @@ def watched(at: int, act: Act, names: tuple[str, ...], exchanging: bool) -> Iter
     calls = Calls(at, act)
     with pytest.MonkeyPatch.context() as patch:
         if exchanging:
-            patch.setattr(disk, "exchange", calls.counted("exchange", disk.exchange))
+            patch.setattr(files, "exchange", calls.counted("exchange", files.exchange))
         else:
-            patch.setattr(disk, "exchange", lambda one, other: False)
+            patch.setattr(files, "exchange", lambda one, other: False)
         patch.setattr(fcntl, "flock", calls.counted("flock", fcntl.flock))
         patch.setattr(io, "open", calls.counted("open", io.open))
         for name in names:

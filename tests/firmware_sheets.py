@@ -12,9 +12,9 @@ from typing import Any
 from symgen import load
 from symgen.delivery.cost_sheet import cost_sheet
 from symgen.machine import targets
-from symgen.options import ProgramOptions
-from symgen.programs.making import programs
-from symgen.tables import span
+from symgen.pipeline.making import programs
+from symgen.support.tables import span
+from symgen.vocabulary.options import ProgramOptions
 
 FILE = Path(__file__).parents[1] / "docs" / "firmware.md"
 ROBOTS = ("panda", "ur5", "puma560", "scara")

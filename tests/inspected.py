@@ -15,9 +15,9 @@ import numpy as np
 
 from symgen.inspection.catalogue import choose
 from symgen.inspection.entries import answer
-from symgen.ir import Port
-from symgen.joints import Sliding
-from symgen.mechanism import Mechanism
+from symgen.ir.program import Port
+from symgen.mechanism.joints import Sliding
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.arrays import axial, skew, transposed
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array

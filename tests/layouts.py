@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import symgen
-from symgen.programs import layout
+from symgen.pipeline import layout
 from tests.robots_for_tests import OPEN
 
 COMMITTED = Path(layout.__file__).with_suffix(".json")

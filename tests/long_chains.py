@@ -22,16 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from symgen.backends import c99
-from symgen.looping import recursion
+from symgen.benchmarks import bench
+from symgen.benchmarks.peers import pinocchio
+from symgen.emission.backends import c99
+from symgen.ir.recursion import Form
 from symgen.machine.building import Build, scheduling
 from symgen.machine.compilers import find_compiler
-from symgen.measuring import bench
-from symgen.measuring.peers import pinocchio
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.programs.deriving import derive
-from symgen.recursion import Form
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.deriving import derive
+from symgen.pipeline.loops import recursion
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.robots_for_tests import random_mechanism
 
 PAGE = Path(__file__).parents[1] / "docs" / "long.md"

@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 
-from symgen.closures import closure
 from symgen.description.by_hand import Robot
 from symgen.description.loading import load
-from symgen.mechanism import Mechanism
+from symgen.mechanism.closures import closure
+from symgen.mechanism.mechanism import Mechanism
 
 SHORT, LONG = (
     ("revolute", "prismatic", "revolute"),

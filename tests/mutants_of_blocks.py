@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import symgen
-from symgen.derivatives import symbol
-from symgen.reals import REALS
+from symgen.vocabulary.derivatives import symbol
+from symgen.vocabulary.reals import REALS
 
 FLAGS = ("-std=c99", "-O0", "-ffp-contract=off", "-w")
 PATIENCE = 20

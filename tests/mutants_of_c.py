@@ -25,19 +25,19 @@ import numpy as np
 
 import symgen
 from symgen.delivery.selftest import SEED, STATES
-from symgen.derivatives import symbol
 from symgen.description.tip import tip
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs import making
-from symgen.reals import REALS
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
 from symgen.verification.compiled import _runner
 from symgen.verification.evaluating import Results
 from symgen.verification.floating import allowance, differs
 from symgen.verification.residuals import distances, worst
 from symgen.verification.running_error import bounds
 from symgen.verification.truth import Truth
+from symgen.vocabulary.derivatives import symbol
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.reals import REALS
 from tests.robots_for_tests import OPEN
 
 FAR = 10

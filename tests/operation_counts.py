@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import symgen
-from symgen.functions import BY_DEFAULT
+from symgen.vocabulary.functions import BY_DEFAULT
 from tests.robots_for_tests import OF_ANY_ROBOT, OPEN
 
 FILE = Path(__file__).with_name("operation_counts.json")

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Shift, Turn
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Shift, Turn
 
 Answer = tuple[list[list[Any]], list[Any], list[Any]]
 

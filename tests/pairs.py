@@ -23,23 +23,23 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import symgen
-from symgen import derivatives
-from symgen.backends import printer
-from symgen.backends._target import Target
 from symgen.delivery import selftest
 from symgen.delivery.cases import SelfTestCase
 from symgen.delivery.verifying import verify
-from symgen.derivatives import Derivative
-from symgen.errors import ProgramError, SymgenError
-from symgen.functions import AT_RUN_TIME, FUNCTIONS, OF_LOOPS, PREPARED, PREPARING
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs import making
-from symgen.recursion import Form
+from symgen.emission import printer
+from symgen.emission.target import Target
+from symgen.ir.recursion import Form
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
+from symgen.support.errors import ProgramError, SymgenError
 from symgen.verification import exact
 from symgen.verification.identities import companions
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.derivatives import Derivative
+from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, OF_LOOPS, PREPARED, PREPARING
+from symgen.vocabulary.options import ProgramOptions
 from tests import test_folder
 
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 
-from symgen.functions import Sizes
-from symgen.ir import Port, Program
-from symgen.recursion import CARRIED, KEPT, TABLE, End, Kind, Recursion, Sweep, check
+from symgen.ir.program import Port, Program
+from symgen.ir.recursion import CARRIED, KEPT, TABLE, End, Kind, Recursion, Sweep, check
+from symgen.vocabulary.functions import Sizes
 from tests.c_programs import Builder
 
 KINDS = (Kind("turning", 1, 1, 3), Kind("sliding", 1, 1, 2), Kind("pair", 2, 1, 1))

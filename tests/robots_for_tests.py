@@ -20,16 +20,16 @@ import symgen
 from symgen import methods
 from symgen.description.loading import builtin_robots
 from symgen.description.tip import tip
-from symgen.functions import ALL_ROWS, FUNCTIONS
-from symgen.ir import Numbers, Program, evaluate
-from symgen.joints import joint_type, kinds
-from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Turn, Vector3, pose
-from symgen.programs.choosing import methods_for
+from symgen.ir.program import Numbers, Program, evaluate
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
+from symgen.pipeline.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, Scalars, arb, atan2
 from symgen.reference.states import draw_states
 from symgen.reference.task import independent
+from symgen.vocabulary.functions import ALL_ROWS, FUNCTIONS
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Turn, Vector3, pose
 
 GRID = 1000
 ONE_DEGREE = tuple(kind for kind in kinds() if joint_type(kind).nv == 1)

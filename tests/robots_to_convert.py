@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import symgen
 from symgen.description.writers import Written, writers
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from tests.robots_for_tests import ONE_DEGREE, OPEN, random_mechanism
 
 HEAD = 'name = "odd"\ngravity = [0.5, -1, -9.81]\n'

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from symgen.certificate.rounding import Arithmetic
-from symgen.ir import Program
+from symgen.ir.program import Program
 from symgen.reference.precision import Array
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from symgen.ir import Program
-from symgen.options import ProgramOptions
-from symgen.programs.deriving import derive
-from symgen.reproduce._chains import dh_chain
+from symgen.ir.program import Program
+from symgen.pages.reproduce._chains import dh_chain
+from symgen.pipeline.deriving import derive
+from symgen.vocabulary.options import ProgramOptions
 
 MANY_ROWS = 10**6
 SHORT = 14

@@ -16,15 +16,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from symgen.backends import c99
-from symgen.backends._target import Target
-from symgen.functions import Sizes
-from symgen.looping import recursion
-from symgen.looping.levelling import levelled
-from symgen.looping.segmenting import segmented
-from symgen.options import TextOptions
-from symgen.recursion import Looped
-from symgen.segmented import Segmented
+from symgen.emission.backends import c99
+from symgen.emission.target import Target
+from symgen.ir.recursion import Looped
+from symgen.ir.segmented import Segmented
+from symgen.pipeline.loops import recursion
+from symgen.pipeline.loops.levelling import levelled
+from symgen.pipeline.loops.segmenting import segmented
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import TextOptions
 from tests.robots_for_tests import random_mechanism
 
 GROUP = 8

@@ -30,11 +30,11 @@ from typing import Any, NamedTuple
 import flint
 from pycparser import c_ast, c_parser
 
-from symgen.backends import c99
-from symgen.backends._sincos import RANGE
-from symgen.functions import Sizes
-from symgen.options import TextOptions
-from symgen.reals import REALS
+from symgen.emission.backends import c99
+from symgen.emission.sincos import RANGE
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.reals import REALS
 
 PRECISION = {"float": 24, "double": 53}
 PIECES = 64

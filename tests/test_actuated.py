@@ -14,7 +14,15 @@ import pytest
 import symgen
 from symgen.cli import main
 from symgen.description.canonical import to_toml
-from symgen.errors import (
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.closing import assembly
+from symgen.pipeline.making import program, requested
+from symgen.reference import closing
+from symgen.reference.assembling import assemble, closed_states
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT
+from symgen.support.errors import (
     ArgumentError,
     DescriptionError,
     MechanismError,
@@ -22,14 +30,6 @@ from symgen.errors import (
     RequestError,
     UnknownName,
 )
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.programs.closing import assembly
-from symgen.programs.making import program, requested
-from symgen.reference import closing
-from symgen.reference.assembling import assemble, closed_states
-from symgen.reference.mechanics import Reference
-from symgen.reference.precision import FLOAT
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.truth import Truth

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from symgen.description.writers import mjcf
-from symgen.differentiation import _partials
-from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
+from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.methods import providers
-from symgen.options import ProgramOptions, TextOptions
-from symgen.poses import Angle, Shift, Turn
-from symgen.programs import making
+from symgen.pipeline import making
+from symgen.pipeline.differentiation import _partials
 from symgen.reference.precision import arb
+from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.poses import Angle, Shift, Turn
 from tests import metamorphic
 from tests.adversary import Failure, _drives, _newton_euler, _robots, conversions, mechanisms
 from tests.adversary import __main__ as runner

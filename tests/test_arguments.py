@@ -13,9 +13,9 @@ import pytest
 
 import symgen
 from symgen import SymgenError
+from symgen.benchmarks.bench import bench
 from symgen.description.arguments import TYPES
-from symgen.errors import ArgumentError
-from symgen.measuring.bench import bench
+from symgen.support.errors import ArgumentError
 from tests.descriptions import joint, link, robot
 
 

@@ -15,18 +15,18 @@ import pytest
 
 import symgen
 from symgen.cli import main
-from symgen.errors import ArgumentError, OutOfReach, StateError
-from symgen.functions import ASSEMBLING
 from symgen.machine.compilers import find_compiler
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods import gauss_newton
-from symgen.options import ProgramOptions
-from symgen.programs import composing
-from symgen.programs.making import requested
+from symgen.pipeline import composing
+from symgen.pipeline.making import requested
 from symgen.reference import closing
 from symgen.reference.motion import Motion
 from symgen.reference.precision import arb
+from symgen.support.errors import ArgumentError, OutOfReach, StateError
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.functions import ASSEMBLING
+from symgen.vocabulary.options import ProgramOptions
 from tests.looped import hopper
 
 CLOSING = "assemble", "constraint_residual"

@@ -15,15 +15,15 @@ import pytest
 from pycparser import c_ast, c_generator, c_parser
 
 import symgen
-from symgen.backends import c99
-from symgen.backends._sincos import RANGE, lanes
 from symgen.delivery.verifying import verify
-from symgen.functions import Sizes
-from symgen.ir import Port, Program
-from symgen.options import TextOptions
-from symgen.programs.making import program
+from symgen.emission.backends import c99
+from symgen.emission.sincos import RANGE, lanes
+from symgen.ir.program import Port, Program
+from symgen.pipeline.making import program
 from symgen.readback.disguise import without_comments
 from symgen.readback.rows import compare
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import TextOptions
 from tests.c_programs import Builder, vector
 from tests.test_c99 import WARNINGS
 from tests.test_clean_c import SANITIZERS, UNWANTED, built, misra, tool
@@ -326,7 +326,7 @@ def test_checked_functions_take_angles_of_any_size() -> None:
     np.testing.assert_allclose(
         solver.forward_dynamics(q, v, tau), plain.forward_dynamics(q, v, tau), rtol=1e-13
     )
-    with pytest.raises(symgen.errors.StateError, match="infinite or not a number"):
+    with pytest.raises(symgen.support.errors.StateError, match="infinite or not a number"):
         solver.forward_dynamics(np.array([math.nan, 0.0]), v, tau)
 
 

@@ -12,8 +12,8 @@ import pytest
 
 import symgen
 from symgen.description.loading import LARGEST_FILE, load
-from symgen.description.readers import _macros
-from symgen.errors import SymgenError
+from symgen.description.parsing import macros
+from symgen.support.errors import SymgenError
 from tests.descriptions import INERTIAL, joint, link, robot
 
 A, B, C, J = link("a"), link("b"), link("c"), joint("j", "a", "b")
@@ -397,7 +397,7 @@ def refused(path: Path, says: str, **options: Any) -> str:
 def test_malformed_urdf(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        _macros, "available", lambda: False
+        macros, "available", lambda: False
     )  # with the extra, macros are expanded: test_xacro.py
     path = tmp_path / "r.urdf"
     path.write_text(URDF[case][0], encoding="utf-8")
@@ -477,7 +477,7 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for suffix, what in (("srdf", "SRDF"), ("STEP", "geometry")):
         (tmp_path / f"r.{suffix}").write_text("x")
         refused(tmp_path / f"r.{suffix}", f"this is {what}")
-    monkeypatch.setattr(_macros, "available", lambda: False)
+    monkeypatch.setattr(macros, "available", lambda: False)
     (tmp_path / "r.urdf.xacro").write_text("x")
     refused(tmp_path / "r.urdf.xacro", "run: xacro ")
     refused(tmp_path / "empty.urdf2", "did you mean ")

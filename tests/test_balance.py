@@ -9,15 +9,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from symgen import passes
-from symgen.ir import Port, Program, Row, check
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.passes.balance import balance
-from symgen.passes.eliminate import eliminate
-from symgen.programs.deriving import derive
-from symgen.reals import FLOAT
+from symgen.ir import passes
+from symgen.ir.passes.balance import balance
+from symgen.ir.passes.eliminate import eliminate
+from symgen.ir.program import Port, Program, Row, check
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.deriving import derive
 from symgen.verification.evaluating import in_machine_reals
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.reals import FLOAT
 from tests.robots_for_tests import random_mechanism
 
 DETERMINANT = "mass_matrix_determinant"

@@ -11,8 +11,8 @@ import symgen
 from symgen import cli
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
-from symgen.errors import ArgumentError, DescriptionError
-from symgen.mechanism import BASE, Mechanism
+from symgen.mechanism.mechanism import BASE, Mechanism
+from symgen.support.errors import ArgumentError, DescriptionError
 
 LEG = """<robot name="hopper">
   <link name="trunk"><inertial><mass value="3"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.3"/></inertial></link>

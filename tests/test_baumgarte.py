@@ -11,22 +11,23 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import derivatives, methods
+from symgen import methods
 from symgen.certificate import checked_floors
 from symgen.cli import main
-from symgen.errors import ArgumentError, RequestError
-from symgen.ir import Program
+from symgen.ir.program import Program
 from symgen.machine.compilers import find_compiler
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.programs.making import made, program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.making import made, program
 from symgen.reference import closing
 from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.precision import Array, arb
+from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import over
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.looped import arms, bennett
 
 FUNCTION = "constrained_forward_dynamics"

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.functions import FUNCTIONS
-from symgen.measuring import peers
-from symgen.measuring.bench import Timing, bench
-from symgen.mechanism import Body, Frame, Joint, Mechanism
+from symgen.benchmarks import peers
+from symgen.benchmarks.bench import Timing, bench
+from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.robots_for_tests import random_mechanism
 
 KINDS = ("revolute", "prismatic", "continuous")
@@ -61,8 +61,8 @@ def test_ratios_are_taken_round_by_round() -> None:
 def test_a_function_that_a_robot_cannot_have_is_left_out_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("symgen.measuring.bench.ROUNDS", 1)
-    monkeypatch.setattr("symgen.measuring.bench.SLICE", 1e-5)
+    monkeypatch.setattr("symgen.benchmarks.bench.ROUNDS", 1)
+    monkeypatch.setattr("symgen.benchmarks.bench.SLICE", 1e-5)
     for room in ("measuring.bench", "programs.making"):  # of all, those that it is about
         monkeypatch.setattr(
             f"symgen.{room}.BY_DEFAULT", ("inverse_dynamics", "mass_matrix", "forward_dynamics")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen.measuring.bench import STATES
+from symgen.benchmarks.bench import STATES
 from tests.peers import page
 from tests.peers.contestants import DERIVATIVES, PLAIN
 from tests.peers.measuring import ROUNDS

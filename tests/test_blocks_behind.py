@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.errors import ArgumentError, SymgenWarning
 from symgen.machine import kernels
 from symgen.machine.compilers import find_compiler
+from symgen.support.errors import ArgumentError, SymgenWarning
 
 SLOW = """#!/bin/sh
 case "$*" in *_batch*) touch {folder}/begun; while [ ! -e {folder}/go ]; do sleep 0.05; done ;; esac

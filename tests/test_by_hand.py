@@ -12,8 +12,8 @@ import pytest
 
 import symgen
 from symgen.description.canonical import to_toml
-from symgen.errors import ArgumentError, DescriptionError, SymgenError
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
+from symgen.support.errors import ArgumentError, DescriptionError, SymgenError
 
 TOML = """name = "arm"
 gravity = [0, "1/3", "-9.81"]

@@ -14,14 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from symgen import backends, identifiers
-from symgen.backends import _c_text as words
-from symgen.backends import c99
-from symgen.errors import RequestError
-from symgen.functions import Sizes
-from symgen.ir import Port, Program, evaluate
-from symgen.options import TRIG, TextOptions
-from symgen.reals import DOUBLE, FLOAT, REALS
+from symgen import emission
+from symgen.emission import c_text as words
+from symgen.emission.backends import c99
+from symgen.ir.program import Port, Program, evaluate
+from symgen.support.errors import RequestError
+from symgen.vocabulary import identifiers
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import TRIG, TextOptions
+from symgen.vocabulary.reals import DOUBLE, FLOAT, REALS
 from tests.c_programs import DOUBLES, Builder, arm, forward_dynamics, gravity, scrambled, vector
 
 WARNINGS = [
@@ -331,7 +332,7 @@ def test_division_by_a_constant_that_vanishes_is_refused() -> None:
             {"a": forward_dynamics("float"), "b": forward_dynamics()},
             c99.Target("arm", Sizes(2, 2, 2)),
         ),
-        lambda: backends.find("c9"),
+        lambda: emission.find("c9"),
     ],
 )
 def test_unknown_requests(ask: Callable[[], object]) -> None:
@@ -340,5 +341,5 @@ def test_unknown_requests(ask: Callable[[], object]) -> None:
 
 
 def test_backends_are_found_in_their_folder() -> None:
-    assert "c99" in backends.names()
-    assert backends.find("c99") is backends.printer() is c99.BACKEND
+    assert "c99" in emission.names()
+    assert emission.find("c99") is emission.printer() is c99.BACKEND

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import backends, cli
+from symgen import cli, emission
 from symgen.reference.states import draw_states
 from tests.test_c99 import WARNINGS
 from tests.test_folder import cmake, run
@@ -325,7 +325,7 @@ def test_it_is_clean_c_and_cpp_can_include_it(arm: Path) -> None:
 
 def test_it_is_a_file_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On request, named, made again by the command, and judged by `verify`."""
-    assert backends.wrappers() == ("casadi", "cpp17", "cuda")
+    assert emission.wrappers() == ("casadi", "cpp17", "cuda")
     folder = tmp_path / "arm"
     manifest = symgen.generate(
         "planar_arm", folder, ["mass_matrix"], name="arm", wrap=["casadi", "cpp17"]

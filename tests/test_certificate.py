@@ -27,13 +27,13 @@ from symgen.certificate.elimination import Elimination, read_elimination
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition
 from symgen.certificate.rounding import needs, propagate
-from symgen.ir import Program
-from symgen.mechanism import Mechanism, Part
-from symgen.options import ProgramOptions
-from symgen.programs.choosing import methods_for
-from symgen.programs.making import program as derive
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism, Part
+from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.making import program as derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import (
     BUILT_IN,
     FEW,

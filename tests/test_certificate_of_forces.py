@@ -16,11 +16,11 @@ from symgen.certificate.boxes import drawn
 from symgen.certificate.divisors import Floor, floors
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition
-from symgen.ir import Program, Row
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.programs import making
+from symgen.ir.program import Program, Row
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
 from symgen.reference.precision import Array
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.looped import bennett, doubled
 from tests.robots_for_tests import random_mechanism
 from tests.rounded_rows import Coarse, rows

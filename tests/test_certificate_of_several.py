@@ -26,19 +26,19 @@ from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition, proposal
 from symgen.certificate.rounding import needs, propagate
 from symgen.derivation.constants import as_float
-from symgen.ir import Port
-from symgen.joints import joint_type
-from symgen.mechanism import Body, Joint, Limits, Mechanism, Part
-from symgen.options import ProgramOptions
-from symgen.poses import Z_AXIS, pose
-from symgen.programs import deriving
-from symgen.programs.making import program as derive
-from symgen.proof import prove, prove_programs, report
-from symgen.proof.multipliers import ROUND_OFF, carried, multiplier_sizes, travels
-from symgen.proof.round_off import at_states
+from symgen.ir.program import Port
+from symgen.mechanism.joints import joint_type
+from symgen.mechanism.mechanism import Body, Joint, Limits, Mechanism, Part
+from symgen.pipeline import deriving
+from symgen.pipeline.making import program as derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.pivots import pivots
 from symgen.reference.precision import FLOAT, Array
+from symgen.verification.proof import prove, prove_programs, report
+from symgen.verification.proof.multipliers import ROUND_OFF, carried, multiplier_sizes, travels
+from symgen.verification.proof.round_off import at_states
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import Z_AXIS, pose
 from tests.robots_for_tests import random_mechanism, run
 from tests.rounded_rows import Coarse, coarse, rows
 
@@ -441,7 +441,7 @@ def test_a_floor_a_tenth_too_high_is_contradicted(monkeypatch: pytest.MonkeyPatc
     proof = prove_programs(mechanism, made, REAL, states=50)
     assert proof.holds
     monkeypatch.setattr(
-        "symgen.proof.floors",
+        "symgen.verification.proof.floors",
         lambda *args, **named: [
             replace(floor, floor=floor.floor * Fraction(11, 10))
             for floor in floors(*args, **named)

@@ -14,16 +14,17 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.backends import _parts, c99
-from symgen.backends._checks import STATUSES
-from symgen.backends._sincos import RANGE
 from symgen.delivery.verifying import verify
-from symgen.errors import StateError, SymgenError
-from symgen.functions import Sizes
-from symgen.ir import Port, Program
-from symgen.options import TRIG, ProgramOptions, TextOptions
-from symgen.programs.making import programs
+from symgen.emission import parts
+from symgen.emission.backends import c99
+from symgen.emission.checks import STATUSES
+from symgen.emission.sincos import RANGE
+from symgen.ir.program import Port, Program
+from symgen.pipeline.making import programs
 from symgen.readback.rows import compare
+from symgen.support.errors import StateError, SymgenError
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import TRIG, ProgramOptions, TextOptions
 from tests.c_programs import Builder, vector
 from tests.test_c99 import WARNINGS, build
 from tests.test_clean_c import SANITIZERS, UNWANTED, misra, tool
@@ -253,8 +254,8 @@ def test_results_that_are_stored_are_finite(
 ) -> None:
     """Finite arguments out of all proportion, of each function, in one piece and in parts."""
     if cut:
-        monkeypatch.setattr(_parts, "LONGEST", 10)
-        monkeypatch.setattr(_parts, "LINES", 10)
+        monkeypatch.setattr(parts, "LONGEST", 10)
+        monkeypatch.setattr(parts, "LINES", 10)
     found = programs(symgen.load("planar_arm"), None, ProgramOptions("float"))
     own = target("libm", "arm", 2)
     library, seen = build(tmp_path, found, own, "-O1"), set()

@@ -23,19 +23,21 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen import cli, commands, proof
-from symgen.backends import printer
+from symgen import cli
 from symgen.certificate.ranges import ACCELERATION
-from symgen.commands import Parser, _progress, generate
-from symgen.commands._sharing import say_notes
+from symgen.cli import commands
+from symgen.cli.commands import Parser, _progress, generate
+from symgen.cli.commands._sharing import say_notes
 from symgen.description.assembly import EARTH
 from symgen.description.loading import load
 from symgen.description.snapping import DEFAULT_TOLERANCE
-from symgen.drives import FRICTION_SPEED
-from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS
+from symgen.emission import printer
 from symgen.machine import targets
-from symgen.notes import Note
+from symgen.mechanism.drives import FRICTION_SPEED
+from symgen.mechanism.notes import Note
+from symgen.support.errors import SymgenError
+from symgen.verification import proof
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.descriptions import INERTIAL, joint, link, robot
 
 Run = Callable[..., tuple[int, str, str]]
@@ -391,7 +393,7 @@ def test_inspect(run: Run, format: str) -> None:
 
 
 def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from symgen.measuring import bench
+    from symgen.benchmarks import bench
 
     monkeypatch.setattr(bench, "ROUNDS", 2)
     monkeypatch.setattr(bench, "SLICE", 1e-4)

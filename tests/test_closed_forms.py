@@ -18,7 +18,7 @@ import pytest
 import sympy as sp
 
 import symgen
-from symgen import joints, methods
+from symgen import methods
 from symgen.derivation.closed_forms import (
     cross_matrix,
     feels,
@@ -29,14 +29,15 @@ from symgen.derivation.closed_forms import (
     twist_transport,
     vee,
 )
-from symgen.errors import RequestError
-from symgen.ir import Numbers, evaluate
-from symgen.mechanism import Body, Joint, Mechanism, Part
-from symgen.options import ProgramOptions
-from symgen.poses import X_AXIS, Angle, Shift, Turn
-from symgen.programs import deriving
+from symgen.ir.program import Numbers, evaluate
+from symgen.mechanism import joints
+from symgen.mechanism.mechanism import Body, Joint, Mechanism, Part
+from symgen.pipeline import deriving
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
+from symgen.support.errors import RequestError
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import X_AXIS, Angle, Shift, Turn
 from tests.robots_for_tests import (
     ONE_DEGREE,
     PAIRS,
@@ -52,13 +53,13 @@ KNOWN, KINDS = joints.kinds(), ONE_DEGREE
 
 @pytest.fixture
 def screw() -> Iterator[str]:
-    """A joint type that nobody wrote: a turn about z that climbs 3/10 m a radian, as a file of symgen/joints would say."""
+    """A joint type that nobody wrote: a turn about z that climbs 3/10 m a radian, as a file of symgen/mechanism/joints would say."""
 
     def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[sp.Matrix, sp.Matrix]:
         rotation, _ = joints.joint_type("revolute").pose(q, p)
         return rotation, sp.Matrix([0, 0, sp.Rational(3, 10) * q[0]])
 
-    made = ModuleType("symgen.joints.screw")
+    made = ModuleType("symgen.mechanism.joints.screw")
     made.__dict__["JOINT"] = replace(
         joints.joint_type("revolute"),
         pose=pose,

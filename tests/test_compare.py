@@ -16,16 +16,16 @@ import pytest
 
 import symgen
 from symgen import cli, methods
-from symgen.backends import c99
-from symgen.errors import BuildError, OutOfReach, RequestError
-from symgen.functions import BY_DEFAULT, FUNCTIONS, Sizes
-from symgen.ir import Port, Program, Row
+from symgen.benchmarks import bench, compare
+from symgen.emission.backends import c99
+from symgen.ir.program import Port, Program, Row
 from symgen.machine import footprint
 from symgen.machine.building import Build
-from symgen.measuring import bench, compare
-from symgen.mechanism import Body, Mechanism
+from symgen.mechanism.mechanism import Body, Mechanism
+from symgen.support.errors import BuildError, OutOfReach, RequestError
 from symgen.verification.floating import allowance
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS, Sizes
 from tests.robots_for_tests import BUILT_IN, PROVIDED, program
 
 pytestmark = pytest.mark.usefixtures("all_as_users_have_them")  # the default is what users get
@@ -309,7 +309,7 @@ def test_the_picture_names_its_axes_and_methods(
     compared: compare.Comparisons, tmp_path: Path
 ) -> None:
     pytest.importorskip("matplotlib")
-    from symgen.pictures.comparison import PANELS, drawer
+    from symgen.pages.pictures.comparison import PANELS, drawer
 
     for ending in ("svg", "png", "SVG"):
         file = tmp_path / f"one.{ending}"
@@ -329,7 +329,7 @@ def test_the_picture_names_its_axes_and_methods(
 
 def test_methods_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from symgen.pictures.comparison import drawer, merged
+    from symgen.pages.pictures.comparison import drawer, merged
 
     counts = dict.fromkeys(compare.EXACT, 7.0)
     rows = tuple(
@@ -369,7 +369,7 @@ def test_methods_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_pa
 @pytest.mark.usefixtures("exact_alone")
 def test_a_missing_figure_is_drawn_as_a_dash(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from symgen.pictures.comparison import drawer
+    from symgen.pages.pictures.comparison import drawer
 
     drawer(str(tmp_path / "short.svg"))(compare.compare(symgen.load("planar_arm"), [FUNCTION]))
     assert "–" in (tmp_path / "short.svg").read_text(encoding="utf-8")
@@ -398,7 +398,7 @@ def test_a_picture_that_cannot_be_drawn(
 
 def test_nothing_to_draw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from symgen.pictures.comparison import drawer
+    from symgen.pages.pictures.comparison import drawer
 
     nothing = compare.Comparisons("scara", {}, (), {})
     with pytest.raises(RequestError, match="nothing to draw"):
@@ -409,12 +409,12 @@ def test_a_picture_that_the_disk_refuses_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("matplotlib")
-    from symgen.pictures.comparison import canvas
+    from symgen.pages.pictures.comparison import canvas
 
     def refuse(path: Path, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("symgen.disk.write_file", refuse)
+    monkeypatch.setattr("symgen.support.files.write_file", refuse)
     with pytest.raises(
         RequestError,
         match=r"picture cannot be written to '.*x\.svg': No space left on device; make room or",

@@ -12,8 +12,8 @@ import pytest
 from flint import arb, fmpq
 
 from symgen.derivation import constants as k
-from symgen.errors import MechanismError
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Shift, Slide, Turn
+from symgen.support.errors import MechanismError
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Shift, Slide, Turn
 from tests.descriptions import placed
 from tests.robots_for_tests import rationals
 

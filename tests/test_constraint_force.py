@@ -24,15 +24,15 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Model, declared
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.description.tip import tip
-from symgen.ir import Numbers, Program, evaluate
-from symgen.mechanism import Mechanism
+from symgen.ir.program import Numbers, Program, evaluate
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.constraint_force.elimination import coupled, eliminate, leaf_first, odd_even
 from symgen.methods.constraint_force.forces import Cut, dynamics
 from symgen.methods.constraint_force.motion import by_scan, by_sweep
 from symgen.methods.constraint_force.operational import parallel_mobility, serial_mobility
 from symgen.methods.constraint_force.operator import bodies, operator
 from symgen.methods.constraint_force.partition import partition
-from symgen.programs.deriving import models
+from symgen.pipeline.deriving import models
 from tests.rational_functions import Functions
 from tests.robots_for_tests import PURE, TELLING, program, random_mechanism, robot, run, states
 

@@ -13,13 +13,13 @@ import pytest
 import symgen
 from symgen import methods
 from symgen.derivation.model import indefinite
-from symgen.errors import RequestError
-from symgen.mechanism import Body, Mechanism, Part
+from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.methods.constraint_force.elimination import leaf_first, odd_even
-from symgen.options import ProgramOptions
-from symgen.poses import pose
-from symgen.programs.choosing import methods_for
-from symgen.programs.deriving import before_the_last, derive
+from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.deriving import before_the_last, derive
+from symgen.support.errors import RequestError
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import pose
 from tests.robots_for_tests import (
     FEW,
     PURE,

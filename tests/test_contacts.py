@@ -17,24 +17,25 @@ import pytest
 
 import symgen
 from symgen.cli import main
-from symgen.contacts import Contact, settled, told
 from symgen.derivation.spatial import Vector
-from symgen.drives import Drive
-from symgen.errors import ArgumentError, RequestError, UnknownName
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.methods import _constrained, _contacts
+from symgen.ir.program import Program
+from symgen.mechanism.drives import Drive
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.newton_euler import touching
-from symgen.options import ProgramOptions
-from symgen.programs import deriving, making
-from symgen.programs.choosing import methods_for
+from symgen.methods.shared import constrained
+from symgen.methods.shared import contacts as _contacts
+from symgen.pipeline import deriving, making
+from symgen.pipeline.choosing import methods_for
 from symgen.reference import contacts
 from symgen.reference.precision import arb
 from symgen.reference.states import draw_states
+from symgen.support.errors import ArgumentError, RequestError, UnknownName
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals, over
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.contacts import Contact, settled, told
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import random_mechanism
 
 DYNAMICS, IMPACT = "contact_forward_dynamics", "contact_impulse"
@@ -219,7 +220,7 @@ class Pinocchio:
     """The built-in quadruped on Pinocchio, with those of its feet that stand."""
 
     def __init__(self) -> None:
-        from symgen.measuring.peers import pinocchio as peer
+        from symgen.benchmarks.peers import pinocchio as peer
 
         self.pin: Any = pytest.importorskip("pinocchio")
         self.model, ids = peer.built(robot("quadruped"))
@@ -426,9 +427,9 @@ def a_lever_is_lost(patch: pytest.MonkeyPatch) -> None:
 
 
 def idle_rows_count(patch: pytest.MonkeyPatch) -> None:
-    true = _constrained.Held.__init__
+    true = constrained.Held.__init__
     patch.setattr(
-        _constrained.Held,
+        constrained.Held,
         "__init__",
         lambda self, factor, rows, active, solves: true(
             self, factor, rows, [factor.linkage.one for _ in active], solves
@@ -441,16 +442,16 @@ def forces_stay_turned(patch: pytest.MonkeyPatch) -> None:
 
 
 def forces_pull(patch: pytest.MonkeyPatch) -> None:
-    true = _constrained.Held.forces
-    patch.setattr(_constrained.Held, "forces", lambda self, right: [-x for x in true(self, right)])
+    true = constrained.Held.forces
+    patch.setattr(constrained.Held, "forces", lambda self, right: [-x for x in true(self, right)])
 
 
 def undone(patch: pytest.MonkeyPatch) -> None:
     """Nothing is kept from before the error."""
     for cache_ in (making._asked, deriving._attempt):
         cache_.cache_clear()
-    patch.setattr("symgen.shelf.find", lambda *key: None)
-    patch.setattr("symgen.shelf.keep", lambda *known: None)
+    patch.setattr("symgen.support.cache.find", lambda *key: None)
+    patch.setattr("symgen.support.cache.keep", lambda *known: None)
 
 
 @pytest.mark.parametrize(

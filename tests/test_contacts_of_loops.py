@@ -16,15 +16,12 @@ import pytest
 
 import symgen
 from symgen.cli import main
-from symgen.ir import Program
-from symgen.loops import End, Loop
-from symgen.mechanism import Mechanism, Mimic
-from symgen.methods import _contacts
+from symgen.ir.program import Program
+from symgen.mechanism.closed_loops import End, Loop
+from symgen.mechanism.mechanism import Mechanism, Mimic
 from symgen.methods.newton_euler import touching as equations
-from symgen.options import ProgramOptions
-from symgen.poses import Shift
-from symgen.programs import making, touching
-from symgen.proof import prove
+from symgen.methods.shared import contacts as _contacts
+from symgen.pipeline import making, touching
 from symgen.reference import contacts
 from symgen.reference.arrays import times
 from symgen.reference.assembling import assemble, closed_states
@@ -35,8 +32,11 @@ from symgen.verification.algebra import check_algebra
 from symgen.verification.contact_identities import OF_CONTACTS
 from symgen.verification.evaluating import Results, in_machine_reals, over
 from symgen.verification.floating import check_floating
+from symgen.verification.proof import prove
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import Shift
 from tests.looped import arms, bennett, hopper
 from tests.test_contacts import DYNAMICS, IMPACT, driven, undone
 from tests.test_loops import bent

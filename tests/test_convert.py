@@ -13,11 +13,11 @@ import pytest
 
 import symgen
 from symgen.description.writers import writers
-from symgen.errors import RequestError
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars, arb
 from symgen.reference.states import draw_states
+from symgen.support.errors import RequestError
 from tests.robots_to_convert import (
     HEAD,
     HINGE,

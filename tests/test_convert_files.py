@@ -10,7 +10,7 @@ import pytest
 import symgen
 from symgen import cli
 from symgen.description.writers import writers
-from symgen.errors import RequestError
+from symgen.support.errors import RequestError
 from tests.robots_to_convert import RANDOM
 
 

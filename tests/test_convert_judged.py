@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.measuring.peers import pinocchio as by_pinocchio
-from symgen.measuring.peers.mujoco import MujocoPlaces
-from symgen.mechanism import Mechanism
+from symgen.benchmarks.peers import pinocchio as by_pinocchio
+from symgen.benchmarks.peers.mujoco import MujocoPlaces
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
 from tests.robots_to_convert import sayable, written

@@ -11,13 +11,13 @@ import pytest
 
 import symgen
 from symgen.derivation.spatial import Matrix, Vector, transposed
-from symgen.joints import kinds
-from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
+from symgen.mechanism.joints import kinds
+from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.methods.composite_body import coriolis
-from symgen.poses import Shift
-from symgen.programs import deriving, making
+from symgen.pipeline import deriving, making
 from symgen.reference.mechanics import Reference
 from symgen.verification.evaluating import in_machine_reals
+from symgen.vocabulary.poses import Shift
 from tests.robots_for_tests import draw, of_kind, random_mechanism
 
 C, BOTH = "coriolis_matrix", "mass_matrix_coriolis_and_bias"

@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 
 from symgen import generate, load
-from symgen.backends import c99
 from symgen.certificate import checked_floors
 from symgen.cli import main
-from symgen.commands.cost import _clock
+from symgen.cli.commands.cost import _clock
 from symgen.delivery import writing
-from symgen.errors import BuildError, RequestError, SymgenWarning, ToolMissing
+from symgen.emission.backends import c99
 from symgen.machine import targets
 from symgen.machine.cost import OPTIMIZE, Cost, measure
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS
 from symgen.machine.targets import cortex_m4f
-from symgen.options import ProgramOptions, TextOptions
-from symgen.programs.making import program, programs_and_refusals
-from symgen.tables import span
+from symgen.pipeline.making import program, programs_and_refusals
+from symgen.support.errors import BuildError, RequestError, SymgenWarning, ToolMissing
+from symgen.support.tables import span
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests import firmware_sheets
 from tests.test_firmware import REQUIRED, need
 

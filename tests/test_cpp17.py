@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen import backends, cli
-from symgen.backends import c99, cpp17
+from symgen import cli, emission
 from symgen.delivery.folder import write
-from symgen.errors import RequestError
-from symgen.functions import BY_DEFAULT, Sizes
-from symgen.options import TextOptions
+from symgen.emission.backends import c99, cpp17
+from symgen.support.errors import RequestError
+from symgen.vocabulary.functions import BY_DEFAULT, Sizes
+from symgen.vocabulary.options import TextOptions
 from tests.c_programs import arm
 from tests.test_clean_c import tool
 from tests.test_folder import binary, cases, cmake, mechanism, run, selftest
@@ -307,14 +307,14 @@ def test_only_on_request(tmp_path: Path) -> None:
 
 
 def test_a_wrapper_that_there_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "cpp17" in backends.names()
-    assert "cpp17" in backends.wrappers()
+    assert "cpp17" in emission.names()
+    assert "cpp17" in emission.wrappers()
     with pytest.raises(
         RequestError, match="no wrapper of the C is named 'cpp'; did you mean 'cpp17'"
     ):
         symgen.generate("scara", tmp_path / "scara", ["mass_matrix"], wrap=["cpp"])
     with pytest.raises(RequestError, match="no wrapper of the C is named 'c99'"):
-        backends.wrapper("c99")
+        emission.wrapper("c99")
     assert (
         cli.main(
             [

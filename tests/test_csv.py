@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen.errors import DescriptionError
+from symgen.support.errors import DescriptionError
 
 ROWS = """# name: arm
 # a comment, and one with a colon: here

@@ -19,14 +19,14 @@ import pytest
 
 import symgen
 from symgen import cli
-from symgen.backends import _parts, printer, wrapper
-from symgen.backends._target import Target
-from symgen.errors import ArgumentError, RequestError
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.programs import making
+from symgen.emission import parts, printer, wrapper
+from symgen.emission.target import Target
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
+from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.device import check_device
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests import cuda_peers, cuda_states
 from tests.cuda_tools import ONE_ROUNDING, CudaMissing, Device, compiled, gpu, nvcc, on_cpu, on_gpu
 from tests.robots_for_tests import random_mechanism
@@ -86,8 +86,8 @@ def test_a_thread_is_the_program(robot: str, real: str, way: str) -> None:
 
 @pytest.fixture
 def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_parts, "LONGEST", 30)
-    monkeypatch.setattr(_parts, "LINES", 10)
+    monkeypatch.setattr(parts, "LONGEST", 30)
+    monkeypatch.setattr(parts, "LINES", 10)
 
 
 @pytest.mark.usefixtures("short_parts")

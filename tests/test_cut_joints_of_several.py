@@ -24,17 +24,17 @@ from symgen.derivation.closed_forms import constraint_subspace, joint_form
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import declared
 from symgen.derivation.scalars import Derivation
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
-from symgen.ir import Numbers, evaluate
-from symgen.joints import joint_type, kinds
-from symgen.mechanism import Mechanism
+from symgen.ir.program import Numbers, evaluate
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.fixman.spatial import directions
-from symgen.poses import Z_AXIS
-from symgen.programs import choosing
+from symgen.pipeline import choosing
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
+from symgen.support.errors import RequestError
 from symgen.verification import floating
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.poses import Z_AXIS
 from tests.inspected import Seen, numbers
 from tests.robots_for_tests import BALLS, largest, random_mechanism, robot
 

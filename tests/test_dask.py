@@ -17,8 +17,8 @@ import pytest
 from distributed import Client, LocalCluster, as_completed, futures_of, wait
 
 import symgen
-from symgen.errors import ArgumentError, StateError, SymgenError
 from symgen.machine.solver import Solver
+from symgen.support.errors import ArgumentError, StateError, SymgenError
 
 LIMIT = 180_000_000
 """Bytes that a worker may take; one that has imported NumPy and symgen has taken half of them."""

@@ -13,22 +13,22 @@ import pytest
 
 import symgen
 from symgen import methods
-from symgen.backends import c99
 from symgen.derivation import closed_forms
 from symgen.description.tip import tip
-from symgen.errors import StateError
-from symgen.functions import Sizes
-from symgen.joints import joint_type, kinds
-from symgen.mechanism import Mechanism
-from symgen.options import TextOptions
-from symgen.poses import Z_AXIS
+from symgen.emission.backends import c99
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
+from symgen.support.errors import StateError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.floating import check_floating
 from symgen.verification.text import check_text
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.poses import Z_AXIS
 from tests.robots_for_tests import LONG, PROVIDED, random_mechanism
 
 SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nv > 1)

@@ -11,8 +11,8 @@ import sympy as sp
 
 from symgen.derivation import constants as k
 from symgen.derivation.scalars import Derivation, Scalar, TooManyRows, lower
-from symgen.errors import ProgramError, SymgenError
-from symgen.ir import Numbers, Program, check, evaluate
+from symgen.ir.program import Numbers, Program, check, evaluate
+from symgen.support.errors import ProgramError, SymgenError
 
 EXACT = Numbers(Fraction, Fraction, Fraction, Fraction, Fraction)
 FLOATS = Numbers(float, math.sin, math.cos, math.sqrt, math.log)

@@ -15,21 +15,16 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import derivatives
-from symgen.backends import printer
-from symgen.backends._target import Target
 from symgen.delivery import selftest
 from symgen.derivation import tangents
-from symgen.derivatives import MODES
-from symgen.differentiation import _partials, forward, implicit
-from symgen.errors import ArgumentError, OutOfReach, UnknownName
-from symgen.functions import FUNCTIONS
-from symgen.ir import POSITIONS, Program, Row
+from symgen.emission import printer
+from symgen.emission.target import Target
+from symgen.ir.program import POSITIONS, Program, Row
 from symgen.machine.compilers import find_compiler
-from symgen.mechanism import Mechanism
-from symgen.names import named
-from symgen.options import ProgramOptions
-from symgen.programs import differentiating, making
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import differentiating, making
+from symgen.pipeline.differentiation import _partials, forward, implicit
+from symgen.support.errors import ArgumentError, OutOfReach, UnknownName
 from symgen.verification import floating, running_error
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
@@ -37,6 +32,11 @@ from symgen.verification.identities import check_identities, companions
 from symgen.verification.report import Check
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.derivatives import MODES
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.names import named
+from symgen.vocabulary.options import ProgramOptions
 from tests.judges import example_robot_data as judges
 from tests.robots_for_tests import OF_ANY_ROBOT, random_mechanism
 from tests.test_degrees_of_freedom import tree
@@ -229,7 +229,7 @@ def wrong_step(monkeypatch: pytest.MonkeyPatch) -> None:
             ),
         )
 
-    monkeypatch.setattr("symgen.differentiation._draft.moving", doubled)
+    monkeypatch.setattr("symgen.pipeline.differentiation._draft.moving", doubled)
 
 
 def lost_argument(monkeypatch: pytest.MonkeyPatch) -> None:

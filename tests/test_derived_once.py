@@ -11,10 +11,10 @@ import pytest
 import symgen
 from symgen import cli
 from symgen.description.tip import tip
-from symgen.functions import BY_DEFAULT
-from symgen.options import ProgramOptions
-from symgen.programs import choosing, deriving, making
-from symgen.programs.layout import Layout
+from symgen.pipeline import choosing, deriving, making
+from symgen.pipeline.layout import Layout
+from symgen.vocabulary.functions import BY_DEFAULT
+from symgen.vocabulary.options import ProgramOptions
 
 Derived = list[tuple[str, str, ProgramOptions, Layout]]
 

@@ -17,27 +17,27 @@ import pytest
 import sympy as sp
 
 import symgen
-from symgen.backends import c99
 from symgen.certificate import rounding, turns
 from symgen.certificate.divisors import floors
 from symgen.certificate.intervals import Interval
 from symgen.certificate.rounding import propagate
 from symgen.derivation.scalars import Derivation, lower
-from symgen.errors import ProgramError
-from symgen.ir import Port, Program, Row, check
-from symgen.joints import joint_type, kinds
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.proof import prove, prove_programs
+from symgen.emission.backends import c99
+from symgen.ir.program import Port, Program, Row, check
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.mechanism.mechanism import Mechanism
 from symgen.readback.rows import compare
-from symgen.reals import REALS
 from symgen.reference import steps, ways
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
+from symgen.support.errors import ProgramError
 from symgen.verification.algebra import check_algebra
+from symgen.verification.proof import prove, prove_programs
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.reals import REALS
 from tests.adversary import _newton_euler
 from tests.robots_for_tests import of_kind, random_mechanism, run
 from tests.rounded_rows import Coarse, rows

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from symgen import disk
+from symgen.support import files
 from tests.disk_calls import READS, WRITES, Calls, watched
 
 
@@ -34,7 +34,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, before: str | Non
             if before is not None:
                 path.write_text(before)
             with watched(at, act, calls, True) as counted, suppress(OSError, KeyboardInterrupt):
-                disk.write_file(path, b"new")
+                files.write_file(path, b"new")
             if counted.count < at:
                 break
             assert (path.read_text() if path.exists() else None) in (before, "new")
@@ -42,7 +42,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, before: str | Non
             (tmp_path / ".page.html.symgen").write_text(
                 "half of a longer text"
             )  # of a process that was killed
-            disk.write_file(path, b"newer")
+            files.write_file(path, b"newer")
             assert path.read_text() == "newer"
             assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
         assert at > 8
@@ -51,12 +51,12 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, before: str | Non
 def test_what_is_no_file_is_written_and_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "target").write_text("old")
     (tmp_path / "link").symlink_to("target")
-    disk.write_file(tmp_path / "link", b"new")
+    files.write_file(tmp_path / "link", b"new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "target").read_text() == "new"
     os.mkfifo(tmp_path / "pipe")
     handle = os.open(tmp_path / "pipe", os.O_RDWR)
-    disk.write_file(tmp_path / "pipe", b"through")
+    files.write_file(tmp_path / "pipe", b"through")
     assert os.read(handle, 100) == b"through"
     os.close(handle)
     assert (tmp_path / "pipe").is_fifo()
@@ -66,7 +66,7 @@ def test_a_turn_is_not_had_by_a_file_that_another_took_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever had the turn before removes the file between its opening and its locking: a third one would not wait for it."""
-    path, original = tmp_path / "lock", disk._lock
+    path, original = tmp_path / "lock", files._lock
     opened = []
 
     def late(handle: int) -> bool:
@@ -75,8 +75,8 @@ def test_a_turn_is_not_had_by_a_file_that_another_took_away(
             path.unlink()
         return original(handle)
 
-    monkeypatch.setattr(disk, "_lock", late)
-    with disk.turn(path) as handle:
+    monkeypatch.setattr(files, "_lock", late)
+    with files.turn(path) as handle:
         assert os.path.samestat(os.fstat(handle), path.stat())
     assert len(opened) == 2
     assert not path.exists()

@@ -9,7 +9,7 @@ import pytest
 import symgen
 from symgen.cli import main
 from symgen.description.distributions import in_distribution
-from symgen.errors import ArgumentError, UnknownName
+from symgen.support.errors import ArgumentError, UnknownName
 
 FIELD = "example-robot-data"
 ROBOT = """<robot name="r"><link name="a"/><link name="b"><inertial><mass value="{mass}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1"

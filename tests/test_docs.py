@@ -15,12 +15,13 @@ from pathlib import Path
 import pytest
 
 import symgen
-from symgen import commands, methods
-from symgen.commands import Parser
+from symgen import methods
+from symgen.cli import commands
+from symgen.cli.commands import Parser
 from symgen.description.loading import builtin_robots
-from symgen.functions import FUNCTIONS
-from symgen.options import ProgramOptions
-from symgen.programs import making
+from symgen.pipeline import making
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
 from tests.doc_samples import RUN, Reader, Sample, fits, samples
 from tests.test_layers import LEAVES, ROOMS
 

@@ -18,14 +18,14 @@ from symgen import methods
 from symgen.certificate.divisors import own_inertias
 from symgen.cli import main
 from symgen.description.canonical import to_toml
-from symgen.drives import Drive
-from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS
-from symgen.ir import evaluate
-from symgen.mechanism import Mechanism
-from symgen.programs.choosing import methods_for
+from symgen.ir.program import evaluate
+from symgen.mechanism.drives import Drive
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
+from symgen.support.errors import SymgenError
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import (
     BALLS,

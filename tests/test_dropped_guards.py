@@ -14,16 +14,17 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen.backends import _checks, _definition, _sincos, c99
-from symgen.backends._writer import live_rows
 from symgen.certificate import checked_floors
 from symgen.delivery.verifying import verify
-from symgen.functions import Sizes
-from symgen.ir import Bound, Port, Program
-from symgen.options import ProgramOptions, TextOptions
+from symgen.emission import checks, definition, sincos
+from symgen.emission.backends import c99
+from symgen.emission.writer import live_rows
+from symgen.ir.program import Bound, Port, Program
 from symgen.readback import literals, owed
 from symgen.readback.rows import compare
-from symgen.reals import DOUBLE, FLOAT, REALS, Real
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.reals import DOUBLE, FLOAT, REALS, Real
 from tests.c_programs import Builder, vector
 from tests.robots_for_tests import BUILT_IN
 
@@ -78,14 +79,14 @@ def test_a_guard_that_the_printer_drops_is_missed(
     program, target, floors = three_kinds(real)
     live = live_rows(program)
     whole: list[Any] = {
-        "guards": _checks.guards(program, live, floors),
-        "angles": _checks.angles(program, live),
-        "finite_rows": _checks.finite_rows(program, live),
+        "guards": checks.guards(program, live, floors),
+        "angles": checks.angles(program, live),
+        "finite_rows": checks.finite_rows(program, live),
     }[what]
     assert len(whole) == (1 if what == "angles" else 4)
     assert compare(program, c99.source(program, target, floors), checked=floors) == []
     for left in fewer(whole):
-        monkeypatch.setattr(_checks, what, lambda *_, left=left: left)
+        monkeypatch.setattr(checks, what, lambda *_, left=left: left)
         assert compare(program, c99.source(program, target, floors), checked=floors) != []
 
 
@@ -102,11 +103,11 @@ def test_a_guard_that_the_printer_weakens_is_missed(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, target, floors = three_kinds()
-    whole = _checks.guards(program, live_rows(program), floors)
+    whole = checks.guards(program, live_rows(program), floors)
     for k, guard in enumerate(whole):
         if (weaker := WEAKER[how](guard)) != guard:
             monkeypatch.setattr(
-                _checks,
+                checks,
                 "guards",
                 lambda *_, k=k, weaker=weaker: [*whole[:k], weaker, *whole[k + 1 :]],
             )
@@ -117,14 +118,14 @@ def test_a_guard_that_the_printer_weakens_is_missed(
 
 def test_a_farther_angle_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     program, target, floors = three_kinds()
-    monkeypatch.setattr(_sincos, "RANGE", 2 * _sincos.RANGE)
+    monkeypatch.setattr(sincos, "RANGE", 2 * sincos.RANGE)
     assert compare(program, c99.source(program, target, floors), checked=floors) != []
 
 
 def test_statuses_that_change_places_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     program, target, floors = three_kinds()
-    assert tuple(_checks.STATUSES) == owed.STATUSES
-    monkeypatch.setattr(_checks, "STATUSES", dict(reversed(_checks.STATUSES.items())))
+    assert tuple(checks.STATUSES) == owed.STATUSES
+    monkeypatch.setattr(checks, "STATUSES", dict(reversed(checks.STATUSES.items())))
     text, header = (
         c99.source(program, target, floors),
         c99.header({program.function: program}, target),
@@ -133,8 +134,8 @@ def test_statuses_that_change_places_are_missed(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_verify_misses_it_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    guards = _checks.guards
-    monkeypatch.setattr(_checks, "guards", lambda *given: guards(*given)[1:])
+    guards = checks.guards
+    monkeypatch.setattr(checks, "guards", lambda *given: guards(*given)[1:])
     report = verify("planar_arm", ["forward_dynamics"], 1, checked=True, compiled=False)
     assert [check.kind for check in report.checks if not check.passed and not check.unjudged] == [
         "text"
@@ -168,9 +169,9 @@ def test_every_kind_of_guard_that_a_text_lacks_is_missed(robot: str, real: str) 
     pick, live = random.Random(robot + real), live_rows(program)
     asked: dict[str, Any] = {
         "argument": range(sum(port.size for port in program.inputs)),
-        "angle": _checks.angles(program, live),
-        "result": _checks.finite_rows(program, live),
-        "divisor": _checks.guards(program, live, floors),
+        "angle": checks.angles(program, live),
+        "result": checks.finite_rows(program, live),
+        "divisor": checks.guards(program, live, floors),
     }
     for kind, pattern in CONDITIONS.items():
         found = [*re.finditer(pattern, text)]
@@ -241,5 +242,5 @@ def test_a_printer_that_rounds_another_way_is_caught(monkeypatch: pytest.MonkeyP
     def slipped(value: Fraction, real: Real) -> str:
         return f"{struct.unpack('<f', struct.pack('<f', float(value)))[0]!r}{real.suffix}"
 
-    monkeypatch.setattr(_definition, "C", replace(_definition.C, literal=slipped))
+    monkeypatch.setattr(definition, "C", replace(definition.C, literal=slipped))
     assert compare(program, c99.source(program, target)) != []

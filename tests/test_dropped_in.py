@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen.backends import _markdown
-from symgen.backends._ascii import ascii_text
-from symgen.backends._c_text import comment
 from symgen.cli import main
 from symgen.delivery.folder import texts, write
 from symgen.description import marks
-from symgen.errors import DescriptionError, RequestError
+from symgen.emission import markdown
+from symgen.emission.ascii import ascii_text
+from symgen.emission.c_text import comment
 from symgen.machine import targets
-from symgen.options import TextOptions
+from symgen.support.errors import DescriptionError, RequestError
+from symgen.vocabulary.options import TextOptions
 from tests.c_programs import arm
 from tests.test_c99 import WARNINGS
 from tests.test_folder import cases, mechanism, run
@@ -154,7 +154,7 @@ def test_what_a_compiler_reads_is_ascii_whatever_the_names_are(tmp_path: Path) -
     ],
 )
 def test_a_name_is_code_in_markdown_whatever_it_holds(name: str, code: str) -> None:
-    assert _markdown.code(name) == code
+    assert markdown.code(name) == code
 
 
 def test_no_template_of_c_brings_a_sign_that_is_not_ascii() -> None:

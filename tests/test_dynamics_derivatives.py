@@ -13,13 +13,13 @@ import pytest
 
 import symgen
 from symgen.derivation.spatial import Vector
-from symgen.functions import BY_DEFAULT
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.derivative_recursion import bodies, derivatives, motion, recursion
-from symgen.options import ProgramOptions
-from symgen.programs.deriving import derive
+from symgen.pipeline.deriving import derive
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.functions import BY_DEFAULT
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import random_mechanism
 
 INVERSE, FORWARD = "inverse_dynamics_derivatives", "forward_dynamics_derivatives"

@@ -17,21 +17,21 @@ import numpy as np
 import pytest
 
 from symgen import load
-from symgen.backends import c99
-from symgen.backends._writer import live_rows
 from symgen.certificate.recognition import Recognition
 from symgen.derivation.model.links import declared
 from symgen.description.tip import tip
-from symgen.errors import BuildError, RequestError
-from symgen.functions import Sizes
-from symgen.ir import Port, Program
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.programs import making
-from symgen.programs.deriving import models
-from symgen.proof import eva
-from symgen.proof.multipliers import ROUND_OFF, carried, multiplier_sizes
+from symgen.emission.backends import c99
+from symgen.emission.writer import live_rows
+from symgen.ir.program import Port, Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
+from symgen.pipeline.deriving import models
 from symgen.readback.rows import compare
+from symgen.support.errors import BuildError, RequestError
+from symgen.verification.proof import eva
+from symgen.verification.proof.multipliers import ROUND_OFF, carried, multiplier_sizes
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests import robots_for_tests
 from tests.c_programs import scrambled
 from tests.robots_for_tests import BUILT_IN, draw, point_mass_arm, robot, run

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen import proof
 from symgen.cli import main
 from symgen.delivery.evidence import context
 from symgen.description.tip import tip
-from symgen.options import ProgramOptions
-from symgen.programs.making import programs
-from symgen.proof import eva
-from symgen.tables import span
+from symgen.pipeline.making import programs
+from symgen.support.tables import span
+from symgen.verification import proof
+from symgen.verification.proof import eva
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import robot
 from tests.test_firmware import need
 

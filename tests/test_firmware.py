@@ -12,10 +12,10 @@ import pytest
 
 from symgen import generate
 from symgen.cli import main
-from symgen.errors import RequestError
 from symgen.machine import targets
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, OPTIMIZE
+from symgen.support.errors import RequestError
 from tests.test_folder import cmake
 
 pytestmark = pytest.mark.firmware

@@ -22,14 +22,14 @@ from symgen.derivation import constants
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import declared
 from symgen.derivation.scalars import Derivation
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
-from symgen.ir import Numbers, evaluate
-from symgen.mechanism import Body, Mechanism, Part
+from symgen.ir.program import Numbers, evaluate
+from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.methods.fixman import geometry
 from symgen.methods.fixman.held import HeldInAPlane
 from symgen.methods.fixman.planar import point_masses
-from symgen.poses import pose
+from symgen.support.errors import RequestError
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.poses import pose
 from tests import lee_chirikjian
 from tests.point_mass_chains import CHAINS, EVERY_CHAIN, chain, schur, symbolic
 from tests.rational_functions import Functions, determinant

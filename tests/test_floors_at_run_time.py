@@ -14,16 +14,16 @@ import symgen
 from symgen.certificate import checked_floors
 from symgen.delivery.verifying import verify
 from symgen.description.adjustable import adjustables, adjusted
-from symgen.errors import StateError, SymgenError
-from symgen.functions import REGROUP
-from symgen.ir import EXACT, Element, evaluate
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.programs import making
-from symgen.programs.adjusting import adjusting, named
+from symgen.ir.program import EXACT, Element, evaluate
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
+from symgen.pipeline.adjusting import adjusting, named
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
+from symgen.support.errors import StateError, SymgenError
 from symgen.verification.adjusted import draw
+from symgen.vocabulary.functions import REGROUP
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.robots_for_tests import robot
 
 pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes

@@ -17,13 +17,13 @@ import pytest
 import symgen
 from symgen.delivery.cases import SelfTestCase
 from symgen.delivery.folder import texts, write
-from symgen.errors import RequestError
-from symgen.ir import Program, evaluate
+from symgen.ir.program import Program, evaluate
 from symgen.machine.building import Build, scheduling
-from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
-from symgen.options import ProgramOptions, TextOptions
-from symgen.poses import X_AXIS, Shift
+from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.readback.rows import compare
+from symgen.support.errors import RequestError
+from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.poses import X_AXIS, Shift
 from tests.c_programs import DOUBLES, arm, gravity
 from tests.robots_for_tests import point_mass_arm
 from tests.test_c99 import WARNINGS

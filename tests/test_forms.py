@@ -13,20 +13,18 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.backends import printer
-from symgen.backends._target import Target
 from symgen.cli import main
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
 from symgen.description.tip import tip
-from symgen.errors import ArgumentError, OutOfReach, ProgramError, RequestError
-from symgen.looping import recursion
-from symgen.mechanism import Mechanism
-from symgen.options import AUTO, LOOPED, ProgramOptions, TextOptions
-from symgen.programs import making
-from symgen.programs.deriving import ROW_BUDGET
-from symgen.programs.forms import SHORT
-from symgen.recursion import Form, Recursion, check
+from symgen.emission import printer
+from symgen.emission.target import Target
+from symgen.ir.recursion import Form, Recursion, check
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
+from symgen.pipeline.deriving import ROW_BUDGET
+from symgen.pipeline.forms import SHORT
+from symgen.pipeline.loops import recursion
 from symgen.reference.articulated import Articulated
 from symgen.reference.long import caused, inverse_dynamics
 from symgen.reference.mechanics import Reference
@@ -34,6 +32,7 @@ from symgen.reference.motion import Motion
 from symgen.reference.points import points
 from symgen.reference.precision import FLOAT, arb
 from symgen.reference.states import draw_states
+from symgen.support.errors import ArgumentError, OutOfReach, ProgramError, RequestError
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.long import (
     CAUSED,
@@ -46,6 +45,7 @@ from symgen.verification.long import (
     sizes,
 )
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.options import AUTO, LOOPED, ProgramOptions, TextOptions
 from tests.robots_for_tests import ROBOTS, point_mass_arm, random_mechanism, robot
 from tests.test_folder import selftest
 from tests.test_looping import robot as linked

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import symgen
+from symgen.benchmarks.peers import mujoco as peer
 from symgen.description.canonical import to_toml
-from symgen.errors import ArgumentError, DescriptionError
-from symgen.measuring.peers import mujoco as peer
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
+from symgen.support.errors import ArgumentError, DescriptionError
 
 mujoco: Any = pytest.importorskip("mujoco")
 BOUND = 1e-12

@@ -12,14 +12,14 @@ import pytest
 import symgen
 from symgen.description.canonical import to_toml
 from symgen.description.models import of_matrix
-from symgen.errors import ArgumentError, DescriptionError, OutOfReach
-from symgen.joints import Placing, Turning
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs.forms import formed
+from symgen.mechanism.joints import Placing, Turning
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.forms import formed
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
+from symgen.support.errors import ArgumentError, DescriptionError, OutOfReach
+from symgen.vocabulary.options import ProgramOptions
 from tests.judges import example_robot_data as judges
 
 pin: Any = pytest.importorskip("pinocchio")

@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs import deriving
-from symgen.programs.deriving import derive
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import deriving
+from symgen.pipeline.deriving import derive
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import random_mechanism
 
 pytestmark = pytest.mark.usefixtures("finished_here")

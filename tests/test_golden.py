@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from symgen import backends, derivatives, methods
-from symgen.functions import EQUATIONS, FUNCTIONS, OF_LOOPS
+from symgen import emission, methods
 from symgen.machine import targets
-from symgen.options import FORMS, TRIG
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import EQUATIONS, FUNCTIONS, OF_LOOPS
+from symgen.vocabulary.options import FORMS, TRIG
 from tests.golden import FOLDER, texts
 from tests.golden.rows import Row, rows
 from tests.golden.table import NOTHING, hashes, known
@@ -91,7 +92,7 @@ def test_every_choice_has_a_row_that_symgen_writes() -> None:
         taken = {row.said.get(option, "auto") for row in folders}
         assert {*values} - taken == set(), option
     wrapped = {name for row in folders for name in row.said.get("wrap", ())}
-    assert {*backends.wrappers()} - wrapped == set()
+    assert {*emission.wrappers()} - wrapped == set()
 
 
 C = b'/* words */\ndouble f(double x) { return 2.5 * x; } // of x\nconst char *s = "1.2.3";\n'

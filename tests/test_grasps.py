@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.closures import closure, closures
-from symgen.errors import MethodRefusal, RequestError
-from symgen.mechanism import Mechanism
+from symgen.mechanism.closures import closure, closures
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.riccati import grasps
-from symgen.options import ProgramOptions
-from symgen.programs import closing, deriving
+from symgen.pipeline import closing, deriving
 from symgen.reference.assembling import closed_states
 from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Motion
 from symgen.reference.precision import FLOAT
 from symgen.reference.steps import integrate
+from symgen.support.errors import MethodRefusal, RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.truth import Truth
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import run
 
 FUNCTION, GRASPS = "constrained_forward_dynamics", "riccati:grasps"

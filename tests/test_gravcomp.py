@@ -13,15 +13,15 @@ import pytest
 
 import symgen
 from symgen import methods
+from symgen.benchmarks import peers
 from symgen.cli import main
 from symgen.description.canonical import to_toml
-from symgen.errors import SymgenError
-from symgen.measuring import peers
-from symgen.mechanism import Mechanism
-from symgen.programs.layout import layouts
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.layout import layouts
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
+from symgen.support.errors import SymgenError
 from tests.mjcf_texts import HINGE, ROD, arm, mjcf
 from tests.robots_for_tests import BALLS, PROVIDED, largest, of_kind, random_mechanism, run
 from tests.test_drives import UNFELT, answers, differing, driven, given

@@ -10,11 +10,11 @@ import pytest
 
 import symgen
 from symgen.description.canonical import to_toml
-from symgen.errors import DescriptionError, RequestError
-from symgen.functions import BY_DEFAULT
 from symgen.inspection.multiangle import multiangle
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
+from symgen.support.errors import DescriptionError, RequestError
+from symgen.vocabulary.functions import BY_DEFAULT
 from tests.robots_for_tests import states
 
 PRESS = """
@@ -77,7 +77,7 @@ def test_the_folder_as_it_comes_is_verified(tmp_path: Path) -> None:
 
 def test_pinocchio_has_the_same_screws() -> None:
     pin = pytest.importorskip("pinocchio")
-    from symgen.measuring.peers import pinocchio as peer
+    from symgen.benchmarks.peers import pinocchio as peer
 
     made = press()
     model, ids = peer.built(made)

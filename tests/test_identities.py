@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.functions import FUNCTIONS
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.poses import Z_AXIS
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.verification.algebra import TOLERANCE
 from symgen.verification.calling import Functions, Identity
@@ -25,6 +23,8 @@ from symgen.verification.identities import companions
 from symgen.verification.residuals import worst
 from symgen.verification.truth import Truth
 from symgen.verification.whole_identities import OF_THE_WHOLE
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.poses import Z_AXIS
 from tests.robots_for_tests import largest, random_mechanism
 
 NAMED = {identity.title: identity for identity in (*OF_THE_WHOLE, *OF_DERIVATIVES)}

@@ -18,18 +18,18 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.backends import c99
-from symgen.backends._sincos import CONSTANTS, RANGE, ULPS
 from symgen.cli import main
 from symgen.delivery.verifying import verify
-from symgen.functions import Sizes
+from symgen.emission.backends import c99
+from symgen.emission.sincos import CONSTANTS, RANGE, ULPS
 from symgen.machine import targets
 from symgen.machine.cost import OPTIMIZE, measure
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS
-from symgen.options import TextOptions
-from symgen.programs.making import program
+from symgen.pipeline.making import program
 from symgen.readback.rows import compare
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import TextOptions
 from tests.sincos_constants import constants
 from tests.sincos_proof import PRECISION, Machine, Proof, prove, run, statements, text
 from tests.test_c99 import WARNINGS

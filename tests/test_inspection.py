@@ -12,11 +12,11 @@ from sympy.core.function import AppliedUndef
 
 import symgen
 from symgen import methods
-from symgen.errors import RequestError
 from symgen.inspection.catalogue import choose, owners, results
 from symgen.inspection.entries import answer
 from symgen.inspection.equations import equations
 from symgen.inspection.reading import render as rendered
+from symgen.support.errors import RequestError
 from tests.robots_for_tests import program, robot, states, truth
 
 q0, q1, v0, v1, a0, a1 = sp.symbols("q0 q1 v0 v1 a0 a1", real=True)

@@ -21,7 +21,6 @@ import sympy as sp
 import symgen
 from symgen import methods
 from symgen.cli import main
-from symgen.errors import RequestError
 from symgen.inspection.at import values as pose
 from symgen.inspection.catalogue import choose, owners, why_not
 from symgen.inspection.entries import answer, layout
@@ -30,10 +29,11 @@ from symgen.inspection.names import latex, shown
 from symgen.inspection.parameters import kinds
 from symgen.inspection.printing import DEEPEST, FORMATS, imports, printed
 from symgen.inspection.reading import render
-from symgen.ir import Numbers, Port, Program, evaluate
+from symgen.ir.program import Numbers, Port, Program, evaluate
 from symgen.machine.compilers import find_compiler
-from symgen.mechanism import Mechanism
-from symgen.poses import Z_AXIS
+from symgen.mechanism.mechanism import Mechanism
+from symgen.support.errors import RequestError
+from symgen.vocabulary.poses import Z_AXIS
 from tests.formula_readers import DIGITS, Unread, by_compiler, by_latex, by_python, by_sympy
 from tests.robots_for_tests import flat_chain, random_mechanism, robot
 

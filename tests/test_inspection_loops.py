@@ -12,9 +12,9 @@ import sympy as sp
 import symgen
 from symgen.derivation.model import refuse_many_joints
 from symgen.description.loading import load
-from symgen.errors import RequestError
 from symgen.inspection.reading import read, render
-from symgen.ir import Numbers, evaluate
+from symgen.ir.program import Numbers, evaluate
+from symgen.support.errors import RequestError
 from tests.robots_for_tests import draw, point_mass_arm, random_mechanism
 
 MP = Numbers(

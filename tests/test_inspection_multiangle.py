@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from symgen import methods
-from symgen.errors import RequestError
 from symgen.inspection.harmonics import in_multiples, waves
 from symgen.inspection.multiangle import DIGITS, ENTRIES, MultiAngle, exact, multiangle
 from symgen.inspection.parameters import derived, symbolic
-from symgen.ir import Numbers
+from symgen.ir.program import Numbers
 from symgen.reference.mechanics import Reference
+from symgen.support.errors import RequestError
 from tests.robots_for_tests import BALLS, TELLING, largest, random_mechanism, robot, states, truth
 
 SMALL = (

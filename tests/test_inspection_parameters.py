@@ -11,16 +11,16 @@ import pytest
 
 from symgen import methods
 from symgen.derivation import constants
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
 from symgen.inspection.parameters import KINDS, PORT, Parameter, kinds, linkage, symbolic
-from symgen.ir import Program, check
-from symgen.mechanism import Mechanism
+from symgen.ir.program import Program, check
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.composite_body.mass_matrix import lower_triangle
-from symgen.poses import Shift
-from symgen.programs.choosing import methods_for
+from symgen.pipeline.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
+from symgen.support.errors import RequestError
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.poses import Shift
 from tests.robots_for_tests import BALLS, PROVIDED, largest, program, robot, run, states
 
 SAME = 1e-40

@@ -12,12 +12,12 @@ import sympy as sp
 
 import symgen
 from symgen import methods
-from symgen.errors import RequestError
 from symgen.inspection.catalogue import owners, why_not
 from symgen.inspection.entries import layout
-from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
-from symgen.poses import X_AXIS, Angle, Turn, pose
+from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.reference.precision import Array
+from symgen.support.errors import RequestError
+from symgen.vocabulary.poses import X_AXIS, Angle, Turn, pose
 from tests.inspected import EXPECTED, Seen, inverse, numbers
 from tests.robots_for_tests import BALLS, largest, robot, states
 

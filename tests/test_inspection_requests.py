@@ -16,11 +16,9 @@ import sympy as sp
 
 import symgen
 from symgen import methods
-from symgen.backends import c99
 from symgen.cli import main
 from symgen.description.tip import tip
-from symgen.errors import RequestError, SymgenError
-from symgen.functions import FUNCTIONS, Sizes
+from symgen.emission.backends import c99
 from symgen.inspection.at import values
 from symgen.inspection.catalogue import owners, results
 from symgen.inspection.multiangle import MOST
@@ -28,11 +26,13 @@ from symgen.inspection.parameters import parameters
 from symgen.inspection.pattern import MOVES, NUMBER, ZERO, Pattern, pattern
 from symgen.inspection.reading import CLOSED_UP_TO, read
 from symgen.inspection.where import COUNTS, where
-from symgen.pictures.pattern import EDGE
-from symgen.pictures.pattern import _draw as draw
-from symgen.poses import Angle
-from symgen.programs.deriving import models
+from symgen.pages.pictures.pattern import EDGE
+from symgen.pages.pictures.pattern import _draw as draw
+from symgen.pipeline.deriving import models
 from symgen.reference.mechanics import Reference
+from symgen.support.errors import RequestError, SymgenError
+from symgen.vocabulary.functions import FUNCTIONS, Sizes
+from symgen.vocabulary.poses import Angle
 from tests.robots_for_tests import point_mass_arm, robot, truth
 
 q0, q1, q2 = sp.symbols("q0 q1 q2", real=True)

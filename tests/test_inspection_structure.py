@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from symgen.derivation import constants
-from symgen.errors import RequestError
 from symgen.inspection.multiangle import ENTRIES, exact, multiangle
 from symgen.inspection.parameters import symbolic
 from symgen.inspection.regressor import PARAMETERS, asked, drawn, matter, ten, units
 from symgen.inspection.structure import LETTERS, Structure, combination, structure
-from symgen.mechanism import Mechanism, Part
-from symgen.poses import pose
-from symgen.programs.deriving import models
+from symgen.mechanism.mechanism import Mechanism, Part
+from symgen.pipeline.deriving import models
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
+from symgen.support.errors import RequestError
+from symgen.vocabulary.poses import pose
 from tests.robots_for_tests import BALLS, largest, random_mechanism, robot
 
 READ = (

@@ -18,18 +18,18 @@ import sympy as sp
 import symgen
 from symgen.certificate.divisors import floors
 from symgen.certificate.squares import least, shares
-from symgen.ir import Program, Row, check
-from symgen.joints import joint_type, kinds
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.proof import prove, prove_programs
-from symgen.reals import REALS
+from symgen.ir.program import Program, Row, check
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import steps
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
+from symgen.verification.proof import prove, prove_programs
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.reals import REALS
 from tests.adversary import _newton_euler
 from tests.robots_for_tests import of_kind, random_mechanism, run
 

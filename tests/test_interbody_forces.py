@@ -14,17 +14,17 @@ import pytest
 import symgen
 from symgen.derivation.model import regroup
 from symgen.derivation.spatial import wrench_outward
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.methods.constraint_force import forces as by_constraints
 from symgen.methods.riccati import forces as by_recursion
-from symgen.options import ProgramOptions
-from symgen.poses import X_AXIS, Z_AXIS, pose
-from symgen.programs.choosing import methods_for
-from symgen.programs.deriving import derive, models
+from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.deriving import derive, models
 from symgen.reference.precision import Array
 from symgen.verification.report import Report
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import X_AXIS, Z_AXIS, pose
 from tests.oracles import random_tree
 from tests.robots_for_tests import (
     BALLS,

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
-from symgen.poses import Shift, Vector3
+from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
+from symgen.vocabulary.poses import Shift, Vector3
 from tests.mutants_of_c import Plot
 
 pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes

@@ -10,8 +10,18 @@ import flint
 import numpy as np
 import pytest
 
-from symgen.errors import ProgramError
-from symgen.ir import ARITY, BY_SERIES, COUNTED, Numbers, Port, Program, Row, check, evaluate
+from symgen.ir.program import (
+    ARITY,
+    BY_SERIES,
+    COUNTED,
+    Numbers,
+    Port,
+    Program,
+    Row,
+    check,
+    evaluate,
+)
+from symgen.support.errors import ProgramError
 
 ROWS = (
     Row("input", (), (0, 0)),  # 0: x0

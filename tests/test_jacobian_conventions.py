@@ -15,20 +15,26 @@ import pytest
 
 import symgen
 from symgen import cli
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS, JACOBIAN_FRAMES, JACOBIAN_ORDERS, USUAL, Convention
-from symgen.ir import Program
-from symgen.joints import kinds
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.poses import X_AXIS, Angle, Shift, Turn
-from symgen.programs.choosing import methods_for
-from symgen.programs.plain import from_plain, outline_from_plain, outline_to_plain, to_plain
+from symgen.ir.program import Program
+from symgen.mechanism.joints import kinds
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.plain import from_plain, outline_from_plain, outline_to_plain, to_plain
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
+from symgen.support.errors import RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.identities import check_identities
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import (
+    FUNCTIONS,
+    JACOBIAN_FRAMES,
+    JACOBIAN_ORDERS,
+    USUAL,
+    Convention,
+)
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import X_AXIS, Angle, Shift, Turn
 from tests.oracles import random_tree
 from tests.robots_for_tests import BALLS, draw, largest, of_kind, random_mechanism, robot, run
 

@@ -15,7 +15,7 @@ import pytest
 
 import symgen
 import symgen.jax
-from symgen.errors import ArgumentError, RequestError, ToolMissing, UnknownName
+from symgen.support.errors import ArgumentError, RequestError, ToolMissing, UnknownName
 from symgen.verification.truth import Truth
 from tests.robots_for_tests import random_mechanism
 

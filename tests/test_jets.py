@@ -8,15 +8,15 @@ import flint
 import numpy as np
 import pytest
 
-from symgen.errors import ArgumentError, RequestError
-from symgen.functions import FUNCTIONS
-from symgen.joints import kinds
-from symgen.mechanism import Mechanism
+from symgen.mechanism.joints import kinds
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import jets
 from symgen.reference.jets import POSITIONS, Jet, derivatives, lifted, moved, slopes
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
+from symgen.support.errors import ArgumentError, RequestError
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.robots_for_tests import random_mechanism
 
 BALLS = arb(160)

@@ -12,10 +12,10 @@ import pytest
 
 import symgen
 from symgen import cli
-from symgen.errors import ArgumentError, UnknownName
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
+from symgen.support.errors import ArgumentError, UnknownName
 from tests.descriptions import joint, link, public_urdfs, robot
 
 CHAIN = ("b", "a", "Z", "é", "a_", "aB")

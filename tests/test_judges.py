@@ -13,11 +13,11 @@ import pytest
 from lxml import etree
 
 import symgen
-from symgen.errors import RequestError
-from symgen.functions import BY_DEFAULT
-from symgen.mechanism import Mechanism
-from symgen.programs import making
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
 from symgen.reference.states import draw_states
+from symgen.support.errors import RequestError
+from symgen.vocabulary.functions import BY_DEFAULT
 from tests.judges import example_robot_data as judges
 
 pytest.importorskip("pinocchio")

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.drives import KINDS, Drive
-from symgen.functions import FUNCTIONS
-from symgen.measuring import peers
-from symgen.mechanism import Mechanism
+from symgen.benchmarks import peers
+from symgen.mechanism.drives import KINDS, Drive
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.robots_for_tests import of_kind, random_mechanism, run
 from tests.test_drives import driven
 

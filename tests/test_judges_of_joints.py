@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import symgen
+from symgen.benchmarks import peers
 from symgen.description.tip import tip
-from symgen.functions import FUNCTIONS
-from symgen.joints import joint_type, kinds
-from symgen.measuring import peers
-from symgen.mechanism import Mechanism
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.judges import example_robot_data as judges
 from tests.judges import mujoco_answers, pinocchio_answers
 from tests.metamorphic.plants import (

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import symgen
+from symgen.benchmarks.peers import mujoco as mujoco_peer
+from symgen.benchmarks.peers import pinocchio as pinocchio_peer
 from symgen.description.loading import builtin_robots
-from symgen.measuring.peers import mujoco as mujoco_peer
-from symgen.measuring.peers import pinocchio as pinocchio_peer
-from symgen.mechanism import Mechanism
-from symgen.poses import Shift
-from symgen.programs import closing
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import closing
 from symgen.reference.assembling import closed_states
 from symgen.reference.mechanics import Reference
+from symgen.vocabulary.poses import Shift
 from tests.looped import hopper
 from tests.robots_for_tests import run
 from tests.test_grasps import FUNCTION, GRASPS, hand, two_arms

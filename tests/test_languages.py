@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from symgen import backends
-from symgen.backends._backend import Printer, Wrapper
-from symgen.backends._c_text import C
-from symgen.backends._language import PRODUCT, SUM, Language
-from symgen.backends._writer import CALLED, Turn, Writer, live_rows
-from symgen.ir import Numbers, Program, evaluate
-from symgen.reals import DOUBLE
+from symgen import emission
+from symgen.emission.backend import Printer, Wrapper
+from symgen.emission.c_text import C
+from symgen.emission.language import PRODUCT, SUM, Language
+from symgen.emission.writer import CALLED, Turn, Writer, live_rows
+from symgen.ir.program import Numbers, Program, evaluate
+from symgen.vocabulary.reals import DOUBLE
 from tests.c_programs import arm, forward_dynamics, scrambled
 
 PYTHON = Language(
@@ -106,9 +106,9 @@ def test_sine_and_cosine_of_an_angle_may_come_at_once() -> None:
 
 
 def test_every_backend_is_a_typed_object_under_its_own_name() -> None:
-    found = [backends.find(name) for name in backends.names()]
-    assert [backend.name for backend in found] == [*backends.names()]
+    found = [emission.find(name) for name in emission.names()]
+    assert [backend.name for backend in found] == [*emission.names()]
     assert all(isinstance(backend, Printer | Wrapper) for backend in found)
-    assert backends.printer() in found
+    assert emission.printer() in found
     for backend in found:
-        assert backends.environment(backend.name).list_templates()
+        assert emission.environment(backend.name).list_templates()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from jinja2 import Environment, nodes
 
-from symgen.joints import kinds
+from symgen.mechanism.joints import kinds
 from tests.shape import imported_files, imported_modules, name_of, room_of, tree_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,112 +20,86 @@ HOUSE = ROOT / "symgen"
 # The floors from the bottom up; each line is a room (a file or a folder of symgen/, "symgen" the package itself) and what it
 # imports, which stands above it in this table. What is for the type checker alone counts as well.
 ROOMS: dict[str, str] = {
-    # what everybody speaks of
-    "version": "",
-    "disk": "",
-    "errors": "",
-    "tables": "",
-    "derivatives": "",
-    "arrays": "",
-    "functions": "arrays derivatives",
-    "poses": "",
-    "identifiers": "",
-    "trees": "",
-    "contacts": "errors poses",
-    "reals": "errors",
-    "names": "derivatives errors functions",
-    "options": "contacts errors functions names reals",
-    "ir": "errors functions tables",
-    "recursion": "errors functions ir",
-    "segmented": "errors ir recursion",
-    "levelled": "errors ir recursion",
-    "joints": "errors",
-    "coupling": "errors",
-    "drives": "errors",
-    "bodies": "poses",
-    "content": "",
-    "closures": "errors joints",
-    "loops": "closures poses",
-    "notes": "",
-    "mechanism": "bodies contacts content coupling drives errors functions joints loops names notes poses tables trees",
-    "shelf": "version",
-    # the other road to the same numbers: nothing of the derivation is allowed here
-    "reference": "closures derivatives drives errors functions joints loops mechanism poses",
+    # shared by all rooms
+    "support": "",
+    "errors": "support",
+    "vocabulary": "support",
+    "ir": "support vocabulary",
+    "mechanism": "support vocabulary",
+    # the independent road to the same numbers: nothing of the derivation is allowed here
+    "reference": "mechanism support vocabulary",
     # a file → Mechanism
-    "description": "closures coupling drives errors identifiers joints loops mechanism names notes poses reference",
+    "description": "mechanism reference support vocabulary",
     # Mechanism → Program
-    "derivation": "closures drives errors ir joints loops mechanism poses trees",
-    "methods": "closures derivation errors functions loops mechanism names",
-    "passes": "errors ir",
-    "looping": "derivation drives errors functions ir joints levelled mechanism methods passes recursion segmented",
-    "differentiation": "derivation derivatives errors functions ir joints passes",
-    "programs": "contacts derivation derivatives description differentiation errors functions ir joints levelled looping "
-    "mechanism methods names options passes reals recursion reference segmented shelf",
+    "derivation": "ir mechanism support vocabulary",
+    "methods": "derivation mechanism support vocabulary",
     # the text back into rows, which asks nothing of what printed it; and Program → text
-    "readback": "errors functions ir levelled reals recursion segmented",
-    "backends": "derivatives errors functions identifiers ir levelled names options reals recursion segmented version",
-    # what is known of it, and what a machine makes of it
-    "certificate": "backends derivation derivatives description errors functions ir joints mechanism options programs reals "
-    "recursion reference",
-    "machine": "backends certificate derivatives description errors functions ir mechanism names options programs reals "
-    "recursion reference shelf",
-    "verification": "backends certificate closures derivatives description errors functions ir joints levelled machine "
-    "mechanism methods names options programs readback reals recursion reference segmented tables",
-    "proof": "backends certificate derivation derivatives description errors functions ir machine mechanism options programs "
-    "reals reference tables verification",
-    "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "
-    "programs recursion reference tables",
-    "measuring": "backends derivatives description errors functions ir joints machine mechanism methods names options programs "
-    "reals recursion reference tables verification version",
-    "pictures": "disk errors inspection measuring",
-    "report": "backends derivation disk drives errors functions joints loops mechanism methods notes poses programs reference "
-    "tables verification version",
-    "dask": "errors functions ir machine",
-    "delivery": "backends certificate derivatives description disk drives errors functions identifiers ir machine mechanism names "
-    "options programs proof reals recursion reference tables verification version",
-    # the C on other engines
-    "jax": "backends derivation derivatives description errors functions ir machine mechanism names options programs reals "
-    "shelf",
-    # what a user types
-    "reproduce": "backends description disk errors ir machine measuring mechanism names options pictures poses programs reals "
-    "recursion reference version",
-    "commands": "certificate delivery description errors functions identifiers inspection machine measuring mechanism names options "
-    "notes pictures programs proof recursion report reproduce tables",
-    "cli": "commands errors machine names version",
+    "readback": "ir support vocabulary",
+    "emission": "ir support vocabulary",
+    "pipeline": "derivation description ir mechanism methods reference support vocabulary",
+    # what is known of a Program, and what a machine makes of it
+    "certificate": "derivation description emission ir mechanism pipeline reference support vocabulary",
+    "inspection": (
+        "derivation description emission ir mechanism methods pipeline reference support vocabulary"
+    ),
+    "machine": "certificate description emission ir mechanism pipeline reference support vocabulary",
+    "verification": (
+        "certificate derivation description emission ir machine mechanism methods pipeline "
+        "readback reference support vocabulary"
+    ),
+    # what users call, import, type and look at
+    "jax": "derivation description emission ir machine mechanism pipeline support vocabulary",
+    "dask": "ir machine support vocabulary",
+    "delivery": (
+        "certificate description emission ir machine mechanism pipeline reference support "
+        "verification vocabulary"
+    ),
+    "benchmarks": (
+        "description emission ir machine mechanism methods pipeline reference support "
+        "verification vocabulary"
+    ),
+    "pages": (
+        "benchmarks derivation description emission inspection ir machine mechanism methods "
+        "pipeline reference support verification vocabulary"
+    ),
+    "cli": (
+        "benchmarks certificate delivery description inspection ir machine mechanism pages "
+        "pipeline support verification vocabulary"
+    ),
     "__main__": "cli",
-    "symgen": "delivery description errors inspection ir machine mechanism notes programs verification version",
+    "symgen": "delivery description inspection ir machine mechanism pipeline support verification",
 }
 
 # folders whose leaves, each a file or a folder, do not know each other; the file named here, and any that starts with _, is
 # what they share.
 LEAVES: dict[str, str] = {
-    "methods": "",
+    "methods": "shared",
     "description/readers": "",
     "description/writers": "",
-    "passes": "rewrite",
-    "closures": "",
-    "backends": "",
-    "commands": "",
-    "reproduce": "",
+    "ir/passes": "rewrite",
+    "mechanism/closures": "",
+    "emission/backends": "",
+    "cli/commands": "",
+    "pages/reproduce": "",
     "machine/targets": "",
 }
 
 # third-party package: the rooms, or the files or folders of one, that may know it
 PACKAGES: dict[str, str] = {
-    "sympy": "derivation inspection joints methods",
+    "sympy": "derivation inspection mechanism/joints methods",
     "flint": "certificate derivation description/writers inspection reference verification",
-    "numpy": "certificate delivery machine measuring passes/_alternatives proof reference report reproduce verification",
-    "lxml": "description/readers",
-    "jinja2": "backends",
+    "numpy": "benchmarks certificate delivery machine ir/passes/_alternatives pages reference verification",
+    "lxml": "description/parsing description/readers",
+    "jinja2": "emission",
     "pycparser": "readback",
     "cffi": "machine/building",
     "dask": "dask",
-    "matplotlib": "pictures reproduce",
+    "matplotlib": "pages",
     "jax": "jax",
-    "mujoco": "measuring/peers",
-    "casadi": "measuring/peers",
-    "pinocchio": "measuring/peers",
-    "xacro": "description/readers/_xacro_program",
+    "mujoco": "benchmarks/peers",
+    "casadi": "benchmarks/peers",
+    "pinocchio": "benchmarks/peers",
+    "xacro": "description/parsing/xacro_program",
 }
 
 FORBIDDEN_CALLS = {
@@ -256,7 +230,7 @@ def test_nothing_evaluates_text_and_nothing_expands() -> None:
 def test_nobody_asks_for_a_joint_by_its_name() -> None:
     """A joint's own file answers. A reader may know the words of its format."""
     for name, path in ((name_of(path), path) for path in FILES):
-        if within(name, "joints") or within(name, "description/readers"):
+        if within(name, "mechanism/joints") or within(name, "description"):
             continue
         for node in ast.walk(tree_of(path)):
             words = (
@@ -297,7 +271,7 @@ def test_templates_exist() -> None:
 
 def test_the_command_line_starts_without_anything_heavy() -> None:
     code = (
-        "import sys, symgen, symgen.cli, symgen.commands as c; [c.find(name) for name in c.NAMES]; symgen.cli.overview(); "
+        "import sys, symgen, symgen.cli, symgen.cli.commands as c; [c.find(name) for name in c.NAMES]; symgen.cli.overview(); "
         "print(*sorted({m.partition('.')[0] for m in sys.modules} & set(sys.argv[1:])))"
     )
     done = subprocess.run(

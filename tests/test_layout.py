@@ -18,13 +18,13 @@ from symgen.derivation.model import reframe
 from symgen.derivation.model.share import GROUND, members
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import Rotation
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs import deriving, layout
-from symgen.programs.layout import PLAIN, Layout
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pages.report.show import facts, show
+from symgen.pipeline import deriving, layout
+from symgen.pipeline.layout import PLAIN, Layout
 from symgen.reference.mechanics import Reference
-from symgen.report.show import facts, show
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
 from tests import layouts
 from tests.robots_for_tests import BALLS, draw, largest, of_kind, random_mechanism, run
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from symgen.backends._markdown import cell, code, prose
 from symgen.cli import main
 from symgen.delivery.omissions import omissions
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
+from symgen.emission.markdown import cell, code, prose
 
 URDF = """<robot name="three">
 <link name="world"/>

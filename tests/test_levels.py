@@ -15,17 +15,17 @@ from flint import arb
 
 import symgen
 from symgen import cli
-from symgen.backends import c99
-from symgen.drives import Drive
-from symgen.errors import OutOfReach, ProgramError, RequestError
-from symgen.ir import Program
-from symgen.levelled import Levelled, check, evaluate
-from symgen.looping import recursion
-from symgen.looping.levelling import levelled
-from symgen.mechanism import Mechanism
-from symgen.programs import forms
+from symgen.emission.backends import c99
+from symgen.ir.levelled import Levelled, check, evaluate
+from symgen.ir.program import Program
+from symgen.ir.recursion import evaluate as run
+from symgen.mechanism.drives import Drive
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import forms
+from symgen.pipeline.loops import recursion
+from symgen.pipeline.loops.levelling import levelled
 from symgen.readback import segmented as segmented_text
-from symgen.recursion import evaluate as run
+from symgen.support.errors import OutOfReach, ProgramError, RequestError
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import flat_chain, random_mechanism
 from tests.segments import aimed, built, call, state_of, written
@@ -70,7 +70,7 @@ def wanted(name: str) -> list[arb]:
                 "a"
             ]
         program = symgen.program(ROBOTS[name], "forward_dynamics", "riccati")
-        return symgen.ir.evaluate(program, exactly(n), NUMBERS)["a"]
+        return symgen.ir.program.evaluate(program, exactly(n), NUMBERS)["a"]
 
 
 def exactly(n: int) -> dict[str, list[arb]]:
@@ -140,7 +140,7 @@ def test_a_solve_is_that_of_the_rows(name: str, segments: int) -> None:
         (tree.up.rows, tree.down.rows) for tree in levels(name, 1).trees[1:]
     ]
     with flint.ctx.workdps(100 + 3 * len(one)):
-        x = symgen.ir.evaluate(
+        x = symgen.ir.program.evaluate(
             symgen.program(ROBOTS[name], "mass_matrix_solve", "riccati"), given, NUMBERS
         )["x"]
         assert (

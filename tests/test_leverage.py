@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 import symgen
-from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
-from symgen.poses import Shift, Vector3
+from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.reference.leverage import leverage
+from symgen.vocabulary.poses import Shift, Vector3
 from tests.robots_for_tests import OPEN
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from symgen.errors import BuildError
-from symgen.functions import Sizes
 from symgen.machine import building, library
 from symgen.machine.solver import Solver
+from symgen.support.errors import BuildError
+from symgen.vocabulary.functions import Sizes
 from tests.c_programs import determinant
 from tests.test_solver_builds import elsewhere
 

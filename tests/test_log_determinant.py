@@ -14,29 +14,29 @@ import sympy as sp
 
 import symgen
 from symgen import methods
-from symgen.backends import c99
 from symgen.derivation import constants
 from symgen.derivation.closed_forms import cross_matrix, joint_form, trace_form, wrench_rate
 from symgen.derivation.scalars import Derivation
-from symgen.errors import MechanismError
-from symgen.functions import FUNCTIONS, Sizes
-from symgen.ir import Program
+from symgen.emission.backends import c99
+from symgen.ir.program import Program
 from symgen.machine.solver import Solver
-from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
+from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.methods.fixman import geometry
-from symgen.options import ProgramOptions, TextOptions
-from symgen.poses import X_AXIS, Angle, Turn, pose
-from symgen.programs.choosing import methods_for
-from symgen.programs.deriving import before_the_last, derive
-from symgen.reals import REALS
+from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.deriving import before_the_last, derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
+from symgen.support.errors import MechanismError
 from symgen.verification import log_sizes
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.functions import FUNCTIONS, Sizes
+from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.poses import X_AXIS, Angle, Turn, pose
+from symgen.vocabulary.reals import REALS
 from tests.c_programs import Builder, vector
 from tests.robots_for_tests import (
     BALLS,
@@ -242,7 +242,7 @@ def test_the_gradient_is_the_difference_of_the_compiled_value(name: str) -> None
 def test_c_calls_the_logarithm_of_its_real_type(tmp_path: Path) -> None:
     for real, call in (("double", " log("), ("float", " logf(")):
         b = Builder("bias_force", [vector("q", 1)], real)
-        derived = b.program([symgen.ir.Port("c", (1,), (b.op("log", b.input(0, 0)),))])
+        derived = b.program([symgen.ir.program.Port("c", (1,), (b.op("log", b.input(0, 0)),))])
         assert call in c99.source(derived, c99.Target("arm", Sizes(1, 1, 1), TextOptions("macro")))
         assert derived.operations["log"] == 1
 
@@ -363,12 +363,17 @@ def planted(derived: Program, change: Any) -> Program:
     rows = list(derived.rows)
     port = derived.outputs[0]
     at = change(rows, port.rows[-1])
-    return derived.with_rows(rows, [symgen.ir.Port(port.name, port.shape, (*port.rows[:-1], at))])
+    return derived.with_rows(
+        rows, [symgen.ir.program.Port(port.name, port.shape, (*port.rows[:-1], at))]
+    )
 
 
 def _scaled(by: Fraction) -> Any:
     def change(rows: list[Any], last: int) -> int:
-        rows += [symgen.ir.Row("const", (), by), symgen.ir.Row("mul", (len(rows), last))]
+        rows += [
+            symgen.ir.program.Row("const", (), by),
+            symgen.ir.program.Row("mul", (len(rows), last)),
+        ]
         return len(rows) - 1
 
     return change

@@ -12,12 +12,12 @@ import symgen
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.description.canonical import to_toml
-from symgen.errors import ArgumentError
-from symgen.joints import kinds
-from symgen.mechanism import Mechanism
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Turn
-from symgen.programs.layout import PLAIN
-from symgen.report.show import FIRST, LAST, LONGEST, show
+from symgen.mechanism.joints import kinds
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pages.report.show import FIRST, LAST, LONGEST, show
+from symgen.pipeline.layout import PLAIN
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Turn
 from tests.robots_for_tests import random_mechanism
 from tests.test_reader_budgets import calls
 

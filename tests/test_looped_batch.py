@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.backends import printer
-from symgen.backends._target import Target
-from symgen.errors import RequestError, StateError
-from symgen.ir import Program
-from symgen.looping import recursion
+from symgen.emission import printer
+from symgen.emission.target import Target
+from symgen.ir.program import Program
+from symgen.ir.recursion import KEPT, Form, Recursion
 from symgen.machine import kernels
 from symgen.machine.solver import Solver
-from symgen.mechanism import Mechanism
-from symgen.options import TextOptions
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.loops import recursion
 from symgen.readback.looped_lanes import compare
-from symgen.recursion import KEPT, Form, Recursion
+from symgen.support.errors import RequestError, StateError
 from symgen.verification.blocks import check_blocks
 from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.truth import Truth
+from symgen.vocabulary.options import TextOptions
 from tests.recursions import TOYS, sizes
 from tests.robots_for_tests import random_mechanism
 from tests.test_c99 import WARNINGS

@@ -13,15 +13,16 @@ from pathlib import Path
 import pytest
 
 import symgen
-from symgen.backends import _loop_work, c99
 from symgen.description.tip import tip
-from symgen.ir import Port
-from symgen.looping import recursing
-from symgen.options import TRIG, TextOptions
+from symgen.emission import loop_work
+from symgen.emission.backends import c99
+from symgen.ir.program import Port
+from symgen.ir.recursion import End, Recursion, evaluate
+from symgen.pipeline.loops import recursing
 from symgen.readback.looped import compare
-from symgen.recursion import End, Recursion, evaluate
 from symgen.verification.compiled import preprocessed
 from symgen.verification.text import check_text
+from symgen.vocabulary.options import TRIG, TextOptions
 from tests.c_programs import DOUBLES
 from tests.recursions import TOYS, mixed, sizes
 from tests.test_c99 import WARNINGS
@@ -387,19 +388,19 @@ def test_results_may_lie_over_arguments_where_no_sweep_reads_behind() -> None:
         )
         for name in ("chain", "tree of three classes")
     }
-    assert all(map(_loop_work.may_alias, alone.values()))
-    assert not _loop_work.may_alias(TOYS["chain"]())  # det is stored before the last v is read
+    assert all(map(loop_work.may_alias, alone.values()))
+    assert not loop_work.may_alias(TOYS["chain"]())  # det is stored before the last v is read
     late = replace(alone["chain"], ends=(End("det", 2, (0,)),), outputs=TOYS["chain"]().outputs)
-    assert _loop_work.may_alias(late)
+    assert loop_work.may_alias(late)
     first, second, third = alone["chain"].sweeps
-    assert not _loop_work.may_alias(replace(alone["chain"], sweeps=(third, first, second)))
-    assert not _loop_work.may_alias(TOYS["idle"]())
+    assert not loop_work.may_alias(replace(alone["chain"], sweeps=(third, first, second)))
+    assert not loop_work.may_alias(TOYS["idle"]())
     for robot, alias in (
         ("panda", True),
         ("quadruped", False),
     ):  # whose positions are more than its velocities
         assert (
-            _loop_work.may_alias(
+            loop_work.may_alias(
                 recursing.recursion(symgen.load(robot), "inverse_dynamics", "newton_euler")
             )
             == alias
@@ -408,7 +409,7 @@ def test_results_may_lie_over_arguments_where_no_sweep_reads_behind() -> None:
 
 def test_results_may_lie_over_arguments_where_it_is_said(tmp_path: Path) -> None:
     recursion = TOYS["sums"]()
-    assert _loop_work.may_alias(recursion)
+    assert loop_work.may_alias(recursion)
     library = shared(written(tmp_path, recursion), "-O2")
     (state,) = states(recursion, 1)
     q, work = (ctypes.c_double * 9)(*state["q"]), (ctypes.c_double * 1)()
@@ -486,6 +487,6 @@ def test_slips_in_results_of_links_and_frames_are_reported(
 
 def test_what_all_links_take_may_not_be_stored_over() -> None:
     """q_next goes out link by link, and every link reads dt."""
-    assert not _loop_work.may_alias(
+    assert not loop_work.may_alias(
         recursing.recursion(symgen.load("panda"), "integrate", "kinematics")
     )

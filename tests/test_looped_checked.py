@@ -14,14 +14,14 @@ import pytest
 
 import symgen
 from symgen import cli
-from symgen.backends import c99
-from symgen.errors import RequestError, StateError
-from symgen.ir import Port
-from symgen.looping import recursion
-from symgen.options import TextOptions
+from symgen.emission.backends import c99
+from symgen.ir.program import Port
+from symgen.ir.recursion import Recursion, evaluate, unseen
+from symgen.pipeline.loops import recursion
 from symgen.readback.looped import compare
 from symgen.readback.owed import STATUSES
-from symgen.recursion import Recursion, evaluate, unseen
+from symgen.support.errors import RequestError, StateError
+from symgen.vocabulary.options import TextOptions
 from tests.c_programs import DOUBLES
 from tests.test_c99 import WARNINGS
 from tests.test_clean_c import ADDRESSES, misra

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 import symgen
-from symgen.backends import c99
-from symgen.ir import Port
-from symgen.looping import recursing
-from symgen.mechanism import Mechanism
-from symgen.options import TextOptions
+from symgen.emission.backends import c99
+from symgen.ir.program import Port
+from symgen.ir.recursion import KEPT, Recursion, angle_of, evaluate
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.loops import recursing
 from symgen.readback.looped import compare
-from symgen.recursion import KEPT, Recursion, angle_of, evaluate
+from symgen.vocabulary.options import TextOptions
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import random_mechanism
 from tests.test_clean_c import UNWANTED, misra, tool

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from symgen import Solver
-from symgen.functions import Sizes
+from symgen.ir.recursion import Recursion, evaluate
 from symgen.machine import kernels
 from symgen.machine.building import NO_MEMORY
-from symgen.recursion import Recursion, evaluate
+from symgen.vocabulary.functions import Sizes
 from tests.c_programs import DOUBLES, gravity
 from tests.recursions import TOYS, mixed, sizes
 

@@ -14,23 +14,23 @@ import pytest
 from flint import arb
 
 import symgen
-from symgen import passes
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.tabled import Tabled
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
 from symgen.description.tip import tip
-from symgen.drives import Drive
-from symgen.errors import OutOfReach, ProgramError
-from symgen.ir import Numbers, evaluate
-from symgen.looping import recursing, recursion
-from symgen.looping.cuts import behind, least_cut
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs.deriving import ROW_BUDGET, derive
-from symgen.recursion import Recursion, check
-from symgen.recursion import evaluate as run
+from symgen.ir import passes
+from symgen.ir.program import Numbers, evaluate
+from symgen.ir.recursion import Recursion, check
+from symgen.ir.recursion import evaluate as run
+from symgen.mechanism.drives import Drive
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.deriving import ROW_BUDGET, derive
+from symgen.pipeline.loops import recursing, recursion
+from symgen.pipeline.loops.cuts import behind, least_cut
 from symgen.reference.points import Point, points
+from symgen.support.errors import OutOfReach, ProgramError
+from symgen.vocabulary.options import ProgramOptions
 from tests.c_programs import DOUBLES
 from tests.recursions import sums
 from tests.robots_for_tests import flat_chain, planar_rods, point_mass_arm, random_mechanism

@@ -10,29 +10,30 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import derivatives, methods
-from symgen.closures import Unspun, closure, closures
+from symgen import methods
 from symgen.derivation.scalars import Derivation
-from symgen.errors import ArgumentError, OutOfReach, RequestError
-from symgen.functions import CLOSED, FUNCTIONS, OF_LOOPS
-from symgen.ir import Program
-from symgen.loops import End, Loop
-from symgen.mechanism import Mechanism
-from symgen.methods import _constrained
-from symgen.options import ProgramOptions
-from symgen.poses import X_AXIS, Angle, Shift, Turn
-from symgen.programs import differentiating
-from symgen.programs.closing import assembly
-from symgen.programs.making import program
-from symgen.proof import prove, prove_programs
+from symgen.ir.program import Program
+from symgen.mechanism.closed_loops import End, Loop
+from symgen.mechanism.closures import Unspun, closure, closures
+from symgen.mechanism.mechanism import Mechanism
+from symgen.methods.shared import constrained
+from symgen.pipeline import differentiating
+from symgen.pipeline.closing import assembly
+from symgen.pipeline.making import program
 from symgen.reference import closing, damped
 from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.reference.steps import integrate
+from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals, over
+from symgen.verification.proof import prove, prove_programs
 from symgen.verification.truth import Truth
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import CLOSED, FUNCTIONS, OF_LOOPS
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import X_AXIS, Angle, Shift, Turn
 from tests.inspected import numbers
 from tests.looped import arms, bennett, doubled
 
@@ -455,4 +456,4 @@ def test_a_sign_that_is_wrong_is_seen_wherever_it_stands(function: str) -> None:
 
 
 def test_damping_of_the_oracle_is_the_programs() -> None:
-    assert damped.DAMPING == _constrained.DAMPING
+    assert damped.DAMPING == constrained.DAMPING

@@ -10,10 +10,10 @@ import pytest
 
 import symgen
 from symgen.description.canonical import to_toml
-from symgen.errors import SymgenError
-from symgen.loops import End, Loop
-from symgen.mechanism import Frame, Mechanism
+from symgen.mechanism.closed_loops import End, Loop
+from symgen.mechanism.mechanism import Frame, Mechanism
 from symgen.reference.mechanics import Reference
+from symgen.support.errors import SymgenError
 
 mujoco: Any = pytest.importorskip("mujoco")
 BOUND = 1e-12

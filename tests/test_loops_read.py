@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.closures import Across, Along, Apart, Unspun, closure, closures
 from symgen.description import assembly, tree
 from symgen.description.adjustable import adjusted
 from symgen.description.canonical import to_toml
 from symgen.description.loading import builtin_robots
-from symgen.errors import SymgenError
-from symgen.loops import End
-from symgen.mechanism import Frame, Mechanism
-from symgen.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, pose
+from symgen.mechanism.closed_loops import End
+from symgen.mechanism.closures import Across, Along, Apart, Unspun, closure, closures
+from symgen.mechanism.mechanism import Frame, Mechanism
+from symgen.pages.report.show import facts, show
+from symgen.pages.report.tree import draw
 from symgen.reference.mechanics import Reference
-from symgen.report.show import facts, show
-from symgen.report.tree import draw
+from symgen.support.errors import SymgenError
+from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, pose
 from tests import layouts
 from tests import sdf_texts as sdf
 from tests.descriptions import placed

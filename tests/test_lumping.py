@@ -11,9 +11,9 @@ import pytest
 from symgen.description.canonical import to_toml
 from symgen.description.inertias import second_moments
 from symgen.description.loading import builtin_robots, load
-from symgen.errors import RequestError, SymgenError
-from symgen.mechanism import BASE, Limits, Mechanism
-from symgen.poses import Angle, Turn
+from symgen.mechanism.mechanism import BASE, Limits, Mechanism
+from symgen.support.errors import RequestError, SymgenError
+from symgen.vocabulary.poses import Angle, Turn
 from tests.descriptions import (
     INERTIAL,
     frame_at,

@@ -16,21 +16,21 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.backends import _parts, printer
-from symgen.backends._target import Target
-from symgen.errors import ArgumentError, ProgramError, StateError
-from symgen.functions import BY_DEFAULT
-from symgen.ir import Program
+from symgen.emission import parts, printer
+from symgen.emission.target import Target
+from symgen.ir.program import Program
 from symgen.machine import building, kernels, many
 from symgen.machine.solver import Solver
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.programs import making
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
 from symgen.readback.lanes import lanes
 from symgen.readback.rows import compare
+from symgen.support.errors import ArgumentError, ProgramError, StateError
 from symgen.verification.blocks import Drawn, check_blocks
 from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import BY_DEFAULT
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.robots_for_tests import random_mechanism
 from tests.test_c99 import WARNINGS
 
@@ -136,8 +136,8 @@ def test_many_states_have_the_bits_of_one(robot: str, real: str, way: str) -> No
 
 def test_long_functions_go_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few statements a part, in loops of their own."""
-    monkeypatch.setattr(_parts, "LONGEST_OF_MANY", 50)
-    monkeypatch.setattr(_parts, "LINES_OF_MANY", 20)
+    monkeypatch.setattr(parts, "LONGEST_OF_MANY", 50)
+    monkeypatch.setattr(parts, "LINES_OF_MANY", 20)
     for way in ("auto", "inline, checked"):
         programs = {
             name: programs_of("scara", "double")[name]
@@ -159,8 +159,8 @@ def test_long_functions_go_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("lines", [3, 5, 8])
 def test_sines_may_be_read_in_several_loops(lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A part ends between the sines of a block where these are many; each loop reads the same array of them."""
-    monkeypatch.setattr(_parts, "LONGEST_OF_MANY", 50)
-    monkeypatch.setattr(_parts, "LINES_OF_MANY", lines)
+    monkeypatch.setattr(parts, "LONGEST_OF_MANY", 50)
+    monkeypatch.setattr(parts, "LINES_OF_MANY", lines)
     made, target = (
         symgen.program("ur5", "forward_dynamics"),
         Target("ur5", symgen.load("ur5").sizes, WAYS["auto"]),
@@ -181,8 +181,8 @@ def test_long_functions_are_compiled_by_fewer_passes(
 ) -> None:
     """In the folder and for Python, with the bits of one state alone; each part stays a function of its own."""
     long, short = "forward_dynamics", "kinetic_energy"
-    monkeypatch.setattr(_parts, "LONGEST_OF_MANY", 50)
-    monkeypatch.setattr(_parts, "LINES_OF_MANY", 10)
+    monkeypatch.setattr(parts, "LONGEST_OF_MANY", 50)
+    monkeypatch.setattr(parts, "LINES_OF_MANY", 10)
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
     commands: list[list[str]] = []
     run = building._run
@@ -663,7 +663,7 @@ def test_the_sources_of_a_library_are_found_again(tmp_path: Path) -> None:
         "import sys, numpy as np, symgen\n"
         f"s = symgen.compile('{ARM}', ['mass_matrix'], blocks='now')\n"
         "import symgen.machine.kernels as k; k.FEW = 0\n"
-        "print(s.mass_matrix(np.ones((40, 4)))[39, 0, 0], 'symgen.programs.deriving' in sys.modules)\n"
+        "print(s.mass_matrix(np.ones((40, 4)))[39, 0, 0], 'symgen.pipeline.deriving' in sys.modules)\n"
     )
     environment = {"SYMGEN_CACHE": str(tmp_path), "PATH": "/usr/bin:/bin"}
     words = [sys.executable, "-c", code]

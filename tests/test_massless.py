@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import Body, Mechanism, Part
+from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.reference.precision import Array
+from symgen.support.errors import RequestError
 from symgen.verification.evaluating import in_machine_reals
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.robots_for_tests import draw, random_mechanism
 
 ABOUT_MASS = tuple(name for name, f in FUNCTIONS.items() if f.needs_mass)

@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
-from symgen.functions import BY_DEFAULT, FUNCTIONS
-from symgen.mechanism import Mechanism
-from symgen.programs.making import made
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.making import made
+from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from tests.metamorphic import RELATIONS, Links, compare
 from tests.metamorphic.mechanisms import crossed, far, framed, laden, limited, slanted
 from tests.metamorphic.plants import PLANTS, Plant, forgotten

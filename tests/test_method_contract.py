@@ -15,15 +15,15 @@ from symgen import methods
 from symgen.derivation import constants
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar
-from symgen.errors import ArgumentError, UnknownName
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import Mechanism
-from symgen.methods._factor import Half, TakeApart
-from symgen.methods._method import Method, Variant
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.composite_body import Elimination, mass_matrix
+from symgen.methods.shared.factor import Half, TakeApart
+from symgen.methods.shared.method import Method, Variant
 from symgen.methods.udut.solutions import Decomposition, at_origins
-from symgen.options import ProgramOptions
-from symgen.programs.deriving import Attempt, models
+from symgen.pipeline.deriving import Attempt, models
+from symgen.support.errors import ArgumentError, UnknownName
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import BALLS, FEW, ROBOTS, largest, program, robot, run, states
 
 FOLLOWS = (
@@ -35,7 +35,12 @@ FOLLOWS = (
     "operational_inertia_inverse",
 )
 """What whoever applies M⁻¹ computes, by an algorithm of its own or by its factor."""
-MAY_IMPORT = ("symgen.derivation", "symgen.errors", "symgen.loops", "symgen.mechanism")
+MAY_IMPORT = (
+    "symgen.derivation",
+    "symgen.support.errors",
+    "symgen.mechanism.closed_loops",
+    "symgen.mechanism.mechanism",
+)
 """The last three say which robots a method suits."""
 FACTORED = [name for name in methods.names() if methods.find(name).factor is not None]
 UNDATED = "Saha"
@@ -125,7 +130,7 @@ def test_a_file_without_a_method_is_named(mine: Path) -> None:
 
 def test_a_method_elsewhere_is_found_by_its_presence(mine: Path) -> None:
     (mine / "another.py").write_text(
-        "from symgen.methods._method import Method\n"
+        "from symgen.methods.shared.method import Method\n"
         "METHOD = Method(source='Saha, (16)', functions={'mass_matrix': lambda linkage: ([linkage.zero],)})\n"
     )
     assert "another" in methods.names()
@@ -314,7 +319,7 @@ def test_a_method_imports_the_shared_vocabulary_and_no_other_method(stem: str) -
         }
         own = (
             f"symgen.methods.{stem}.",
-            "symgen.methods._",
+            "symgen.methods.shared",
         )  # what it is made of, and what is shared
         assert all(
             name.startswith((*MAY_IMPORT, *own)) for name in imported if name.startswith("symgen")

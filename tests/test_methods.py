@@ -15,13 +15,13 @@ import pytest
 
 import symgen
 from symgen import methods
-from symgen.errors import RequestError
-from symgen.functions import BY_DEFAULT, FUNCTIONS
-from symgen.ir import Numbers, evaluate
-from symgen.mechanism import Body, Part
-from symgen.programs.choosing import methods_for
+from symgen.ir.program import Numbers, evaluate
+from symgen.mechanism.mechanism import Body, Part
+from symgen.pipeline.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, Scalars
+from symgen.support.errors import RequestError
+from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from tests.oracles import CLOSED_FORMS, christoffel_bias
 from tests.robots_for_tests import (
     BALLS,

@@ -17,20 +17,20 @@ from symgen import methods
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.divisors import floors
 from symgen.certificate.ranges import declared_ranges
-from symgen.coupling import Mimic, row
 from symgen.derivation import coupling
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
-from symgen.ir import Numbers, Port, evaluate
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs import deriving, making
+from symgen.ir.program import Numbers, Port, evaluate
+from symgen.mechanism.coupling import Mimic, row
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import deriving, making
 from symgen.reference.arrays import transposed
 from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, arb, atan2
 from symgen.reference.states import draw_states
+from symgen.support.errors import RequestError
 from symgen.verification.evaluating import in_machine_reals
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
 from tests.descriptions import public_urdf
 from tests.robots_for_tests import ONE_DEGREE, random_mechanism
 

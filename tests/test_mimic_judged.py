@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states

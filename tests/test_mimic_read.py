@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.coupling import Mimic
+from symgen.benchmarks.peers import found as peers
 from symgen.description.canonical import to_toml
-from symgen.errors import ArgumentError, DescriptionError, MechanismError, RequestError
 from symgen.inspection.request import velocity
-from symgen.measuring.peers import found as peers
-from symgen.mechanism import Mechanism
+from symgen.mechanism.coupling import Mimic
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
+from symgen.support.errors import ArgumentError, DescriptionError, MechanismError, RequestError
 from tests.test_mimic import GRIPPER
 
 

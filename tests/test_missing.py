@@ -14,8 +14,8 @@ import symgen
 from symgen.cli import main
 from symgen.delivery.verifying import verify
 from symgen.derivation.model import refuse_many_joints
-from symgen.errors import OutOfReach, TooLong
-from symgen.programs import deriving, differentiating, making
+from symgen.pipeline import deriving, differentiating, making
+from symgen.support.errors import OutOfReach, TooLong
 from tests.test_left_out import content
 
 REMEMBERED = (making._asked, deriving._attempt)

@@ -11,11 +11,11 @@ import pytest
 
 import symgen
 from symgen.description.loading import load
-from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
+from symgen.support.errors import SymgenError
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.judges import mujoco_files, mujoco_words
 from tests.mjcf_texts import FULL, HINGE, HINGES, MASS, ROD, arm, compiler, mjcf, several
 

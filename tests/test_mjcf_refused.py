@@ -10,7 +10,7 @@ import pytest
 
 from symgen.description.loading import load
 from symgen.description.readers._mjcf.known import KINDS
-from symgen.errors import SymgenError
+from symgen.support.errors import SymgenError
 from tests.mjcf_texts import HINGE, MASS, ROD, arm, compiler, mjcf
 
 MESH = '<asset><mesh name="x" file="x.stl"/></asset>'

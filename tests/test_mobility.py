@@ -8,16 +8,16 @@ from functools import cache
 import pytest
 
 import symgen
-from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
-from symgen.options import ProgramOptions
-from symgen.poses import Angle, Pose, Shift, Turn, Vector3
-from symgen.programs import choosing, making
-from symgen.reals import REALS
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
+from symgen.pipeline import choosing, making
 from symgen.reference.mobility import mobility
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
 from symgen.verification.report import Check
 from symgen.verification.truth import Truth
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import Angle, Pose, Shift, Turn, Vector3
+from symgen.vocabulary.reals import REALS
 from tests.robots_for_tests import OPEN
 
 SLANTED: Vector3 = Fraction(3), Fraction(-5), Fraction(7)

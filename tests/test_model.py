@@ -16,12 +16,12 @@ from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.model.links import aligned, body_inertia
 from symgen.derivation.model.spin import Spin
 from symgen.derivation.scalars import Derivation
-from symgen.functions import FUNCTIONS, Sizes
-from symgen.joints import Sliding
-from symgen.mechanism import Body, Joint, Mechanism
-from symgen.poses import Z_AXIS, Angle, Shift, pose
-from symgen.programs.deriving import models
+from symgen.mechanism.joints import Sliding
+from symgen.mechanism.mechanism import Body, Joint, Mechanism
+from symgen.pipeline.deriving import models
 from symgen.reference.mechanics import Reference
+from symgen.vocabulary.functions import FUNCTIONS, Sizes
+from symgen.vocabulary.poses import Z_AXIS, Angle, Shift, pose
 from tests.robots_for_tests import (
     BALLS,
     PAIRS,

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.mechanism import Mechanism
-from symgen.poses import ZERO3
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
+from symgen.vocabulary.poses import ZERO3
 from tests.robots_for_tests import of_kind, random_mechanism
 
 ROBOTS = (("spherical",), ("planar",))

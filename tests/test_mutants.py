@@ -97,7 +97,7 @@ def test_an_error_is_planted_in_a_copy_and_taken_out_again(tmp_path: Path) -> No
     edit = next(edit for edit in edits_of("tables.py", source) if edit.kind == "condition")
     (tree.root / "planted").mkdir()
     (tree.root / "planted" / "test_planted.py").write_text(
-        f"from symgen import tables\ndef test_it():\n    assert len(open(tables.__file__).read()) == {len(source.decode())}\n",
+        f"from symgen.support import tables\ndef test_it():\n    assert len(open(tables.__file__).read()) == {len(source.decode())}\n",
         encoding="utf-8",
     )
     with_error = edit.applied(source)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
-from symgen.errors import SymgenError
-from symgen.report.show import show
+from symgen.pages.report.show import show
+from symgen.support.errors import SymgenError
 from tests.descriptions import public_urdf
 
 NAMES = (

@@ -11,7 +11,7 @@ import pytest
 
 import symgen
 from symgen import cli
-from symgen.errors import ArgumentError
+from symgen.support.errors import ArgumentError
 
 Run = Callable[..., tuple[int, str, str]]
 FUNCTION = ("-f", "mass_matrix")

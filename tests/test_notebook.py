@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 import symgen
-from symgen.tables import MOST_ROWS, html_table
+from symgen.support.tables import MOST_ROWS, html_table
 from tests.descriptions import joint, link, robot
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebook.ipynb"

@@ -14,7 +14,7 @@ import pytest
 
 import symgen
 from symgen.description.tip import tip
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from tests.operators import Operators, shift, skew

@@ -12,13 +12,13 @@ import pytest
 import symgen
 from symgen.cli import main
 from symgen.description.loading import load
-from symgen.errors import OutOfReach
-from symgen.mechanism import Mechanism
-from symgen.programs.closing import assembly
-from symgen.programs.making import program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.closing import assembly
+from symgen.pipeline.making import program
 from symgen.reference.assembling import closed_states
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
+from symgen.support.errors import OutOfReach
 from symgen.verification.algebra import check_algebra
 from symgen.verification.truth import Truth
 from tests import sdf_texts as sdf

@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 
 import symgen
-from symgen import derivatives
 from symgen.delivery import selftest
-from symgen.functions import ASSEMBLING, FUNCTIONS, OF_LOOPS, PREPARING
-from symgen.programs import making
+from symgen.pipeline import making
 from symgen.verification.report import Report
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import ASSEMBLING, FUNCTIONS, OF_LOOPS, PREPARING
 from tests import pairs
 
 SHORT = ("jvp", "vjp")

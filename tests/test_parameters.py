@@ -22,16 +22,16 @@ import symgen.dask
 from symgen import cli, methods
 from symgen.delivery.verifying import verify
 from symgen.description.adjustable import adjustables, adjusted
-from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, SymgenError, UnknownName
-from symgen.functions import FUNCTIONS, JUDGE, PREPARING, REGROUP
-from symgen.ir import EXACT, Program, evaluate
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs import adjusting, making
+from symgen.ir.program import EXACT, Program, evaluate
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import adjusting, making
+from symgen.support.errors import ArgumentError, MethodRefusal, OutOfReach, SymgenError, UnknownName
 from symgen.verification.adjusted import draw, given
 from symgen.verification.algebra import check_algebra
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.functions import FUNCTIONS, JUDGE, PREPARING, REGROUP
+from symgen.vocabulary.options import ProgramOptions
 from tests.doc_samples import samples
 from tests.robots_for_tests import robot
 from tests.test_c99 import WARNINGS

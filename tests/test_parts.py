@@ -13,18 +13,19 @@ from pathlib import Path
 import pytest
 
 import symgen
-from symgen.backends import _parts, c99
-from symgen.functions import Sizes
+from symgen.emission import parts as _parts
+from symgen.emission.backends import c99
 from symgen.inspection.where import where
-from symgen.ir import Program
+from symgen.ir.program import Program
 from symgen.machine.building import Build
 from symgen.machine.footprint import footprint
 from symgen.machine.frames import stack
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.programs import making
-from symgen.proof import eva
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
 from symgen.readback.rows import compare
+from symgen.verification.proof import eva
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests import mutants_of_c
 from tests.c_programs import forward_dynamics, mass_matrix, scrambled
 from tests.robots_for_tests import random_mechanism

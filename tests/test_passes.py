@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from symgen import passes
-from symgen.ir import Numbers, Port, Program, Row, check, evaluate
+from symgen.ir import passes
+from symgen.ir.program import Numbers, Port, Program, Row, check, evaluate
 from tests.robots_for_tests import BALLS, BUILT_IN, largest, program, run, states
 
 Pass = Callable[[Program], Program]
@@ -22,7 +22,7 @@ EXACT = Numbers(Fraction, Fraction, Fraction, Fraction, Fraction)
 
 def _discovered() -> dict[str, Pass]:
     modules = (
-        import_module(f"symgen.passes.{m.name}") for m in pkgutil.iter_modules(passes.__path__)
+        import_module(f"symgen.ir.passes.{m.name}") for m in pkgutil.iter_modules(passes.__path__)
     )
     return {
         short: getattr(m, short)

@@ -12,13 +12,13 @@ import pytest
 
 import symgen
 from symgen.description.tip import tip
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS, PAYLOAD
-from symgen.ir import Numbers, Program, evaluate
-from symgen.mechanism import BASE, Body, Frame, Mechanism, Part
-from symgen.programs.choosing import methods_for
+from symgen.ir.program import Numbers, Program, evaluate
+from symgen.mechanism.mechanism import BASE, Body, Frame, Mechanism, Part
+from symgen.pipeline.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
+from symgen.support.errors import RequestError
+from symgen.vocabulary.functions import FUNCTIONS, PAYLOAD
 from tests.oracles import random_tree
 from tests.robots_for_tests import (
     BALLS,

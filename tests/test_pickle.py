@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.errors import BuildError
 from symgen.machine import building
 from symgen.machine.kernels import FEW
 from symgen.machine.solver import Solver, _arrived
+from symgen.support.errors import BuildError
 from tests.robots_for_tests import program, robot
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -14,11 +14,11 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector
 from symgen.description.tip import tip
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import Mechanism
-from symgen.poses import X_AXIS, Angle, Pose, Shift, Turn, compose
+from symgen.mechanism.mechanism import Mechanism
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.poses import X_AXIS, Angle, Pose, Shift, Turn, compose
 from tests.robots_for_tests import BALLS, PROVIDED, draw, largest, robot, run, task_rows
 
 SAME = {

@@ -17,18 +17,18 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen.backends import c99
 from symgen.description.tip import tip
-from symgen.ir import Program, Row, check
-from symgen.mechanism import Mechanism
-from symgen.poses import Shift, Turn
-from symgen.programs import making
+from symgen.emission.backends import c99
+from symgen.ir.program import Program, Row, check
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
 from symgen.verification.report import Report
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.poses import Shift, Turn
 
 STATES = 4
 FUNCTIONS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")

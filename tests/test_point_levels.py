@@ -12,14 +12,14 @@ import flint
 import pytest
 
 import symgen
-from symgen.errors import ArgumentError, OutOfReach, RequestError
-from symgen.ir import Program
-from symgen.levelled import Levelled, evaluate
-from symgen.looping import recursion
-from symgen.looping.pointing import levelled
-from symgen.programs import forms
+from symgen.ir.levelled import Levelled, evaluate
+from symgen.ir.program import Program
+from symgen.ir.recursion import evaluate as run
+from symgen.pipeline import forms
+from symgen.pipeline.loops import recursion
+from symgen.pipeline.loops.pointing import levelled
 from symgen.readback import segmented as segmented_text
-from symgen.recursion import evaluate as run
+from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import planar_rods, point_mass_arm, random_mechanism
 from tests.segments import built, call, written
@@ -55,7 +55,7 @@ def test_levels_are_the_serial_sweeps(name: str, segments: int) -> None:
 def test_a_short_chain_has_them_too(n: int) -> None:
     made = symgen.load(f"planar_point_mass:{n}")
     with flint.ctx.workdps(100):
-        x = symgen.ir.evaluate(
+        x = symgen.ir.program.evaluate(
             symgen.program(made, "mass_matrix_solve", "riccati"), exactly(n), NUMBERS
         )["x"]
         found = evaluate(levelled(made, 8), exactly(n), NUMBERS)["x"]

@@ -15,16 +15,16 @@ from flint import arb
 
 import symgen
 from symgen import cli
-from symgen.errors import ArgumentError, OutOfReach, RequestError
-from symgen.looping import recursion
-from symgen.looping.pointwise import segmented
-from symgen.mechanism import Mechanism
-from symgen.programs import cutting
+from symgen.ir.recursion import Sweep
+from symgen.ir.recursion import evaluate as run
+from symgen.ir.segmented import Across, Segmented, evaluate
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import cutting
+from symgen.pipeline.loops import recursion
+from symgen.pipeline.loops.pointwise import segmented
 from symgen.readback import segmented as segmented_text
-from symgen.recursion import Sweep
-from symgen.recursion import evaluate as run
 from symgen.reference import planar_chain
-from symgen.segmented import Across, Segmented, evaluate
+from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import planar_rods, point_mass_arm, pose, random_mechanism
 from tests.segments import aimed, built, call, written
@@ -132,7 +132,7 @@ def test_digits_are_not_lost(name: str) -> None:
     assert errors[0] <= max(4 * errors[1], 1e-14)
 
 
-def _slipped(step: symgen.ir.Program) -> symgen.ir.Program:
+def _slipped(step: symgen.ir.program.Program) -> symgen.ir.program.Program:
     """Where the last product is a sum."""
     at = max((i for i, row in enumerate(step.rows) if row.op == "mul"), default=-1)
     return replace(
@@ -272,4 +272,4 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="is loops over the links of one long chain"):
         symgen.program(point_mass_arm(*[1] * 40), "mass_matrix_solve", METHOD)
     with pytest.raises(RequestError, match="take a multiple of 8"):
-        symgen.backends.c99.source(parted("bent", 7), aimed(parted("bent", 7), "libm"))
+        symgen.emission.backends.c99.source(parted("bent", 7), aimed(parted("bent", 7), "libm"))

@@ -11,9 +11,9 @@ import pytest
 
 from symgen import generate
 from symgen.cli import main
-from symgen.options import HOST, ProgramOptions, TextOptions
-from symgen.programs.making import programs, refusal
-from symgen.proof import BY_DEFAULT, divisor_floors, prove, prove_programs
+from symgen.pipeline.making import programs, refusal
+from symgen.verification.proof import BY_DEFAULT, divisor_floors, prove, prove_programs
+from symgen.vocabulary.options import HOST, ProgramOptions, TextOptions
 from tests.robots_for_tests import robot
 
 FEW_STATES = ("--states", "300")
@@ -72,7 +72,7 @@ def test_every_robot_is_answered_for(name: str) -> None:
 
 @pytest.mark.parametrize("with_eva", [False, True])
 def test_progress_counts_up_to_its_total(with_eva: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("symgen.proof.finite", lambda *_: None)
+    monkeypatch.setattr("symgen.verification.proof.finite", lambda *_: None)
     said: list[tuple[str, int, int]] = []
     prove(
         robot("planar_arm"),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from symgen.description.quantities import Place, angle, angle_text, fraction_text, number, rational
 from symgen.description.snapping import HALF_PI, Snapper, snapped, tolerance
-from symgen.errors import DescriptionError, RequestError, SymgenError
-from symgen.poses import Angle
+from symgen.support.errors import DescriptionError, RequestError, SymgenError
+from symgen.vocabulary.poses import Angle
 
 
 @pytest.mark.parametrize(

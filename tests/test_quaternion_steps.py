@@ -13,9 +13,9 @@ from symgen.derivation.constants import displacement, precision
 from symgen.description.canonical import to_toml
 from symgen.description.quantities import Place
 from symgen.description.snapping import Snapper
-from symgen.errors import ArgumentError, DescriptionError
-from symgen.poses import Angle, Rotate, Turn
 from symgen.reference.mechanics import Reference
+from symgen.support.errors import ArgumentError, DescriptionError
+from symgen.vocabulary.poses import Angle, Rotate, Turn
 
 ARM = """
 name = "skewed"

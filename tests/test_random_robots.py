@@ -9,9 +9,9 @@ import pytest
 
 import symgen
 from symgen import methods
-from symgen.functions import FUNCTIONS
-from symgen.joints import kinds
-from symgen.mechanism import Mechanism
+from symgen.mechanism.joints import kinds
+from symgen.mechanism.mechanism import Mechanism
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.robots_for_tests import OF_ANY_ROBOT, flat_chain, random_mechanism
 from tests.test_mimic import anyhow
 

@@ -11,17 +11,17 @@ from fractions import Fraction
 import pytest
 from pycparser import c_parser
 
-from symgen.backends import c99
-from symgen.functions import Sizes
-from symgen.ir import Program
-from symgen.options import TRIG, TextOptions
+from symgen.emission.backends import c99
+from symgen.ir.program import Program
 from symgen.readback import parsing
 from symgen.readback.disguise import disguises
 from symgen.readback.literals import nearest
 from symgen.readback.rows import compare
-from symgen.reals import REALS
 from symgen.verification.compiled import preprocessed
 from symgen.verification.text import check_text
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import TRIG, TextOptions
+from symgen.vocabulary.reals import REALS
 from tests.c_programs import (
     arm,
     determinant,

@@ -17,24 +17,24 @@ import pytest
 from lxml import etree
 
 import symgen
+from symgen.benchmarks.compare import compare
 from symgen.description import assembly, tree
 from symgen.description.assembly import assemble
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
+from symgen.description.parsing.xml import alike
 from symgen.description.readers import reader
-from symgen.description.readers._xml import alike
 from symgen.description.snapping import Snapper
 from symgen.description.tip import choose
 from symgen.description.tree import Connection, Inertial, Link, Tree
-from symgen.errors import SymgenError
 from symgen.inspection import parameters
-from symgen.measuring.compare import compare
-from symgen.mechanism import Mechanism, Mimic
-from symgen.options import ProgramOptions
-from symgen.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, compose, joined
-from symgen.programs.making import program, shaped
-from symgen.recursion import Recursion
-from symgen.report.show import show
+from symgen.ir.recursion import Recursion
+from symgen.mechanism.mechanism import Mechanism, Mimic
+from symgen.pages.report.show import show
+from symgen.pipeline.making import program, shaped
+from symgen.support.errors import SymgenError
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, compose, joined
 from tests.descriptions import joint, link, robot
 from tests.reader_growths import BODY, GROWTHS, chain
 
@@ -371,7 +371,7 @@ def test_a_manifest_that_is_a_pipe(tmp_path: Path) -> None:
 BOMBS = """
 import resource, sys
 from symgen.description.loading import load
-from symgen.errors import SymgenError
+from symgen.support.errors import SymgenError
 from tests.reader_growths import BODY, TOML, URDF
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]) << 20,) * 2)
 both = "".join(f'<joint name="k{i}"/><mechanicalReduction>{i}</mechanicalReduction>' for i in range(3000))

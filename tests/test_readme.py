@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from symgen import methods
-from symgen.functions import FUNCTIONS
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.doc_samples import RUN, Reader, samples
 
 ROOT = Path(__file__).parents[1]

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from symgen.reals import REALS
+from symgen.vocabulary.reals import REALS
 
 
 @pytest.mark.parametrize(("name", "theirs"), [("float", np.float32), ("double", np.float64)])

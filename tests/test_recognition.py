@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgen.backends import c99
 from symgen.certificate import elimination
 from symgen.certificate.backward import (
     Backward,
@@ -29,18 +28,19 @@ from symgen.certificate.elimination import NoElimination, read_elimination
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Gain, Multiplier, Recognition, proposal
 from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
-from symgen.functions import Sizes
-from symgen.ir import Port, Program, Row
-from symgen.mechanism import Mechanism
-from symgen.options import PLAIN, ProgramOptions
-from symgen.programs import deriving
-from symgen.programs.making import program as derive
-from symgen.proof import eva, multipliers
-from symgen.proof.finite import finite
-from symgen.proof.multipliers import ROUND_OFF, multiplier_sizes
+from symgen.emission.backends import c99
+from symgen.ir.program import Port, Program, Row
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import deriving
+from symgen.pipeline.making import program as derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT as EXACT
 from symgen.reference.precision import Array
+from symgen.verification.proof import eva, multipliers
+from symgen.verification.proof.finite import finite
+from symgen.verification.proof.multipliers import ROUND_OFF, multiplier_sizes
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import PLAIN, ProgramOptions
 from tests.robots_for_tests import robot, run
 from tests.rounded_rows import Coarse
 from tests.test_certificate import pivots, states

@@ -12,11 +12,9 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symgen import methods, passes
-from symgen.errors import ProgramError
-from symgen.ir import SPARE, Numbers, Port, Program, Row, check, evaluate
-from symgen.options import ProgramOptions
-from symgen.passes import (
+from symgen import methods
+from symgen.ir import passes
+from symgen.ir.passes import (
     _quantities,
     _residues,
     _round_offs,
@@ -26,10 +24,13 @@ from symgen.passes import (
     fold,
     value_number,
 )
-from symgen.passes import recognize as recognized
-from symgen.programs import deriving
-from symgen.programs.choosing import methods_for
-from symgen.programs.layout import PLAIN
+from symgen.ir.passes import recognize as recognized
+from symgen.ir.program import SPARE, Numbers, Port, Program, Row, check, evaluate
+from symgen.pipeline import deriving
+from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.layout import PLAIN
+from symgen.support.errors import ProgramError
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import (
     BALLS,
     OF_ANY_ROBOT,

@@ -9,13 +9,13 @@ import flint
 import numpy as np
 import pytest
 
-from symgen.errors import MechanismError, RequestError, UnknownName
-from symgen.functions import FUNCTIONS, OF_LOOPS
-from symgen.mechanism import Body, Mechanism, Part
-from symgen.poses import Angle, Shift
+from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.reference.base import base
 from symgen.reference.mechanics import ORACLES, Reference
 from symgen.reference.precision import FLOAT, Scalars, arb
+from symgen.support.errors import MechanismError, RequestError, UnknownName
+from symgen.vocabulary.functions import FUNCTIONS, OF_LOOPS
+from symgen.vocabulary.poses import Angle, Shift
 from tests.oracles import CLOSED_FORMS, christoffel_bias, random_tree
 
 DIGITS = 80

@@ -12,9 +12,9 @@ import pytest
 import symgen
 from symgen.derivation.base_parameters import Independence
 from symgen.inspection.structure import structure
-from symgen.mechanism import Mechanism
-from symgen.programs import deriving, making
-from symgen.programs.base import base_parameters
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import deriving, making
+from symgen.pipeline.base import base_parameters
 from symgen.reference.base import base
 from symgen.reference.mechanics import Reference
 from symgen.verification.verify import verify_programs

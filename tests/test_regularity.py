@@ -17,19 +17,19 @@ from symgen import cli
 from symgen.certificate.samples import Samples
 from symgen.derivation import constants
 from symgen.derivation.constants import LostDigits
-from symgen.errors import ArgumentError, OutOfReach, RequestError
-from symgen.mechanism import Body, Mechanism
-from symgen.options import ProgramOptions
-from symgen.poses import Angle, Turn, pose
-from symgen.programs import choosing, deriving, making
+from symgen.mechanism.mechanism import Body, Mechanism
+from symgen.pipeline import choosing, deriving, making
 from symgen.reference import regularity
 from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
 from symgen.reference.pivots import pivots
 from symgen.reference.precision import FLOAT, TooFewDigits, arb
 from symgen.reference.regularity import Loss, loss
+from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from symgen.verification import elimination
 from symgen.verification.truth import Truth
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import Angle, Turn, pose
 from tests.robots_for_tests import ONE_DEGREE, random_mechanism, robot, states
 
 

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from symgen.joints import kinds
-from symgen.mechanism import Body, Mechanism
+from symgen.mechanism.joints import kinds
+from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.reference import alone, regularity
 from symgen.reference.mechanics import Reference
 from symgen.reference.pivots import pivots

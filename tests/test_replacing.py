@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from symgen import disk
 from symgen.delivery import replacing
 from symgen.delivery.replacing import replace_folder
-from symgen.errors import RequestError
+from symgen.support import files as disk
+from symgen.support.errors import RequestError
 from tests.disk_calls import READS, WRITES, Calls, Killed, watched
 
 

@@ -14,13 +14,13 @@ import pytest
 import symgen
 from symgen import methods
 from symgen.cli import main
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import Body, Mechanism
-from symgen.poses import Angle, Slide, Turn
+from symgen.mechanism.mechanism import Body, Mechanism
+from symgen.pages.report import pose, report, show, sparsity, tree
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
-from symgen.report import pose, report, show, sparsity, tree
+from symgen.support.errors import RequestError
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.poses import Angle, Slide, Turn
 from tests.robots_for_tests import draw, point_mass_arm, robot
 
 
@@ -84,7 +84,7 @@ def test_every_joint_function_and_method_stands_on_it(pages: dict[str, str], nam
 
 
 def test_a_failed_check_is_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from symgen import report as module
+    from symgen.pages import report as module
 
     honest = module.verify
 

@@ -13,15 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgen import reproduce
+from symgen.benchmarks import bench
+from symgen.benchmarks.bench import STATES
 from symgen.cli import main
 from symgen.description.loading import load
-from symgen.errors import RequestError
-from symgen.measuring import bench
-from symgen.measuring.bench import STATES
-from symgen.reference import planar_chain
-from symgen.reference.mechanics import Reference
-from symgen.reproduce import (
+from symgen.pages import reproduce
+from symgen.pages.reproduce import (
     _polymer,
     _swing,
     closed_chains,
@@ -34,8 +31,11 @@ from symgen.reproduce import (
     rodriguez_filter,
     saha_counts,
 )
-from symgen.reproduce._page import slope
-from symgen.reproduce._planar import mass
+from symgen.pages.reproduce._page import slope
+from symgen.pages.reproduce._planar import mass
+from symgen.reference import planar_chain
+from symgen.reference.mechanics import Reference
+from symgen.support.errors import RequestError
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reproduce"

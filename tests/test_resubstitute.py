@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given, settings
 
 import symgen
-from symgen import passes
-from symgen.errors import ProgramError, UnknownName
-from symgen.ir import Program, check
-from symgen.options import HIGH, ProgramOptions
-from symgen.passes import _candidates, _search, resubstitute
-from symgen.passes._round_offs import round_offs
-from symgen.programs import deriving, making, plain, searching
+from symgen.ir import passes
+from symgen.ir.passes import _candidates, _search, resubstitute
+from symgen.ir.passes._round_offs import round_offs
+from symgen.ir.program import Program, check
+from symgen.pipeline import deriving, making, plain, searching
+from symgen.support.errors import ProgramError, UnknownName
+from symgen.vocabulary.options import HIGH, ProgramOptions
 from tests.robots_for_tests import BALLS, largest, program, robot, run, states
 from tests.test_passes import by_hand, ops
 from tests.test_recognize import ANGLE, at_sixty_digits, turned
@@ -165,7 +165,7 @@ def test_a_search_pays_on_a_robot_and_adds_no_division() -> None:
 
 
 SAME = """
-from symgen.programs import searching
+from symgen.pipeline import searching
 searching.ROUNDS, searching.AGAIN = 2, 1
 import hashlib, symgen
 made = symgen.program("scara", "mass_matrix", effort="high")
@@ -215,7 +215,7 @@ def test_a_wrong_way_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_residues_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Modulo 10007 most proposals are accidents, and none is taken."""
-    for module in (_candidates, sys.modules["symgen.passes._alternatives"]):
+    for module in (_candidates, sys.modules["symgen.ir.passes._alternatives"]):
         monkeypatch.setattr(module, "SMALL" if module is _candidates else "PRIME", 10007)
     made = program("ur5", "mass_matrix")
     assert resubstitute(made).cost <= made.cost

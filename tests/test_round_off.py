@@ -20,16 +20,16 @@ from symgen.certificate.intervals import Interval
 from symgen.certificate.ranges import ACCELERATION, declared_ranges
 from symgen.certificate.rounding import Arithmetic, propagate
 from symgen.description.tip import tip
-from symgen.errors import RequestError
-from symgen.ir import Port, Program, Row, check
-from symgen.mechanism import Limits, Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.programs.making import program as derive
-from symgen.programs.making import refusal
-from symgen.proof import prove
-from symgen.proof.round_off import at_states, bounded
+from symgen.ir.program import Port, Program, Row, check
+from symgen.mechanism.mechanism import Limits, Mechanism
+from symgen.pipeline.making import program as derive
+from symgen.pipeline.making import refusal
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
+from symgen.support.errors import RequestError
+from symgen.verification.proof import prove
+from symgen.verification.proof.round_off import at_states, bounded
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.robots_for_tests import OF_ANY_ROBOT, random_mechanism, robot, task_rows
 from tests.rounded_rows import Coarse, rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symgen.reproduce.saha_counts import printed
+from symgen.pages.reproduce.saha_counts import printed
 from tests.saha_counts import LINKS, SHORT, counted, derived, fewest, solve
 
 pytestmark = pytest.mark.usefixtures("finished_here")

@@ -10,11 +10,11 @@ import pytest
 
 import symgen
 from symgen.description.loading import load
-from symgen.errors import SymgenError
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import arb
 from symgen.reference.states import draw_states
+from symgen.support.errors import SymgenError
 from tests.sdf_texts import (
     AT,
     CROSS,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from symgen.description.loading import load
-from symgen.description.readers import _sdf_frames
-from symgen.errors import SymgenError
+from symgen.description.readers._sdf import frames
+from symgen.support.errors import SymgenError
 from tests.sdf_texts import (
     CROSS,
     DRIVEN,
@@ -317,7 +317,7 @@ def test_what_is_wrong_is_one_sentence(case: str, tmp_path: Path) -> None:
 
 def test_ways_between_frames_have_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
     """Joints that are far from their links, through frames each relative to the next: the steps are counted as they are made."""
-    monkeypatch.setattr(_sdf_frames, "MOST_STEPS", 2000)
+    monkeypatch.setattr(frames, "MOST_STEPS", 2000)
     row = [
         f'<frame name="f{i}"><pose relative_to="f{i - 1}">0 0 0.1 0 0 0</pose></frame>'
         for i in range(1, 30)

@@ -18,20 +18,20 @@ from flint import arb
 
 import symgen
 from symgen import cli
-from symgen.backends import c99
-from symgen.drives import Drive
-from symgen.errors import ArgumentError, OutOfReach, ProgramError, RequestError
-from symgen.ir import Program
-from symgen.looping import recursion
-from symgen.looping.segmenting import segmented
-from symgen.mechanism import Mechanism
-from symgen.programs import cutting
+from symgen.emission.backends import c99
+from symgen.ir.program import Program
+from symgen.ir.recursion import Recursion, Sweep
+from symgen.ir.recursion import evaluate as run
+from symgen.ir.segmented import Across, Segmented, check, evaluate, even
+from symgen.mechanism.drives import Drive
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import cutting
+from symgen.pipeline.loops import recursion
+from symgen.pipeline.loops.segmenting import segmented
 from symgen.readback import segmented as segmented_text
-from symgen.recursion import Recursion, Sweep
-from symgen.recursion import evaluate as run
 from symgen.reference.mechanics import Reference
 from symgen.reference.tails import STATES, Tails
-from symgen.segmented import Across, Segmented, check, evaluate, even
+from symgen.support.errors import ArgumentError, OutOfReach, ProgramError, RequestError
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import flat_chain, random_mechanism
 from tests.segments import aimed, built, call, state_of, written

@@ -13,7 +13,6 @@ import pytest
 import symgen
 from symgen import methods
 from symgen.delivery.folder import texts
-from symgen.errors import SymgenError
 from symgen.inspection.at import values
 from symgen.inspection.catalogue import choose, listing, owners, why_not
 from symgen.inspection.entries import answer
@@ -21,15 +20,16 @@ from symgen.inspection.pattern import pattern
 from symgen.inspection.reading import read, render
 from symgen.inspection.structure import structure
 from symgen.inspection.where import where
-from symgen.joints import joint_type, kinds
-from symgen.mechanism import Mechanism
-from symgen.options import TextOptions
-from symgen.poses import Z_AXIS
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pages.report import _joints, pose, sparsity, tree
+from symgen.pages.report.show import facts, show
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 from symgen.reference.states import draw_states
-from symgen.report import _joints, pose, sparsity, tree
-from symgen.report.show import facts, show
+from symgen.support.errors import SymgenError
+from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.poses import Z_AXIS
 from tests.inspected import inverse, numbers
 from tests.robots_for_tests import BALLS, program, random_mechanism
 
@@ -297,7 +297,7 @@ def test_the_sparsity_is_that_of_the_mass_matrix() -> None:
 
 
 def test_the_folder_says_which_entries_a_joint_has() -> None:
-    from symgen.programs.making import program as of
+    from symgen.pipeline.making import program as of
 
     mechanism = made(("free", "revolute", "cylindrical"))
     files = texts(
@@ -332,7 +332,7 @@ def test_the_folder_says_which_entries_a_joint_has() -> None:
 
 def test_samples_begin_at_a_pose_and_every_text_says_where_quaternions_are() -> None:
     """Zeros in all of q are no pose of a joint with a quaternion."""
-    from symgen.programs.making import program as of
+    from symgen.pipeline.making import program as of
 
     mechanism = made(("revolute", "spherical", "spherical"))
     files = texts(

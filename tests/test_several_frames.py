@@ -13,15 +13,15 @@ import pytest
 
 import symgen
 from symgen import cli
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
 from symgen.inspection.pattern import pattern
-from symgen.ir import Port, Program
-from symgen.mechanism import Mechanism
-from symgen.programs.choosing import methods_for
+from symgen.ir.program import Port, Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.choosing import methods_for
+from symgen.support.errors import RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.identities import check_identities
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.oracles import random_tree
 from tests.robots_for_tests import BALLS, draw, largest, robot, run
 

@@ -17,20 +17,20 @@ import symgen
 from symgen import cli
 from symgen.certificate.ranges import declared_ranges
 from symgen.derivation.linkage import Linkage
-from symgen.errors import ArgumentError, RequestError
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs import deriving
-from symgen.programs.choosing import methods_for
-from symgen.proof import prove
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import deriving
+from symgen.pipeline.choosing import methods_for
 from symgen.reference.digits import _sharper
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
+from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.proof import prove
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import BALLS, draw, largest, robot, run
 from tests.test_clean_c import tool
 from tests.test_folder import run as run_tool

@@ -18,14 +18,15 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import cli, shelf, version
+from symgen import cli
 from symgen.description.loading import load
-from symgen.errors import OutOfReach
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.programs import choosing, deriving, making
-from symgen.programs.plain import from_plain, to_plain
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import choosing, deriving, making
+from symgen.pipeline.plain import from_plain, to_plain
 from symgen.reference import regularity
+from symgen.support import cache, version
+from symgen.support.errors import OutOfReach
 from symgen.verification.evaluating import in_machine_reals
 from tests.golden import texts
 from tests.robots_for_tests import program
@@ -103,7 +104,7 @@ def test_a_second_process_derives_nothing_and_writes_the_same_bytes(tmp_path: Pa
     code = """if True:
         import sys
         from symgen import cli
-        from symgen.programs import deriving
+        from symgen.pipeline import deriving
         from symgen.reference import regularity
         def fail(*_): raise AssertionError("worked out again")
         if sys.argv[1] == "second": deriving._recorded = regularity.pivots = fail
@@ -210,11 +211,11 @@ def test_what_snapping_moves_is_another_robot(kept: Path) -> None:
 
 def rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """The entry with other facts under a right hash, as only its owner could write it."""
-    start = len(shelf.FORMAT) + 65
+    start = len(cache.FORMAT) + 65
     entry = json.loads(path.read_bytes()[start:])
     change(entry)
     payload = json.dumps(entry).encode()
-    path.write_bytes(shelf.FORMAT + hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)
+    path.write_bytes(cache.FORMAT + hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)
 
 
 def cut(path: Path) -> None:
@@ -276,7 +277,7 @@ def test_another_symgen_does_not_believe_it(
     if change == "version":
         monkeypatch.setattr(version, "__version__", "0.0.9")
     elif change == "source":
-        monkeypatch.setattr(shelf, "_source", lambda: ("another", "3.0"))
+        monkeypatch.setattr(cache, "_source", lambda: ("another", "3.0"))
     else:
         monkeypatch.setattr(version, "STARTED", 0.0)  # every file is younger
         before = sorted(kept.iterdir())
@@ -293,10 +294,10 @@ def test_another_symgen_does_not_believe_it(
 def test_the_stamp_depends_on_every_file_of_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = {os.path.relpath(path, ROOT) for path in shelf._files()}
+    names = {os.path.relpath(path, ROOT) for path in cache._files()}
     assert {
         "symgen/methods/riccati/filter.py",
-        "symgen/passes/fold.py",
+        "symgen/ir/passes/fold.py",
         "templates/c99/README.md.j2",
     } <= names
     first, second = tmp_path / "a.py", tmp_path / "b.py"
@@ -304,11 +305,11 @@ def test_the_stamp_depends_on_every_file_of_source(
     for one, other in (("1", "2"), ("12", ""), ("1", "3")):
         first.write_text(one)
         second.write_text(other)
-        monkeypatch.setattr(shelf, "_files", lambda: (str(first), str(second)))
-        stamps.add(shelf._source.__wrapped__())
+        monkeypatch.setattr(cache, "_files", lambda: (str(first), str(second)))
+        stamps.add(cache._source.__wrapped__())
     assert len(stamps) == 3
-    monkeypatch.setattr(shelf, "_files", lambda: (str(tmp_path / "gone.py"),))
-    assert shelf._edited()  # nothing may be kept of what cannot be looked at
+    monkeypatch.setattr(cache, "_files", lambda: (str(tmp_path / "gone.py"),))
+    assert cache._edited()  # nothing may be kept of what cannot be looked at
 
 
 def test_a_refusal_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -357,16 +358,16 @@ def test_a_disk_that_refuses_is_no_failure(kept: Path) -> None:
 def test_what_was_not_used_for_longest_goes_first(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelf, "LARGEST", 50_000)
-    monkeypatch.setattr(shelf, "_written", 0)
+    monkeypatch.setattr(cache, "LARGEST", 50_000)
+    monkeypatch.setattr(cache, "_written", 0)
     for i in range(40):
-        shelf.keep("x" * 4000, "thing", i)
+        cache.keep("x" * 4000, "thing", i)
         for path in kept.iterdir():  # a clock that is coarser than this loop
             os.utime(path, (path.stat().st_mtime - 100,) * 2)
-        assert shelf.find("thing", 0) is not None
+        assert cache.find("thing", 0) is not None
     assert sum(path.stat().st_size for path in kept.iterdir()) <= 60_000
-    assert shelf.find("thing", 39) is not None
-    assert shelf.find("thing", 1) is None
+    assert cache.find("thing", 39) is not None
+    assert cache.find("thing", 1) is None
 
 
 def test_verify_judges_a_kept_program_like_any_other(kept: Path) -> None:

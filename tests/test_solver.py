@@ -19,10 +19,10 @@ import pytest
 
 import symgen
 from symgen.description.loading import load
-from symgen.errors import ArgumentError, RequestError, UnknownName
-from symgen.functions import Sizes
 from symgen.machine import building, kernels, many
 from symgen.machine.solver import Solver, compile
+from symgen.support.errors import ArgumentError, RequestError, UnknownName
+from symgen.vocabulary.functions import Sizes
 from tests import typed_user
 from tests.c_programs import arm, determinant, drawn, expected, forward_dynamics, gravity
 
@@ -347,8 +347,8 @@ INTERRUPTED = """
 import signal
 import time
 import numpy as np
-from symgen.functions import Sizes
-from symgen.ir import Port
+from symgen.vocabulary.functions import Sizes
+from symgen.ir.program import Port
 from symgen.machine.solver import Solver
 from tests.c_programs import Builder
 

@@ -29,7 +29,7 @@ from symgen.derivation.spatial import (
     twist_inward,
     wrench_outward,
 )
-from symgen.ir import Numbers, evaluate
+from symgen.ir.program import Numbers, evaluate
 from tests.robots_for_tests import rationals
 
 EXACT = Numbers(Fraction, Fraction, Fraction, Fraction, Fraction)

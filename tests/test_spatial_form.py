@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symgen.programs import making
+from symgen.pipeline import making
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 from tests.robots_for_tests import random_mechanism, robot, run

@@ -17,18 +17,18 @@ from symgen import methods
 from symgen.delivery.verifying import verify
 from symgen.derivation import constants
 from symgen.derivation.scalars import Derivation
-from symgen.derivatives import Derivative
-from symgen.errors import ArgumentError, OutOfReach, RequestError, UnknownName
-from symgen.ir import Program
-from symgen.mechanism import Body, Mechanism
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.methods import rk4
-from symgen.options import ProgramOptions
-from symgen.programs import chaining, composing, deriving, making
+from symgen.pipeline import chaining, composing, deriving, making
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
+from symgen.support.errors import ArgumentError, OutOfReach, RequestError, UnknownName
 from symgen.verification.evaluating import in_machine_reals, over
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.derivatives import Derivative
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import BALLS, draw, largest, random_mechanism, run
 from tests.test_integrate import made
 

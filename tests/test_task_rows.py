@@ -11,11 +11,11 @@ import pytest
 
 import symgen
 from symgen.cli import main
-from symgen.errors import ArgumentError, RequestError, UnknownName
-from symgen.methods import _task
-from symgen.options import ProgramOptions
-from symgen.programs import deriving, making
+from symgen.methods.shared import task
+from symgen.pipeline import deriving, making
+from symgen.support.errors import ArgumentError, RequestError, UnknownName
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import random_mechanism
 
 INERTIA, INVERSE = "operational_inertia", "dynamically_consistent_inverse"
@@ -85,9 +85,9 @@ def test_a_folder_keeps_them(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_an_error_in_the_elimination_is_caught_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = _task.Symmetric.solve
+    solve = task.Symmetric.solve
     monkeypatch.setattr(
-        _task.Symmetric,
+        task.Symmetric,
         "solve",
         lambda self, b, name, first=0: [
             x + b[0] if i else x for i, x in enumerate(solve(self, b, name, first))

@@ -12,7 +12,7 @@ from symgen.cli import main
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
 from symgen.description.tip import choose
-from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Mimic, Part
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Mimic, Part
 
 
 def tree(*links: str, mimics: str = "", frames: str = "") -> Mechanism:

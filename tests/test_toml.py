@@ -15,10 +15,10 @@ import pytest
 
 from symgen.description.canonical import to_toml
 from symgen.description.loading import builtin_robots, load
-from symgen.errors import RequestError, SymgenError
-from symgen.mechanism import Mechanism
-from symgen.poses import Angle, Turn
-from symgen.report.show import facts, show
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pages.report.show import facts, show
+from symgen.support.errors import RequestError, SymgenError
+from symgen.vocabulary.poses import Angle, Turn
 from tests.descriptions import frame_at, placed, public_urdf, public_urdfs
 
 BUILTIN = [

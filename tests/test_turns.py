@@ -15,19 +15,19 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.derivatives import Derivative
-from symgen.differentiation.series import expanded
-from symgen.errors import ArgumentError
-from symgen.functions import FUNCTIONS
-from symgen.ir import BY_SERIES, STUMPFF, Port, Program, Row
-from symgen.joints import joint_type
-from symgen.options import ProgramOptions
-from symgen.programs.differentiating import differentiate
+from symgen.ir.program import BY_SERIES, STUMPFF, Port, Program, Row
+from symgen.mechanism.joints import joint_type
+from symgen.pipeline.differentiating import differentiate
+from symgen.pipeline.differentiation.series import expanded
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
+from symgen.support.errors import ArgumentError
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.derivatives import Derivative
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
 from tests import turns_in_digits as digits
 from tests.test_integrate import made
 

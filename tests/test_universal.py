@@ -9,10 +9,10 @@ import pytest
 
 import symgen
 from symgen.description.canonical import to_toml
-from symgen.errors import DescriptionError, RequestError
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pages.report.show import show
 from symgen.reference.mechanics import Reference
-from symgen.report.show import show
+from symgen.support.errors import DescriptionError, RequestError
 
 BODY = """
 mass = 1.5

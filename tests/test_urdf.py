@@ -13,10 +13,11 @@ import pytest
 from lxml import etree
 
 from symgen.description.loading import load
-from symgen.description.readers import _xml, urdf
-from symgen.errors import SymgenError
-from symgen.mechanism import Mechanism, Note
-from symgen.poses import X_AXIS, Z_AXIS, Angle, Turn
+from symgen.description.parsing import xml
+from symgen.description.readers import urdf
+from symgen.mechanism.mechanism import Mechanism, Note
+from symgen.support.errors import SymgenError
+from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Angle, Turn
 from tests.descriptions import INERTIAL, joint, link, public_urdfs, robot
 
 
@@ -263,11 +264,11 @@ def test_a_mark_of_a_comment_in_an_instruction_or_in_text_begins_none(tmp_path: 
 def test_a_doctype_that_the_search_misses_is_seen_by_the_parser(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_xml, "_DOCTYPE", re.compile("(?!)"))  # finds nothing
+    monkeypatch.setattr(xml, "_DOCTYPE", re.compile("(?!)"))  # finds nothing
     with pytest.raises(
         SymgenError, match="a DOCTYPE or entity declaration is not accepted in a description"
     ):
-        _xml.parse(b'<!DOCTYPE r [<!ENTITY a "b">]><robot name="r"/>', "r.urdf")
+        xml.parse(b'<!DOCTYPE r [<!ENTITY a "b">]><robot name="r"/>', "r.urdf")
 
 
 @pytest.mark.parametrize(
@@ -277,7 +278,7 @@ def test_reading_takes_as_long_as_the_text_is(mark: str) -> None:
     """A quarter of a million characters of one mark are read or refused at once."""
     begun = time.process_time()
     with suppress(SymgenError):
-        _xml.parse(f"<robot>{mark * (250_000 // len(mark))}</robot>".encode(), "r.urdf")
+        xml.parse(f"<robot>{mark * (250_000 // len(mark))}</robot>".encode(), "r.urdf")
     assert time.process_time() - begun < 1
 
 

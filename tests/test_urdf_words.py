@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from symgen.description.loading import builtin_robots, load
-from symgen.errors import DescriptionError
-from symgen.mechanism import Mechanism
-from symgen.poses import Rotate
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
+from symgen.support.errors import DescriptionError
+from symgen.vocabulary.poses import Rotate
 from tests.descriptions import INERTIAL, joint, link, placed, robot
 
 AXIS = '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'

@@ -8,11 +8,11 @@ import pytest
 
 import symgen
 from symgen import methods
-from symgen.functions import FUNCTIONS
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs import choosing, deriving, making
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import choosing, deriving, making
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import (
     FEW,
     OF_ANY_ROBOT,

@@ -14,18 +14,14 @@ import pytest
 
 import symgen
 from symgen import cli
+from symgen.benchmarks import compare
 from symgen.delivery import folder
 from symgen.delivery.selftest import cases
 from symgen.description.canonical import to_toml
 from symgen.description.tip import tip
-from symgen.functions import FUNCTIONS
 from symgen.machine.footprint import Footprint
-from symgen.measuring import compare
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.poses import Y_AXIS, Shift
-from symgen.programs import choosing, deriving, making
-from symgen.reals import DOUBLE, LOST, loses
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import choosing, deriving, making
 from symgen.reference.free_bodies import freedom
 from symgen.verification import verify
 from symgen.verification.compiled import LONG
@@ -33,6 +29,10 @@ from symgen.verification.evaluating import Results, Runner, in_machine_reals
 from symgen.verification.floating import allowance, check_floating
 from symgen.verification.report import Check, Report
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import Y_AXIS, Shift
+from symgen.vocabulary.reals import DOUBLE, LOST, loses
 from tests.robots_for_tests import point_mass_arm, random_mechanism, robot
 
 HARD, EASY = "forward_dynamics=constraint_force:parallel", "forward_dynamics=composite_body"

@@ -12,13 +12,11 @@ import pytest
 
 import symgen
 from symgen.delivery.verifying import verify
-from symgen.errors import RequestError
-from symgen.functions import BY_DEFAULT, FUNCTIONS
-from symgen.mechanism import Body, Mechanism, Part
-from symgen.poses import Z_AXIS
-from symgen.programs import choosing
+from symgen.mechanism.mechanism import Body, Mechanism, Part
+from symgen.pipeline import choosing
 from symgen.reference.regularity import loss
 from symgen.reference.states import GRID, INSTANT, draw_states
+from symgen.support.errors import RequestError
 from symgen.verification.elimination import pivots
 from symgen.verification.identities import IDENTITIES
 from symgen.verification.report import Check, Report
@@ -26,6 +24,8 @@ from symgen.verification.residuals import worst
 from symgen.verification.sizes import largest
 from symgen.verification.truth import Truth
 from symgen.verification.whole_sizes import WHOLE
+from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
+from symgen.vocabulary.poses import Z_AXIS
 from tests.oracles import CLOSED_FORMS, random_tree
 from tests.robots_for_tests import MOVING, OF_ANY_ROBOT, random_mechanism, robot, rows_of
 from tests.test_place_of_base import FAR, based

@@ -13,8 +13,8 @@ import pytest
 import symgen
 from symgen import cli
 from symgen.delivery.printed import check_printed
-from symgen.errors import SymgenError
-from symgen.programs import making
+from symgen.pipeline import making
+from symgen.support.errors import SymgenError
 from symgen.verification.folder import read_folder
 from symgen.verification.report import Check, Report
 

@@ -14,11 +14,11 @@ import pytest
 import symgen
 from symgen import cli
 from symgen.description.loading import builtin_robots
-from symgen.errors import warn_each
-from symgen.notes import KINDS, Note, gathered
-from symgen.options import ProgramOptions
-from symgen.programs.making import programs_and_refusals
-from symgen.programs.noticing import notices
+from symgen.mechanism.notes import KINDS, Note, gathered
+from symgen.pipeline.making import programs_and_refusals
+from symgen.pipeline.noticing import notices
+from symgen.support.errors import warn_each
+from symgen.vocabulary.options import ProgramOptions
 from tests.descriptions import joint, link, robot
 
 TRUNK = robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("k", "a", "c"))

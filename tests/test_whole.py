@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.functions import FUNCTIONS
-from symgen.joints import joint_type, kinds
-from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Shift, Turn, compose, pose
-from symgen.programs.choosing import methods_for
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
+from symgen.pipeline.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.whole_sizes import WHOLE
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Shift, Turn, compose, pose
 from tests.robots_for_tests import draw, point_mass_arm, random_mechanism
 
 ABOUT = tuple(name for name, f in FUNCTIONS.items() if {r.name for r in f.results} <= set(WHOLE))

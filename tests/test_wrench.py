@@ -14,21 +14,21 @@ import pytest
 import symgen
 from symgen.derivation.linkage import Linkage
 from symgen.description.tip import tip
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS, WRENCH
-from symgen.ir import Program
-from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
-from symgen.options import ProgramOptions
-from symgen.poses import X_AXIS, Z_AXIS, Angle, Turn, pose
-from symgen.programs import deriving
-from symgen.programs.choosing import methods_for
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
+from symgen.pipeline import deriving
+from symgen.pipeline.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
+from symgen.support.errors import RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from symgen.vocabulary.functions import FUNCTIONS, WRENCH
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Angle, Turn, pose
 from tests.oracles import random_tree
 from tests.robots_for_tests import (
     BALLS,
@@ -297,7 +297,7 @@ def test_by_hand_on_a_pendulum(link: str, wrench: tuple[int, ...], torque: int) 
 def test_pinocchio_counts_it_so(where: str) -> None:
     """`fext` of rnea and aba: on the joint that moves the link, at its frame, force first."""
     pin = pytest.importorskip("pinocchio")
-    from symgen.measuring.peers import pinocchio as peer
+    from symgen.benchmarks.peers import pinocchio as peer
 
     mechanism, link = place(where)
     model, ids = peer.built(mechanism)

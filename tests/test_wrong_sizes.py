@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from symgen import Solver, compile
-from symgen.errors import ArgumentError, StateError
-from symgen.functions import FUNCTIONS
 from symgen.reference.precision import Array
+from symgen.support.errors import ArgumentError, StateError
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.robots_for_tests import OF_ANY_ROBOT
 
 Q = np.array([0, 0, 0, 0, 0, 0, 1.0])

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen.description.readers import _macros, _xacro_program
-from symgen.errors import ArgumentError, DescriptionError
-from symgen.mechanism import Mechanism
+from symgen.description.parsing import macros, xacro_program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.support.errors import ArgumentError, DescriptionError
 
 pytest.importorskip("xacro")
 ARM = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -232,7 +232,7 @@ def test_what_never_ends_and_what_takes_all_memory_are_ended(
     path = tmp_path / "r.xacro"
     path.write_text(f'{HEAD}<link name="${{len(list(map(str, [0] * 10**12)))}}"/></robot>')
     refused(path, "xacro: ")
-    monkeypatch.setattr(_macros, "SECONDS", 0.5)
+    monkeypatch.setattr(macros, "SECONDS", 0.5)
     path.write_text(
         f'{HEAD}<link name="${{max(python.filter(None, python.range(10**12)))}}${{9**9**9}}"/></robot>'
     )
@@ -252,10 +252,10 @@ def test_what_the_package_warns_of_is_a_remark(tmp_path: Path) -> None:
 def test_without_the_package_the_sentence_says_what_to_do(
     arm: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_macros, "available", lambda: False)
+    monkeypatch.setattr(macros, "available", lambda: False)
     refused(
         arm,
         f"it holds xacro macros, which must be expanded first; run: xacro {arm} -o arm.expanded.urdf, or pip install "
         "'symgen[xacro]'",
     )
-    assert not hasattr(_xacro_program, "xacro")  # nothing imports it here
+    assert not hasattr(xacro_program, "xacro")  # nothing imports it here

@@ -9,7 +9,7 @@ from typing import Any, assert_type
 import numpy as np
 
 import symgen
-from symgen.errors import ArgumentError, UnknownName
+from symgen.support.errors import ArgumentError, UnknownName
 
 
 def main(folder: Path) -> float:

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 from symgen.certificate.at_run_time import run_time_floors
 from symgen.certificate.divisors import divisor_floors
-from symgen.ir import Bound, Program
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.recursion import Form
+from symgen.ir.program import Bound, Program
+from symgen.ir.recursion import Form
+from symgen.mechanism.mechanism import Mechanism
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 
 __all__ = ["checked_floors", "divisor_floors"]
 

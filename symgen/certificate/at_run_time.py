@@ -1,7 +1,7 @@
 """What the divisors of a robot may be at least whose numbers change at run time: half of HᵀMH of the joint's own link.
 
 D_k ≥ H_kᵀ M_k H_k holds for whatever bodies there are (`bodies`). So the least is computed from the new numbers, where they are
-regrouped, and stands behind what the functions take (`symgen.programs.adjusting`). How much of a pivot round-off can take is not
+regrouped, and stands behind what the functions take (`symgen.pipeline.adjusting`). How much of a pivot round-off can take is not
 proved of numbers that nobody knows: half is left for it, and a pivot that has lost more is refused.
 Which row is whose pivot is decided by value, as ever, on a robot that is described anew with numbers drawn at random.
 """
@@ -19,11 +19,11 @@ from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition, divided
 from symgen.certificate.squares import least
 from symgen.description.adjustable import adjustables, adjusted
-from symgen.functions import PREPARED, REGROUP
-from symgen.ir import EXACT, Bound, Element, Program, Row, evaluate
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs.adjusting import adjusting
+from symgen.ir.program import EXACT, Bound, Element, Program, Row, evaluate
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.adjusting import adjusting
+from symgen.vocabulary.functions import PREPARED, REGROUP
+from symgen.vocabulary.options import ProgramOptions
 
 SEED = 141421
 

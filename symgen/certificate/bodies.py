@@ -29,7 +29,7 @@ from symgen.certificate.ranges import Ranges
 from symgen.derivation import constants
 from symgen.derivation.model.links import Link, declared, full
 from symgen.description.inertias import is_positive_semidefinite
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 
 Ball = Any
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from symgen.certificate.intervals import Interval, down, up
 from symgen.certificate.ranges import Range, Ranges
-from symgen.ir import POSITIONS, Program
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.reals import REALS
+from symgen.ir.program import POSITIONS, Program
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.reals import REALS
 
 PIECES = 4096
 """Boxes at most. Sines and cosines of narrow angles cancel as they do in truth; a wide one is anything between -1 and 1."""

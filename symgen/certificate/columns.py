@@ -16,8 +16,8 @@ from symgen.certificate.ranges import Range
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant, Vec3
 from symgen.derivation.model.links import Inertia
-from symgen.joints import Placing, Sliding, Turning
-from symgen.mechanism import Joint
+from symgen.mechanism.joints import Placing, Sliding, Turning
+from symgen.mechanism.mechanism import Joint
 
 
 @dataclass(frozen=True)

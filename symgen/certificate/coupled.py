@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 
 Number = Fraction | float
 

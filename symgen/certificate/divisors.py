@@ -19,7 +19,6 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.backends import printer
 from symgen.certificate import held
 from symgen.certificate.backward import (
     Backward,
@@ -37,9 +36,10 @@ from symgen.certificate.recognition import POSITIVE, Recognition
 from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
 from symgen.certificate.squares import least
 from symgen.derivation import constants as k
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.options import PLAIN, ProgramOptions, TextOptions
+from symgen.emission import printer
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 
 _DIGITS = 6
 """Of a bound, so that it prints exactly and does not hang on a library's last digit."""

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import flint
 import numpy as np
 
-from symgen import derivatives
 from symgen.certificate.backward import Backward, Rates, backward
 from symgen.certificate.bodies import Ball, Bodies
 from symgen.certificate.boxes import boxes
@@ -36,16 +35,17 @@ from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
 from symgen.certificate.samples import Samples, eliminated
 from symgen.derivation import constants
 from symgen.derivation.model.links import declared
-from symgen.functions import FUNCTIONS
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs import closing, making, touching
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import closing, making, touching
 from symgen.reference import contacts
 from symgen.reference.arrays import transposed
 from symgen.reference.damped import DAMPING
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
 
 IDLE = Fraction(3, 2)
 """Least of 3 (1 − s) + s² t over 0 ≤ s ≤ 1, where t ≥ 3/2; where it is less, t is."""

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symgen import derivatives
-from symgen.errors import ArgumentError, RequestError
-from symgen.ir import Program
-from symgen.joints import Coordinate
-from symgen.mechanism import Joint, Limits, Mechanism
+from symgen.ir.program import Program
+from symgen.mechanism.joints import Coordinate
+from symgen.mechanism.mechanism import Joint, Limits, Mechanism
+from symgen.support.errors import ArgumentError, RequestError
+from symgen.vocabulary import derivatives
 
 Range = tuple[Fraction, Fraction]
 TURN = Fraction(math.pi) + Fraction(1, 10**15)

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from symgen import derivatives
 from symgen.certificate.samples import Samples, Values
 from symgen.derivation.model import Model
-from symgen.ir import Program, Row
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs import deriving
-from symgen.programs.layout import choices
+from symgen.ir.program import Program, Row
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import deriving
+from symgen.pipeline.layout import choices
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.options import ProgramOptions
 
 POSITIVE = ("div", "log", "sqrt")
 """Operations whose last operand must not vanish, or change its sign."""

@@ -17,9 +17,9 @@ import numpy as np
 from symgen.certificate.intervals import HALF_TURN, Interval, down, hypotenuse, summed, times, up
 from symgen.certificate.squares import shares
 from symgen.certificate.turns import bounded, rates
-from symgen.ir import POSITIONS, Program, Row
-from symgen.reals import REALS
+from symgen.ir.program import POSITIONS, Program, Row
 from symgen.reference.precision import Array
+from symgen.vocabulary.reals import REALS
 
 LENGTH = 4
 """Units of round-off. A quaternion that is normalised in its own type misses unit length by less, one that is rounded by one."""

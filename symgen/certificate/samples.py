@@ -18,13 +18,13 @@ from symgen.certificate.coupled import filled
 from symgen.derivation.closed_forms import joint_form
 from symgen.derivation.constants import Mat3, Vec3, angle_of
 from symgen.derivation.model.spin import STILL, Spin
-from symgen.ir import Numbers, Port, Program, evaluate
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
+from symgen.ir.program import Numbers, Port, Program, evaluate
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.arrays import added, cross, times, transposed
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars, arb, atan2
 from symgen.reference.states import draw_besides, draw_states
+from symgen.vocabulary.options import ProgramOptions
 
 DIGITS, STATES, SEED = 80, 3, 271828
 _EQUAL = flint.arb(10) ** -40

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import isqrt
 
-from symgen.ir import Program
-from symgen.reals import REALS
+from symgen.ir.program import Program
+from symgen.vocabulary.reals import REALS
 
 _BITS = 200
 """Of a root, before it is rounded down to the type."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from symgen.certificate.intervals import HALF_TURN, Interval, down, summed, times, up
 from symgen.certificate.squares import least
-from symgen.ir import Program, Row
+from symgen.ir.program import Program, Row
 from symgen.reference.precision import Array
 
 _SLOPE = 1.5707963267948970

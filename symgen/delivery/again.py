@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from symgen.delivery.omissions import missing_words
-from symgen.functions import PREPARING
+from symgen.vocabulary.functions import PREPARING
 
 
 def command(

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symgen.backends import printer
-from symgen.backends._ports import handed
-from symgen.backends._target import Target
-from symgen.ir import POSITIONS
-from symgen.reals import Real
-from symgen.recursion import Form
+from symgen.emission import printer
+from symgen.emission.ports import handed
+from symgen.emission.target import Target
+from symgen.ir.program import POSITIONS
+from symgen.ir.recursion import Form
+from symgen.vocabulary.reals import Real
 
 BEYOND = 3
 """States of the last block, which is not full."""

@@ -9,17 +9,17 @@ from fractions import Fraction
 from statistics import median
 from typing import Any, NamedTuple
 
-from symgen import derivatives
-from symgen.backends import printer
-from symgen.backends._c_text import WIDTH
-from symgen.backends._ports import handed
-from symgen.backends._target import Target
 from symgen.delivery import block_tests
-from symgen.errors import RequestError
-from symgen.functions import ASSEMBLE, ASSEMBLING
-from symgen.ir import Port
-from symgen.reals import LOST, REALS
-from symgen.recursion import Form, Looped
+from symgen.emission import printer
+from symgen.emission.c_text import WIDTH
+from symgen.emission.ports import handed
+from symgen.emission.target import Target
+from symgen.ir.program import Port
+from symgen.ir.recursion import Form, Looped
+from symgen.support.errors import RequestError
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING
+from symgen.vocabulary.reals import LOST, REALS
 
 Number = float | Fraction
 

@@ -7,13 +7,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from symgen import disk
 from symgen.description.arguments import validated
 from symgen.description.loading import is_text, load
 from symgen.description.writers import Written, suffixes, writers
-from symgen.errors import RequestError
-from symgen.mechanism import Mechanism
-from symgen.names import nearest
+from symgen.mechanism.mechanism import Mechanism
+from symgen.support import files
+from symgen.support.errors import RequestError
+from symgen.vocabulary.names import nearest
 
 STDOUT = "-"
 _MARK = b"Converted by symgen"
@@ -78,7 +78,7 @@ def target(out: str | PathLike[str], robot: str | PathLike[str] | None = None) -
 def put(place: Path, text: str) -> None:
     """The text at `place`, whole or not at all."""
     try:
-        disk.write_file(place, text.encode())
+        files.write_file(place, text.encode())
     except (OSError, ValueError) as error:
         raise _refused(place, error) from None
 

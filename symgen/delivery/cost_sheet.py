@@ -10,18 +10,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from symgen.errors import BuildError, RequestError, TextRefused
+from symgen.ir.recursion import Form
 from symgen.machine import targets
 from symgen.machine.cost import SEED, STATES, Floors, Measured, Written, measure
 from symgen.machine.cycles import TIMINGS
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, OPTIMIZE
-from symgen.mechanism import Mechanism
-from symgen.options import PLAIN, ProgramOptions, TextOptions
-from symgen.recursion import Form
+from symgen.mechanism.mechanism import Mechanism
+from symgen.support.errors import BuildError, RequestError, TextRefused
 from symgen.verification.adjusted import given
 from symgen.verification.folder import Folder, read_folder
 from symgen.verification.folder import programs as programs_of
+from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 
 
 def cost_sheet(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from symgen.backends._markdown import cell
 from symgen.description.adjustable import adjustables
-from symgen.drives import Drive
-from symgen.mechanism import Joint, Mechanism
+from symgen.emission.markdown import cell
+from symgen.mechanism.drives import Drive
+from symgen.mechanism.mechanism import Joint, Mechanism
 
 _TERMS = {
     "damping": "damping v",

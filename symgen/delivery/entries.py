@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
 
-from symgen.ir import POSITIONS
-from symgen.mechanism import Joint, Mechanism
+from symgen.ir.program import POSITIONS
+from symgen.mechanism.mechanism import Joint, Mechanism
 
 
 def several(mechanism: Mechanism) -> bool:

@@ -7,8 +7,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from math import isfinite
 from typing import Any
 
-from symgen.backends._markdown import cell, prose
-from symgen.tables import span
+from symgen.emission.markdown import cell, prose
+from symgen.support.tables import span
 
 Facts = Mapping[str, Any]
 _ARGUMENTS = (("q", "position"), ("v", "velocity"), ("tau", "force"))

@@ -13,30 +13,30 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from symgen.backends import printer, render, wrapper
-from symgen.backends._adjustable import Parameter, first
-from symgen.backends._backend import unrolled
-from symgen.backends._checks import statuses
-from symgen.backends._legend import legend
-from symgen.backends._markdown import cell, code, prose
-from symgen.backends._ports import describe, meaning, operations_text, single_real
-from symgen.backends._target import Target
 from symgen.delivery import again, drives, loops
 from symgen.delivery.cases import SelfTestCase, filled
 from symgen.delivery.entries import at_rest, entries, entry_names, followed, mentioned, of_header
 from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
-from symgen.functions import ALL_ROWS, FUNCTIONS, PREPARED, TASK_ROWS, USUAL
-from symgen.ir import Bound, Port
+from symgen.emission import printer, render, wrapper
+from symgen.emission.adjustable import Parameter, first
+from symgen.emission.backend import unrolled
+from symgen.emission.checks import statuses
+from symgen.emission.legend import legend
+from symgen.emission.markdown import cell, code, prose
+from symgen.emission.ports import describe, meaning, operations_text, single_real
+from symgen.emission.target import Target
+from symgen.ir.program import Bound, Port
+from symgen.ir.recursion import Form, Looped
 from symgen.machine import firmware
-from symgen.mechanism import BASE, Mechanism, first_and_count
-from symgen.options import AUTO, GPU, LOOPED, NORMAL, PLAIN, ProgramOptions, TextOptions
-from symgen.programs.adjusting import adjusting
-from symgen.programs.touching import solves
-from symgen.reals import REALS
-from symgen.recursion import Form, Looped
-from symgen.version import __version__
+from symgen.mechanism.mechanism import BASE, Mechanism, first_and_count
+from symgen.pipeline.adjusting import adjusting
+from symgen.pipeline.touching import solves
+from symgen.support.version import __version__
+from symgen.vocabulary.functions import ALL_ROWS, FUNCTIONS, PREPARED, TASK_ROWS, USUAL
+from symgen.vocabulary.options import AUTO, GPU, LOOPED, NORMAL, PLAIN, ProgramOptions, TextOptions
+from symgen.vocabulary.reals import REALS
 
 SHOWN = 100
 """Joints that a README lists."""

@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from symgen.backends import printer
-from symgen.backends._markdown import prose
-from symgen.backends._target import Target
-from symgen.functions import ASSEMBLE, ASSEMBLING, GAINS
-from symgen.mechanism import Mechanism
-from symgen.programs import assembled
-from symgen.recursion import Form
+from symgen.emission import printer
+from symgen.emission.markdown import prose
+from symgen.emission.target import Target
+from symgen.ir.recursion import Form
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import assembled
+from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING, GAINS
 
 COLUMNS = 120
 

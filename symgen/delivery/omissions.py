@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 
 Omission = dict[str, Any]
 """`kind`, `text` (one sentence) and, where it is about joints, `joints`: what each of them declares."""

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from symgen import disk
 from symgen.description import marks
-from symgen.errors import RequestError
+from symgen.support import files as disk
+from symgen.support.errors import RequestError
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,14 @@ from symgen.delivery.folder import texts
 from symgen.delivery.omissions import missing_words
 from symgen.delivery.ownership import entries
 from symgen.delivery.writing import left_out
-from symgen.errors import SymgenError, printable
-from symgen.names import named
-from symgen.programs import making
-from symgen.recursion import Form
+from symgen.ir.recursion import Form
+from symgen.pipeline import making
+from symgen.support.errors import SymgenError, printable
+from symgen.support.version import __version__
 from symgen.verification.folder import LARGEST_FILE, Folder
 from symgen.verification.report import FILES, Check
 from symgen.verification.verify import Floors
-from symgen.version import __version__
+from symgen.vocabulary.names import named
 
 MEASURED = ("cost", "proof")
 """What a manifest may hold that is not worked out again."""

@@ -1,16 +1,16 @@
-"""What a folder of C says of its proofs: `symgen.proof.prove_programs` as plain data for manifest and README."""
+"""What a folder of C says of its proofs: `symgen.verification.proof.prove_programs` as plain data for manifest and README."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from symgen import derivatives
-from symgen.errors import BuildError
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.proof import prove_programs
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.support.errors import BuildError
+from symgen.verification.proof import prove_programs
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 
 
 def proof_sheet(

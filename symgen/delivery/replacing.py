@@ -30,9 +30,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from symgen import disk
 from symgen.delivery.ownership import Standing, entries, shares, standing
-from symgen.errors import RequestError
+from symgen.support import files as disk
+from symgen.support.errors import RequestError
 
 _ROUNDS = 20
 """How often an old folder is looked through for what came in meanwhile."""

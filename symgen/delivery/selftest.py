@@ -15,11 +15,8 @@ import numpy as np
 
 from symgen.delivery.cases import Equation, SelfTestCase
 from symgen.description.tip import tip
-from symgen.functions import ASSEMBLE, ASSEMBLING, PREPARING
-from symgen.mechanism import Mechanism
-from symgen.options import PLAIN, ProgramOptions, TextOptions
-from symgen.reals import REALS
-from symgen.recursion import Form, Looped
+from symgen.ir.recursion import Form, Looped
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.assembling import APART, assemble, open_states
 from symgen.reference.precision import Array
 from symgen.verification import running_error
@@ -29,6 +26,9 @@ from symgen.verification.floating import allowance, differs
 from symgen.verification.long import LONG, LongTruth
 from symgen.verification.residuals import RESIDUALS, SOLVED, natural, right, solves
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING, PREPARING
+from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
+from symgen.vocabulary.reals import REALS
 
 STATES = 3
 SEED = 7

@@ -14,16 +14,16 @@ from symgen.delivery.printed import check_printed
 from symgen.description.arguments import validated
 from symgen.description.folders import folder_to_judge
 from symgen.description.namesakes import namesake
-from symgen.errors import ArgumentError
-from symgen.functions import USUAL
-from symgen.mechanism import Mechanism
-from symgen.options import AUTO, HOST, NORMAL, Links, Names, Rows, names_of
-from symgen.programs.making import Progress
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.making import Progress
+from symgen.support.errors import ArgumentError
 from symgen.verification.folder import programs as programs_of
 from symgen.verification.folder import read_folder
 from symgen.verification.report import Report
 from symgen.verification.verify import verify as verify_functions
 from symgen.verification.verify import verify_folder
+from symgen.vocabulary.functions import USUAL
+from symgen.vocabulary.options import AUTO, HOST, NORMAL, Links, Names, Rows, names_of
 
 
 @validated

@@ -7,7 +7,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from symgen import backends
+from symgen import emission
 from symgen.certificate import checked_floors
 from symgen.delivery import folder, selftest
 from symgen.delivery.cost_sheet import cost_sheet
@@ -16,22 +16,31 @@ from symgen.description.arguments import validated
 from symgen.description.loading import load
 from symgen.description.quantities import shown
 from symgen.description.tip import tip
-from symgen.errors import ArgumentError, TextRefused, warn, warn_each
-from symgen.functions import FUNCTIONS, OF_LOOPS, USUAL
-from symgen.identifiers import identifier, name_fault, renaming
-from symgen.ir import Program
+from symgen.ir.program import Program
 from symgen.machine import targets
-from symgen.mechanism import Mechanism
-from symgen.names import nearest
-from symgen.options import AUTO, NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
-from symgen.programs import noticing
-from symgen.programs.adjusting import named
-from symgen.programs.making import (
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import noticing
+from symgen.pipeline.adjusting import named
+from symgen.pipeline.making import (
     INVERSE_ON_REQUEST_ABOVE,
     Progress,
     programs_and_refusals,
     refusal,
     requested,
+)
+from symgen.support.errors import ArgumentError, TextRefused, warn, warn_each
+from symgen.vocabulary.functions import FUNCTIONS, OF_LOOPS, USUAL
+from symgen.vocabulary.identifiers import identifier, name_fault, renaming
+from symgen.vocabulary.names import nearest
+from symgen.vocabulary.options import (
+    AUTO,
+    NORMAL,
+    Links,
+    Names,
+    ProgramOptions,
+    Rows,
+    TextOptions,
+    names_of,
 )
 
 RENAMED, REFUSED = "renamed", "refused"
@@ -41,7 +50,7 @@ both by itself."""
 
 def wrappers(asked: Iterable[str]) -> list[str]:
     """The wrappers of the C that are asked for, each once, in order; RequestError for one that does not exist."""
-    return [name for name in sorted(set(asked)) if backends.wrapper(name)]
+    return [name for name in sorted(set(asked)) if emission.wrapper(name)]
 
 
 def left_out(
@@ -103,13 +112,13 @@ def generate(
 ) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
-    `functions` as in `symgen.programs.making.requested`. `real` None is float where the target's FPU has single precision only,
+    `functions` as in `symgen.pipeline.making.requested`. `real` None is float where the target's FPU has single precision only,
     else double. `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows`, `contact`,
     `effort` and `baumgarte` as in `symgen.program`, `form` one of 'unrolled', 'looped' and 'auto', which loops over tables of
     links what would otherwise be too long. `parameters` name numbers that may change at run time, set by
     NAME_set_parameters (`symgen.compile`). `name` prefixes every C name and is refused where it cannot; None is the robot's own
     name, of which `manifest["robot"]` is what C can take. `trig` None is 'libm' on a target, else 'auto'
-    (`symgen.options.TRIG`).
+    (`symgen.vocabulary.options.TRIG`).
     `wrap` names the wrappers of the C that are wanted too ('cpp17', 'casadi'), and 'cuda' for kernels. `target`
     (`symgen.machine.targets`) adds the folder firmware/ for it and, unless `evidence` is False, what a call costs there
     (`cost_sheet`) and what is proved (`proof_sheet`). `checked` functions return a status, and do not touch their results

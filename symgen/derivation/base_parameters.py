@@ -17,7 +17,7 @@ from fractions import Fraction
 from flint import arb, fmpq
 
 from symgen.derivation.constants import Constant
-from symgen.ir import Numbers
+from symgen.ir.program import Numbers
 
 ZERO = arb(10) ** -40
 SHORT = 10**9

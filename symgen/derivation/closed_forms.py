@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from symgen.joints import JointType, joint_type
+from symgen.mechanism.joints import JointType, joint_type
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def feels(kind: str) -> str:
 
 @cache
 def joint_form(kind: str) -> JointForm:
-    """The closed form of a joint type, from `symgen/joints/<kind>.py`."""
+    """The closed form of a joint type, from `symgen/mechanism/joints/<kind>.py`."""
     joint = joint_type(kind)
     q = sp.symbols(f"q_:{joint.nq}" if joint.nq > 1 else "q,", real=True)
     parameters = {

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symgen.closures import ClosureType, Row
 from symgen.derivation.model import Frame, Model
-from symgen.loops import End, Loop
-from symgen.mechanism import Mechanism
+from symgen.mechanism.closed_loops import End, Loop
+from symgen.mechanism.closures import ClosureType, Row
+from symgen.mechanism.mechanism import Mechanism
 
 
 @dataclass(frozen=True)

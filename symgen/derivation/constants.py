@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 import flint
 from flint import arb, fmpq
 
-from symgen.errors import MechanismError
-from symgen.ir import Numbers
-from symgen.poses import Angle, Pose, Quaternion, Rotate, Shift, Slide, Turn, Vector3
+from symgen.ir.program import Numbers
+from symgen.support.errors import MechanismError
+from symgen.vocabulary.poses import Angle, Pose, Quaternion, Rotate, Shift, Slide, Turn, Vector3
 
 Constant = Any
 """fmpq or arb; both carry + - * / among themselves."""

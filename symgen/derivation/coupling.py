@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
 from symgen.derivation.scalars import Derivation, Scalar
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 
 T = TypeVar("T")
 PLACES, RATES = ("q", "q_next"), ("v", "a")

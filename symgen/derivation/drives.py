@@ -2,7 +2,7 @@
 
 Methods take the armature from here, for the diagonal of M. The forces they need not know: where a function is given forces, those
 of the drives are taken off before a method sees them, and where it gives forces, they are added behind it
-(`symgen.methods._drives`).
+(`symgen.methods.shared.drives`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from symgen.derivation import constants as k
 from symgen.derivation.scalars import Derivation, Scalar
-from symgen.drives import NUMBERS
+from symgen.mechanism.drives import NUMBERS
 
 if TYPE_CHECKING:
     from symgen.derivation.model import Model
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Driven:
-    """Of one entry of v, as `symgen.drives.Drive` has them; `speed` is ε."""
+    """Of one entry of v, as `symgen.mechanism.drives.Drive` has them; `speed` is ε."""
 
     armature: Scalar
     damping: Scalar

@@ -16,8 +16,8 @@ import sympy as sp
 from flint import arb, fmpq
 
 from symgen.derivation import constants as k
-from symgen.errors import ProgramError, SymgenError
-from symgen.ir import BY_SERIES, ONES, SPARE, Port, Program, Row
+from symgen.ir.program import BY_SERIES, ONES, SPARE, Port, Program, Row
+from symgen.support.errors import ProgramError, SymgenError
 
 KNOWN = (fmpq, arb)
 
@@ -251,12 +251,12 @@ class Derivation:
         )
 
     def by_series(self, op: str, *operands: Scalar) -> Scalar:
-        """Apply one of the functions of a turn that `symgen.differentiation.series` takes apart."""
+        """Apply one of the functions of a turn that `symgen.pipeline.differentiation.series` takes apart."""
         rows = [a.row if a.sign > 0 else self._record("neg", a.row) for a in operands]
         return Scalar(self, self._record(op, *rows), 1)
 
     def either(self, one: Scalar, other: Scalar) -> Scalar:
-        """One of two atoms of equal value: a constant, else what `symgen.passes.recognize` takes as fewer operations."""
+        """One of two atoms of equal value: a constant, else what `symgen.ir.passes.recognize` takes as fewer operations."""
         if one.row < 0 or other.row < 0:
             return one if one.row < 0 else other
         if other.row != one.row:
@@ -264,7 +264,7 @@ class Derivation:
         return one
 
     def some_one(self) -> Scalar:
-        """1, which the passes do not know (`symgen.ir.ONES`), each time another one."""
+        """1, which the passes do not know (`symgen.ir.program.ONES`), each time another one."""
         self._ones += 1
         return self._input(len(self.ports), self._ones - 1)
 
@@ -291,8 +291,8 @@ class Derivation:
     ) -> Program:
         """The Program of these results: the one exit from the derivation; signs of results become neg rows.
 
-        With `spare` the rows that `either` was told of are one result more, `symgen.ir.SPARE`. What `some_one` gave is one
-        argument more, `symgen.ir.ONES`.
+        With `spare` the rows that `either` was told of are one result more, `symgen.ir.program.SPARE`. What `some_one` gave is one
+        argument more, `symgen.ir.program.ONES`.
         """
         negated: dict[int, int] = {}
         outputs = []

@@ -21,8 +21,8 @@ from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector
-from symgen.drives import NUMBERS
-from symgen.errors import MethodRefusal
+from symgen.mechanism.drives import NUMBERS
+from symgen.support.errors import MethodRefusal
 
 PREPARED = "prepared"
 """The argument that the rows of all links stand in, one after the other, and OF_BASE behind them."""

@@ -1,6 +1,6 @@
 """How the coordinates of one joint change when it is moved by δ: rows of q̇ = Ω(q) δ, and of δ = Ω⁺(q) q̇ back from it.
 
-Ω is what q ⊕ δ says to the first order (`symgen.joints`). Its columns are orthogonal where a quaternion has length 1, so that
+Ω is what q ⊕ δ says to the first order (`symgen.mechanism.joints`). Its columns are orthogonal where a quaternion has length 1, so that
 Ω⁺ is Ωᵀ with its rows divided by the squares of their lengths: 1/4 of a turn, 1 of a way.
 """
 
@@ -12,9 +12,9 @@ from typing import Any
 import sympy as sp
 
 from symgen.derivation.scalars import Derivation, lower
-from symgen.errors import ProgramError
-from symgen.ir import Program
-from symgen.joints import joint_type
+from symgen.ir.program import Program
+from symgen.mechanism.joints import joint_type
+from symgen.support.errors import ProgramError
 
 PLACE, STEP, RATE = "q", "step", "rate"
 """Arguments: coordinates, δ and q̇."""

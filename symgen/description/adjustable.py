@@ -2,7 +2,7 @@
 
 LINK.mass (kg), LINK.centre (m, in the link's frame) and LINK.inertia (moments xx xy xz yy yz zz about the origin of that frame,
 in its axes, kg·m², as a payload has them); LINK for the three; payload:LINK for a load on a link, of the same three; gravity
-(m/s², in the axes of the base); JOINT.armature, .damping, .friction, .stiffness and .rest (`symgen.drives`), JOINT for the five.
+(m/s², in the axes of the base); JOINT.armature, .damping, .friction, .stiffness and .rest (`symgen.mechanism.drives`), JOINT for the five.
 Lengths and axes are what the C is made of, and stay.
 """
 
@@ -14,11 +14,11 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any
 
-from symgen.drives import GRAVCOMP, WORDS
-from symgen.errors import ArgumentError, UnknownName, printable
-from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
-from symgen.names import nearest
-from symgen.poses import ZERO3, Pose, Rotate, Shift, Turn, Vector3, compose, inverse
+from symgen.mechanism.drives import GRAVCOMP, WORDS
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
+from symgen.support.errors import ArgumentError, UnknownName, printable
+from symgen.vocabulary.names import nearest
+from symgen.vocabulary.poses import ZERO3, Pose, Rotate, Shift, Turn, Vector3, compose, inverse
 
 GRAVITY = "gravity"
 PAYLOAD = "payload:"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
-from symgen.errors import printable, warn
-from symgen.mechanism import Mechanism
-from symgen.notes import LOUD, gathered
+from symgen.mechanism.mechanism import Mechanism
+from symgen.mechanism.notes import LOUD, gathered
+from symgen.support.errors import printable, warn
 
 _BY_DEFAULT = ("armature", "damping", "friction")
 """Drives that a URDF can declare, and that are off unless they are named."""

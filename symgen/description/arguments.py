@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from symgen.description.quantities import shown
 from symgen.description.tree import Declared
-from symgen.errors import ArgumentError
-from symgen.mechanism import Mechanism
-from symgen.poses import Angle
+from symgen.mechanism.mechanism import Mechanism
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary.poses import Angle
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from symgen.description.quantities import shown
-from symgen.errors import ArgumentError
+from symgen.support.errors import ArgumentError
 
 
 @dataclass(frozen=True)

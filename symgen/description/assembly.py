@@ -37,11 +37,11 @@ from symgen.description.tree import (
     Tree,
     refuse_many,
 )
-from symgen.drives import EVERY, FRICTION_SPEED, GRAVCOMP, NONE, Drive, speed_fault
-from symgen.errors import printable
-from symgen.joints import joint_type, kinds
-from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Note, Part
-from symgen.poses import Pose, Rotate, Shift, Slide, Step, Turn, Vector3, joined
+from symgen.mechanism.drives import EVERY, FRICTION_SPEED, GRAVCOMP, NONE, Drive, speed_fault
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Note, Part
+from symgen.support.errors import printable
+from symgen.vocabulary.poses import Pose, Rotate, Shift, Slide, Step, Turn, Vector3, joined
 
 EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
 LONGEST_NAME = 200
@@ -119,7 +119,7 @@ def assemble(
     `lock` maps a joint to the value (rad or m; None: 0) at which it is frozen. `mimic` is one of `coupling.WAYS`, None for
     "independent". `snapper` is the one that read the file; its snaps become notes, before which locked angles pass through it
     as well.
-    `drives`: the kinds of `symgen.drives` that are applied, None for those that the format means; `friction_speed`: ε.
+    `drives`: the kinds of `symgen.mechanism.drives` that are applied, None for those that the format means; `friction_speed`: ε.
     `independent`, `actuated`: joints, where loops are closed, None for those that the description names.
     Raises DescriptionError (no tree, unsupported joint, implausible inertia under `strict`), RequestError (`lock`).
     """

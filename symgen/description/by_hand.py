@@ -22,14 +22,14 @@ from numbers import Integral, Real
 from typing import Any, Self, Unpack
 
 from symgen.description.loading import Options, load
+from symgen.description.parsing.declared import declared, refuse_wrong_body, refuse_wrong_frame
+from symgen.description.parsing.loops import refuse_wrong_loop
+from symgen.description.parsing.tables import Table
 from symgen.description.quantities import Place, fraction_text, shown
-from symgen.description.readers._declared import declared, refuse_wrong_body, refuse_wrong_frame
-from symgen.description.readers._loops import refuse_wrong_loop
-from symgen.description.readers._tables import Table
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
-from symgen.errors import ArgumentError
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
+from symgen.support.errors import ArgumentError
 
 Number = int | float | str | Fraction
 Vector = Sequence[Number]
@@ -165,7 +165,7 @@ class Robot:
     def loop(self, name: str, type: str, *, first: Any, second: Any, **numbers: Number) -> Self:
         """Add a joint that closes a loop between two links, which may be further frames or the base.
 
-        `type`: a file of `symgen/closures/` (revolute, prismatic, spherical, universal, weld, point, distance …). `first` and
+        `type`: a file of `symgen/mechanism/closures/` (revolute, prismatic, spherical, universal, weld, point, distance …). `first` and
         `second`: a link, (link, xyz), (link, xyz, rpy), or a table of link and xyz, rpy, quaternion or steps. `numbers`: what the
         type asks for, as `distance` (m).
         """

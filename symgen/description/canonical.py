@@ -12,9 +12,9 @@ from hashlib import sha256
 
 from symgen.description.namesakes import KIND
 from symgen.description.quantities import angle_text, fraction_text
-from symgen.loops import End, Start
-from symgen.mechanism import BASE, Joint, Mechanism, Part
-from symgen.poses import ZERO3, Pose, Rotate, Shift, Turn, Vector3
+from symgen.mechanism.closed_loops import End, Start
+from symgen.mechanism.mechanism import BASE, Joint, Mechanism, Part
+from symgen.vocabulary.poses import ZERO3, Pose, Rotate, Shift, Turn, Vector3
 
 _BARE_DIGITS = 15
 

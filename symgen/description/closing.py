@@ -9,11 +9,11 @@ from symgen.description.lookup import link_hint
 from symgen.description.quantities import Place, rounded, shown
 from symgen.description.snapping import HALF_PI
 from symgen.description.tree import Closing, ExtraFrame, Grip, Tree
-from symgen.errors import ArgumentError
-from symgen.loops import End, Loop, Start, choice_fault, start_fault
-from symgen.mechanism import Joint, Mechanism, Note
-from symgen.names import nearest
-from symgen.poses import Angle, Pose
+from symgen.mechanism.closed_loops import End, Loop, Start, choice_fault, start_fault
+from symgen.mechanism.mechanism import Joint, Mechanism, Note
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary.names import nearest
+from symgen.vocabulary.poses import Angle, Pose
 
 Carried = Mapping[str, tuple[int, Pose]]
 """Of each link the body that it ended up on, and the place there of the frame that its joint moves."""

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, PackagePath, files
 from pathlib import Path
 
 from symgen.description.quantities import shown
-from symgen.errors import ArgumentError, UnknownName
+from symgen.support.errors import ArgumentError, UnknownName
 
 _OF_ANYTHING = (".csv", ".toml")
 """Suffixes that in a package seldom are of a robot."""

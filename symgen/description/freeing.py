@@ -8,8 +8,8 @@ from dataclasses import replace
 from symgen.description.quantities import shown
 from symgen.description.remarks import WORLD
 from symgen.description.tree import Connection, Link, Tree
-from symgen.joints import joint_type, kinds
-from symgen.poses import Z_AXIS
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.vocabulary.poses import Z_AXIS
 
 ROOT = "root_joint"
 """The name of the free joint, as Pinocchio has it."""

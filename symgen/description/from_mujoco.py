@@ -34,11 +34,11 @@ from symgen.description.tree import (
     Link,
     Tree,
 )
-from symgen.drives import Drive
-from symgen.errors import ArgumentError
-from symgen.joints import joint_type
-from symgen.mechanism import Limits, Mechanism, Mimic, Note
-from symgen.poses import Z_AXIS, ZERO3, Angle, Pose, Shift, Slide, Turn, Vector3, compose
+from symgen.mechanism.drives import Drive
+from symgen.mechanism.joints import joint_type
+from symgen.mechanism.mechanism import Limits, Mechanism, Mimic, Note
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary.poses import Z_AXIS, ZERO3, Angle, Pose, Shift, Slide, Turn, Vector3, compose
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """mjtJoint."""

@@ -24,10 +24,10 @@ from symgen.description.models import Given, exact, limit, of_matrix, pose, vect
 from symgen.description.quantities import Place, shown
 from symgen.description.snapping import Snapper
 from symgen.description.tree import AS_IN_THE_MODEL, Connection, ExtraFrame, Inertial, Link, Tree
-from symgen.drives import Drive
-from symgen.errors import ArgumentError
-from symgen.mechanism import Limits, Mechanism, Mimic, Note
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Shift, Vector3, compose
+from symgen.mechanism.drives import Drive
+from symgen.mechanism.mechanism import Limits, Mechanism, Mimic, Note
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Shift, Vector3, compose
 
 NAMELESS = "robot"
 """The name of a model that has none."""

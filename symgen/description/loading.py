@@ -28,11 +28,11 @@ from symgen.description.quantities import Place, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
 from symgen.description.tree import Declared, Tree, sha256_of
-from symgen.drives import selected, speed_fault
-from symgen.errors import ArgumentError, DescriptionError, UnknownName, printable, warn
-from symgen.mechanism import Mechanism
-from symgen.notes import Note
-from symgen.poses import Vector3
+from symgen.mechanism.drives import selected, speed_fault
+from symgen.mechanism.mechanism import Mechanism
+from symgen.mechanism.notes import Note
+from symgen.support.errors import ArgumentError, DescriptionError, UnknownName, printable, warn
+from symgen.vocabulary.poses import Vector3
 
 LARGEST_FILE = 50_000_000
 LARGEST_CHAIN = 100_000

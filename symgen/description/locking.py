@@ -8,10 +8,10 @@ from fractions import Fraction
 from symgen.description.quantities import Place, angle_text, fraction_text, rational, shown
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Tree
-from symgen.errors import ArgumentError
-from symgen.joints import AboutAxis, Turning, joint_type, kinds
-from symgen.names import nearest
-from symgen.poses import Angle, Pose, Slide, Turn, compose
+from symgen.mechanism.joints import AboutAxis, Turning, joint_type, kinds
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary.names import nearest
+from symgen.vocabulary.poses import Angle, Pose, Slide, Turn, compose
 
 LockValue = int | float | str | Fraction | Angle | None
 

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from symgen.description.quantities import shown
-from symgen.errors import RequestError, UnknownName
-from symgen.names import nearest
+from symgen.support.errors import RequestError, UnknownName
+from symgen.vocabulary.names import nearest
 
 _LOOKED_AT = 2000
 """Entries of a folder among which a near name is looked for."""

@@ -11,8 +11,8 @@ from typing import Any
 from symgen.description.quantities import Place, number
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
-from symgen.mechanism import Note
-from symgen.poses import Pose, Rotate, Shift, Vector3, compose
+from symgen.mechanism.mechanism import Note
+from symgen.vocabulary.poses import Pose, Rotate, Shift, Vector3, compose
 
 LARGEST = 1e300
 """Of a limit; beyond it there is none."""

@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from symgen.description.quantities import shown
 from symgen.description.tree import AS_DECLARED, AS_IN_THE_MODEL, BY_NAME, UNKNOWN, Connection, Tree
-from symgen.errors import ArgumentError
-from symgen.joints import joint_type, kinds
-from symgen.names import nearest
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary.names import nearest
 
 FILE, PINOCCHIO = "file", "pinocchio"
 

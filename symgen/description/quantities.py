@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from symgen.errors import DescriptionError, printable
-from symgen.poses import Angle
+from symgen.support.errors import DescriptionError, printable
+from symgen.vocabulary.poses import Angle
 
 DIGITS = 60
 """Digits that a number of a description may have; far beyond double precision."""

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from symgen.identifiers import renaming
-from symgen.mechanism import BASE, Joint, Limits, Mechanism, Note, Part
+from symgen.mechanism.mechanism import BASE, Joint, Limits, Mechanism, Note, Part
+from symgen.vocabulary.identifiers import renaming
 
 WORLD = "world"
 """A root link of this name says that what is fixed to it is fixed to the world, as Gazebo reads it."""

@@ -33,8 +33,8 @@ from symgen.description.quantities import (
     number,
     shown,
 )
-from symgen.errors import ArgumentError, DescriptionError
-from symgen.poses import Angle, Quaternion
+from symgen.support.errors import ArgumentError, DescriptionError
+from symgen.vocabulary.poses import Angle, Quaternion
 
 HALF_PI = (
     Fraction(

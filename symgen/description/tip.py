@@ -20,8 +20,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
-from symgen.errors import RequestError
-from symgen.mechanism import BASE, Frame, Mechanism
+from symgen.mechanism.mechanism import BASE, Frame, Mechanism
+from symgen.support.errors import RequestError
 
 WORDS = (
     ("tcp", "grasp", "grasping", "grasptarget"),

@@ -10,10 +10,10 @@ from typing import Protocol, runtime_checkable
 
 from symgen.description.quantities import NOWHERE, Place
 from symgen.description.snapping import Snapper
-from symgen.drives import NO_DRIVE, Drive
-from symgen.errors import DescriptionError
-from symgen.mechanism import Limits, Mimic, Note
-from symgen.poses import X_AXIS, Angle, Pose, Vector3
+from symgen.mechanism.drives import NO_DRIVE, Drive
+from symgen.mechanism.mechanism import Limits, Mimic, Note
+from symgen.support.errors import DescriptionError
+from symgen.vocabulary.poses import X_AXIS, Angle, Pose, Vector3
 
 _UNLIMITED = Limits()
 BY_NAME, AS_DECLARED, AS_IN_THE_MODEL, UNKNOWN = (
@@ -113,7 +113,7 @@ class Grip:
 
 @dataclass(frozen=True)
 class Closing:
-    """One declared joint that the tree has no place for; `kind` is a file of `symgen/closures/`."""
+    """One declared joint that the tree has no place for; `kind` is a file of `symgen/mechanism/closures/`."""
 
     name: str
     kind: str

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from symgen.description.quantities import shown
 from symgen.description.tree import Connection, Link
-from symgen.mechanism import Limits
-from symgen.poses import Vector3
+from symgen.mechanism.mechanism import Limits
+from symgen.vocabulary.poses import Vector3
 
 KIND, HINGE = "universal", "revolute"
 

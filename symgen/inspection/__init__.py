@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from symgen.description.arguments import validated
 from symgen.description.loading import load
-from symgen.mechanism import Mechanism
-from symgen.options import Links, Rows
+from symgen.mechanism.mechanism import Mechanism
+from symgen.vocabulary.options import Links, Rows
 
 if TYPE_CHECKING:
     from symgen.inspection.multiangle import MultiAngle

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from symgen.description.quantities import angle, rational
-from symgen.errors import ArgumentError, UnknownName
 from symgen.inspection.request import entry, several
-from symgen.mechanism import Mechanism
-from symgen.poses import Angle
+from symgen.mechanism.mechanism import Mechanism
+from symgen.support.errors import ArgumentError, UnknownName
+from symgen.vocabulary.poses import Angle
 
 Values = dict[tuple[str, int], Angle]
 """(argument, element) -> its value; a length or a rate is an Angle without pi."""

@@ -1,4 +1,4 @@
-"""Everything that can be asked for: the results of `symgen.functions`, and the letters that each method declares.
+"""Everything that can be asked for: the results of `symgen.vocabulary.functions`, and the letters that each method declares.
 
 Several methods may have a letter. Unless a method is named, the first that suits the robot is taken, and a note says so.
 """
@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from symgen import methods
-from symgen.errors import RequestError, UnknownName
-from symgen.functions import FUNCTIONS, Array
 from symgen.inspection.request import Words, taken_apart
-from symgen.mechanism import Mechanism
-from symgen.methods._quantities import Quantity
-from symgen.names import nearest
-from symgen.options import Rows
-from symgen.programs.making import refusal
-from symgen.tables import table
+from symgen.mechanism.mechanism import Mechanism
+from symgen.methods.shared.quantities import Quantity
+from symgen.pipeline.making import refusal
+from symgen.support.errors import RequestError, UnknownName
+from symgen.support.tables import table
+from symgen.vocabulary.functions import FUNCTIONS, Array
+from symgen.vocabulary.names import nearest
+from symgen.vocabulary.options import Rows
 
 
 @dataclass(frozen=True)

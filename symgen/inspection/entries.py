@@ -20,18 +20,18 @@ from symgen.derivation.model import Model
 from symgen.derivation.model.links import aligned, place
 from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar
 from symgen.derivation.spatial import Rotation, Vector
-from symgen.errors import ArgumentError, RequestError, UnknownName
-from symgen.functions import TAU, A, Q, V
 from symgen.inspection.catalogue import Choice, Result, heading
 from symgen.inspection.parameters import PORT, Parameter, SymbolicLinkage, parameters, symbolic
 from symgen.inspection.request import counted, joint, plain, several, task_row, velocity
 from symgen.inspection.request import frame as frame_named
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.methods._quantities import Block, Quantity
-from symgen.options import Links, ProgramOptions, Rows
-from symgen.programs import closing
-from symgen.programs.making import program
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.methods.shared.quantities import Block, Quantity
+from symgen.pipeline import closing
+from symgen.pipeline.making import program
+from symgen.support.errors import ArgumentError, RequestError, UnknownName
+from symgen.vocabulary.functions import TAU, A, Q, V
+from symgen.vocabulary.options import Links, ProgramOptions, Rows
 
 FRAMES = "as declared (its named equations: turned so that z is the joint's axis)"
 ARGUMENTS = {array.name: array for array in (Q, V, A, TAU)}

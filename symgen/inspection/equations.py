@@ -11,8 +11,8 @@ import sympy as sp
 
 from symgen.inspection.at import Values
 from symgen.inspection.names import shown
-from symgen.ir import Program, Row
-from symgen.poses import Angle
+from symgen.ir.program import Program, Row
+from symgen.vocabulary.poses import Angle
 
 LONGEST_DENOMINATOR = 30
 SHOWN_DIGITS, WORKING_DIGITS = 17, 40

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
-from symgen.errors import RequestError
 from symgen.inspection.harmonics import Index
 from symgen.inspection.names import latex
 from symgen.inspection.printing import aligned
-from symgen.names import nearest
+from symgen.support.errors import RequestError
+from symgen.vocabulary.names import nearest
 
 FORMATS = ("text", "latex", "python", "c")
 DIGITS = 17

@@ -14,8 +14,8 @@ from typing import Any
 from flint import arb, fmpq, fmpq_mpoly_ctx
 
 from symgen.derivation import constants as k
-from symgen.errors import ProgramError, RequestError
-from symgen.ir import Program
+from symgen.ir.program import Program
+from symgen.support.errors import ProgramError, RequestError
 
 MOST_TERMS = 500_000
 """Eight angles, or six where velocities enter by pairs. Beyond, a form takes minutes and nobody reads it."""

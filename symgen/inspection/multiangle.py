@@ -18,15 +18,15 @@ from functools import lru_cache
 from typing import Any
 
 from symgen.derivation import constants as k
-from symgen.errors import UnknownName
 from symgen.inspection.harmonic_text import Coefficient, Monomial, as_sympy, written
 from symgen.inspection.harmonics import Index, rounded, waves
 from symgen.inspection.parameters import PORT, Parameter, derived, kinds
 from symgen.inspection.request import refuse_several
-from symgen.ir import Numbers, Program
-from symgen.mechanism import Mechanism
-from symgen.names import nearest
-from symgen.programs.deriving import models
+from symgen.ir.program import Numbers, Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.deriving import models
+from symgen.support.errors import UnknownName
+from symgen.vocabulary.names import nearest
 
 ENTRIES = {
     "M": ("mass_matrix", 2),

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from symgen import methods, passes
+from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.borne import bears
 from symgen.derivation.constants import Constant
@@ -21,17 +21,18 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Inertia, Link, Model
 from symgen.derivation.scalars import Derivation, Scalar, TooManyRows
 from symgen.derivation.spatial import RigidInertia, Symmetric, Vector
-from symgen.errors import RequestError, UnknownName
-from symgen.functions import FUNCTIONS, Array, Function, Q, Sizes
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.names import named
-from symgen.options import Links, ProgramOptions, Rows
-from symgen.programs import task
-from symgen.programs.base import base_parameters
-from symgen.programs.choosing import methods_for
-from symgen.programs.deriving import ROW_BUDGET, frames, models
-from symgen.programs.making import refusal
+from symgen.ir import passes
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import task
+from symgen.pipeline.base import base_parameters
+from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.deriving import ROW_BUDGET, frames, models
+from symgen.pipeline.making import refusal
+from symgen.support.errors import RequestError, UnknownName
+from symgen.vocabulary.functions import FUNCTIONS, Array, Function, Q, Sizes
+from symgen.vocabulary.names import named
+from symgen.vocabulary.options import Links, ProgramOptions, Rows
 
 KINDS = {
     "m": "mass",

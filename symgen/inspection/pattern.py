@@ -10,18 +10,18 @@ from typing import Any, TypeVar
 from flint import arb, fmpq
 
 from symgen.derivation import constants as k
-from symgen.errors import RequestError
-from symgen.functions import TASK_ROWS, Size
 from symgen.inspection.at import Values, quaternions
 from symgen.inspection.catalogue import Choice, Result, choose
 from symgen.inspection.entries import Answer, answer, layout, sizes
 from symgen.inspection.equations import needed
 from symgen.inspection.multiangle import DIGITS
-from symgen.ir import Numbers, Port, evaluate
-from symgen.mechanism import Mechanism
-from symgen.options import Links, ProgramOptions, Rows
-from symgen.poses import Angle
+from symgen.ir.program import Numbers, Port, evaluate
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.states import draw_states
+from symgen.support.errors import RequestError
+from symgen.vocabulary.functions import TASK_ROWS, Size
+from symgen.vocabulary.options import Links, ProgramOptions, Rows
+from symgen.vocabulary.poses import Angle
 
 X = TypeVar("X")
 ZERO, NUMBER, MOVES = 0, 1, 2

@@ -16,8 +16,8 @@ from sympy.printing.c import C99CodePrinter
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.pycode import PythonCodePrinter
 
-from symgen.errors import RequestError
 from symgen.inspection.names import latex
+from symgen.support.errors import RequestError
 
 FORMATS = ("text", "latex", "python", "c")
 DEEPEST = 150

@@ -7,7 +7,6 @@ from typing import Any
 
 import sympy as sp
 
-from symgen.errors import MechanismError, RequestError
 from symgen.inspection.at import Values
 from symgen.inspection.catalogue import Choice, Result, choose, results
 from symgen.inspection.entries import CHOSEN, Answer, answer, symbol_note
@@ -16,11 +15,12 @@ from symgen.inspection.multiangle import ENTRIES, MOST, MultiAngle, multiangle
 from symgen.inspection.printing import FORMATS, called, imports, listed, printed
 from symgen.inspection.request import counted, joint, refuse_several, several
 from symgen.inspection.sweeps import Loops, loops
-from symgen.mechanism import Mechanism
-from symgen.names import nearest
-from symgen.options import LOOPED, Links, ProgramOptions, Rows
-from symgen.programs.making import shaped
-from symgen.recursion import FRAMES, Recursion
+from symgen.ir.recursion import FRAMES, Recursion
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.making import shaped
+from symgen.support.errors import MechanismError, RequestError
+from symgen.vocabulary.names import nearest
+from symgen.vocabulary.options import LOOPED, Links, ProgramOptions, Rows
 
 FORMS = ("closed", "recursive", "multiangle", "looped")
 UNASKED = ("M", "c", "g")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from symgen.errors import ArgumentError, RequestError, UnknownName
-from symgen.functions import TASK_ROWS
-from symgen.mechanism import Mechanism
-from symgen.names import nearest
+from symgen.mechanism.mechanism import Mechanism
+from symgen.support.errors import ArgumentError, RequestError, UnknownName
+from symgen.vocabulary.functions import TASK_ROWS
+from symgen.vocabulary.names import nearest
 
 _NUMBER = re.compile(r"-?\d{1,6}")
 _WHAT = re.compile(r"\s*([A-Za-z]\w*)\s*(?:\[([^\[\]]*)\]\s*)?(?:\[([^\[\]]*)\]\s*)?")

@@ -34,9 +34,9 @@ from symgen.inspection.regressor import (
     units,
 )
 from symgen.inspection.request import refuse_several
-from symgen.mechanism import Mechanism
-from symgen.names import nearest
-from symgen.programs.deriving import models
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.deriving import models
+from symgen.vocabulary.names import nearest
 
 LETTERS = ("M", "c", "g", "tau")
 STATES = 3

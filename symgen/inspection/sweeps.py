@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
-from symgen.errors import RequestError
 from symgen.inspection.equations import applied, number, shown_number, unsigned
 from symgen.inspection.names import latex
 from symgen.inspection.printing import aligned, printed
-from symgen.ir import Program, Row
-from symgen.recursion import CARRIED, ENDED, KEPT, TABLE, Recursion
+from symgen.ir.program import Program, Row
+from symgen.ir.recursion import CARRIED, ENDED, KEPT, TABLE, Recursion
+from symgen.support.errors import RequestError
 
 FORMATS = ("text", "latex")
 PARENT, CHILDREN = "p", "c"

@@ -10,18 +10,18 @@ import re
 from collections.abc import Sequence
 
 from symgen import methods
-from symgen.backends import printer
-from symgen.backends._target import Target
 from symgen.derivation import constants as k
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
+from symgen.emission import printer
+from symgen.emission.target import Target
 from symgen.inspection.catalogue import Choice, Result, choose
 from symgen.inspection.entries import Answer, answer, derived_layout, of_letter
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.options import HOST, Links, Rows, TextOptions
-from symgen.programs.deriving import models
-from symgen.programs.making import program
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.deriving import models
+from symgen.pipeline.making import program
+from symgen.support.errors import RequestError
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import HOST, Links, Rows, TextOptions
 
 COUNTS = "these lines are the C's, whose names count links, rows and columns from 1 and whose arrays count from 0"
 _STORE = re.compile(r"\s*(\w+\[\d+\]) = (.*);")

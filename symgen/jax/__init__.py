@@ -20,14 +20,14 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from symgen.description.arguments import validated
-from symgen.errors import ArgumentError, warn_each
-from symgen.functions import USUAL
 from symgen.jax.installed import installed
 from symgen.jax.robot import Functions
 from symgen.machine.blocks import WHEN
 from symgen.machine.building import Build
-from symgen.names import nearest
-from symgen.options import (
+from symgen.support.errors import ArgumentError, warn_each
+from symgen.vocabulary.functions import USUAL
+from symgen.vocabulary.names import nearest
+from symgen.vocabulary.options import (
     AUTO,
     FORMS,
     HOST,
@@ -40,10 +40,10 @@ from symgen.options import (
     TextOptions,
     names_of,
 )
-from symgen.reals import DOUBLE, FLOAT
+from symgen.vocabulary.reals import DOUBLE, FLOAT
 
 if TYPE_CHECKING:
-    from symgen.mechanism import Mechanism
+    from symgen.mechanism.mechanism import Mechanism
 
 __all__ = ["Functions", "functions"]
 
@@ -80,9 +80,9 @@ def functions(
     `symgen.compile`.
     """
     from symgen.description.loading import load
-    from symgen.mechanism import Mechanism
-    from symgen.programs.making import requested
-    from symgen.programs.noticing import of_names
+    from symgen.mechanism.mechanism import Mechanism
+    from symgen.pipeline.making import requested
+    from symgen.pipeline.noticing import of_names
 
     _refuse(bool(names_of(parameters)), checked, nearest(form, FORMS, "form"), blocks)
     jax = installed()

@@ -6,17 +6,17 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from symgen import derivatives
-from symgen.backends._ports import describe, meaning, operations_text
-from symgen.errors import ArgumentError
-from symgen.functions import AT_RUN_TIME, FUNCTIONS, Array
-from symgen.ir import POSITIONS, Outline, Port
+from symgen.emission.ports import describe, meaning, operations_text
+from symgen.ir.program import POSITIONS, Outline, Port
 from symgen.jax.installed import installed, refuse_narrow
 from symgen.jax.steps import Steps
 from symgen.machine.arrays import Arrays
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, Array
 
 if TYPE_CHECKING:
-    from symgen.mechanism import Mechanism
+    from symgen.mechanism.mechanism import Mechanism
 
 
 class Call:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from symgen.errors import ArgumentError, ToolMissing
-from symgen.reals import DOUBLE, REALS
+from symgen.support.errors import ArgumentError, ToolMissing
+from symgen.vocabulary.reals import DOUBLE, REALS
 
 
 def installed() -> Any:

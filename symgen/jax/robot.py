@@ -8,21 +8,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symgen import derivatives, shelf
-from symgen.backends._target import Target
-from symgen.derivatives import Derivative
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
-from symgen.ir import Outline
+from symgen.emission.target import Target
+from symgen.ir.program import Outline
 from symgen.jax.call import Call
 from symgen.jax.installed import installed, refuse_narrow
 from symgen.jax.steps import Steps
 from symgen.machine.building import Build, depends, load_ffi, opened
-from symgen.names import named, no_attribute
-from symgen.options import ProgramOptions, TextOptions
+from symgen.support import cache
+from symgen.support.errors import RequestError
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.derivatives import Derivative
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.names import named, no_attribute
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 
 if TYPE_CHECKING:
-    from symgen.mechanism import Mechanism
+    from symgen.mechanism.mechanism import Mechanism
 
 HEADER = "xla/ffi/api/c_api.h"
 """XLA's own header, in the folder that JAX names."""
@@ -73,8 +74,8 @@ class Functions:
 
     def _compiled(self, function: str, method: str | None) -> tuple[Outline, str]:
         """What a function takes and gives, and the name by which XLA knows it."""
-        from symgen.programs.making import made
-        from symgen.programs.plain import outline_from_plain, outline_to_plain
+        from symgen.pipeline.making import made
+        from symgen.pipeline.plain import outline_from_plain, outline_to_plain
 
         mechanism, _, options, text, build = self._recipe
         header = (Path(installed().ffi.include_dir()) / HEADER).read_text(encoding="utf-8")
@@ -89,7 +90,7 @@ class Functions:
             hashlib.sha256(header.encode()).hexdigest(),
             depends(build),
         )
-        known = shelf.find(*key)
+        known = cache.find(*key)
         outline = outline_from_plain(known["function"]) if known else None
         library = opened(known["library"]) if known else None
         if outline is None or library is None:
@@ -97,7 +98,7 @@ class Functions:
             target = Target(mechanism.name, mechanism.sizes, text, mechanism.source_sha256)
             outline, library = program.outline, load_ffi(program, target, build, header)
             if program.rounds is None:  # else a search was interrupted
-                shelf.keep(
+                cache.keep(
                     {"library": library.__name__, "function": outline_to_plain(outline)}, *key
                 )
         if library.__name__ not in _REGISTERED:

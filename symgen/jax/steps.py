@@ -10,9 +10,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from symgen.ir import Program
+from symgen.ir.program import Program
 from symgen.jax.installed import installed
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 
 _ACT = {
     "add": operator.add,

@@ -9,11 +9,11 @@ from operator import index
 from struct import Struct
 from typing import Any
 
-from symgen.backends._ports import describe
-from symgen.errors import ArgumentError
-from symgen.functions import Sizes
-from symgen.ir import Outline, Port
-from symgen.reals import REALS
+from symgen.emission.ports import describe
+from symgen.ir.program import Outline, Port
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.reals import REALS
 
 SHORT = 16
 """Numbers up to which a list of an array's numbers is read in less time than a copy of the array."""

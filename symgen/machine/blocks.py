@@ -16,7 +16,7 @@ from contextlib import suppress
 from threading import Thread
 from typing import Any
 
-from symgen.errors import warn
+from symgen.support.errors import warn
 
 WHEN = ("background", "now", "never")
 """Choices of `blocks`: by another process, in the call that makes them worth it, or only by `Solver.prepare`."""

@@ -26,19 +26,19 @@ from time import perf_counter
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from symgen.backends import printer, render
-from symgen.backends._ports import handed, single_real
-from symgen.backends._target import Target
-from symgen.errors import ArgumentError, BuildError
-from symgen.functions import ASSEMBLE
-from symgen.ir import Bound, Outline, Program
+from symgen.emission import printer, render
+from symgen.emission.ports import handed, single_real
+from symgen.emission.target import Target
+from symgen.ir.program import Bound, Outline, Program
+from symgen.ir.recursion import Form, Looped
 from symgen.machine import library, targets
 from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
 from symgen.machine.drivers import with_drivers
 from symgen.machine.many import BLOCK
-from symgen.reals import REALS, VECTOR
-from symgen.recursion import Form, Looped
-from symgen.shelf import LOG, cache_folder
+from symgen.support.cache import LOG, cache_folder
+from symgen.support.errors import ArgumentError, BuildError
+from symgen.vocabulary.functions import ASSEMBLE
+from symgen.vocabulary.reals import REALS, VECTOR
 
 FEWER = ("-O1", "-ftree-loop-vectorize", "-fvect-cost-model=cheap")
 """What gcc is asked for where a function for many states is in parts, as the folder's CMake file asks it: its other passes take

@@ -10,7 +10,7 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
-from symgen.errors import BuildError
+from symgen.support.errors import BuildError
 
 WAY_OUT = "on Debian and Ubuntu 'apt install gcc python3-dev' brings both"
 PATIENCE = 5.0

@@ -24,21 +24,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symgen.backends import printer, render
-from symgen.backends._ports import handed, struct_of
-from symgen.backends._target import Target
-from symgen.errors import BuildError, RequestError
-from symgen.ir import ARITY, Bound
+from symgen.emission import printer, render
+from symgen.emission.ports import handed, struct_of
+from symgen.emission.target import Target
+from symgen.ir.program import ARITY, Bound
+from symgen.ir.recursion import WORK, Form
 from symgen.machine import frames, targets
 from symgen.machine.cycles import TIMINGS, cortex_m4, guarded
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, OPTIMIZE, TEMPLATES
 from symgen.machine.image import Image, Unreadable, read
-from symgen.mechanism import Mechanism
-from symgen.options import PLAIN, ProgramOptions, TextOptions
-from symgen.reals import REALS
-from symgen.recursion import WORK, Form
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.states import draw_states
+from symgen.support.errors import BuildError, RequestError
+from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
+from symgen.vocabulary.reals import REALS
 
 STATES = 64
 SEED = 11

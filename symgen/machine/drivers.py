@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from symgen.functions import ASSEMBLE, ASSEMBLING
-from symgen.ir import Outline
+from symgen.ir.program import Outline
+from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING
 
 USUAL_TURNS = 10
 """Steps from a pose that is a little open until nothing is gained: what a call takes is reckoned by them."""

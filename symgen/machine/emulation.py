@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from symgen.errors import BuildError, TextRefused, ToolMissing
 from symgen.machine.targets import Machine
+from symgen.support.errors import BuildError, TextRefused, ToolMissing
 
 EXACT_TIME = ("-icount", "shift=10,align=off,sleep=off")
 """QEMU's clock advances by 2^10 ns with every instruction, and by nothing else."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from symgen.backends import render
-from symgen.backends._target import Target
-from symgen.functions import ASSEMBLE, ASSEMBLING, REGROUP
+from symgen.emission import render
+from symgen.emission.target import Target
+from symgen.ir.recursion import Form
 from symgen.machine import targets
-from symgen.recursion import Form
+from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING, REGROUP
 
 TEMPLATES = "firmware"
 OPTIMIZE = "-O2"

@@ -7,13 +7,13 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from symgen.backends import printer
-from symgen.backends._target import Target
-from symgen.errors import BuildError
+from symgen.emission import printer
+from symgen.emission.target import Target
+from symgen.ir.recursion import Form
 from symgen.machine.building import Build
 from symgen.machine.compilers import find_compiler
 from symgen.machine.frames import stack
-from symgen.recursion import Form
+from symgen.support.errors import BuildError
 
 CODE = (".text", ".rodata", ".literal")
 """Sections that go to flash: instructions, and the constants that they load."""

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from symgen.errors import BuildError
 from symgen.machine.emulation import Toolchain
+from symgen.support.errors import BuildError
 
 _LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f ]+?)\s*\t(\S+)(?:\t([^@;]*))?")
 _TARGET = re.compile(r"([0-9a-f]+) <[^>]*>\s*$")

@@ -15,18 +15,18 @@ from threading import Lock
 from types import ModuleType
 from typing import Any
 
-from symgen import derivatives
-from symgen.backends import printer, render
-from symgen.backends._ports import describe, meaning, operations_text
-from symgen.errors import ArgumentError, StateError
-from symgen.functions import PREPARED, Array, Sizes
-from symgen.ir import Outline, Port
+from symgen.emission import printer, render
+from symgen.emission.ports import describe, meaning, operations_text
+from symgen.ir.program import Outline, Port
 from symgen.machine.arrays import Arrays, behind, seen
 from symgen.machine.blocks import WHEN, Compilation
 from symgen.machine.building import NO_MEMORY
 from symgen.machine.many import LAYOUTS, Progress, Run, Strided, in_slices, strided
-from symgen.names import nearest
-from symgen.reals import REALS
+from symgen.support.errors import ArgumentError, StateError
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import PREPARED, Array, Sizes
+from symgen.vocabulary.names import nearest
+from symgen.vocabulary.reals import REALS
 
 Call = Callable[..., Any]
 

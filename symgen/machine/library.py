@@ -12,8 +12,8 @@ import os
 import stat
 from pathlib import Path
 
-from symgen.errors import BuildError
-from symgen.shelf import OTHERS, alone, mine, own
+from symgen.support.cache import OTHERS, alone, mine, own
+from symgen.support.errors import BuildError
 
 WAY_OUT = "set SYMGEN_CACHE to a folder of your own"
 

@@ -13,7 +13,7 @@ from threading import Lock, Thread
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from symgen.ir import Port
+from symgen.ir.program import Port
 
 SHARE = 0.2
 """Seconds that C may run before Python checks for an interruption."""

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from symgen.errors import ArgumentError
-from symgen.functions import PREPARED
-from symgen.names import nearest
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary.functions import PREPARED
+from symgen.vocabulary.names import nearest
 
 if TYPE_CHECKING:
-    from symgen.mechanism import Mechanism
-    from symgen.options import ProgramOptions
+    from symgen.mechanism.mechanism import Mechanism
+    from symgen.vocabulary.options import ProgramOptions
 
 _NEVER_NEGATIVE = ("mass", "armature", "damping", "friction", "stiffness")
 Results = Callable[[Any], dict[str, Any]]
@@ -155,7 +155,7 @@ def described(mechanism: Mechanism, options: ProgramOptions) -> dict[str, tuple[
     """Return the description's numbers for the parameters, by name."""
     if not options.parameters:
         return {}
-    from symgen.programs.adjusting import adjusting
+    from symgen.pipeline.adjusting import adjusting
 
     known = adjusting(mechanism, options.parameters)
     numbers = iter(known.defaults)

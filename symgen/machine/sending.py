@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from symgen.functions import Sizes
-from symgen.ir import Outline
+from symgen.ir.program import Outline
 from symgen.machine.building import Build, Packed
-from symgen.options import TextOptions
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import TextOptions
 
 
 class Sent(NamedTuple):

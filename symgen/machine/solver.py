@@ -17,13 +17,11 @@ from os import PathLike
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
-from symgen import derivatives, shelf
-from symgen.backends._ports import single_real
-from symgen.backends._target import Target
 from symgen.description.arguments import validated
-from symgen.errors import ArgumentError, BuildError, warn_each
-from symgen.functions import ASSEMBLE, JUDGE, REGROUP, USUAL, Sizes
-from symgen.ir import Bound, Outline
+from symgen.emission.ports import single_real
+from symgen.emission.target import Target
+from symgen.ir.program import Bound, Outline
+from symgen.ir.recursion import Form, Parted
 from symgen.machine.blocks import WHEN, Compilation
 from symgen.machine.building import Build, depends, load_many, opened, packed, unpacked
 from symgen.machine.building import load as load_library
@@ -31,8 +29,12 @@ from symgen.machine.drivers import assembling
 from symgen.machine.kernels import Call, Kernel
 from symgen.machine.parameters import Parameters, by_name, described
 from symgen.machine.sending import Sent
-from symgen.names import nearest, no_attribute
-from symgen.options import (
+from symgen.support import cache
+from symgen.support.errors import ArgumentError, BuildError, warn_each
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import ASSEMBLE, JUDGE, REGROUP, USUAL, Sizes
+from symgen.vocabulary.names import nearest, no_attribute
+from symgen.vocabulary.options import (
     AUTO,
     HOST,
     NORMAL,
@@ -44,12 +46,11 @@ from symgen.options import (
     TextOptions,
     names_of,
 )
-from symgen.recursion import Form, Parted
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from symgen.mechanism import Mechanism
+    from symgen.mechanism.mechanism import Mechanism
 
     Recipe = tuple[Mechanism, list[str] | None, Build, ProgramOptions, TextOptions]
 
@@ -87,15 +88,15 @@ def compile(
     operations are sought, and `baumgarte` that open loops are pulled together, as in `symgen.program`; `form` as in
     `symgen.generate`; `parameters` name numbers that may change afterwards, in `solver.parameters`: LINK.mass, LINK.centre (m)
     and LINK.inertia (about the origin of the link's frame, in its axes), LINK for the three, payload:LINK, gravity, or a pattern
-    such as '*.mass'. `trig` is one of `symgen.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the
-    generation does, and BuildError without a C compiler or Python's header; warns as `symgen.programs.noticing` says. `checked`
+    such as '*.mass'. `trig` is one of `symgen.vocabulary.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the
+    generation does, and BuildError without a C compiler or Python's header; warns as `symgen.pipeline.noticing` says. `checked`
     functions raise StateError at a state that they refuse, the first of several, unless given an array for each `status`.
     `blocks` says when a function that was asked for thousands of states is compiled for blocks of them: in the "background" by
     another process, while calls go on state by state; "now", in that call, which then takes seconds to minutes; or "never", but
     by `Solver.prepare`. With `contract` it is always now, since blocks have other last bits there.
     """
     from symgen.description.loading import load
-    from symgen.mechanism import Mechanism
+    from symgen.mechanism.mechanism import Mechanism
 
     wanted = (
         None
@@ -134,9 +135,9 @@ def compile(
 
 def _found(recipe: Recipe) -> Solver | None:
     """The solver whose library was built before and is in the cache. Nothing is derived, printed or compiled."""
-    from symgen.programs.plain import outline_from_plain
+    from symgen.pipeline.plain import outline_from_plain
 
-    known = shelf.find("solver", *_key(recipe))
+    known = cache.find("solver", *_key(recipe))
     outlines = None if known is None else [outline_from_plain(one) for one in known["functions"]]
     library = opened(known["library"]) if known and outlines and None not in outlines else None
     if library is None or outlines is None or known is None:
@@ -153,9 +154,9 @@ def _found(recipe: Recipe) -> Solver | None:
 
 def _made(recipe: Recipe) -> Solver:
     from symgen.certificate import checked_floors
-    from symgen.programs.making import programs_and_refusals
-    from symgen.programs.noticing import notices
-    from symgen.programs.plain import outline_to_plain
+    from symgen.pipeline.making import programs_and_refusals
+    from symgen.pipeline.noticing import notices
+    from symgen.pipeline.plain import outline_to_plain
 
     mechanism, wanted, build, options, text = recipe
     derived, refused = programs_and_refusals(mechanism, wanted, options)
@@ -174,7 +175,7 @@ def _made(recipe: Recipe) -> Solver:
     solver._notices = notices(mechanism, derived, options, wanted is not None, refused)
     plain = [outline_to_plain(program.outline) for program in derived.values()]
     if all(program.rounds is None for program in derived.values()):  # else a search was interrupted
-        shelf.keep(
+        cache.keep(
             {
                 "library": solver._library,
                 "functions": plain,
@@ -365,7 +366,7 @@ class Solver:
             known = (
                 None
                 if self._recipe is None
-                else shelf.find("blocks", function, *_key(self._recipe))
+                else cache.find("blocks", function, *_key(self._recipe))
             )
             if known and opened(known["library"]) is not None:
                 return None
@@ -373,7 +374,7 @@ class Solver:
 
     def _blocks_by_recipe(self, function: str) -> ModuleType | None:
         key = None if self._recipe is None else ("blocks", function, *_key(self._recipe))
-        known = None if key is None else shelf.find(*key)
+        known = None if key is None else cache.find(*key)
         library = opened(known["library"]) if known else None
         if library is None:
             target = Target(
@@ -387,7 +388,7 @@ class Solver:
                 return None
             library = load_many(program, target, self._build, self._bounds(function))
             if key is not None:
-                shelf.keep({"library": library.__name__}, *key)
+                cache.keep({"library": library.__name__}, *key)
         return library
 
     def _bounds(self, function: str) -> Mapping[int, Bound]:
@@ -430,7 +431,7 @@ class Solver:
     def programs(self) -> dict[str, Form]:
         """What was compiled, by function. For a solver from the cache it is looked up when it is needed."""
         if self._programs is None:
-            from symgen.programs.making import programs_and_refusals
+            from symgen.pipeline.making import programs_and_refusals
 
             assert self._recipe is not None
             mechanism, wanted, _, options, _ = self._recipe

@@ -1,9 +1,9 @@
-"""Published methods, each a file or a folder, found by discovery; what starts with _ is what they share.
+"""Published methods, each a file or a folder, found by discovery; `shared/` holds code that several methods use.
 
-A method's file, or the `__init__` of its folder, has one `METHOD`: see `symgen.methods._method`. Here methods and their
+A method's file, or the `__init__` of its folder, has one `METHOD`: see `symgen.methods.shared.method`. Here methods and their
 variants ("riccati:fd1") are found by name. What a method does not say itself is completed: forward dynamics, Λ⁻¹ and the
-rest from its factor (`symgen.methods._factor`), with the bias force and the Jacobian of the methods that have them; and of all
-of them the answers get what the drives add (`symgen.methods._drives`).
+rest from its factor (`symgen.methods.shared.factor`), with the bias force and the Jacobian of the methods that have them; and of all
+of them the answers get what the drives add (`symgen.methods.shared.drives`).
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from functools import cache
 from importlib import import_module
 
 from symgen.derivation.linkage import Linkage
-from symgen.errors import ArgumentError
-from symgen.mechanism import Mechanism
-from symgen.methods._composition import Compose
-from symgen.methods._contacts import of_contacts
-from symgen.methods._coupled import of_own, suiting
-from symgen.methods._drives import with_drives
-from symgen.methods._factor import Derive, Results, functions_of, with_bias
-from symgen.methods._frames import of_each as of_each
-from symgen.methods._loops import equation_of, of_loops
-from symgen.methods._method import Method
-from symgen.methods._reduced import held_by, reduced_by
-from symgen.methods._task import of_task
-from symgen.names import method_named
+from symgen.mechanism.mechanism import Mechanism
+from symgen.methods.shared.composition import Compose
+from symgen.methods.shared.contacts import of_contacts
+from symgen.methods.shared.coupled import of_own, suiting
+from symgen.methods.shared.drives import with_drives
+from symgen.methods.shared.factor import Derive, Results, functions_of, with_bias
+from symgen.methods.shared.frames import of_each as of_each
+from symgen.methods.shared.loops import equation_of, of_loops
+from symgen.methods.shared.method import Method
+from symgen.methods.shared.reduced import held_by, reduced_by
+from symgen.methods.shared.task import of_task
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary.names import method_named
 
 BIAS_METHOD = "newton_euler"
 POSE_METHOD = "kinematics"
@@ -35,9 +35,7 @@ POSE_METHOD = "kinematics"
 @cache
 def names() -> tuple[str, ...]:
     """All methods and their variants, sorted."""
-    stems = [
-        entry.name for entry in pkgutil.iter_modules(__path__) if not entry.name.startswith("_")
-    ]
+    stems = [entry.name for entry in pkgutil.iter_modules(__path__) if entry.name != "shared"]
     return tuple(
         sorted(
             [

@@ -15,12 +15,12 @@ from operator import add
 
 from symgen.derivation.constants import displacement
 from symgen.derivation.scalars import Scalar
-from symgen.loops import End
-from symgen.mechanism import BASE
-from symgen.methods._composition import Calls
-from symgen.methods._factor import Results
-from symgen.methods._method import Method
-from symgen.methods._task import Symmetric
+from symgen.mechanism.closed_loops import End
+from symgen.mechanism.mechanism import BASE
+from symgen.methods.shared.composition import Calls
+from symgen.methods.shared.factor import Results
+from symgen.methods.shared.method import Method
+from symgen.methods.shared.task import Symmetric
 
 
 def step(robot: Calls) -> Results:

@@ -9,9 +9,9 @@ That is reverse accumulation (S. Linnainmaa, Taylor expansion of the accumulated
 tree, so that it serves where joints follow others; elsewhere recursions along the tree are shorter.
 """
 
-from symgen.methods._composition import Calls
-from symgen.methods._factor import Results
-from symgen.methods._method import Method
+from symgen.methods.shared.composition import Calls
+from symgen.methods.shared.factor import Results
+from symgen.methods.shared.method import Method
 
 
 def mass_matrix_log_determinant_gradient(robot: Calls) -> Results:

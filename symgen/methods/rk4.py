@@ -21,9 +21,9 @@ from fractions import Fraction
 
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector
-from symgen.methods._composition import Calls
-from symgen.methods._factor import Results
-from symgen.methods._method import Method
+from symgen.methods.shared.composition import Calls
+from symgen.methods.shared.factor import Results
+from symgen.methods.shared.method import Method
 
 
 def step(robot: Calls) -> Results:

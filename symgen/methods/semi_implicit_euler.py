@@ -7,9 +7,9 @@ Hairer, Lubich and Wanner, Geometric Numerical Integration, 2006, chapter I, hav
 coordinate; ⊕ is the exponential map of each joint (`symgen.methods.kinematics`). It is of order 1.
 """
 
-from symgen.methods._composition import Calls
-from symgen.methods._factor import Results
-from symgen.methods._method import Method
+from symgen.methods.shared.composition import Calls
+from symgen.methods.shared.factor import Results
+from symgen.methods.shared.method import Method
 
 
 def step(robot: Calls) -> Results:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from pycparser import c_ast
 
-from symgen.errors import ProgramError
-from symgen.ir import Bound, Element, Program
+from symgen.ir.program import Bound, Element, Program
 from symgen.readback.literals import Number, nearest
 from symgen.readback.owed import FARTHEST, STATUSES, bounds, computed, finite, length, turned
-from symgen.reals import REALS
+from symgen.support.errors import ProgramError
+from symgen.vocabulary.reals import REALS
 
 Condition = tuple[bool, int, Number | Element]
 """Of a magnitude?, the number of the expression's structure, the bound."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from symgen.errors import ProgramError
 from symgen.readback import directives
 from symgen.readback.disguise import without_comments
+from symgen.support.errors import ProgramError
 
 _HEAD = """#include <math.h>
 #include "NAME.h"

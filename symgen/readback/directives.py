@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from symgen.functions import PREPARED, Sizes
+from symgen.ir.recursion import WORK, Form
 from symgen.readback import prototypes
 from symgen.readback.disguise import disguises, without_comments
 from symgen.readback.owed import STATUSES, shapes
-from symgen.reals import REALS
-from symgen.recursion import WORK, Form
+from symgen.vocabulary.functions import PREPARED, Sizes
+from symgen.vocabulary.reals import REALS
 
 AS_WRITTEN = """
 #ifndef NAME_UNVERIFIED

@@ -13,11 +13,11 @@ from collections.abc import Collection, Iterator
 from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
-from symgen.errors import ProgramError
-from symgen.ir import Program
+from symgen.ir.program import Program
 from symgen.readback.directives import AS_WRITTEN
 from symgen.readback.disguise import without_comments
 from symgen.readback.rows import compare
+from symgen.support.errors import ProgramError
 
 _FUNCTION = re.compile(r"static void (\w+)\((.*)\)")
 _PARAMETER = re.compile(

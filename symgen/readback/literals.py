@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from symgen.reals import Real
+from symgen.vocabulary.reals import Real
 
 Number = tuple[bool, Fraction]
 """Negative?, magnitude: a zero has a sign in C."""

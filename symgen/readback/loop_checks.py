@@ -13,15 +13,15 @@ from typing import Any
 
 from pycparser import c_ast
 
-from symgen.errors import ProgramError
-from symgen.ir import POSITIONS, Program
+from symgen.ir.program import POSITIONS, Program
+from symgen.ir.recursion import GUARD, Recursion
 from symgen.readback.literals import Number, literal, nearest
 from symgen.readback.owed import FARTHEST, STATUSES, bounds, computed, length
 from symgen.readback.owed import Owed as Least
 from symgen.readback.parsing import name_of
 from symgen.readback.walking import Expected, Memory, Place, Walk
-from symgen.reals import Real
-from symgen.recursion import GUARD, Recursion
+from symgen.support.errors import ProgramError
+from symgen.vocabulary.reals import Real
 
 Condition = tuple[bool, int, str, Number]
 """Of a magnitude?, the term, the comparison, the bound."""

@@ -6,11 +6,11 @@ the places in memory and what is compared of a checked function, must be what is
 
 from __future__ import annotations
 
-from symgen.ir import Program
+from symgen.ir.program import Program
+from symgen.ir.recursion import GUARD, LAST, Recursion, as_function, guarded
 from symgen.readback.disguise import CLONES, disguises, without_comments
 from symgen.readback.lanes import of_a_lane
 from symgen.readback.loop_checks import compared
-from symgen.recursion import GUARD, LAST, Recursion, as_function, guarded
 
 
 def compare(

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from symgen.functions import FUNCTIONS, Size
-from symgen.ir import Bound, Program
-from symgen.reals import REALS
-from symgen.recursion import Form
+from symgen.ir.program import Bound, Program
+from symgen.ir.recursion import Form
+from symgen.vocabulary.functions import FUNCTIONS, Size
+from symgen.vocabulary.reals import REALS
 
 STATUSES = (
     "OK",

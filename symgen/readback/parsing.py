@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from pycparser import c_ast, c_parser
 
-from symgen.errors import ProgramError
 from symgen.readback import prototypes
 from symgen.readback.checks import Checks, unfold
 from symgen.readback.disguise import without_comments
 from symgen.readback.prototypes import Parameter, Prototype
+from symgen.support.errors import ProgramError
 
 INDEX = re.compile(r"0|[1-9]\d*")  # 010 is eight
 _HEADER = re.compile(r'^# 1 "[^"\n]+\.h" 1\n.*?(?=^# \d+ "[^"\n]+" 2$)', re.MULTILINE | re.DOTALL)

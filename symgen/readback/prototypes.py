@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from pycparser import c_ast
 
-from symgen.errors import ProgramError
-from symgen.reals import REALS, Real
+from symgen.support.errors import ProgramError
+from symgen.vocabulary.reals import REALS, Real
 
 STRUCT = "prepared"
 """The struct NAME_prepared, of one array called `value`."""

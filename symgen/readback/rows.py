@@ -18,15 +18,15 @@ from typing import Any
 
 from pycparser import c_ast
 
-from symgen.errors import ProgramError
-from symgen.functions import PREPARED
-from symgen.ir import ARITY, Bound, Port, Program
+from symgen.ir.program import ARITY, Bound, Port, Program
 from symgen.readback import directives, prototypes
 from symgen.readback.checks import differences, zeros
 from symgen.readback.literals import Number, literal, nearest, opposite
 from symgen.readback.owed import computed, shapes
 from symgen.readback.parsing import INDEX, Statement, Text, name_of, parse
-from symgen.reals import REALS
+from symgen.support.errors import ProgramError
+from symgen.vocabulary.functions import PREPARED
+from symgen.vocabulary.reals import REALS
 
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 _PAIR = {"sine": "sin", "cosine": "cos"}

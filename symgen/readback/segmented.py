@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 
-from symgen.ir import Program
-from symgen.levelled import Levelled
+from symgen.ir.levelled import Levelled
+from symgen.ir.program import Program
+from symgen.ir.recursion import Sweep, as_function
+from symgen.ir.segmented import Segmented
 from symgen.readback.directives import AS_WRITTEN, macros, work
 from symgen.readback.disguise import CLONES, disguises, without_comments
 from symgen.readback.lanes import of_a_lane
 from symgen.readback.rows import compare as compare_rows
-from symgen.recursion import Sweep, as_function
-from symgen.segmented import Segmented
 
 _TEXT = f"""#include <math.h>
 #include "NAME.h"

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 from pycparser import c_ast
 
-from symgen.errors import ProgramError
-from symgen.ir import Numbers, Program
+from symgen.ir.program import Numbers, Program
+from symgen.ir.recursion import ANGLE, KEPT, Angle, Recursion, angle_of, evaluate
 from symgen.readback.literals import literal, nearest, opposite
 from symgen.readback.owed import computed
 from symgen.readback.parsing import INDEX, name_of
-from symgen.reals import REALS, Real
-from symgen.recursion import ANGLE, KEPT, Angle, Recursion, angle_of, evaluate
+from symgen.support.errors import ProgramError
+from symgen.vocabulary.reals import REALS, Real
 
 _COMPARED = {"<": int.__lt__, "<=": int.__le__, ">=": int.__ge__, "==": int.__eq__}
 _WHOLE = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from flint import arb, fmpq
 
-from symgen.joints import Placing, Sliding, Turning
-from symgen.mechanism import BASE, Body, Joint, Mechanism, Part
-from symgen.poses import Pose, Shift, Slide, Vector3
+from symgen.mechanism.joints import Placing, Sliding, Turning
+from symgen.mechanism.mechanism import BASE, Body, Joint, Mechanism, Part
+from symgen.vocabulary.poses import Pose, Shift, Slide, Vector3
 
 Exact = Any
 """An fmpq."""

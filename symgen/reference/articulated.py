@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symgen.mechanism import BASE
+from symgen.mechanism.mechanism import BASE
 from symgen.reference.arrays import cross, skewed, times, transposed
 from symgen.reference.drives import driven
 from symgen.reference.motion import Motion, Placement

@@ -20,8 +20,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.errors import RequestError
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import closing, rounding, starts
 from symgen.reference.descending import CLOSED, LONGEST, PATIENCE, gauss_newton
 from symgen.reference.motion import Motion
@@ -29,6 +28,7 @@ from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.rounding import ROUNDED, exact_rank, given_columns, spanning_columns
 from symgen.reference.states import GRID
 from symgen.reference.steps import integrate
+from symgen.support.errors import RequestError
 
 DIGITS = 120
 """To which closed states are known; they are decimals of as many places."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symgen.mechanism import BASE
+from symgen.mechanism.mechanism import BASE
 from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Placement
 from symgen.reference.precision import Array

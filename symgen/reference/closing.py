@@ -1,6 +1,6 @@
 """What closes the loops of a mechanism, from the poses of its links as power series in t along q + v t + a t²/2.
 
-Each row is a number that stays zero (`symgen.closures`), written out of the two frames' poses in the base: C(q) is its value, A v
+Each row is a number that stays zero (`symgen.mechanism.closures`), written out of the two frames' poses in the base: C(q) is its value, A v
 its coefficient of t, and γ twice that of t² while no joint accelerates. Nothing of it is a Jacobian of a twist, or assumes that
 the loop is closed.
 """
@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symgen.closures import Across, Along, Apart, Row
-from symgen.loops import End, Loop
-from symgen.mechanism import BASE
+from symgen.mechanism.closed_loops import End, Loop
+from symgen.mechanism.closures import Across, Along, Apart, Row
+from symgen.mechanism.mechanism import BASE
 from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.motion import Motion, Placement, at_precision
 from symgen.reference.precision import Array

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from symgen.closures import Unspun
-from symgen.mechanism import Mechanism
+from symgen.mechanism.closures import Unspun
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import closing
 from symgen.reference.arrays import times, transposed
 from symgen.reference.assembling import Assembly, assemble, closed_states

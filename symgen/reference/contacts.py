@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import closing, constrained
 from symgen.reference.arrays import times, transposed
 from symgen.reference.assembling import assemble, closed_states

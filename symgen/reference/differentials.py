@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from symgen import derivatives as names
-from symgen.derivatives import Derivative
-from symgen.errors import ArgumentError, RequestError
-from symgen.functions import FUNCTIONS
 from symgen.reference.jets import POSITIONS, ThirdDerivative, derivatives, lifted, moved, slopes
 from symgen.reference.precision import Array
+from symgen.support.errors import ArgumentError, RequestError
+from symgen.vocabulary import derivatives as names
+from symgen.vocabulary.derivatives import Derivative
+from symgen.vocabulary.functions import FUNCTIONS
 
 Blocks = dict[str, dict[str, Array]]
 """By argument and result: (count, *result, n), n coordinates of the argument."""

@@ -11,9 +11,9 @@ from typing import Any
 
 import flint
 
-from symgen.functions import FUNCTIONS
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, TooFewDigits, arb
+from symgen.vocabulary.functions import FUNCTIONS
 
 DOUBLINGS = 4
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symgen.drives import Drive
-from symgen.mechanism import Mechanism
+from symgen.mechanism.drives import Drive
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.arrays import times, transposed
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from symgen.joints import Sliding, Turning
-from symgen.mechanism import BASE, Joint, Mechanism
+from symgen.mechanism.joints import Sliding, Turning
+from symgen.mechanism.mechanism import BASE, Joint, Mechanism
 from symgen.reference.carried import carried, origins
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array

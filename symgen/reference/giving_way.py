@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import closing
 from symgen.reference.assembling import RANK, Assembly
 from symgen.reference.motion import Motion

@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 import flint
 import numpy as np
 
-from symgen.errors import ArgumentError, RequestError
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, Entered, Scalars
+from symgen.support.errors import ArgumentError, RequestError
 
 _Moved = TypeVar("_Moved", bound=Motion)
 DEEPEST = 2

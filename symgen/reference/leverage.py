@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.carried import carried, origins
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symgen.mechanism import BASE
+from symgen.mechanism.mechanism import BASE
 from symgen.reference.arrays import cross, stacked, times
 from symgen.reference.articulated import Articulated
 from symgen.reference.drives import with_forces
@@ -54,7 +54,8 @@ def caused(
     motion: Motion, at_rest: Articulated, q: Array, v: Array, tau: Array
 ) -> dict[str, Array]:
     """What forces tau (count, NV) cause at (q, v): accelerations `a` of the joints, `alpha` (count, NB, 6) of the links' frames
-    and `alpha_tip` (count, 6) of the chosen one, and the wrenches `F` (count, NB, 6) across the joints, as `symgen.functions` has
+    and `alpha_tip` (count, 6) of the chosen one, and the wrenches `F` (count, NB, 6) across the joints, as
+    `symgen.vocabulary.functions` has
     them; `left` (count, NV) is what tau is more than these accelerations ask for. `at_rest` is the robot at q.
     """
     with motion.scalars.working():
@@ -80,7 +81,7 @@ def caused(
 
 
 def operational_inertia_inverse(motion: Reference, at_rest: Articulated, q: Array) -> Array:
-    """J M⁻¹ Jᵀ (count, 6, 6) of the frame, as `symgen.functions` has it; `at_rest` is the robot at q (count, NQ)."""
+    """J M⁻¹ Jᵀ (count, 6, 6) of the frame, as `symgen.vocabulary.functions` has it; `at_rest` is the robot at q (count, NQ)."""
     with motion.scalars.working():
         J = np.broadcast_to(motion.jacobian(q), (len(q), 6, motion.mechanism.nv))
         return np.stack([times(J, at_rest.solve(J[:, row])) for row in range(6)], axis=-1)

@@ -27,9 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import BASE
+from symgen.mechanism.mechanism import BASE
 from symgen.reference import (
     base,
     constrained,
@@ -53,6 +51,8 @@ from symgen.reference.precision import Array
 from symgen.reference.steps import integrate
 from symgen.reference.twists import stated
 from symgen.reference.ways import difference
+from symgen.support.errors import RequestError
+from symgen.vocabulary.functions import FUNCTIONS
 
 
 class Reference(Motion):
@@ -60,7 +60,7 @@ class Reference(Motion):
 
     `frame` names the link that poses, Jacobians and Λ⁻¹ speak of, or several: `evaluate` then stacks the answers that are
     there for each frame, and everything else speaks of the first. `convention` says how `evaluate` states J and J̇ v.
-    `task_rows` are those of J that Λ and J̄ are about, and `contact` the points that may touch something (`symgen.contacts`).
+    `task_rows` are those of J that Λ and J̄ are about, and `contact` the points that may touch something (`symgen.vocabulary.contacts`).
     `payload` names the link that carries the run-time payload, ten numbers (..., 10): mass (kg), centre (m) and moments xx xy
     xz yy yz zz (kg·m², tensor entries, about the origin of the link's frame), all in the link's axes. `wrench` names the link
     that the surroundings exert a wrench (..., 6) on: moment (N·m) about the origin of its frame and force (N), in its axes; or
@@ -266,7 +266,7 @@ class Reference(Motion):
         return self.scalars.determinant(self.mass_matrix(q, payload))
 
     def evaluate(self, function: str, arguments: Mapping[str, Any]) -> dict[str, Array]:
-        """The results of one of `symgen.functions.FUNCTIONS` by name; `arguments` by name, in any numbers."""
+        """The results of one of `symgen.vocabulary.functions.FUNCTIONS` by name; `arguments` by name, in any numbers."""
         wanted = FUNCTIONS[function].derivative if function in FUNCTIONS else None
         if wanted is not None:
             return differential(

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from symgen.mechanism import BASE, Mechanism
+from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states

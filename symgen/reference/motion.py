@@ -14,11 +14,8 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 
-from symgen.errors import ArgumentError
-from symgen.functions import ALL_ROWS, USUAL, Convention
-from symgen.joints import AboutAxis, Orienting, Placing, Sliding
-from symgen.mechanism import BASE, Mechanism
-from symgen.poses import Pose, Quaternion, Rotate, Shift, Slide, Vector3
+from symgen.mechanism.joints import AboutAxis, Orienting, Placing, Sliding
+from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.reference.arrays import (
     added,
     cross,
@@ -32,6 +29,9 @@ from symgen.reference.arrays import (
     times,
 )
 from symgen.reference.precision import FLOAT, Array, Scalars
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary.functions import ALL_ROWS, USUAL, Convention
+from symgen.vocabulary.poses import Pose, Quaternion, Rotate, Shift, Slide, Vector3
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

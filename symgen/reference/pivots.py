@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symgen.mechanism import BASE
+from symgen.mechanism.mechanism import BASE
 from symgen.reference import coupled
 from symgen.reference.arrays import identity, skewed, transposed
 from symgen.reference.mechanics import Reference

@@ -8,10 +8,10 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.errors import RequestError
-from symgen.poses import Angle
 from symgen.reference.precision import Array, Entered, Scalars
 from symgen.reference.precision import arb as balls
+from symgen.support.errors import RequestError
+from symgen.vocabulary.poses import Angle
 
 
 class Point(Entered):

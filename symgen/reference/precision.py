@@ -17,8 +17,8 @@ import flint
 import numpy as np
 import numpy.typing as npt
 
-from symgen.errors import RequestError
-from symgen.poses import Angle
+from symgen.support.errors import RequestError
+from symgen.vocabulary.poses import Angle
 
 Array = npt.NDArray[Any]
 

@@ -19,7 +19,7 @@ from typing import Any
 from flint import arb as ball
 from flint import fmpq
 
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import alone
 from symgen.reference.mechanics import Reference
 from symgen.reference.pivots import pivots

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from symgen.closures import Along, Apart
-from symgen.loops import Loop
-from symgen.mechanism import Mechanism
+from symgen.mechanism.closed_loops import Loop
+from symgen.mechanism.closures import Along, Apart
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import closing, starts
 from symgen.reference.motion import Motion
 from symgen.reference.precision import FLOAT, Array

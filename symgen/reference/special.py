@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from random import Random
 
-from symgen.mechanism import Joint, Mechanism
+from symgen.mechanism.mechanism import Joint, Mechanism
 
 SMALL = ((20, 50), (0, 1000))
 """Exponents of two that small turns are drawn from, in turn: those that slopes of quotients lose most digits at, and

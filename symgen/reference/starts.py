@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.states import GRID
 

@@ -16,7 +16,7 @@ from random import Random
 
 import numpy as np
 
-from symgen.mechanism import Joint, Limits, Mechanism
+from symgen.mechanism.mechanism import Joint, Limits, Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.special import place_special
 

@@ -14,7 +14,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.joints import Orienting, Placing
+from symgen.mechanism.joints import Orienting, Placing
 from symgen.reference.arrays import cross, quaternion, stacked, times
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, Scalars

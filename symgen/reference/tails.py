@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.arrays import skewed, times, transposed
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array

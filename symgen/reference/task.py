@@ -1,6 +1,6 @@
 """The reference's answers for the rows of a task: Λ and J̄ by general linear solves, and which rows a robot can have at all.
 
-Rows of the frame's Jacobian are numbered as `symgen.functions.TASK_ROWS` names them.
+Rows of the frame's Jacobian are numbered as `symgen.vocabulary.functions.TASK_ROWS` names them.
 Arrays are as `symgen.reference.mechanics` has them.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.arrays import transposed
 from symgen.reference.precision import Array, Scalars, arb
 from symgen.reference.states import draw_states

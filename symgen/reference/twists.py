@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from symgen.functions import Convention
 from symgen.reference.arrays import axial, cross, skewed, times, transposed
 from symgen.reference.forces import acceleration
 from symgen.reference.motion import Placement
 from symgen.reference.precision import Array
+from symgen.vocabulary.functions import Convention
 
 
 def stated(convention: Convention, turn: Array, origin: Array, jacobian: Array) -> Array:

@@ -13,7 +13,7 @@ from math import factorial
 
 import numpy as np
 
-from symgen.joints import Orienting, Placing
+from symgen.mechanism.joints import Orienting, Placing
 from symgen.reference.arrays import added, identity, quaternion, skewed, stacked, times, transposed
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, Scalars

@@ -19,13 +19,13 @@ from symgen.description.adjustable import (
     adjusted,
     declared_centre,
 )
-from symgen.functions import REGROUP
-from symgen.ir import EXACT
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.recursion import Form, evaluate_form
+from symgen.ir.program import EXACT
+from symgen.ir.recursion import Form, evaluate_form
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_load
+from symgen.vocabulary.functions import REGROUP
+from symgen.vocabulary.options import ProgramOptions
 
 PULL = Fraction(1, 4)
 """m/s² by which each entry of gravity is drawn apart, at most."""

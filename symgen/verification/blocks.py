@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from symgen.backends import printer
-from symgen.backends._target import Target
-from symgen.errors import BuildError, ProgramError
-from symgen.ir import Program
+from symgen.emission import printer
+from symgen.emission.target import Target
+from symgen.ir.program import Program
+from symgen.ir.recursion import Form, Recursion
 from symgen.machine.compilers import find_compiler
-from symgen.reals import REALS
-from symgen.recursion import Form, Recursion
 from symgen.reference.precision import Array
+from symgen.support.errors import BuildError, ProgramError
 from symgen.verification.evaluating import Runner
 from symgen.verification.report import Check
+from symgen.vocabulary.reals import REALS
 
 Drawn = Callable[[Form], Mapping[str, Array]]
 """The arguments of a function, by name: arrays of as many rows as there are states."""

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from symgen.functions import FUNCTIONS, USUAL
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.twists import aligned
 from symgen.verification.evaluating import Results, Runner
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import FUNCTIONS, USUAL
 
 Distance = tuple[Array, Array]
 """Differences (count, …), and the size that they are relative to: per state (count,), or per entry."""

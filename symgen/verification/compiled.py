@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from symgen.backends import printer
-from symgen.backends._target import Target
-from symgen.errors import BuildError
-from symgen.ir import Bound, Program
+from symgen.emission import printer
+from symgen.emission.target import Target
+from symgen.ir.program import Bound, Program
+from symgen.ir.recursion import Form
 from symgen.machine.compilers import find_compiler
-from symgen.reals import REALS
-from symgen.recursion import Form
 from symgen.reference.precision import Array
+from symgen.support.errors import BuildError
 from symgen.verification.evaluating import Results, Runner
+from symgen.vocabulary.reals import REALS
 
 FLAGS = ("-std=c99", "-ffp-contract=off", "-fPIC")
 LONG = 2000

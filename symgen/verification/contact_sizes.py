@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from symgen.functions import FUNCTIONS
 from symgen.reference import contacts
 from symgen.reference.damped import DAMPING
 from symgen.reference.precision import Array
 from symgen.verification.exact import ExactAnswers
+from symgen.vocabulary.functions import FUNCTIONS
 
 
 class Bodies(Protocol):

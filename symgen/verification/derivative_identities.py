@@ -13,16 +13,16 @@ from functools import partial
 
 import numpy as np
 
-from symgen import derivatives
-from symgen.derivatives import Derivative
-from symgen.functions import FUNCTIONS
-from symgen.ir import POSITIONS
-from symgen.mechanism import Mechanism
+from symgen.ir.program import POSITIONS
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.arrays import cross, identity
 from symgen.reference.precision import Array
 from symgen.verification.calling import Distance, Functions, Identity
 from symgen.verification.evaluating import Results
 from symgen.verification.sizes import largest
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.derivatives import Derivative
+from symgen.vocabulary.functions import FUNCTIONS
 
 
 def of_derivatives(functions: Iterable[str]) -> list[Identity]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from symgen.backends._target import Target
-from symgen.errors import ProgramError
-from symgen.ir import Bound, Program
+from symgen.emission.target import Target
+from symgen.ir.program import Bound, Program
+from symgen.support.errors import ProgramError
 from symgen.verification.blocks import other_lines
 from symgen.verification.report import Check
 

@@ -12,11 +12,11 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.ir import Numbers
-from symgen.reals import REALS
-from symgen.recursion import Form, Looped, evaluate_form
+from symgen.ir.program import Numbers
+from symgen.ir.recursion import Form, Looped, evaluate_form
 from symgen.reference.points import Point
 from symgen.reference.precision import Array, Scalars, atan2
+from symgen.vocabulary.reals import REALS
 
 Results = dict[str, Array]
 Runner = Callable[[Mapping[str, Array]], Results]

@@ -10,17 +10,25 @@ from typing import Any, Self
 
 import numpy as np
 
-from symgen.errors import RequestError
-from symgen.functions import ALL_ROWS, CLOSED, FUNCTIONS, GAINS, USUAL, Convention, Function
-from symgen.mechanism import Mechanism
-from symgen.options import Links
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.assembling import APART, assemble, closed_states, open_states
 from symgen.reference.base import base
 from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_besides, draw_states
+from symgen.support.errors import RequestError
 from symgen.verification.adjusted import broadcast
+from symgen.vocabulary.functions import (
+    ALL_ROWS,
+    CLOSED,
+    FUNCTIONS,
+    GAINS,
+    USUAL,
+    Convention,
+    Function,
+)
+from symgen.vocabulary.options import Links
 
 GUARD = 25
 """Working digits beyond those asked for. Balls lose them because operands depend on each other."""

@@ -17,14 +17,11 @@ import flint
 import numpy as np
 
 from symgen import methods
-from symgen.backends import printer
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS, PREPARING
-from symgen.options import PLAIN, ProgramOptions, TextOptions
-from symgen.programs.choosing import terms
-from symgen.reals import LOST, REALS, loses
-from symgen.recursion import Form
+from symgen.emission import printer
+from symgen.ir.recursion import Form
+from symgen.pipeline.choosing import terms
 from symgen.reference.precision import Array
+from symgen.support.errors import RequestError
 from symgen.verification.evaluating import Runner
 from symgen.verification.levers import followed
 from symgen.verification.log_sizes import trace
@@ -33,6 +30,9 @@ from symgen.verification.residuals import SOLVED, by_state, distances, natural, 
 from symgen.verification.running_error import bounds
 from symgen.verification.sizes import largest
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import FUNCTIONS, PREPARING
+from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
+from symgen.vocabulary.reals import LOST, REALS, loses
 
 
 def allowance(program: Form, truth: Truth, text: TextOptions = PLAIN) -> float:
@@ -41,7 +41,7 @@ def allowance(program: Form, truth: Truth, text: TextOptions = PLAIN) -> float:
     off by as many as it has radians, which all that it turns takes over.
 
     A derivative's sizes are bounds already: one. Where a method's terms are larger than those, it may lose digits in proportion:
-    `symgen.programs.choosing.terms`.
+    `symgen.pipeline.choosing.terms`.
     """
     if bounds(program, truth, text):
         return 1.0
@@ -78,7 +78,7 @@ def check_floating(
 ) -> Check:
     """The largest error of `run` (the compiled function) over all states and results, in units of round-off.
 
-    An answer that loses its digits is not judged. There are five cases. The bound is more than `symgen.reals.LOST` of the terms,
+    An answer that loses its digits is not judged. There are five cases. The bound is more than `symgen.vocabulary.reals.LOST` of the terms,
     and bounds nothing. Or it is more than that share of the answer that the terms leave over, and the answer was seen to be off
     by as much. Or M is singular within round-off wherever an answer that needs its inverse is off. Or all terms of a result are
     below the smallest normal number of the type. Or what is not finite may be off by all that it is. Nor is an answer judged that

@@ -9,13 +9,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from symgen.description.loading import load
-from symgen.errors import ArgumentError, DescriptionError, SymgenError
-from symgen.functions import PREPARING, USUAL
-from symgen.mechanism import Mechanism
-from symgen.names import named, nearest
-from symgen.options import AUTO, GPU, NORMAL, Links, ProgramOptions, TextOptions, names_of
-from symgen.programs import making
-from symgen.recursion import Form
+from symgen.ir.recursion import Form
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
+from symgen.support.errors import ArgumentError, DescriptionError, SymgenError
+from symgen.vocabulary.functions import PREPARING, USUAL
+from symgen.vocabulary.names import named, nearest
+from symgen.vocabulary.options import (
+    AUTO,
+    GPU,
+    NORMAL,
+    Links,
+    ProgramOptions,
+    TextOptions,
+    names_of,
+)
 
 LARGEST_FILE = 50_000_000
 """Bytes of a file that is read at all."""

@@ -12,11 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from symgen.functions import FUNCTIONS, USUAL
-from symgen.mechanism import Mechanism
-from symgen.options import PLAIN, TextOptions
-from symgen.reals import REALS, loses
-from symgen.recursion import Form
+from symgen.ir.recursion import Form
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.verification import derivative_identities
 from symgen.verification.algebra import TOLERANCE, centres, differ
@@ -38,6 +35,9 @@ from symgen.verification.stepping_identities import OF_STEPPING
 from symgen.verification.task_identities import OF_TASKS
 from symgen.verification.truth import SHARPENINGS, Truth
 from symgen.verification.whole_identities import OF_THE_WHOLE
+from symgen.vocabulary.functions import FUNCTIONS, USUAL
+from symgen.vocabulary.options import PLAIN, TextOptions
+from symgen.vocabulary.reals import REALS, loses
 
 
 def _inverse_of_forward(f: Functions) -> Distance:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from symgen.joints import Sliding, Turning
-from symgen.mechanism import Mechanism
+from symgen.mechanism.joints import Sliding, Turning
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array
 

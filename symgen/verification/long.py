@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from symgen.backends import printer
-from symgen.mechanism import Mechanism
+from symgen.emission import printer
+from symgen.ir.recursion import Looped
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods import find
-from symgen.options import TextOptions
-from symgen.programs import cutting
-from symgen.reals import REALS, loses
-from symgen.recursion import Looped
+from symgen.pipeline import cutting
 from symgen.reference.articulated import Articulated
 from symgen.reference.long import caused, inverse_dynamics, operational_inertia_inverse
 from symgen.reference.mechanics import Reference
@@ -34,6 +32,8 @@ from symgen.verification.algebra import TOLERANCE
 from symgen.verification.evaluating import Runner, in_decimals, in_machine_reals
 from symgen.verification.long_sizes import sizes, wholes
 from symgen.verification.report import Check, lost_digits
+from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.reals import REALS, loses
 
 LONG = 100
 """Joints beyond which loops over links are judged so."""

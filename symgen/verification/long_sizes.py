@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symgen.mechanism import BASE
+from symgen.mechanism.mechanism import BASE
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array
 

@@ -8,7 +8,7 @@ from html import escape
 from math import isnan
 from typing import Any
 
-from symgen.tables import html_table
+from symgen.support.tables import html_table
 from symgen.verification.refusals import said_once
 
 KINDS = ("algebra", "text", "floating", "identities", "blocks", "device", "files")

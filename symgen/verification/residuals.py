@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symgen.functions import FUNCTIONS
 from symgen.reference.precision import Array
 from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.sizes import above, largest
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import FUNCTIONS
 
 LEAST_ANSWER = 1e-20
 """Share of its terms. An answer no larger than this counts as zero, and is compared with the terms instead."""

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from symgen.backends import printer
 from symgen.certificate.intervals import Interval
 from symgen.certificate.rounding import Arithmetic, propagate
-from symgen.functions import CLOSED, FUNCTIONS, PREPARING, Function
-from symgen.ir import Program
-from symgen.options import PLAIN, TextOptions
-from symgen.reals import REALS
-from symgen.recursion import Form, Looped
+from symgen.emission import printer
+from symgen.ir.program import Program
+from symgen.ir.recursion import Form, Looped
 from symgen.reference.precision import Array
 from symgen.verification.sizes import LEAST, largest
 from symgen.verification.step_sizes import SMOOTH, slopes
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import CLOSED, FUNCTIONS, PREPARING, Function
+from symgen.vocabulary.options import PLAIN, TextOptions
+from symgen.vocabulary.reals import REALS
 
 CANCELLED = 16
 """Units of eps of the size of a derivative of a step that its rows may lose, whatever they bound: they may not cancel."""

@@ -19,12 +19,11 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import BASE, Frame
-from symgen.programs.deriving import starts
+from symgen.mechanism.mechanism import BASE, Frame
+from symgen.pipeline.deriving import starts
 from symgen.reference.base import base
 from symgen.reference.precision import Array
+from symgen.support.errors import RequestError
 from symgen.verification import (
     contact_sizes,
     coriolis_sizes,
@@ -40,6 +39,7 @@ from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
 from symgen.verification.whole_sizes import WHOLE, Whole
+from symgen.vocabulary.functions import FUNCTIONS
 
 LEAST = 1e-20
 """Share of a result's largest entry. No entry counts as smaller, so that the radius of a ball round zero is no error."""

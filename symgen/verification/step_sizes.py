@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from symgen.derivatives import Derivative, change, weight
-from symgen.functions import FUNCTIONS
-from symgen.joints import Orienting, Placing
-from symgen.mechanism import Mechanism
+from symgen.mechanism.joints import Orienting, Placing
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.verification.exact import ExactAnswers
+from symgen.vocabulary.derivatives import Derivative, change, weight
+from symgen.vocabulary.functions import FUNCTIONS
 
 
 def moved(truth: ExactAnswers) -> Array:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from symgen.backends import printer
-from symgen.backends._target import Target
-from symgen.ir import Bound, Program
-from symgen.levelled import Levelled
-from symgen.recursion import Form, Recursion
-from symgen.segmented import Segmented
+from symgen.emission import printer
+from symgen.emission.target import Target
+from symgen.ir.levelled import Levelled
+from symgen.ir.program import Bound, Program
+from symgen.ir.recursion import Form, Recursion
+from symgen.ir.segmented import Segmented
 from symgen.verification.report import Check
 
 

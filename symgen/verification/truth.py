@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from symgen.ir import Program
+from symgen.ir.program import Program
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Runner
 from symgen.verification.exact import ExactAnswers

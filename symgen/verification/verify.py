@@ -15,33 +15,19 @@ from dataclasses import replace
 from math import inf, nan
 from os import PathLike
 
-from symgen.backends import printer, wrapper
-from symgen.backends._backend import unrolled
-from symgen.backends._target import Target
 from symgen.certificate import checked_floors
 from symgen.description.loading import load
 from symgen.description.tip import tip
-from symgen.errors import ArgumentError, BuildError
-from symgen.functions import BY_DEFAULT, FUNCTIONS, PREPARING, USUAL
-from symgen.ir import Bound
-from symgen.mechanism import Mechanism
-from symgen.options import (
-    AUTO,
-    GPU,
-    HOST,
-    NORMAL,
-    PLAIN,
-    Links,
-    Names,
-    ProgramOptions,
-    Rows,
-    TextOptions,
-    names_of,
-)
-from symgen.programs import making
-from symgen.programs.making import Progress
-from symgen.recursion import Form, Looped
+from symgen.emission import printer, wrapper
+from symgen.emission.backend import unrolled
+from symgen.emission.target import Target
+from symgen.ir.program import Bound
+from symgen.ir.recursion import Form, Looped
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
+from symgen.pipeline.making import Progress
 from symgen.reference.precision import Array
+from symgen.support.errors import ArgumentError, BuildError
 from symgen.verification.adjusted import given
 from symgen.verification.algebra import check_algebra
 from symgen.verification.blocks import check_blocks
@@ -62,6 +48,20 @@ from symgen.verification.long import (
 from symgen.verification.report import Check, Report
 from symgen.verification.text import check_text
 from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS, PREPARING, USUAL
+from symgen.vocabulary.options import (
+    AUTO,
+    GPU,
+    HOST,
+    NORMAL,
+    PLAIN,
+    Links,
+    Names,
+    ProgramOptions,
+    Rows,
+    TextOptions,
+    names_of,
+)
 
 Floors = Mapping[str, Mapping[int, Bound]]
 UNCOMPILED = "its C was not compiled: the Program ran over NumPy's reals instead"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symgen.mechanism import BASE
+from symgen.mechanism.mechanism import BASE
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.verification.calling import Distance, Functions, Identity

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from symgen.mechanism import BASE
+from symgen.mechanism.mechanism import BASE
 from symgen.reference.motion import Placement
 from symgen.reference.precision import Array
 from symgen.reference.whole import center_of_mass

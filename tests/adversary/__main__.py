@@ -27,7 +27,7 @@ from pathlib import Path
 
 import tests.adversary
 from symgen.machine.compilers import compiler_version
-from symgen.version import __version__
+from symgen.support.version import __version__
 from tests.adversary import Failure
 
 CASES = Path("build/adversary")

@@ -14,13 +14,13 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen import derivatives
-from symgen.derivatives import MODES, Derivative
-from symgen.functions import FUNCTIONS, differentiable
-from symgen.ir import POSITIONS
-from symgen.mechanism import BASE, Mechanism
-from symgen.options import ProgramOptions
+from symgen.ir.program import POSITIONS
+from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.reference.precision import Array
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.derivatives import MODES, Derivative
+from symgen.vocabulary.functions import FUNCTIONS, differentiable
+from symgen.vocabulary.options import ProgramOptions
 from tests.adversary import _newton_euler
 from tests.adversary._on_request import STEP
 

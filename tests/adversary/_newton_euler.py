@@ -16,10 +16,10 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.functions import ALL_ROWS
-from symgen.mechanism import BASE, Mechanism
-from symgen.poses import Angle, Pose, Shift, Slide
+from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.reference.precision import Array
+from symgen.vocabulary.functions import ALL_ROWS
+from symgen.vocabulary.poses import Angle, Pose, Shift, Slide
 from tests.adversary import _drives, _on_request
 from tests.adversary._steps import euler, parted, runge_kutta, stepped
 
@@ -442,7 +442,7 @@ class Recursion:
         return found
 
     def answer(self, function: str) -> dict[str, list[Ball]]:
-        """Results of a function of `symgen.functions` by name, flat."""
+        """Results of a function of `symgen.vocabulary.functions` by name, flat."""
         return ANSWERS[function](self, self.state["q"])
 
     def linked(self) -> dict[str, list[Ball]]:

@@ -11,13 +11,24 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
-from symgen.drives import NO_DRIVE, Drive
-from symgen.functions import ALL_ROWS, JACOBIAN_FRAMES, JACOBIAN_ORDERS
-from symgen.joints import joint_type, kinds
-from symgen.mechanism import BASE, Body, Frame, Joint, Limits, Mechanism, Part
-from symgen.options import TRIG, ProgramOptions, TextOptions
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Slide, Turn, Vector3, compose
-from symgen.reals import REALS
+from symgen.mechanism.drives import NO_DRIVE, Drive
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Limits, Mechanism, Part
+from symgen.vocabulary.functions import ALL_ROWS, JACOBIAN_FRAMES, JACOBIAN_ORDERS
+from symgen.vocabulary.options import TRIG, ProgramOptions, TextOptions
+from symgen.vocabulary.poses import (
+    X_AXIS,
+    Y_AXIS,
+    Z_AXIS,
+    Angle,
+    Pose,
+    Shift,
+    Slide,
+    Turn,
+    Vector3,
+    compose,
+)
+from symgen.vocabulary.reals import REALS
 
 AXES: tuple[Vector3, ...] = (X_AXIS, Y_AXIS, Z_AXIS)
 SQUARE: tuple[Vector3, ...] = (*AXES, *((-x, -y, -z) for x, y, z in AXES))
@@ -265,8 +276,8 @@ def told(made: Mechanism) -> str:
 
     return (
         "from fractions import Fraction\n\n"
-        "from symgen.drives import Drive\n"
-        "from symgen.mechanism import Body, Frame, Joint, Limits, Mechanism, Mimic, Part\n"
-        "from symgen.poses import Angle, Shift, Slide, Turn\n\n"
+        "from symgen.mechanism.drives import Drive\n"
+        "from symgen.mechanism.mechanism import Body, Frame, Joint, Limits, Mechanism, Mimic, Part\n"
+        "from symgen.vocabulary.poses import Angle, Shift, Slide, Turn\n\n"
         f"robot = {of(made)}\n"
     )

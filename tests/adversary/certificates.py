@@ -20,26 +20,26 @@ import flint
 import numpy as np
 
 from symgen import methods
-from symgen.backends import printer
-from symgen.backends._target import Target
 from symgen.certificate.boxes import boxes
 from symgen.certificate.divisors import Floor, arithmetic_of, floors, with_quaternions
 from symgen.certificate.ranges import Ranges, declared_ranges
 from symgen.certificate.recognition import Recognition
 from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.description.loading import load
-from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS
-from symgen.ir import POSITIONS, Numbers, Port, Program, evaluate
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.programs import making
-from symgen.proof.multipliers import multiplier_sizes
-from symgen.proof.round_off import bounded
-from symgen.reals import REALS
+from symgen.emission import printer
+from symgen.emission.target import Target
+from symgen.ir.program import POSITIONS, Numbers, Port, Program, evaluate
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
 from symgen.reference.precision import Array, arb, atan2
+from symgen.support.errors import SymgenError
 from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.evaluating import Runner
+from symgen.verification.proof.multipliers import multiplier_sizes
+from symgen.verification.proof.round_off import bounded
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.reals import REALS
 from tests.adversary import Failure, _differentials, _robots
 
 WORD = (

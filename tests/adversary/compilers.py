@@ -21,16 +21,16 @@ from random import Random
 import numpy as np
 
 import symgen
-from symgen.backends._target import Target
-from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.options import TextOptions
-from symgen.programs import making
-from symgen.reals import REALS
+from symgen.emission.target import Target
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_besides, draw_states
+from symgen.support.errors import SymgenError
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.reals import REALS
 from tests.adversary import Failure, _differentials, _robots
 
 WORD = (

@@ -14,8 +14,8 @@ from random import Random
 
 from symgen.description.canonical import to_toml
 from symgen.description.writers import writers
-from symgen.errors import RequestError, SymgenError
-from symgen.mechanism import Mechanism, Mimic
+from symgen.mechanism.mechanism import Mechanism, Mimic
+from symgen.support.errors import RequestError, SymgenError
 from tests.adversary import Failure, _robots
 from tests.test_convert import SAME, as_told, differ
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 import symgen
-from symgen.errors import SymgenError
+from symgen.support.errors import SymgenError
 from tests.adversary import Failure, _robots
 
 WORD = "verify passes a folder only where every byte of every file of symgen's in it is what symgen prints for that robot."

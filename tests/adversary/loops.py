@@ -12,11 +12,11 @@ from typing import Any
 
 import symgen
 from symgen.description.canonical import to_toml
-from symgen.errors import SymgenError
-from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
-from symgen.options import TRIG
-from symgen.poses import Z_AXIS, Pose, Shift
-from symgen.reals import REALS
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
+from symgen.support.errors import SymgenError
+from symgen.vocabulary.options import TRIG
+from symgen.vocabulary.poses import Z_AXIS, Pose, Shift
+from symgen.vocabulary.reals import REALS
 from tests.adversary import Failure, _robots
 
 WORD = (

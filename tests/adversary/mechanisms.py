@@ -19,18 +19,16 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen import derivatives, methods
-from symgen.backends import printer
-from symgen.backends._target import Target
+from symgen import methods
+from symgen.benchmarks.peers import pinocchio as peer
 from symgen.certificate import checked_floors
-from symgen.errors import RequestError, SymgenError
-from symgen.functions import AT_RUN_TIME, FUNCTIONS, USUAL
-from symgen.ir import Program
-from symgen.measuring.peers import pinocchio as peer
-from symgen.mechanism import BASE, Mechanism
-from symgen.options import ProgramOptions, TextOptions
-from symgen.programs import making
+from symgen.emission import printer
+from symgen.emission.target import Target
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import BASE, Mechanism
+from symgen.pipeline import making
 from symgen.reference.precision import Array, TooFewDigits
+from symgen.support.errors import RequestError, SymgenError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.evaluating import Runner, over
@@ -38,6 +36,9 @@ from symgen.verification.floating import check_floating
 from symgen.verification.report import Check
 from symgen.verification.step_sizes import SMOOTH
 from symgen.verification.truth import Truth
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, USUAL
+from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.adversary import Failure, _differentials, _newton_euler, _robots
 from tests.judges import pinocchio_answers
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from symgen import methods
 from symgen.description.canonical import to_toml
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.adversary import Failure, _differentials
 from tests.metamorphic import RELATIONS, Links, Verdict, compare
 from tests.metamorphic.mechanisms import anything

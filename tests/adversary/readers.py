@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import cycle
 
 from symgen.description.loading import load
-from symgen.errors import SymgenError
+from symgen.support.errors import SymgenError
 from tests.adversary import Failure
 from tests.fuzz.engine import Engine, Tried, name_of
 from tests.fuzz.judging import JUDGES

@@ -9,10 +9,10 @@ from pathlib import Path
 from random import Random
 
 import symgen
-from symgen.errors import SymgenError
-from symgen.programs import making
+from symgen.pipeline import making
 from symgen.readback.rows import compare
-from symgen.reals import REALS
+from symgen.support.errors import SymgenError
+from symgen.vocabulary.reals import REALS
 from tests.adversary import Failure, _differentials, _robots
 from tests.mutants_of_c import FAR, Plot, sample
 from tests.robots_for_tests import OPEN

@@ -22,12 +22,12 @@ from random import Random
 import flint
 import numpy as np
 
-from symgen.backends import printer
-from symgen.backends._target import Target
-from symgen.functions import Sizes
-from symgen.options import TextOptions
-from symgen.reals import REALS
+from symgen.emission import printer
+from symgen.emission.target import Target
 from symgen.reference.precision import Array
+from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.reals import REALS
 from tests.adversary import Failure
 
 WORD = "The text's own sine and cosine are within the stated units in the last place for every angle of the stated range."

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from symgen.description.loading import load
 from symgen.description.writers import writers
-from symgen.errors import SymgenError
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
+from symgen.support.errors import SymgenError
 from tests.fuzz.words import LONGEST_SENTENCE, Broken, refused
 
 NEAR = Fraction(1, 10**50)

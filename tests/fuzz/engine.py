@@ -17,7 +17,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import symgen.description
-from symgen.description.readers import _macros
+from symgen.description.parsing import macros
 from tests.fuzz.judging import JUDGES, TooLong
 from tests.fuzz.mutating import mutated
 from tests.fuzz.words import Broken
@@ -77,7 +77,7 @@ class Lines:
 def _serve(pipe: Connection, form: str, seen: set[Line]) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     judge, suffix = JUDGES[form]
-    _macros.available = lambda: False  # macros are a program, and what it may do is not fuzzed
+    macros.available = lambda: False  # macros are a program, and what it may do is not fuzzed
     lines = Lines(seen)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

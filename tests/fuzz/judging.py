@@ -24,9 +24,9 @@ from symgen.description.quantities import (
     rational,
 )
 from symgen.description.snapping import Snapper
-from symgen.errors import ArgumentError, DescriptionError, SymgenError
-from symgen.mechanism import Mechanism
-from symgen.report.show import facts, show
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pages.report.show import facts, show
+from symgen.support.errors import ArgumentError, DescriptionError, SymgenError
 from tests.fuzz.converting import converted
 from tests.fuzz.words import Broken, refused
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symgen.errors import SymgenError
+from symgen.support.errors import SymgenError
 
 LONGEST_SENTENCE = 1000
 

@@ -21,14 +21,14 @@ from symgen.derivation import constants
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation
 from symgen.description.tip import tip
-from symgen.functions import FUNCTIONS
-from symgen.ir import Program
-from symgen.mechanism import Mechanism
-from symgen.programs import making
-from symgen.programs.deriving import models
+from symgen.ir.program import Program
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
+from symgen.pipeline.deriving import models
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.judges.example_robot_data import _rounded as rounded
 from tests.judges.example_robot_data import files, short, snapped_text
 from tests.judges.pinocchio_answers import Model, Word, read

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 
 GROUND = "world"

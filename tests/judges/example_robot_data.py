@@ -39,14 +39,14 @@ import numpy as np
 import symgen
 from symgen.description.snapping import snapped
 from symgen.description.tip import tip
-from symgen.errors import SymgenError
-from symgen.functions import BY_DEFAULT, FUNCTIONS
-from symgen.mechanism import Mechanism
-from symgen.programs import making
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
+from symgen.support.errors import SymgenError
 from symgen.verification.evaluating import in_machine_reals
+from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from tests.judges.pinocchio_answers import ERRORS, Word, read
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from symgen.measuring.peers import mujoco as peer
-from symgen.mechanism import BASE, Mechanism
+from symgen.benchmarks.peers import mujoco as peer
+from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from tests.judges.pinocchio_answers import ERRORS, Word

@@ -27,13 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from symgen.description.readers._xml import root_name
-from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import Mechanism
-from symgen.programs import making
+from symgen.description.parsing.xml import root_name
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
 from symgen.reference.states import draw_states
+from symgen.support.errors import SymgenError
 from symgen.verification.evaluating import in_machine_reals
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.judges import mujoco_words
 from tests.judges.example_robot_data import BOUND, QUICK, ROOT, STATES, _rounded
 

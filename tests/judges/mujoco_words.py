@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import symgen
-from symgen.measuring.peers.mujoco import MujocoPlaces
-from symgen.mechanism import BASE, Mechanism
+from symgen.benchmarks.peers.mujoco import MujocoPlaces
+from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from tests.judges.pinocchio_answers import ERRORS, Results, Word, _most, _part

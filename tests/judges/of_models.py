@@ -12,14 +12,14 @@ import numpy as np
 
 import symgen
 from symgen.description.tip import tip
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.programs import deriving
-from symgen.programs.layout import PLAIN, Layout
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import deriving
+from symgen.pipeline.layout import PLAIN, Layout
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
 from tests.judges import example_robot_data as judges
 from tests.judges.pinocchio_answers import NO_WEIGHT, Model, built, read
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from symgen.joints import Orienting, Placing
-from symgen.measuring.peers import pinocchio as peer
-from symgen.mechanism import BASE, Mechanism
+from symgen.benchmarks.peers import pinocchio as peer
+from symgen.mechanism.joints import Orienting, Placing
+from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 

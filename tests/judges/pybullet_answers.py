@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 
 MOMENTS = ("ixx", "iyy", "izz")

@@ -24,7 +24,7 @@ import numpy as np
 from lxml import etree
 
 import symgen
-from symgen.mechanism import BASE, Mechanism
+from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
 from tests.judges.example_robot_data import _rounded, by_named

@@ -16,15 +16,15 @@ from random import Random
 import flint
 import numpy as np
 
-from symgen import derivatives
-from symgen.errors import MethodRefusal, SymgenError
-from symgen.functions import AT_RUN_TIME, FUNCTIONS
-from symgen.mechanism import BASE, Mechanism
+from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.methods import find
-from symgen.programs import task
-from symgen.programs.making import loss
+from symgen.pipeline import task
+from symgen.pipeline.making import loss
 from symgen.reference.precision import Array, Scalars, TooFewDigits, arb
 from symgen.reference.states import draw_besides, draw_states
+from symgen.support.errors import MethodRefusal, SymgenError
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS
 from tests.metamorphic import afloat, described, differentials, loads, states, taken_apart, written
 from tests.metamorphic._core import Asked, Case, Change, Links, OfPrograms, OfReference, Setting
 

@@ -11,14 +11,14 @@ from typing import Any, Protocol
 import flint
 import numpy as np
 
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import Mechanism
-from symgen.options import ProgramOptions
-from symgen.poses import Pose, Shift, Slide, Step, Turn, Vector3, compose
-from symgen.programs.making import made
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.making import made
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars
 from symgen.verification.evaluating import Results, over
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import Pose, Shift, Slide, Step, Turn, Vector3, compose
 from tests.metamorphic._tangents import Tangents
 
 States = Mapping[str, Array]

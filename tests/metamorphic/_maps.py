@@ -9,12 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from symgen.mechanism import BASE, Limits, Mechanism
-from symgen.poses import Pose
+from symgen.mechanism.mechanism import BASE, Limits, Mechanism
 from symgen.reference.base import base
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, Scalars
 from symgen.verification.evaluating import Results
+from symgen.vocabulary.poses import Pose
 from tests.metamorphic._core import Change, Links, States, placed
 
 ONE = Fraction(1)

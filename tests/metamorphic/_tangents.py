@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symgen import derivatives
-from symgen.functions import FUNCTIONS
-from symgen.functions import Array as Port
-from symgen.ir import POSITIONS
+from symgen.ir.program import POSITIONS
 from symgen.reference.precision import Array, Scalars
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.functions import Array as Port
 
 if TYPE_CHECKING:
     from tests.metamorphic._core import Asked, Pairs, States

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import BASE, Body, Joint, Mechanism, Part
-from symgen.poses import Shift
-from symgen.programs.making import loss
+from symgen.mechanism.mechanism import BASE, Body, Joint, Mechanism, Part
+from symgen.pipeline.making import loss
 from symgen.reference.precision import Array
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.poses import Shift
 from tests.metamorphic._core import (
     STEPS,
     Asked,

@@ -6,9 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from symgen.joints import Coordinate
-from symgen.mechanism import BASE, Body, Joint, Mechanism, Part
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Slide, Step, Turn, compose
+from symgen.mechanism.joints import Coordinate
+from symgen.mechanism.mechanism import BASE, Body, Joint, Mechanism, Part
+from symgen.vocabulary.poses import (
+    X_AXIS,
+    Y_AXIS,
+    Z_AXIS,
+    Angle,
+    Pose,
+    Shift,
+    Slide,
+    Step,
+    Turn,
+    compose,
+)
 from tests.metamorphic._core import Change, Setting, inverse, negated, quarter
 from tests.metamorphic._maps import unchanged
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from symgen import derivatives
-from symgen.functions import FUNCTIONS
-from symgen.ir import POSITIONS
+from symgen.ir.program import POSITIONS
 from symgen.reference.precision import Array
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import FUNCTIONS
 from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, drawn, moved, with_
 from tests.metamorphic._tangents import differentiated_by, in_front
 from tests.metamorphic.states import STEP

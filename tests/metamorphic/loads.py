@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, ZERO3, Shift, compose
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, ZERO3, Shift, compose
 from tests.metamorphic._core import (
     Asked,
     Case,

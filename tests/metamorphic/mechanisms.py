@@ -9,9 +9,19 @@ from random import Random
 
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
-from symgen.joints import kinds
-from symgen.mechanism import BASE, Body, Frame, Joint, Limits, Mechanism, Part
-from symgen.poses import X_AXIS, Z_AXIS, ZERO3, Angle, Pose, Shift, Turn, Vector3, compose
+from symgen.mechanism.joints import kinds
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Limits, Mechanism, Part
+from symgen.vocabulary.poses import (
+    X_AXIS,
+    Z_AXIS,
+    ZERO3,
+    Angle,
+    Pose,
+    Shift,
+    Turn,
+    Vector3,
+    compose,
+)
 from tests.metamorphic._core import Links
 from tests.robots_for_tests import random_mechanism
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from symgen.mechanism import BASE
+from symgen.mechanism.mechanism import BASE
 from symgen.reference import mechanics, motion
 from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Motion

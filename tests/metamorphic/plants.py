@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from symgen.description import assembly, locking
-from symgen.description.readers import _declared, urdf
-from symgen.joints import Sliding, helical, joint_type, prismatic, revolute
-from symgen.mechanism import BASE, Joint, Mechanism, Part
-from symgen.poses import Shift, Turn
-from symgen.programs import deriving
+from symgen.description.parsing import declared
+from symgen.description.readers import urdf
+from symgen.mechanism.joints import Sliding, helical, joint_type, prismatic, revolute
+from symgen.mechanism.mechanism import BASE, Joint, Mechanism, Part
+from symgen.pipeline import deriving
 from symgen.reference import determinant, forces, mechanics, motion, whole
 from symgen.reference.precision import Array
+from symgen.vocabulary.poses import Shift, Turn
 from tests.metamorphic._core import inverse, negated
 from tests.metamorphic.planted_afloat import (
     along_the_base,
@@ -137,7 +138,7 @@ def products_of_mass(patch: Patch) -> None:
 
 def steiner_forgotten(patch: Patch) -> None:
     """Moments about a frame are read as moments about the centre."""
-    patch.setattr(_declared, "about_centre", lambda moments, mass, centre: moments)
+    patch.setattr(declared, "about_centre", lambda moments, mass, centre: moments)
 
 
 def limits_swapped(patch: Patch) -> None:

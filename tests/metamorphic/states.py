@@ -9,11 +9,11 @@ from functools import partial
 import flint
 import numpy as np
 
-from symgen import derivatives
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import BASE
-from symgen.poses import Angle, Shift, Turn
+from symgen.mechanism.mechanism import BASE
 from symgen.reference.precision import Array, Scalars
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.poses import Angle, Shift, Turn
 from tests.metamorphic._core import (
     Asked,
     Case,

@@ -10,9 +10,9 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, compose
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism
 from symgen.reference.precision import Array, Scalars
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, compose
 from tests.metamorphic._core import (
     STEPS,
     Asked,

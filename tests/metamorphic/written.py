@@ -10,10 +10,10 @@ import numpy as np
 from symgen.description.canonical import number, steps, text, to_toml, vector
 from symgen.description.loading import load
 from symgen.description.quantities import fraction_text
-from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS
-from symgen.mechanism import BASE, Body, Mechanism, Part
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Turn, compose
+from symgen.mechanism.mechanism import BASE, Body, Mechanism, Part
+from symgen.support.errors import SymgenError
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Turn, compose
 from tests.metamorphic._core import (
     STEPS,
     Asked,

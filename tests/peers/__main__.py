@@ -7,7 +7,7 @@ import json
 import os
 import sys
 
-from symgen.measuring.bench import STATES
+from symgen.benchmarks.bench import STATES
 from tests.peers import figures, page
 from tests.peers.measuring import ROUNDS
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
-from symgen.measuring.bench import processor
+from symgen.benchmarks.bench import processor
 
 HERE = Path(__file__).parent
 KEPT = HERE.parents[1] / "build" / "peers"

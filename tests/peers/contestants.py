@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from symgen.benchmarks.peers import mujoco, pinocchio
 from symgen.description.canonical import to_toml
-from symgen.measuring.peers import mujoco, pinocchio
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from tests.peers.building import (
     HERE,
     LIBRARIES,

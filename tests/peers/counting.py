@@ -10,11 +10,11 @@ from unittest import mock
 
 from pycparser import c_ast, c_parser
 
-from symgen import passes
 from symgen.derivation.scalars import Derivation, Scalar
-from symgen.mechanism import Mechanism
-from symgen.passes.recognize import recognize
-from symgen.programs import choosing, deriving, layout, making
+from symgen.ir import passes
+from symgen.ir.passes.recognize import recognize
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import choosing, deriving, layout, making
 
 ALIKE = {"casadi_sq": 1}
 """Functions of the text itself that are operations."""
@@ -101,8 +101,8 @@ def _fresh(mechanism: Mechanism, function: str) -> int:
     """As if asked for the first time, on an empty shelf."""
     _forget()
     with (
-        mock.patch("symgen.shelf.find", return_value=None),
-        mock.patch("symgen.shelf.keep", return_value=None),
+        mock.patch("symgen.support.cache.find", return_value=None),
+        mock.patch("symgen.support.cache.keep", return_value=None),
     ):
         return making.program(mechanism, function).cost
 

@@ -10,8 +10,8 @@ import cffi
 import numpy as np
 
 import symgen
-from symgen.measuring.bench import STATES, race
-from symgen.mechanism import Mechanism
+from symgen.benchmarks.bench import STATES, race
+from symgen.mechanism.mechanism import Mechanism
 from tests.peers.building import MissingError
 from tests.peers.contestants import CROWD, FUNCTIONS, NATIVE, Contestant, generators, libraries
 from tests.peers.measuring import AGREEMENT, Absent, first_answers, states

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import symgen
+from symgen.benchmarks.bench import Timing, machine_facts
 from symgen.machine.building import Build
-from symgen.measuring.bench import Timing, machine_facts
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 from tests.descriptions import public_urdf
 from tests.peers import crowds
 from tests.peers.building import versions

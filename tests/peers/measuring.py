@@ -12,8 +12,8 @@ from typing import Any
 import cffi
 import numpy as np
 
-from symgen.measuring.bench import STATES, Timing, race
-from symgen.mechanism import Mechanism
+from symgen.benchmarks.bench import STATES, Timing, race
+from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
 from tests.peers.building import HERE, OUT, MissingError, kept, stored

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from symgen.pictures.comparison import canvas
+from symgen.pages.pictures.comparison import canvas
 from tests.peers.contestants import CROWD, DERIVATIVES, FUNCTIONS, PLAIN
 
 DOCS = Path(__file__).parents[2] / "docs"

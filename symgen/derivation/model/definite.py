@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from symgen.derivation import constants as k
 from symgen.derivation.model.links import body_inertia, full
-from symgen.mechanism import Body, Mechanism
+from symgen.mechanism.mechanism import Body, Mechanism
 
 
 @lru_cache(maxsize=64)

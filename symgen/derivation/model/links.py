@@ -1,7 +1,7 @@
 """`Model`: every link's frame, joint and inertia as exact-enough constants.
 
 Each link i has a frame whose z axis is the axis of joint i. The parent's frame leads to it by the constant rotation
-`rotation` and shift `shift`, then by the joint's own motion along z (`symgen.joints`): for a revolute joint
+`rotation` and shift `shift`, then by the joint's own motion along z (`symgen.mechanism.joints`): for a revolute joint
 x_parent = rotation Rz(q) x_link + shift, for a prismatic one x_parent = rotation (x_link + q z) + shift.
 `placement` says where the link's frame sits in the declared body frame, so that answers return to declared frames.
 """
@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from symgen import trees
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant, Mat3, Vec3
 from symgen.derivation.model.spin import STILL, Spin
-from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive
-from symgen.joints import Sliding, joint_type
-from symgen.mechanism import Body, Mechanism, Part
-from symgen.poses import Pose
+from symgen.mechanism import trees
+from symgen.mechanism.drives import FRICTION_SPEED, NO_DRIVE, Drive
+from symgen.mechanism.joints import Sliding, joint_type
+from symgen.mechanism.mechanism import Body, Mechanism, Part
+from symgen.vocabulary.poses import Pose
 
 Sym3 = tuple[Constant, Constant, Constant, Constant, Constant, Constant]
 """A symmetric 3x3 as (xx, xy, xz, yy, yz, zz)."""

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant, Mat3, Vec3
 from symgen.derivation.model.links import Model, aligned, body_inertia, place
-from symgen.errors import TooLong
-from symgen.mechanism import Body, Mechanism
+from symgen.mechanism.mechanism import Body, Mechanism
+from symgen.support.errors import TooLong
 
 NEARLY_PARALLEL = 0.01
 """sin² of the angle between two axes below which they are treated as parallel in placing origins (about 6 degrees)."""

@@ -18,8 +18,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from symgen.description.readers import _foreign
-from symgen.description.readers._xml import root_name
+from symgen.description.parsing import foreign as _foreign
+from symgen.description.parsing.xml import root_name
 
 
 @cache

@@ -22,13 +22,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from symgen.description.asking import NOTHING, Asked
+from symgen.description.parsing.declared import declared
+from symgen.description.parsing.tables import Table
 from symgen.description.quantities import Place, rational, shown
-from symgen.description.readers._declared import declared
-from symgen.description.readers._tables import Table
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
-from symgen.drives import NUMBERS
-from symgen.errors import DescriptionError
+from symgen.mechanism.drives import NUMBERS
+from symgen.support.errors import DescriptionError
 
 SUFFIXES = (".csv",)
 ROOTS = ()

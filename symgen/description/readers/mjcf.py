@@ -11,6 +11,7 @@ Bodies without a name are called `body1`, `body2` … by their number in MuJoCo,
 from __future__ import annotations
 
 from symgen.description.asking import NOTHING, Asked
+from symgen.description.parsing.words import Unread
 from symgen.description.quantities import Place, shown
 from symgen.description.readers._mjcf import remarks
 from symgen.description.readers._mjcf.bodies import Bodies, refused
@@ -22,7 +23,6 @@ from symgen.description.readers._mjcf.loops import Loops
 from symgen.description.readers._mjcf.names import Names
 from symgen.description.readers._mjcf.settings import settings, world
 from symgen.description.readers._mjcf.springs import with_springs
-from symgen.description.readers._words import Unread
 from symgen.description.snapping import Snapper
 from symgen.description.tree import AS_DECLARED, Tree, sha256_of
 

@@ -19,21 +19,21 @@ from typing import Any
 
 from symgen.description.asking import NOTHING, Asked
 from symgen.description.freeing import ROOT
+from symgen.description.parsing.xml import tag
 from symgen.description.quantities import Place, shown
-from symgen.description.readers._sdf_files import Files
-from symgen.description.readers._sdf_frames import WORLD, Frame, Scope, Ways
-from symgen.description.readers._sdf_joints import Joints
-from symgen.description.readers._sdf_links import is_model, link, weightless
-from symgen.description.readers._sdf_loops import loops
-from symgen.description.readers._sdf_models import Models
-from symgen.description.readers._sdf_text import Text
-from symgen.description.readers._xml import tag
+from symgen.description.readers._sdf.files import Files
+from symgen.description.readers._sdf.frames import WORLD, Frame, Scope, Ways
+from symgen.description.readers._sdf.joints import Joints
+from symgen.description.readers._sdf.links import is_model, link, weightless
+from symgen.description.readers._sdf.loops import loops
+from symgen.description.readers._sdf.models import Models
+from symgen.description.readers._sdf.text import Text
 from symgen.description.snapping import Snapper
 from symgen.description.tree import UNKNOWN, Connection, ExtraFrame, Link, Tree, sha256_of
-from symgen.errors import DescriptionError, RequestError, printable
-from symgen.mechanism import Note
-from symgen.names import nearest
-from symgen.poses import Z_AXIS, ZERO3, Vector3, turns
+from symgen.mechanism.mechanism import Note
+from symgen.support.errors import DescriptionError, RequestError, printable
+from symgen.vocabulary.names import nearest
+from symgen.vocabulary.poses import Z_AXIS, ZERO3, Vector3, turns
 
 SUFFIXES = (".sdf", ".world")
 ROOTS = ("sdf", "gazebo")

@@ -49,7 +49,7 @@ frame of that name are those of the row's frame, at the end of that product.
     body = "link6"
     xyz = [0, 0, 0.1]
 
-Loops, which the tree has no place for (`symgen/closures/` says what each type holds; z is its axis):
+Loops, which the tree has no place for (`symgen/mechanism/closures/` says what each type holds; z is its axis):
 
     start = { joint1 = "pi/2" }       # at the top: where closing them starts, one number or an array; default the zero of a joint
     independent = ["joint1"]          # at the top: joints on whose velocities all others hang; default the first that can be
@@ -72,11 +72,11 @@ import re
 import tomllib
 
 from symgen.description.asking import NOTHING, Asked
+from symgen.description.parsing.declared import declared
+from symgen.description.parsing.depth import refuse_deep
+from symgen.description.parsing.integers import refuse_integers
+from symgen.description.parsing.tables import Table
 from symgen.description.quantities import Place, shown
-from symgen.description.readers._declared import declared
-from symgen.description.readers._depth import refuse_deep
-from symgen.description.readers._integers import refuse_integers
-from symgen.description.readers._tables import Table
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
 

@@ -20,18 +20,18 @@ from functools import partial
 from typing import Any
 
 from symgen.description.asking import NOTHING, Asked, refuse_unheard
+from symgen.description.parsing import macros
+from symgen.description.parsing.drives import ATTRIBUTES, OF_TRANSMISSIONS, Said
+from symgen.description.parsing.foreign import by_root
+from symgen.description.parsing.xml import full_name, is_xacro, parse, tag, text_of, text_without
 from symgen.description.quantities import Place, number, shown
-from symgen.description.readers import _macros
-from symgen.description.readers._drives import ATTRIBUTES, OF_TRANSMISSIONS, Said
-from symgen.description.readers._foreign import by_root
-from symgen.description.readers._urdf_elements import FULL_TURN, Elements
-from symgen.description.readers._xml import full_name, is_xacro, parse, tag, text_of, text_without
+from symgen.description.readers._urdf.elements import FULL_TURN, Elements
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Inertial, Link, Tree
-from symgen.errors import DescriptionError
-from symgen.joints import joint_type, kinds
-from symgen.mechanism import Limits, Mimic
-from symgen.poses import X_AXIS, Z_AXIS
+from symgen.mechanism.joints import joint_type, kinds
+from symgen.mechanism.mechanism import Limits, Mimic
+from symgen.support.errors import DescriptionError
+from symgen.vocabulary.poses import X_AXIS, Z_AXIS
 
 SUFFIXES = (".urdf", ".xml", ".xacro")
 ROOTS = ("robot",)
@@ -54,13 +54,13 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     so is a URDF that holds some where the package is there. Lines are then those of the expanded text.
     """
     if file.lower().endswith(".xacro"):
-        if not _macros.available():
-            raise _macros.unexpanded(Place(file))
+        if not macros.available():
+            raise macros.unexpanded(Place(file))
         return _expanded(data, file, snapper, asked, finished=False)
     snaps = len(snapper.snaps)
     try:
-        tree = _plain(data, file, snapper, _macros.available())
-    except _macros.Macros:
+        tree = _plain(data, file, snapper, macros.available())
+    except macros.Macros:
         del snapper.snaps[snaps:]
         return _expanded(data, file, snapper, asked, finished=True)
     refuse_unheard(asked, (), file)
@@ -75,14 +75,14 @@ def _expanded(data: bytes, file: str, snapper: Snapper, asked: Asked, finished: 
     root, notes = parse(data, file)
     source, calls = (
         text_of(data),
-        _macros.undefined_calls(root) if finished and not is_xacro(root) else [],
+        macros.undefined_calls(root) if finished and not is_xacro(root) else [],
     )
     if calls:
         elements = Elements(file, root, snapper, notes, True)
         for call in calls:
             elements.leave_out_call(call)
         notes, source = elements.notes, text_without(root, calls)
-    text, remarks = _macros.expanded(source, file, asked)
+    text, remarks = macros.expanded(source, file, asked)
     tree = _plain(text.encode(), f"{file} (expanded)", snapper, False)
     return replace(
         tree,
@@ -95,7 +95,7 @@ def _plain(data: bytes, file: str, snapper: Snapper, expandable: bool) -> Tree:
     """What stands there. `expandable`: whether Macros is raised where macros stand, or else the sentence that refuses them."""
     root, notes = parse(data, file)
     if is_xacro(root):
-        raise _macros.Macros() if expandable else _macros.unexpanded(Place(file, root.sourceline))
+        raise macros.Macros() if expandable else macros.unexpanded(Place(file, root.sourceline))
     if full_name(root) != "robot":
         raise Place(file, root.sourceline).error(
             *by_root(tag(root))

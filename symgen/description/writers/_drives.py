@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from symgen.description.quantities import fraction_text
 from symgen.description.writers._written import listed
-from symgen.drives import FRICTION_SPEED, KINDS, Drive
-from symgen.mechanism import Joint, Mechanism
+from symgen.mechanism.drives import FRICTION_SPEED, KINDS, Drive
+from symgen.mechanism.mechanism import Joint, Mechanism
 
 
 def on_numbers(mechanism: Mechanism, held: Container[str], held_spare: Container[str]) -> list[str]:

@@ -10,8 +10,8 @@ from flint import fmpq
 
 from symgen.description.quantities import DIGITS
 from symgen.description.writers._places import placed, precise, rational, turned_moments
-from symgen.mechanism import Part
-from symgen.poses import Shift
+from symgen.mechanism.mechanism import Part
+from symgen.vocabulary.poses import Shift
 
 
 @precise

@@ -12,9 +12,9 @@ from fractions import Fraction
 from symgen.description.assembly import LONGEST_NAME
 from symgen.description.writers._inertias import combined
 from symgen.description.writers._written import listed
-from symgen.errors import RequestError
-from symgen.mechanism import BASE, Frame, Joint, Mechanism, Part
-from symgen.poses import Pose, compose, inverse
+from symgen.mechanism.mechanism import BASE, Frame, Joint, Mechanism, Part
+from symgen.support.errors import RequestError
+from symgen.vocabulary.poses import Pose, compose, inverse
 
 _NUMBER = 8
 """Signs that are left for a number behind a name."""

@@ -13,8 +13,8 @@ from fractions import Fraction
 from symgen.description.inertias import is_positive_semidefinite, second_moments
 from symgen.description.writers._links import Link, on_motors
 from symgen.description.writers._written import listed
-from symgen.mechanism import Joint, Part
-from symgen.poses import Pose, compose, inverse
+from symgen.mechanism.mechanism import Joint, Part
+from symgen.vocabulary.poses import Pose, compose, inverse
 
 LEAST = Fraction(1, 10**15)
 """mjMINVAL: what MuJoCo takes for a mass, and for each moment of inertia."""

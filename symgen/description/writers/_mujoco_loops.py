@@ -10,7 +10,7 @@ from symgen.description.writers._decimals import decimals
 from symgen.description.writers._links import fresh
 from symgen.description.writers._written import listed
 from symgen.description.writers._xml import element
-from symgen.mechanism import Frame, Mechanism
+from symgen.mechanism.mechanism import Frame, Mechanism
 
 WORDS = {"point": "connect", "spherical": "connect", "weld": "weld"}
 HOME = "home"

@@ -16,7 +16,18 @@ from flint import arb, fmpq
 
 from symgen.description.snapping import HALF_PI, snapped
 from symgen.description.writers._decimals import decimal
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Rotate, Shift, Slide, Turn, Vector3
+from symgen.vocabulary.poses import (
+    X_AXIS,
+    Y_AXIS,
+    Z_AXIS,
+    Angle,
+    Pose,
+    Rotate,
+    Shift,
+    Slide,
+    Turn,
+    Vector3,
+)
 
 WORKING_DIGITS = 500
 _LONGEST_RATIONAL = 4000

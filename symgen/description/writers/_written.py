@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 
 
 @dataclass(frozen=True)

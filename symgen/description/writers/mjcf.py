@@ -25,10 +25,10 @@ from symgen.description.writers._places import (
 )
 from symgen.description.writers._written import Written, listed, title
 from symgen.description.writers._xml import document, element
-from symgen.errors import RequestError
-from symgen.joints import Elementary, Orienting, Placing, Sliding, Turning
-from symgen.mechanism import BASE, Joint, Mechanism, Part
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Vector3
+from symgen.mechanism.joints import Elementary, Orienting, Placing, Sliding, Turning
+from symgen.mechanism.mechanism import BASE, Joint, Mechanism, Part
+from symgen.support.errors import RequestError
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Vector3
 
 NAME = "mjcf"
 SUFFIXES = (".xml", ".mjcf")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from symgen.description.canonical import to_toml
 from symgen.description.writers._written import Written, title
-from symgen.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism
 
 NAME = "toml"
 SUFFIXES = (".toml",)

@@ -18,10 +18,10 @@ from symgen.description.writers._links import Link, fresh, links, on_motors
 from symgen.description.writers._places import almost_right, placed, roll_pitch_yaw
 from symgen.description.writers._written import Written, listed, title
 from symgen.description.writers._xml import document, element
-from symgen.errors import RequestError
-from symgen.joints import Turning
-from symgen.mechanism import Joint, Limits, Mechanism
-from symgen.poses import Pose
+from symgen.mechanism.joints import Turning
+from symgen.mechanism.mechanism import Joint, Limits, Mechanism
+from symgen.support.errors import RequestError
+from symgen.vocabulary.poses import Pose
 
 NAME = "urdf"
 SUFFIXES = (".urdf",)

@@ -10,9 +10,9 @@ import pkgutil
 from importlib import import_module
 
 from symgen.machine.targets._machine import Machine
-from symgen.names import nearest
-from symgen.options import HOST
-from symgen.reals import DOUBLE, REALS
+from symgen.vocabulary.names import nearest
+from symgen.vocabulary.options import HOST
+from symgen.vocabulary.reals import DOUBLE, REALS
 
 __all__ = ["Machine", "counting", "find", "names", "real", "slow", "trig", "why"]
 

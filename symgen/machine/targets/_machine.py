@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from symgen.reals import DOUBLE, FLOAT, REALS
+from symgen.vocabulary.reals import DOUBLE, FLOAT, REALS
 
 
 @dataclass(frozen=True)

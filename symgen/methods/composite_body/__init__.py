@@ -5,7 +5,6 @@ that of recursive Newton-Euler, which is shorter where inertias have zeros. `com
 others.
 """
 
-from symgen.methods._method import Method, Variant
 from symgen.methods.composite_body.bias import (
     QUANTITIES,
     bias_force,
@@ -22,6 +21,7 @@ from symgen.methods.composite_body.coriolis import coriolis_matrix, mass_matrix_
 from symgen.methods.composite_body.coupled import interbody_forces, link_accelerations
 from symgen.methods.composite_body.held import QUANTITIES as OF_LOOPS
 from symgen.methods.composite_body.mass_matrix import Elimination, gravity_force, mass_matrix
+from symgen.methods.shared.method import Method, Variant
 
 METHOD = Method(
     source="Saha, (10)-(16), (25)-(30)",

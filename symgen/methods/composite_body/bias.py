@@ -47,17 +47,17 @@ from symgen.derivation import constants as k
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Matrix, RigidInertia, Vector, times, wrench_outward
-from symgen.methods._composite import composite_inertias
-from symgen.methods._elimination import full
-from symgen.methods._factor import less_the_bias
-from symgen.methods._motion import (
+from symgen.methods.composite_body.mass_matrix import Elimination, lower_triangle
+from symgen.methods.shared.composite import composite_inertias
+from symgen.methods.shared.elimination import full
+from symgen.methods.shared.factor import less_the_bias
+from symgen.methods.shared.motion import (
     Motion,
     acceleration_field,
     force_and_moment,
     origins_acceleration,
 )
-from symgen.methods._quantities import Entries, Quantity, column
-from symgen.methods.composite_body.mass_matrix import Elimination, lower_triangle
+from symgen.methods.shared.quantities import Entries, Quantity, column
 
 Wrench = tuple[Vector, Vector]
 

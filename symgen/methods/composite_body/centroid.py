@@ -9,9 +9,17 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, Vector
-from symgen.methods._composite import composite_inertias
-from symgen.methods._poses import base_axes, few_turns
-from symgen.methods._whole import Matter, center, lever_inward, matter, shares, stand, total_mass
+from symgen.methods.shared.composite import composite_inertias
+from symgen.methods.shared.poses import base_axes, few_turns
+from symgen.methods.shared.whole import (
+    Matter,
+    center,
+    lever_inward,
+    matter,
+    shares,
+    stand,
+    total_mass,
+)
 
 
 def center_of_mass(linkage: Linkage) -> tuple[list[Scalar], ...]:

@@ -52,9 +52,9 @@ from symgen.derivation.spatial import (
     twist_inward,
     wrench_outward,
 )
-from symgen.methods._composite import composite_inertias
-from symgen.methods._elimination import full
 from symgen.methods.composite_body.mass_matrix import weights
+from symgen.methods.shared.composite import composite_inertias
+from symgen.methods.shared.elimination import full
 
 Rows = list[dict[int, Scalar]]
 """A matrix row by row, without what is zero in every state."""

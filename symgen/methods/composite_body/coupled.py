@@ -9,10 +9,10 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, wrench_outward
-from symgen.methods._motion import Motion, force_and_moment
-from symgen.methods._of_links import Spatial, accelerations_in_base, wrenches_in_base
-from symgen.methods._outward import outward_sweep
 from symgen.methods.composite_body.bias import forward_dynamics
+from symgen.methods.shared.motion import Motion, force_and_moment
+from symgen.methods.shared.of_links import Spatial, accelerations_in_base, wrenches_in_base
+from symgen.methods.shared.outward import outward_sweep
 
 
 def link_accelerations(linkage: Linkage) -> tuple[list[Scalar], ...]:

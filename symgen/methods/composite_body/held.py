@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
-from symgen.methods._closures import jacobian_rows, no_loops
-from symgen.methods._quantities import Block, Entries, Quantity, named
 from symgen.methods.composite_body.mass_matrix import Elimination
+from symgen.methods.shared.closures import jacobian_rows, no_loops
+from symgen.methods.shared.quantities import Block, Entries, Quantity, named
 
 
 def _S(linkage: Linkage) -> Entries:

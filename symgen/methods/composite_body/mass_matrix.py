@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import RigidInertia, Vector, wrench_outward
-from symgen.methods._composite import composite_inertias
-from symgen.methods._elimination import Eliminated, full
+from symgen.methods.shared.composite import composite_inertias
+from symgen.methods.shared.elimination import Eliminated, full
 
 
 def lower_triangle(

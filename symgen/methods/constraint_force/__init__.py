@@ -22,8 +22,7 @@ H_bb there. With it (12) is (M + A)⁻¹, by Woodbury's formula, and det (M + A)
 from __future__ import annotations
 
 from symgen.derivation.model import indefinite
-from symgen.mechanism import Mechanism
-from symgen.methods._method import Method, Variant
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.constraint_force.forces import (
     parallel,
     parallel_dynamics,
@@ -34,6 +33,7 @@ from symgen.methods.constraint_force.forces import (
 )
 from symgen.methods.constraint_force.operational import parallel_mobility, serial_mobility
 from symgen.methods.constraint_force.quantities import QUANTITIES
+from symgen.methods.shared.method import Method, Variant
 
 
 def refusal(mechanism: Mechanism) -> str | None:

@@ -9,8 +9,6 @@ from operator import add, mul
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, Vector
-from symgen.methods._drives import rotors
-from symgen.methods._factor import Factor, Results
 from symgen.methods.constraint_force.elimination import (
     Block,
     Order,
@@ -33,6 +31,8 @@ from symgen.methods.constraint_force.motion import (
     eta,
 )
 from symgen.methods.constraint_force.partition import partition, picked
+from symgen.methods.shared.drives import rotors
+from symgen.methods.shared.factor import Factor, Results
 
 
 class Cut(Factor):

@@ -23,7 +23,6 @@ from collections.abc import Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import Symmetric, Vector, times, transposed
-from symgen.methods._drives import rotors
 from symgen.methods.constraint_force.elimination import (
     Block,
     Pivot,
@@ -44,6 +43,7 @@ from symgen.methods.constraint_force.operator import (
     negated,
 )
 from symgen.methods.constraint_force.partition import basis, picked, seen, yielding
+from symgen.methods.shared.drives import rotors
 
 BODY = 19
 """Numbers of a link that wrenches act on: J, s, J⁻¹, 1/m, and what it accelerates by of itself."""

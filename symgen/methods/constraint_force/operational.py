@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.spatial import Rotation, Symmetric, Vector
-from symgen.methods._factor import Results
 from symgen.methods.constraint_force.elimination import (
     Near,
     Order,
@@ -19,6 +18,7 @@ from symgen.methods.constraint_force.elimination import (
 from symgen.methods.constraint_force.motion import Turned, turned_by_scan, turned_by_sweep
 from symgen.methods.constraint_force.operator import at_frame
 from symgen.methods.constraint_force.partition import combined, partition
+from symgen.methods.shared.factor import Results
 
 
 def _operational_inertia_inverse(linkage: Linkage, order: Order, turned: Turned) -> Results:

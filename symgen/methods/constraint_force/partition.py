@@ -10,9 +10,9 @@ from symgen.derivation.closed_forms import constraint_subspace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Vector
-from symgen.methods._drives import rotors
 from symgen.methods.constraint_force.elimination import Block, Blocks, name_block, transposed
 from symgen.methods.constraint_force.operator import Body, bodies, operator
+from symgen.methods.shared.drives import rotors
 
 Basis = list[list[tuple[int, Scalar]]]
 """Columns of a 6 x k matrix: the entries that are not zero, as (row, value)."""

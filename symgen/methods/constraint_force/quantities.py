@@ -7,9 +7,9 @@ coordinates that the columns of W_i make.
 from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
-from symgen.methods._quantities import Block, Entries, Quantity, Rows, mirrored, named
 from symgen.methods.constraint_force.operator import bodies, mobility, operator
 from symgen.methods.constraint_force.partition import partition
+from symgen.methods.shared.quantities import Block, Entries, Quantity, Rows, mirrored, named
 
 NEAR = "joints i and j sit on one link"
 

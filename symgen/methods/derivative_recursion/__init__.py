@@ -59,11 +59,11 @@ which is half of its derivative along v. So c needs no sweep of its own:
     ∂a/∂q = −M⁻¹ ∂τ/∂q at a = M⁻¹ (τ − c),    ∂a/∂v = −M⁻¹ ∂τ/∂v                                                           (D14)
 """
 
-from symgen.methods._method import Method
 from symgen.methods.derivative_recursion.derivatives import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
 )
+from symgen.methods.shared.method import Method
 
 METHOD = Method(
     source="Singh, Russell, Wensing 2022, over the composite bodies of Saha, (15a)-(16)",

@@ -8,10 +8,10 @@ from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, wrench_outward
-from symgen.methods._elimination import Eliminated, full
-from symgen.methods._factor import less_the_bias
 from symgen.methods.derivative_recursion.bodies import Wrench, added
 from symgen.methods.derivative_recursion.recursion import Recursion, Square
+from symgen.methods.shared.elimination import Eliminated, full
+from symgen.methods.shared.factor import less_the_bias
 
 
 def inverse_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:

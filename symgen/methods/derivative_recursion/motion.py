@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.spatial import Matrix, Vector, times
-from symgen.methods._motion import Motion, acceleration_field
+from symgen.methods.shared.motion import Motion, acceleration_field
 
 Twist = tuple[Vector, Vector]
 """(angular, linear)."""

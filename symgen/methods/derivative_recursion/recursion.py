@@ -13,9 +13,6 @@ from symgen.derivation.borne import bears, slopes
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import RigidInertia, Vector, wrench_outward
-from symgen.methods._composite import composite_inertias
-from symgen.methods._motion import force_and_moment
-from symgen.methods._outward import outward_sweep
 from symgen.methods.derivative_recursion.bodies import (
     Flow,
     Wrench,
@@ -35,6 +32,9 @@ from symgen.methods.derivative_recursion.motion import (
     turnings,
     twice,
 )
+from symgen.methods.shared.composite import composite_inertias
+from symgen.methods.shared.motion import force_and_moment
+from symgen.methods.shared.outward import outward_sweep
 
 Square = list[list[Scalar]]
 

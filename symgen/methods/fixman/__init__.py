@@ -8,8 +8,7 @@ form where that suits. Forms differ in how H is laid out (`fixman.planar`, `fixm
 
 from __future__ import annotations
 
-from symgen.mechanism import Mechanism
-from symgen.methods._method import Method, Variant
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.fixman.held import (
     as_it_suits,
     in_plane,
@@ -27,6 +26,7 @@ from symgen.methods.fixman.reach import (
     spatial_refusal,
 )
 from symgen.methods.fixman.segments import mass_matrix_solve as in_segments
+from symgen.methods.shared.method import Method, Variant
 
 
 def stands_for(mechanism: Mechanism) -> str:

@@ -23,14 +23,14 @@ from collections.abc import Mapping, Sequence
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar
-from symgen.errors import MethodRefusal
-from symgen.methods._factor import Results
 from symgen.methods.fixman.geometry import COS, PLANAR, SIN, U, V, W, by_inverses, meeting
 from symgen.methods.fixman.planar import entry
+from symgen.methods.shared.factor import Results
+from symgen.support.errors import MethodRefusal
 
 
 def mass_matrix_solve(linkage: Linkage) -> Results:
-    """None in rows: `symgen.looping.pointing` puts the steps below together."""
+    """None in rows: `symgen.pipeline.loops.pointing` puts the steps below together."""
     raise MethodRefusal(
         f"fixman:parallel is loops over the links of one long chain, and '{linkage.model.name}' is asked for in "
         "rows; ask generate or symgen.compile for it, or take fixman:planar"

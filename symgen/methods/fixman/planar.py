@@ -14,7 +14,6 @@ from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Vector
-from symgen.errors import MethodRefusal
 from symgen.methods.fixman.geometry import (
     COS,
     PLANAR,
@@ -31,6 +30,7 @@ from symgen.methods.fixman.geometry import (
 )
 from symgen.methods.fixman.partition import Partition, Pivot
 from symgen.methods.fixman.reach import all_points, same_way
+from symgen.support.errors import MethodRefusal
 
 
 def absolute_forces(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:

@@ -12,8 +12,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import declared
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Rotation
-from symgen.mechanism import Mechanism
-from symgen.methods._quantities import Block, Entries, Quantity, mirrored, named, scalar
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.fixman.geometry import (
     AHEAD,
     COS,
@@ -35,6 +34,7 @@ from symgen.methods.fixman.reach import (
     spatial_refusal,
 )
 from symgen.methods.fixman.spatial import carried, soft_and_hard, spatial
+from symgen.methods.shared.quantities import Block, Entries, Quantity, mirrored, named, scalar
 
 Slopes = list[dict[int, list[Scalar]]]
 """Per link the rows ∂·/∂x_l by point l, two entries each."""

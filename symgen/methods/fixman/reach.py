@@ -6,8 +6,8 @@ from symgen.derivation import constants as k
 from symgen.derivation.closed_forms import feels
 from symgen.derivation.constants import Constant, Vec3
 from symgen.derivation.model import Inertia, Model, indefinite, reframe
-from symgen.mechanism import Mechanism
-from symgen.methods._drives import rotor
+from symgen.mechanism.mechanism import Mechanism
+from symgen.methods.shared.drives import rotor
 
 OTHERWISE = "take another method, such as riccati"
 

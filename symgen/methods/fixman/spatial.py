@@ -26,8 +26,8 @@ from symgen.derivation.spatial import (
     transposed,
     twist_inward,
 )
-from symgen.methods._drives import rotors
 from symgen.methods.fixman.partition import Block, Partition, product, turned_over
+from symgen.methods.shared.drives import rotors
 
 STILL = Rotation([])
 

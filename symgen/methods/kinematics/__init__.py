@@ -1,11 +1,11 @@
 """What positions and velocities alone say: poses, the Jacobian of a chosen frame, RK (3.11)-(3.13), steps and the way back."""
 
-from symgen.methods._closures import constraint_bias, constraint_jacobian, constraint_residual
-from symgen.methods._method import Method
 from symgen.methods.kinematics.frames import forward_kinematics, jacobian
 from symgen.methods.kinematics.poses import link_poses
 from symgen.methods.kinematics.quantities import QUANTITIES
 from symgen.methods.kinematics.steps import difference, integrate
+from symgen.methods.shared.closures import constraint_bias, constraint_jacobian, constraint_residual
+from symgen.methods.shared.method import Method
 
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (3.11)-(3.13)",

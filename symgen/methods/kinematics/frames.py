@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, SplitShift, Vector, times, transposed
-from symgen.methods._poses import base_axes, way_to_frame
+from symgen.methods.shared.poses import base_axes, way_to_frame
 
 
 def placed(linkage: Linkage, which: Iterable[int]) -> dict[int, tuple[Rotation, Vector]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
-from symgen.methods._closures import (
+from symgen.methods.shared.closures import (
     constraint_bias,
     constraint_jacobian,
     constraint_residual,
     no_loops,
 )
-from symgen.methods._quantities import Block, Entries, Quantity, named
+from symgen.methods.shared.quantities import Block, Entries, Quantity, named
 
 
 def _jacobian(linkage: Linkage) -> Entries:

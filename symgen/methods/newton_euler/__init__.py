@@ -1,6 +1,5 @@
 """Recursive Newton-Euler, RK (2.1)-(2.13), and what the same sweeps give of momentum, energy and accelerations."""
 
-from symgen.methods._method import Method
 from symgen.methods.newton_euler.base_parameters import base_parameters, base_regressor
 from symgen.methods.newton_euler.bias_acceleration import bias_acceleration
 from symgen.methods.newton_euler.momentum import (
@@ -17,6 +16,7 @@ from symgen.methods.newton_euler.sweeps import (
     mass_matrix,
 )
 from symgen.methods.newton_euler.touching import contact_equation, impact_equation
+from symgen.methods.shared.method import Method
 
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (2.1)-(2.13), (2.24)-(2.30)",

@@ -19,7 +19,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, SplitShift, Vector, twist_inward, wrench_outward
-from symgen.methods._poses import base_axes, way_to_frame
+from symgen.methods.shared.poses import base_axes, way_to_frame
 
 
 def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:

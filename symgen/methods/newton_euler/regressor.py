@@ -31,9 +31,9 @@ from symgen.derivation.constants import Mat3, Vec3
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, times, transposed, twist_inward
-from symgen.methods._motion import Motion, acceleration_field
-from symgen.methods._outward import outward_sweep
 from symgen.methods.newton_euler.meeting import Point, meetings
+from symgen.methods.shared.motion import Motion, acceleration_field
+from symgen.methods.shared.outward import outward_sweep
 
 TEN = 10
 """Parameters of a link: m, h_x h_y h_z, and J as xx xy xz yy yz zz."""

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, wrench_outward
-from symgen.methods._motion import Motion, force_and_moment
-from symgen.methods._outward import at_rest, outward_sweep
-from symgen.methods._quantities import Entries, Quantity, column
+from symgen.methods.shared.motion import Motion, force_and_moment
+from symgen.methods.shared.outward import at_rest, outward_sweep
+from symgen.methods.shared.quantities import Entries, Quantity, column
 
 
 def inward_sweep(

@@ -1,6 +1,6 @@
 """The equations that contacts solve, as residuals: one sweep outward and one inward, with forces at the points.
 
-Nobody asks for them: forward dynamics with contacts, and impacts, are differentiated by them (`symgen.differentiation.implicit`).
+Nobody asks for them: forward dynamics with contacts, and impacts, are differentiated by them (`symgen.pipeline.differentiation.implicit`).
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector
-from symgen.methods._closures import bias_entries, jacobian_rows
-from symgen.methods._contacts import AXES, Touching, accelerations, from_base_axes, touching
-from symgen.methods._factor import Results
-from symgen.methods._loops import borne
-from symgen.methods._outward import at_rest, outward_sweep
 from symgen.methods.newton_euler.sweeps import inward_sweep
+from symgen.methods.shared.closures import bias_entries, jacobian_rows
+from symgen.methods.shared.contacts import AXES, Touching, accelerations, from_base_axes, touching
+from symgen.methods.shared.factor import Results
+from symgen.methods.shared.loops import borne
+from symgen.methods.shared.outward import at_rest, outward_sweep
 
 
 def contact_equation(linkage: Linkage) -> Results:

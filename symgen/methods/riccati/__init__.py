@@ -6,7 +6,6 @@ M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11) and M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 −
 
 from __future__ import annotations
 
-from symgen.methods._method import Method, Variant
 from symgen.methods.riccati.accelerations import link_accelerations
 from symgen.methods.riccati.dynamics import fd1, fd3, fd4
 from symgen.methods.riccati.filter import Filtered
@@ -16,6 +15,7 @@ from symgen.methods.riccati.grasps import constrained_forward_dynamics, none_hel
 from symgen.methods.riccati.operational import operational_inertia_inverse
 from symgen.methods.riccati.quantities import QUANTITIES
 from symgen.methods.riccati.segments import forward_dynamics
+from symgen.methods.shared.method import Method, Variant
 
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (4.4)-(4.7), (4.16)-(4.22), (5.5)-(5.17)",

@@ -21,7 +21,7 @@ from symgen.derivation.spatial import (
     twist_inward,
     wrench_outward,
 )
-from symgen.methods._factor import Factor, Half
+from symgen.methods.shared.factor import Factor, Half
 
 
 @dataclass(frozen=True)

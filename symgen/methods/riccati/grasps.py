@@ -23,14 +23,14 @@ from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Mobility, wrench_outward
 from symgen.derivation.spatial import Symmetric as Symmetric3
-from symgen.errors import MethodRefusal
-from symgen.mechanism import Mechanism
-from symgen.methods._closures import Loop, at_frame, loops, velocities
-from symgen.methods._task import Symmetric
+from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.riccati.dynamics import Spatial, bias_acceleration, plus, three_sweeps
 from symgen.methods.riccati.dynamics import velocities as turning
 from symgen.methods.riccati.filter import Filter, filtered, riccati_sweep, smoothed
 from symgen.methods.riccati.operational import mobility_step
+from symgen.methods.shared.closures import Loop, at_frame, loops, velocities
+from symgen.methods.shared.task import Symmetric
+from symgen.support.errors import MethodRefusal
 
 NAME = "riccati:grasps"
 

@@ -15,8 +15,8 @@ from symgen.derivation.closed_forms import mobility_form
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Mobility, Symmetric, Vector
-from symgen.methods._poses import base_axes, way_to_frame
 from symgen.methods.riccati.filter import UPPER, Filter, riccati_sweep
+from symgen.methods.shared.poses import base_axes, way_to_frame
 
 
 def mobility_step(linkage: Linkage, i: int, X: Mobility, filters: Sequence[Filter]) -> Mobility:

@@ -17,9 +17,18 @@ from symgen.derivation.spatial import (
     Vector,
     wrench_outward,
 )
-from symgen.methods._quantities import Block, Entries, Quantity, Rows, named, scalar, spread, units
 from symgen.methods.riccati.filter import Filter, riccati_sweep
 from symgen.methods.riccati.operational import mobility_step
+from symgen.methods.shared.quantities import (
+    Block,
+    Entries,
+    Quantity,
+    Rows,
+    named,
+    scalar,
+    spread,
+    units,
+)
 
 Wrench = tuple[Vector, Vector]
 CARRIES = "link i carries link j, or is it"

@@ -31,10 +31,10 @@ from dataclasses import replace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia, Symmetric, Vector
-from symgen.errors import MethodRefusal
-from symgen.methods._factor import Results
 from symgen.methods.riccati.dynamics import biased_filter, biased_smoother, biases, velocities
 from symgen.methods.riccati.filter import carried_inward, riccati_sweep
+from symgen.methods.shared.factor import Results
+from symgen.support.errors import MethodRefusal
 
 SIX = range(6)
 UPPER = tuple((r, c) for r in SIX for c in range(r, 6))
@@ -52,7 +52,7 @@ Rows = list[list[Scalar]]
 
 
 def forward_dynamics(linkage: Linkage) -> Results:
-    """None in rows: `symgen.looping.segmenting` folds the sweeps below."""
+    """None in rows: `symgen.pipeline.loops.segmenting` folds the sweeps below."""
     raise MethodRefusal(
         f"riccati:segments is loops over the links of one long chain, and '{linkage.model.name}' is asked for in "
         "rows; ask generate or symgen.compile for it, or take riccati"

@@ -11,7 +11,7 @@ joint cost less.
 
 from __future__ import annotations
 
-from symgen.methods._method import Method, Variant
+from symgen.methods.shared.method import Method, Variant
 from symgen.methods.udut.quantities import QUANTITIES
 from symgen.methods.udut.solutions import at_centres, at_origins
 

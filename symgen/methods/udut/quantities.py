@@ -19,8 +19,8 @@ from symgen.derivation.spatial import (
     twist_inward,
     wrench_outward,
 )
-from symgen.mechanism import Mechanism
-from symgen.methods._quantities import (
+from symgen.mechanism.mechanism import Mechanism
+from symgen.methods.shared.quantities import (
     Block,
     Entries,
     Quantity,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, twist_inward, wrench_outward
-from symgen.methods._factor import Factor, Half
+from symgen.methods.shared.factor import Factor, Half
 from symgen.methods.udut.bodies import Points, centres, decompose, origins
 
 

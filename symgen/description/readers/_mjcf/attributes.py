@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from symgen.description.quantities import Place, number, shown
 from symgen.description.readers._mjcf.document import Element
-from symgen.poses import Vector3
+from symgen.vocabulary.poses import Vector3
 
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 """Ways to say how a frame is turned: one of them at a time."""

@@ -18,9 +18,9 @@ from symgen.description.readers._mjcf.remarks import listed
 from symgen.description.readers._mjcf.settings import Settings
 from symgen.description.readers._mjcf.springs import Sprung
 from symgen.description.tree import Connection, Inertial, Link
-from symgen.errors import DescriptionError
-from symgen.mechanism import Note
-from symgen.poses import ZERO3, Pose, compose, joined
+from symgen.mechanism.mechanism import Note
+from symgen.support.errors import DescriptionError
+from symgen.vocabulary.poses import ZERO3, Pose, compose, joined
 
 _REFUSED = {
     "composite": "makes bodies of its own",

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from symgen.description.parsing.xml import loose_text, parse, tag
 from symgen.description.quantities import Place, shown
-from symgen.description.readers._xml import loose_text, parse, tag
-from symgen.mechanism import Note
+from symgen.mechanism.mechanism import Note
 
 DEEPEST = 256
 """Elements within each other, over all files."""

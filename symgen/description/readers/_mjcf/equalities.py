@@ -15,7 +15,7 @@ from symgen.description.readers._mjcf.classes import MAIN, Classes
 from symgen.description.readers._mjcf.document import Element
 from symgen.description.readers._mjcf.remarks import listed
 from symgen.description.tree import Connection
-from symgen.mechanism import Mimic, Note
+from symgen.mechanism.mechanism import Mimic, Note
 
 LOOPS = ("connect", "weld")
 """Equalities that close loops."""

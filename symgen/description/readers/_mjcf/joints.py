@@ -15,9 +15,20 @@ from symgen.description.readers._mjcf.attributes import Attributes
 from symgen.description.readers._mjcf.roots import in_radians
 from symgen.description.readers._mjcf.settings import Settings
 from symgen.description.readers._mjcf.springs import Sprung
-from symgen.drives import KINDS, Drive
-from symgen.mechanism import Limits, Note
-from symgen.poses import Z_AXIS, ZERO3, Pose, Shift, Slide, Turn, Vector3, compose, inverse, turns
+from symgen.mechanism.drives import KINDS, Drive
+from symgen.mechanism.mechanism import Limits, Note
+from symgen.vocabulary.poses import (
+    Z_AXIS,
+    ZERO3,
+    Pose,
+    Shift,
+    Slide,
+    Turn,
+    Vector3,
+    compose,
+    inverse,
+    turns,
+)
 
 TYPES = ("hinge", "slide", "ball", "free")
 ZERO = Fraction(0)

@@ -6,8 +6,8 @@ what is in them is passed over.
 
 from __future__ import annotations
 
+from symgen.description.parsing.words import Kind, Unread, Words
 from symgen.description.readers._mjcf.document import Element
-from symgen.description.readers._words import Kind, Unread, Words
 
 _WHERE = "axisangle euler pos quat xyaxes zaxis"
 _JOINT = (

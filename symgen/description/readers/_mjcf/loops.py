@@ -21,9 +21,9 @@ from symgen.description.readers._mjcf.names import WORLD
 from symgen.description.readers._mjcf.orientations import along_z, placed, quaternion
 from symgen.description.readers._mjcf.whole import displacement
 from symgen.description.tree import Closing, Grip, refuse_many
-from symgen.joints import joint_type
-from symgen.mechanism import Note
-from symgen.poses import ZERO3, Angle, Pose, Rotate, Shift, compose, inverse
+from symgen.mechanism.joints import joint_type
+from symgen.mechanism.mechanism import Note
+from symgen.vocabulary.poses import ZERO3, Angle, Pose, Rotate, Shift, compose, inverse
 
 MOST_STEPS = 200_000
 """Steps of the ways between the bodies of all loops."""

@@ -19,7 +19,7 @@ from symgen.description.readers._mjcf.settings import Settings
 from symgen.description.readers._mjcf.shapes import inertial
 from symgen.description.readers._mjcf.whole import bounded, gathered
 from symgen.description.tree import Inertial
-from symgen.poses import ZERO3, Pose, Shift, Vector3, joined
+from symgen.vocabulary.poses import ZERO3, Pose, Shift, Vector3, joined
 
 ZERO = Fraction(0)
 Six = tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]

@@ -11,7 +11,7 @@ from symgen.description.quantities import Place, rounded
 from symgen.description.readers._mjcf.attributes import Attributes
 from symgen.description.readers._mjcf.roots import root
 from symgen.description.readers._mjcf.settings import Settings
-from symgen.poses import (
+from symgen.vocabulary.poses import (
     X_AXIS,
     ZERO3,
     Angle,

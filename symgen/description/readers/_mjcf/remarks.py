@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from symgen.description.readers._mjcf.attributes import Attributes
 from symgen.description.readers._mjcf.classes import MAIN, Classes
 from symgen.description.readers._mjcf.document import Element
-from symgen.mechanism import Note
+from symgen.mechanism.mechanism import Note
 
 SHOWN = 8
 """Names in one sentence before the rest is counted."""

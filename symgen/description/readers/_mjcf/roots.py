@@ -7,7 +7,7 @@ from math import isqrt
 
 from symgen.description.quantities import DIGITS, rounded
 from symgen.description.snapping import HALF_PI
-from symgen.poses import Angle
+from symgen.vocabulary.poses import Angle
 
 _LONG = 300
 """Bits of a numerator or a denominator."""

@@ -10,8 +10,8 @@ from symgen.description.readers._mjcf.attributes import Attributes, over, own
 from symgen.description.readers._mjcf.document import Element
 from symgen.description.readers._mjcf.roots import in_radians
 from symgen.description.snapping import Snapper
-from symgen.mechanism import Note
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, ZERO3, Angle, Vector3
+from symgen.mechanism.mechanism import Note
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, ZERO3, Angle, Vector3
 
 _AXES = {"x": X_AXIS, "y": Y_AXIS, "z": Z_AXIS}
 _FLUID = ("density", "viscosity")

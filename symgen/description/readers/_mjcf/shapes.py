@@ -16,7 +16,7 @@ from symgen.description.readers._mjcf.orientations import placed
 from symgen.description.readers._mjcf.roots import PI, root, short
 from symgen.description.readers._mjcf.settings import Settings
 from symgen.description.tree import Inertial
-from symgen.poses import Pose, Shift, joined
+from symgen.vocabulary.poses import Pose, Shift, joined
 
 DENSITY = Fraction(1000)
 """Of a geom that says neither mass nor density, kg/m³."""

@@ -28,8 +28,8 @@ from symgen.description.readers._mjcf.whole import (
     unit,
 )
 from symgen.description.tree import Connection, Inertial, Link
-from symgen.mechanism import Note
-from symgen.poses import Angle, Pose, Slide, Turn
+from symgen.mechanism.mechanism import Note
+from symgen.vocabulary.poses import Angle, Pose, Slide, Turn
 
 LEAST = Fraction(1, 10**15)
 """mjMINVAL: what MuJoCo divides by at least."""

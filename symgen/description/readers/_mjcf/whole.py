@@ -12,7 +12,7 @@ from symgen.description.inertias import Moments, about_centre
 from symgen.description.quantities import rounded
 from symgen.description.readers._mjcf.roots import PI, in_radians, root
 from symgen.description.tree import Inertial
-from symgen.poses import Angle, Pose, Rotate, Shift, Slide, Step, Turn, Vector3
+from symgen.vocabulary.poses import Angle, Pose, Rotate, Shift, Slide, Step, Turn, Vector3
 
 Matrix = list[list[Fraction]]
 _ZERO, _ONE = Fraction(0), Fraction(1)

@@ -1,0 +1,383 @@
+"""`bench`: how long a call takes on this machine, in C and from Python, beside the peers that are installed.
+
+Contestants run in interleaved rounds of one process, so that a change of the clock rate meets all of them. Medians over the
+rounds are printed, and ratios taken round by round. The closures and loops around a call from Python (a few tens of nanoseconds)
+are counted, for every contestant alike. The C is timed inside C, by two loops over the same states. One measures throughput,
+where calls may overlap in the processor. The other measures latency, where the first argument of each call waits for the result
+before it, as in a simulation.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symgen.benchmarks.peers import Call, Peer, found
+from symgen.description.arguments import validated
+from symgen.ir.recursion import Looped
+from symgen.machine.building import Build, scheduling
+from symgen.machine.compilers import find_compiler
+from symgen.machine.solver import Solver
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
+from symgen.reference.states import draw_states
+from symgen.support.tables import table
+from symgen.support.version import __version__
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import BY_DEFAULT
+from symgen.vocabulary.options import AUTO, LOOPED, UNROLLED, Links, ProgramOptions
+
+STATES = 256
+TIMES = 16
+"""How often all of them are gone through in one call on many states, which has a few thousandths of a millisecond of its own."""
+ROUNDS = 15
+SLICE = 0.004
+"""Seconds that one contestant runs in one round."""
+AGREEMENT = 1e-8
+"""A peer whose answer is further from ours (relative to the largest entry) computes something else and is not timed."""
+
+LOOPS = " (loops)"
+"""Behind the name of a method whose function has loops over links."""
+Progress = Callable[[str, int, int], None]
+
+
+BUSY_SHARE, BUSY_LOAD = 0.95, 1.5
+"""A race that got a smaller share of the processor's time, or ran beside a greater load than its own 1, was disturbed."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One way to call one function: nanoseconds a call, the median over the rounds, and every round's figure.
+
+    `share`: the part of the race's time in which this process ran. `load`: the mean number of processes ready to run, over a
+    minute.
+    """
+
+    who: str
+    median: float
+    rounds: tuple[float, ...]
+    share: float = 1.0
+    load: float = 0.0
+
+    def ratio(self, other: Timing) -> float:
+        """The median of this over the other, round by round."""
+        return statistics.median(a / b for a, b in zip(self.rounds, other.rounds, strict=True))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One function: its Program's figures, and the timings `c`, `latency`, `blocks`, `bound`, `python` and one a peer."""
+
+    function: str
+    method: str
+    form: str
+    """UNROLLED or LOOPED."""
+    operations: int
+    timings: dict[str, Timing]
+    labels: dict[str, str] = field(default_factory=dict)
+    """What each peer calls its algorithm."""
+    alike: dict[str, str] = field(default_factory=dict)
+    """Which of our timings each peer's is compared with."""
+
+
+@dataclass(frozen=True, repr=False)
+class Bench:
+    """All timings of one robot, and the machine they were taken on."""
+
+    robot: str
+    machine: dict[str, str]
+    measured: tuple[Measured, ...]
+    absent: dict[str, str]
+    refused: dict[str, str]
+
+    def __repr__(self) -> str:
+        return f"<symgen Bench {self.robot}: times of {len(self.measured)} functions>"
+
+    def facts(self) -> dict[str, Any]:
+        """Plain types, times in nanoseconds."""
+        return {
+            "robot": self.robot,
+            "machine": self.machine,
+            "states": STATES,
+            "rounds": ROUNDS,
+            "absent": self.absent,
+            "refused": self.refused,
+            "functions": {
+                m.function: {
+                    "method": m.method,
+                    "form": m.form,
+                    "operations": m.operations,
+                    "nanoseconds": {who: round(t.median, 1) for who, t in m.timings.items()},
+                    "peers": {
+                        who: {
+                            "algorithm": label,
+                            "alike": m.alike[who],
+                            "over_python": round(m.timings[who].ratio(m.timings["python"]), 3),
+                            "over_bound": round(m.timings[who].ratio(m.timings["bound"]), 3),
+                        }
+                        for who, label in m.labels.items()
+                    },
+                }
+                for m in self.measured
+            },
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.robot}: nanoseconds a call, medians of {ROUNDS} interleaved rounds over {STATES} random states",
+            "",
+        ]
+        beside = "peers from Python (time over ours, called alike)"
+        ours = ("C", "dependent", "blocks", "bound", "Python")
+        rows: list[tuple[object, ...]] = [("function", "method", "mul+add+div", *ours, beside)]
+        for m in self.measured:
+            peers = (
+                (label, m.timings[who], m.timings[m.alike[who]]) for who, label in m.labels.items()
+            )
+            beside = "; ".join(
+                f"{label} {timing.median:.0f} ({timing.ratio(alike):.2f})"
+                for label, timing, alike in peers
+            )
+            times = (
+                f"{m.timings[who].median:.0f}"
+                for who in ("c", "latency", "blocks", "bound", "python")
+            )
+            rows.append(
+                (m.function, m.method + LOOPS * (m.form == LOOPED), m.operations, *times, beside)
+            )
+        lines += table(rows, texts=(0, 1, 8))
+        lines += [
+            "",
+            "C: a loop over the states inside C (throughput); dependent: each call waits for the one before (latency)",
+            f"blocks: {TIMES * STATES} states in one call of solver.function(…), a state",
+            "bound: call() of solver.bind(…), and so is casadi called; Python: solver.function(…), and so are the others",
+        ]
+        lines += [f"refused: {name}: {why}" for name, why in self.refused.items()]
+        lines += [f"left out: {name}: {why}" for name, why in self.absent.items()]
+        lines += ["", *(f"{name + ':':<11}{value}" for name, value in self.machine.items())]
+        return "\n".join(lines)
+
+
+@validated
+def bench(
+    mechanism: Mechanism,
+    functions: Iterable[str] | None = None,
+    *,
+    native: bool = False,
+    progress: Progress | None = None,
+    contact: Links = None,
+    baumgarte: bool = False,
+    form: str = AUTO,
+) -> Bench:
+    """Time functions ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) of a mechanism.
+
+    `contact` and `baumgarte` are those of `symgen.program`, `form` that of `symgen.generate`. Raises RequestError for unknown
+    names and BuildError without a C compiler.
+    """
+    tell = progress or (lambda what, done, total: None)
+    functions = None if functions is None else list(functions)
+    wanted = making.requested(mechanism, functions)
+    left_out = [name for name in BY_DEFAULT if functions is None and name not in wanted]
+    refused = {
+        name: making.refusal(mechanism, name, None) or "on request only, with -f"
+        for name in left_out
+    }
+    options = ProgramOptions(contact=contact, baumgarte=baumgarte, form=form)
+    made, beyond = making.programs_and_refusals(mechanism, functions, options, tell)
+    programs = {
+        name: made[name] for name in wanted if name in made
+    }  # in the order in which they were asked for
+    refused |= beyond
+    tell("compiling", 0, 1)
+    build = Build(optimize=2, native=native)
+    solver = Solver.from_programs(
+        mechanism.name, programs, mechanism.sizes, optimize=2, native=native
+    )
+    peers, absent = found(mechanism)
+    taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
+    drawn = {
+        name: np.ascontiguousarray(values.astype(float))
+        for name, values in draw_states(mechanism, STATES, seed=11, besides=taken).items()
+    }
+    measured = []
+    for done, name in enumerate(programs):
+        tell(f"timing {name}", done, len(programs))
+        measured.append(_measure(solver, name, drawn, peers, absent))
+    return Bench(mechanism.name, machine_facts(build, peers), tuple(measured), absent, refused)
+
+
+def _measure(
+    solver: Solver,
+    function: str,
+    drawn: Mapping[str, Any],
+    peers: Iterable[Peer],
+    absent: dict[str, str],
+) -> Measured:
+    program = solver.programs[function]
+    arguments = [drawn[port.name] for port in program.inputs]
+    results = [np.empty((STATES, *port.shape)) for port in program.outputs]
+    batch = solver.bind(function, *arguments, *results)
+    batch()
+    states = [
+        {name: values[k, ...].copy() for name, values in drawn.items()} for k in range(STATES)
+    ]
+    python = getattr(solver, derivatives.symbol(function))
+    given = [tuple(state[port.name] for port in program.inputs) for state in states]
+    bound = [
+        solver.bind(function, *given[k], *(np.empty(port.shape) for port in program.outputs))
+        for k in range(STATES)
+    ]
+    contestants: dict[str, Callable[[], None]] = {
+        "c": batch,
+        "latency": solver.chain(
+            function, STATES, *arguments, *(np.empty(port.shape) for port in program.outputs)
+        ),
+        "bound": lambda: _each(bound),
+        "python": lambda: _spread(python, given),
+    }
+    solver.prepare(function)
+    tiled = [np.concatenate([x] * TIMES) for x in arguments]
+    into = [np.empty((TIMES * STATES, *port.shape)) for port in program.outputs]
+    contestants["blocks"] = lambda: python(*tiled, out=tuple(into) if len(into) > 1 else into[0])
+    labels, alike = {}, {}
+    for peer in peers:
+        if function not in peer.functions:
+            continue
+        calls = peer.calls(function, states)
+        far = _distance(peer.ours(function, states[0], calls[0]()), results[0][0])
+        if far <= AGREEMENT:
+            labels[peer.name], alike[peer.name] = peer.functions[function][0], peer.alike
+            contestants[peer.name] = _looped(calls)
+        else:
+            absent[f"{peer.name}, {function}"] = (
+                f"its answer differs from ours by {far:.1e} of the largest entry"
+            )
+    form = LOOPED if isinstance(program, Looped) else UNROLLED
+    return Measured(function, program.method, form, program.cost, race(contestants), labels, alike)
+
+
+def _each(calls: list[Call]) -> None:
+    for call in calls:
+        call()
+
+
+def _looped(calls: list[Call]) -> Callable[[], None]:
+    return lambda: _each(calls)
+
+
+def _spread(function: Callable[..., Any], given: list[tuple[Any, ...]]) -> None:
+    for arguments in given:
+        function(*arguments)
+
+
+def _distance(theirs: Any, ours: Any) -> float:
+    """Relative to the largest entry."""
+    return float(np.abs(theirs - ours).max() / (np.abs(ours).max() or 1.0))
+
+
+def race(
+    contestants: Mapping[str, Callable[[], None]], rounds: int | None = None
+) -> dict[str, Timing]:
+    """Their times, each run of a contestant a call for each of STATES, of "blocks" TIMES as many; ROUNDS rounds unless told."""
+    repeats: dict[str, int] = {}
+    for who, run in contestants.items():
+        run()
+        start = time.perf_counter()
+        run()
+        repeats[who] = max(1, round(SLICE / max(time.perf_counter() - start, 1e-7)))
+    found: dict[str, list[float]] = {who: [] for who in contestants}
+    began, ran = time.perf_counter(), time.process_time()
+    for _ in range(rounds or ROUNDS):
+        for who, run in contestants.items():
+            start = time.perf_counter()
+            for _ in range(repeats[who]):
+                run()
+            found[who].append(
+                (time.perf_counter() - start)
+                * 1e9
+                / (repeats[who] * STATES * (TIMES if who == "blocks" else 1))
+            )
+    share = (time.process_time() - ran) / (time.perf_counter() - began)
+    load = _load() or 0.0
+    return {
+        who: Timing(who, statistics.median(times), tuple(times), share, load)
+        for who, times in found.items()
+    }
+
+
+def busy(timings: Iterable[Timing]) -> str:
+    """What disturbed these races, in words; empty if nothing did."""
+    seen = list(timings)
+    share, load = (
+        min((t.share for t in seen), default=1.0),
+        max((t.load for t in seen), default=0.0),
+    )
+    if share >= BUSY_SHARE and load <= BUSY_LOAD:
+        return ""
+    beside = f"load {load:.1f} on {os.cpu_count()} processors"
+    return f"measured on a busy machine ({beside}, running {min(share, 1.0):.0%} of the time)"
+
+
+def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
+    """The machine and the versions that the figures depend on."""
+    load = _load()
+    facts = {
+        "processor": processor(),
+        "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, "
+        f"load {'unknown' if load is None else f'{load:.1f}'}",
+        "compiler": f"{_first_line([*find_compiler(), '--version'])} {' '.join((*build.flags, *scheduling(build)))}",
+        "python": f"{platform.python_implementation()} {platform.python_version()}, NumPy {np.__version__}",
+        "symgen": __version__,
+    }
+    return facts | {peer.name: peer.version for peer in peers}
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    model = next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        platform.machine(),
+    )
+    try:
+        governor = (
+            Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+            .read_text(encoding="utf-8")
+            .strip()
+        )
+    except OSError:
+        governor = "unknown"
+    return f"{model}, frequency governor {governor}"
+
+
+def _load() -> float | None:
+    try:
+        return os.getloadavg()[0]
+    except OSError:
+        return None
+
+
+def _first_line(command: list[str]) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except OSError:
+        return command[0]
+    return (done.stdout.splitlines() or [command[0]])[0].strip()

@@ -1,0 +1,538 @@
+"""`compare`: every method that computes a function, side by side: its costs, its size, its round-off.
+
+Figures of the Program (operations, depth, temporaries) are exact. Those of the C (code, stack, time, round-off) are measured on
+this machine, all methods of a function interleaved in one run as in `symgen.benchmarks.bench`. A method that does not suit the
+robot keeps its row. Every missing figure has its reason.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from symgen import methods
+from symgen.benchmarks.asking import asked
+from symgen.benchmarks.bench import LOOPS, ROUNDS, STATES, machine_facts, race
+from symgen.description.tip import tip
+from symgen.emission.target import Target
+from symgen.ir.program import Program
+from symgen.ir.recursion import Form, Looped
+from symgen.machine.building import Build
+from symgen.machine.footprint import footprint
+from symgen.machine.solver import Solver
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import making
+from symgen.reference.precision import Array
+from symgen.reference.states import draw_states
+from symgen.support.errors import OutOfReach, SymgenError
+from symgen.support.tables import table
+from symgen.verification.evaluating import Results
+from symgen.verification.floating import check_floating
+from symgen.verification.refusals import said_once
+from symgen.verification.report import Check
+from symgen.verification.truth import Truth
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.options import (
+    HOST,
+    LOOPED,
+    UNROLLED,
+    Links,
+    ProgramOptions,
+    Rows,
+    TextOptions,
+)
+from symgen.vocabulary.reals import DOUBLE, REALS
+
+ROUND_OFF_STATES = 16
+COMPILED_ROWS = 20_000
+"""A longer Program is not measured: a C compiler takes several seconds for it at -O2, and caches dominate its time."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One figure of a method; less is better in every column."""
+
+    heading: str
+    what: str
+    digits: int = 0
+
+
+COLUMNS: dict[str, Column] = {
+    "mul": Column("mul", "multiplications"),
+    "add": Column("add", "additions and subtractions"),
+    "div": Column("div", "divisions"),
+    "depth": Column("depth", "operations on the longest dependency chain"),
+    "temporaries": Column(
+        "temps",
+        "most computed values still needed at once, rows in order (no arguments, no constants)",
+    ),
+    "code_bytes": Column("code B", "bytes of machine code and its constants"),
+    "stack_bytes": Column("stack B", "bytes of stack, without what sine and cosine take"),
+    "nanoseconds": Column(
+        "ns",
+        f"nanoseconds a call in C, median of {ROUNDS} interleaved rounds over {STATES} random states",
+    ),
+    "round_off_double": Column(
+        "double eps",
+        "worst round-off at random states, in eps = 2^-52 times the size of the answer",
+        3,
+    ),
+    "round_off_float": Column("float eps", "the same in float, eps = 2^-23", 3),
+}
+EXACT = ("mul", "add", "div", "depth", "temporaries")
+UNJUDGED = "?"
+MEASURED = tuple(key for key in COLUMNS if key not in EXACT)
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method: its figures by the keys of COLUMNS, and a sentence for each that is missing ("" for all of them).
+
+    `unjudged` are the real types in which its answer is not judged, by the key of their round-off, each with its reason. `twin`
+    names a method with the very same rows, and so the same C and the same figures.
+    """
+
+    method: str
+    figures: dict[str, float]
+    missing: dict[str, str] = field(default_factory=dict)
+    unjudged: dict[str, str] = field(default_factory=dict)
+    twin: str | None = None
+
+    @property
+    def cost(self) -> float:
+        return self.figures["mul"] + self.figures["add"] + self.figures["div"]
+
+    @property
+    def reasons(self) -> list[str]:
+        """`reason` for a whole row, `column: reason` for single figures."""
+        grouped: dict[str, list[str]] = {}
+        why_not = {key: f"not judged: {why}" for key, why in self.unjudged.items()}
+        for key, why in (self.missing | why_not).items():
+            grouped.setdefault(why, []).extend([COLUMNS[key].heading] if key else [])
+        return [f"{', '.join(keys)}: {why}" if keys else why for why, keys in grouped.items()]
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """One function by every method."""
+
+    function: str
+    default: str
+    why: str
+    rows: tuple[Row, ...]
+
+    def best(self, key: str) -> float | None:
+        """The least figure of a column, None where there is nothing to compare."""
+        found = [
+            row.figures[key] for row in self.rows if key in row.figures and key not in row.unjudged
+        ]
+        return min(found) if len(found) > 1 else None
+
+    def __str__(self) -> str:
+        return self.text(self.rows)
+
+    def text(self, explained: Iterable[Row]) -> str:
+        """The table, the reasons of the rows that are `explained` under it."""
+        lines: list[list[object]] = [
+            ["method", *(column.heading + " " for column in COLUMNS.values())]
+        ]
+        for row in self.rows:
+            lines.append([row.method, *(self._cell(row, key) for key in COLUMNS)])
+        text = [self.function, *table(lines)]
+        text += [f"– {row.method}: {why}" for row in explained for why in row.reasons]
+        return "\n".join([*text, f"default: {self.default}, {self.why}"])
+
+    def _cell(self, row: Row, key: str) -> str:
+        if key not in row.figures:
+            return "– "
+        figure, digits = row.figures[key], COLUMNS[key].digits
+        mark = UNJUDGED if key in row.unjudged else "*" if figure == self.best(key) else " "
+        return (f"{figure:.1e}" if digits and figure >= 1e4 else f"{figure:.{digits}f}") + mark
+
+    def __repr__(self) -> str:
+        return f"<symgen Comparison {self.function} by {len(self.rows)} methods; default {self.default}>"
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "default": self.default,
+            "why": self.why,
+            "methods": {
+                row.method: {
+                    **{
+                        key: _plain(row.figures[key]) if key in row.figures else None
+                        for key in COLUMNS
+                    },
+                    "missing": {key or "all": why for key, why in row.missing.items()},
+                    "not_judged": dict(row.unjudged),
+                }
+                for row in self.rows
+            },
+            "best": {
+                key: [
+                    row.method
+                    for row in self.rows
+                    if row.figures.get(key) == self.best(key) and key not in row.unjudged
+                ]
+                for key in COLUMNS
+                if self.best(key) is not None
+            },
+        }
+
+
+def _plain(figure: float) -> float | int | str:
+    if not isfinite(figure):
+        return str(figure)  # JSON has no infinity
+    return int(figure) if figure == int(figure) else round(figure, 4)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparisons:
+    """All comparisons of one robot, and the machine that was measured on."""
+
+    robot: str
+    machine: dict[str, str]
+    compared: tuple[Comparison, ...]
+    refused: dict[str, str]
+
+    def __repr__(self) -> str:
+        return f"<symgen Comparisons {self.robot}: {len(self.compared)} functions by every method>"
+
+    @property
+    def unsuited(self) -> dict[str, str]:
+        """Methods that do not suit the robot, and why. The function is named only where the reason depends on it."""
+        found: dict[str, dict[str, str]] = {}
+        for one in self.compared:
+            for row in one.rows:
+                if "" in row.missing:
+                    found.setdefault(row.method, {})[one.function] = row.missing[""]
+        return {
+            method if len(set(whys.values())) == 1 else f"{function} by {method}": why
+            for method, whys in found.items()
+            for function, why in whys.items()
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """Plain types."""
+        return {
+            "robot": self.robot,
+            "machine": self.machine,
+            "refused": self.refused,
+            "columns": {key: column.what for key, column in COLUMNS.items()},
+            "functions": {one.function: one.facts() for one in self.compared},
+        }
+
+    def __str__(self) -> str:
+        open_ = any(row.unjudged for one in self.compared for row in one.rows)
+        legend = (
+            f", {UNJUDGED} a round-off that is not judged, since the answer loses its digits"
+            if open_
+            else ""
+        )
+        lines = [
+            f"{self.robot}: every method side by side; * marks the best of a column{legend}",
+            "",
+        ]
+        for one in self.compared:
+            lines += [one.text(row for row in one.rows if "" not in row.missing), ""]
+        refused = [f"– {line}" for line in said_once(self.unsuited)] + [
+            f"left out: {line}" for line in said_once(self.refused)
+        ]
+        lines += [*refused, ""] if refused else []
+        width = max(len(column.heading) for column in COLUMNS.values()) + 2
+        lines += [f"{column.heading + ':':<{width}}{column.what}" for column in COLUMNS.values()]
+        lines += ["", *(f"{name + ':':<{width}}{value}" for name, value in self.machine.items())]
+        return "\n".join(lines)
+
+
+def compare(
+    mechanism: Mechanism,
+    functions: Iterable[str] | None = None,
+    *,
+    progress: Progress | None = None,
+    task_rows: Rows = None,
+    contact: Links = None,
+    baumgarte: bool = False,
+    form: str = UNROLLED,
+) -> Comparisons:
+    """Every method of the functions that `asked` names, measured on this machine. Options as in `symgen.program`; with the form
+    LOOPED what has loops over links stands there in both forms.
+
+    Raises RequestError for unknown names and BuildError without a C compiler.
+    """
+    tell = progress or (lambda what, done, total: None)
+    making.in_rows(mechanism)
+    wanted, refused = asked(mechanism, functions, task_rows, contact)
+    options = ProgramOptions(task_rows=task_rows, contact=contact, baumgarte=baumgarte)
+    build = Build(optimize=2)
+    machine = machine_facts(build, ())  # no compiler: said before the long work
+    truth = Truth(
+        mechanism,
+        ROUND_OFF_STATES,
+        frame=tip(mechanism) if mechanism.frames else None,
+        task_rows=options.rows,
+        contact=options.contact,
+        baumgarte=baumgarte,
+    )
+    total, done = sum(len(names) + 1 for names in wanted.values()), 0
+    compared = []
+    for function, names in wanted.items():
+        rows: dict[str, Row] = {}
+        programs: dict[str, Form] = {}
+        loops = 0
+        for method in names:
+            tell(f"deriving {function} by {method}", done, total)
+            done += 1
+            program, why = _derived(mechanism, function, method, options)
+            if program is None:
+                rows[method] = Row(method, {}, {"": why})
+            else:
+                programs[method] = program
+            if form == LOOPED:
+                looped, why = _looped(mechanism, function, method, options)
+                loops += looped is not None
+                programs |= {method + LOOPS: looped} if looped else {}
+        if form == LOOPED and not loops:
+            refused[f"loops of {function}"] = why
+        measured, twins = _apart(programs)
+        compiled = {
+            method: program
+            for method, program in measured.items()
+            if _length(program) <= COMPILED_ROWS
+        }
+        typed = {
+            real: {
+                method: one
+                for method, program in compiled.items()
+                if (one := _typed(mechanism, program, real, options)) is not None
+            }
+            for real in REALS
+        }
+        tell(f"compiling {function} by every method", done, total)
+        with ThreadPoolExecutor(
+            os.cpu_count()
+        ) as at_once:  # the C compiler takes long, in a process of its own
+            building = {
+                real: at_once.submit(_solver, mechanism, typed[real], real)
+                for real in REALS
+                if typed[real]
+            }
+            weighing = {
+                method: at_once.submit(_one, mechanism, method, program, build)
+                for method, program in measured.items()
+            }
+            rows |= {method: weighed.result() for method, weighed in weighing.items()}
+            solvers = {real: built.result() for real, built in building.items()}
+        if solvers:
+            tell(f"timing {function}", done, total)
+            for method, time in _times(compiled, solvers[DOUBLE.name], mechanism).items():
+                rows[method].figures["nanoseconds"] = time
+                _judge(
+                    rows[method],
+                    {real: own[method] for real, own in typed.items() if method in own},
+                    solvers,
+                    truth,
+                )
+        done += 1
+        rows |= {
+            method: replace(rows[first], method=method, twin=first)
+            for method, first in twins.items()
+        }
+        rows = {
+            row: rows[row] for method in names for row in (method, method + LOOPS) if row in rows
+        }
+        try:
+            whole = len(names) == len(methods.offered(derivatives.of(function), mechanism))
+            compared.append(
+                _comparison(function, whole, rows, making.made(mechanism, function, None, options))
+            )
+        except OutOfReach as error:
+            if functions is not None:
+                raise
+            refused[function] = str(error)
+    return Comparisons(mechanism.name, machine, tuple(compared), refused)
+
+
+def _derived(
+    mechanism: Mechanism, function: str, method: str, options: ProgramOptions
+) -> tuple[Program | None, str]:
+    why = methods.find(method).refusal(mechanism)
+    if why is not None:
+        return None, why
+    try:
+        return making.made(mechanism, function, method, options), ""
+    except SymgenError as error:
+        return None, str(error)
+
+
+def _looped(
+    mechanism: Mechanism, function: str, method: str, options: ProgramOptions
+) -> tuple[Looped | None, str]:
+    """By a method, as loops over links, or why there are none."""
+    try:
+        found = making.shaped(mechanism, function, method, replace(options, form=LOOPED))
+    except SymgenError as error:
+        return None, str(error)
+    return (found, "") if isinstance(found, Looped) else (None, f"{function} is short")
+
+
+def _comparison(function: str, whole: bool, rows: Mapping[str, Row], best: Program) -> Comparison:
+    """The default, `best` as `choosing.best` chooses it, and why, in figures; `whole` where every method is compared."""
+    derived = sorted(
+        (row for row in rows.values() if row.figures and not row.method.endswith(LOOPS)),
+        key=lambda row: row.cost,
+    )
+    if not whole or not derived or derived[0].method != best.method:
+        # a selection does not say what the default is, nor do the figures where a method loses its digits
+        passed_over = [row.method for row in derived if row.cost < best.cost and row.unjudged]
+        why = (
+            f", since {', '.join(passed_over)} would lose the digits of the answer"
+            if passed_over
+            else ""
+        )
+        needs = f"which needs {best.cost} operations (mul + add + div){why}"
+        return Comparison(function, best.method, needs, tuple(rows.values()))
+    first, others = derived[0], derived[1:]
+    why = f"the fewest operations: mul + add + div = {first.cost:.0f}"
+    if others:
+        second = others[0]
+        why += f", against {second.cost:.0f} by {second.method}"
+        why += ", and first by name" if second.cost == first.cost else ""
+    else:
+        why += ", by the only method that there is for this robot"
+    return Comparison(function, first.method, why, tuple(rows.values()))
+
+
+def _apart(programs: Mapping[str, Form]) -> tuple[dict[str, Form], dict[str, str]]:
+    """(the methods that differ, {method: the one whose rows it has}). Several names of one derivation are measured once."""
+    apart: dict[str, Form] = {}
+    twins: dict[str, str] = {}
+    for method, program in programs.items():
+        first = next(
+            (
+                other
+                for other, one in apart.items()
+                if isinstance(one, Program)
+                and isinstance(program, Program)
+                and one.rows == program.rows
+            ),
+            None,
+        )
+        if first is None:
+            apart[method] = program
+        else:
+            twins[method] = first
+    return apart, twins
+
+
+def _length(form: Form) -> int:
+    """Rows that a C compiler reads."""
+    return (
+        len(form.rows)
+        if isinstance(form, Program)
+        else sum(len(step.rows) for step in form.programs)
+    )
+
+
+def _one(mechanism: Mechanism, name: str, program: Form, build: Build) -> Row:
+    """What a method's Program is, and what its code takes."""
+    ops = program.operations
+    figures: dict[str, float] = {key: ops[key] for key in ("mul", "add", "div")}
+    figures |= {"depth": program.depth} | (
+        {"temporaries": program.temporaries} if isinstance(program, Program) else {}
+    )
+    if _length(program) > COMPILED_ROWS:
+        why = (
+            f"not compiled, since {_length(program)} rows are more than a C compiler takes at ease"
+        )
+        return Row(name, figures, dict.fromkeys(MEASURED, why))
+    size = footprint(program, Target(mechanism.name, mechanism.sizes, TextOptions(HOST)), build)
+    missing = {f"{key}_bytes": why for key, why in size.missing.items()}
+    figures |= {
+        f"{key}_bytes": value
+        for key, value in (("code", size.code), ("stack", size.stack))
+        if value is not None
+    }
+    missing |= (
+        {}
+        if isinstance(program, Program)
+        else {"temporaries": "what loops keep is in an array of the caller's"}
+    )
+    return Row(name, figures, missing)
+
+
+def _judge(
+    row: Row, typed: Mapping[str, Form], solvers: Mapping[str, Solver], truth: Truth
+) -> None:
+    """The round-off of a method in each real type, into its row."""
+    for real, program in typed.items():
+        found = _round_off(program, solvers[real], truth)
+        row.figures[f"round_off_{real}"] = found.error
+        if not found.passed:
+            row.unjudged[f"round_off_{real}"] = (
+                found.unjudged or f"it failed, {found.detail}: {found.miss}"
+            )
+
+
+def _typed(mechanism: Mechanism, form: Form, real: str, options: ProgramOptions) -> Form | None:
+    """The same in a real type. Of lanes a vector has more or fewer, and a chain may be too short for more."""
+    if isinstance(form, Program):
+        return replace(form, real=real)
+    return _looped(mechanism, form.function, form.method, replace(options, real=real))[0]
+
+
+def _solver(mechanism: Mechanism, programs: Mapping[str, Form], real: str) -> Solver:
+    """One library of a function by every method: Python's part of a library takes a compiler as long as a short function.
+
+    Only double is timed. float is compiled without optimisation, which gives the same bits.
+    """
+    named = {_name(p): replace(p, function=_name(p)) for p in programs.values()}
+    level = 2 if real == DOUBLE.name else 0
+    return Solver.from_programs(mechanism.name, named, mechanism.sizes, optimize=level)
+
+
+def _name(program: Form) -> str:
+    """One function by one method, for C and Python."""
+    loops = "_loops" if isinstance(program, Looped) else ""
+    return f"{derivatives.symbol(program.function)}_{program.method.replace(':', '_')}{loops}"
+
+
+def _round_off(program: Form, solver: Solver, truth: Truth) -> Check:
+    """The worst error in the units of `symgen.verification.floating`."""
+    real = np.dtype(REALS[program.real].numpy)
+
+    def run(arguments: Mapping[str, Array]) -> Results:
+        found = getattr(solver, _name(program))(
+            *(arguments[port.name].astype(real) for port in program.inputs)
+        )
+        return dict(
+            zip(
+                (port.name for port in program.outputs),
+                found if isinstance(found, tuple) else (found,),
+                strict=True,
+            )
+        )
+
+    return check_floating(program, run, truth, program.function, TextOptions(HOST))
+
+
+def _times(programs: Mapping[str, Form], solver: Solver, mechanism: Mechanism) -> dict[str, float]:
+    """Nanoseconds a call by method, all of them interleaved."""
+    taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
+    drawn = {
+        name: np.ascontiguousarray(values.astype(float))
+        for name, values in draw_states(mechanism, STATES, seed=11, besides=taken).items()
+    }
+    contestants: dict[str, Callable[[], None]] = {}
+    for method, program in programs.items():
+        buffers = [drawn[port.name] for port in program.inputs]
+        results = [np.empty((STATES, *port.shape)) for port in program.outputs]
+        contestants[method] = solver.bind(_name(program), *buffers, *results)
+    return {method: timing.median for method, timing in race(contestants).items()}

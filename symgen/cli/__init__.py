@@ -1,0 +1,226 @@
+"""The command line: find the command, run it, and turn every failure into one sentence and an exit code.
+
+0 done · 1 the answer is no (a verification failed) · 2 the request cannot be carried out, one sentence on stderr.
+A signal that ends the work gives 128 + its number, as a shell does. SYMGEN_TRACEBACK=1 shows where an error came from.
+
+Nothing heavy is imported here: a command brings in what it needs when it runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import glob
+import io
+import os
+import platform
+import signal
+import sys
+import traceback
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from symgen.cli import commands
+from symgen.cli.commands import Parser, Unfulfilled, how_much
+from symgen.cli.streams import abandon, standard_streams
+from symgen.machine.compilers import compiler_version
+from symgen.support.errors import RequestError, SymgenError, collected
+from symgen.support.version import __version__
+from symgen.vocabulary.names import nearest
+
+NO, REFUSED = 1, 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `symgen` on `argv` (default: the process's own arguments) and return its exit code; raises nothing."""
+    gc.set_threshold(
+        100_000, 50, 100
+    )  # a command makes millions of small objects and few circles: collect seldom
+    with standard_streams() as output:
+        try:
+            with _terminable():
+                code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+            sys.stdout.flush()
+            return code
+        except KeyboardInterrupt as stop:
+            return _stopped(stop)
+        except BrokenPipeError:
+            abandon(output)
+            return 128 + 13  # SIGPIPE, by number: Windows has no such name
+        except Exception as error:
+            if (cause := _cause(error)) is not None:
+                return _stopped(cause)
+            if isinstance(error, OSError):
+                abandon(output)  # what a full disk did not take must not fail once more at exit
+            return _say(sentence(error), NO if isinstance(error, Unfulfilled) else REFUSED)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM. Whatever clears up after Ctrl-C clears up after it too."""
+
+
+def _cause(error: BaseException) -> KeyboardInterrupt | None:
+    """The signal on whose way out `error` arose: argparse's own clearing up fails where it is interrupted."""
+    before = error.__context__
+    return before if before is None or isinstance(before, KeyboardInterrupt) else _cause(before)
+
+
+def _stopped(stop: KeyboardInterrupt) -> int:
+    if isinstance(stop, Terminated):
+        return _say("terminated", 128 + signal.SIGTERM)
+    return _say("interrupted", 128 + signal.SIGINT)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the work as SIGINT does, unless whoever runs symgen chose otherwise."""
+    try:
+        ours = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        before = signal.signal(signal.SIGTERM, _terminate) if ours else None
+    except ValueError:  # only the main thread may
+        ours = False
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(number: int, frame: object) -> None:
+    """End the compilers too, as Ctrl-C at a terminal does: what waits for them would wait on."""
+    for place in glob.glob("/proc/self/task/*/children"):  # Linux alone has them
+        with contextlib.suppress(OSError):
+            for child in Path(place).read_text().split():
+                os.kill(int(child), signal.SIGTERM)
+    raise Terminated
+
+
+def sentence(error: Exception) -> str:
+    """What went wrong, in one line for a person."""
+    if isinstance(error, SymgenError):
+        text = str(error)
+    elif isinstance(error, MemoryError):
+        text = "the memory is used up; lock joints that do not matter with --lock, or ask for fewer functions with -f"
+    elif isinstance(error, RecursionError):
+        text = "the description is nested too deeply to be followed; flatten it"
+    elif isinstance(error, OSError):
+        reason = error.strerror or str(error)
+        text = (
+            f"{error.filename}: {reason}"
+            if error.filename
+            else f"the output cannot be written: {reason}"
+        )
+    elif isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("symgen"):
+        text = f"the package '{error.name}' is not installed; reinstall symgen with what it needs"
+    else:
+        text = f"internal error ({type(error).__name__}: {error}); please report it with the command and the description"
+    return " ".join(text.split())
+
+
+def _dispatch(words: list[str]) -> int:
+    first = words[0] if words else ""
+    if first in ("-h", "--help", "help"):
+        print(overview(), end="")
+        return 0
+    if first in ("-V", "--version"):
+        print(f"symgen {__version__} (Python {platform.python_version()}, {compiler_version()})")
+        return 0
+    if not words:
+        raise RequestError(
+            f"name a command: {', '.join(commands.NAMES)}; 'symgen --help' says what they do"
+        )
+    if first.startswith("-"):
+        nearest(first, ("--help", "--version"), "option before the command")
+    command = commands.find(first)
+    parser = Parser(
+        prog=f"symgen {first}", description=command.SUMMARY, epilog=getattr(command, "EPILOG", None)
+    )
+    command.arguments(parser)
+    how_much(parser)
+    try:
+        options = parser.parse(words[1:])
+    except SystemExit as end:  # argparse has printed the help
+        return int(end.code or 0)
+    with _said(options), _warned():
+        return _run(command, options)
+
+
+def _run(command: Any, options: Namespace) -> int:
+    start = perf_counter()
+    code = int(command.run(options))
+    if options.verbose:
+        print(f"symgen: {perf_counter() - start:.2f} s in all", file=sys.stderr)
+    return code
+
+
+@contextlib.contextmanager
+def _warned() -> Iterator[None]:
+    """Print the warnings that a command has met after all else, so that no note pushes them off the screen."""
+    with collected() as kept:
+        try:
+            yield
+        finally:
+            for warning in kept:
+                if warning.kind == "warning":  # the others are notes, which commands print
+                    print(f"symgen: warning: {' '.join(str(warning).split())}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def _said(options: Namespace) -> Iterator[None]:
+    """Set up what a command prints besides its answer, which goes to stderr.
+
+    With -q it is nothing (an error is raised, and printed outside). With -v it is also what the package logs: methods and why,
+    caches, times.
+    """
+    if options.quiet:
+        with contextlib.redirect_stderr(io.StringIO()):
+            yield
+        return
+    if not options.verbose:
+        yield
+        return
+    import logging
+
+    log, handler = logging.getLogger("symgen"), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("symgen: %(message)s"))
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+        log.removeHandler(handler)
+
+
+def overview() -> str:
+    """The text of `symgen --help`."""
+    lines = [
+        "symgen: a robot description in, verified C for its dynamics out",
+        "",
+        "usage: symgen COMMAND …",
+        "",
+    ]
+    lines += [f"  {name:<10}{commands.find(name).SUMMARY}" for name in commands.NAMES]
+    lines += [
+        "",
+        "ROBOT is a built-in name (symgen robots) or a path: .urdf, .xacro, .xml, .mjcf, .sdf, .world, .toml, .csv,",
+        "or a folder that symgen generated",
+        "'symgen COMMAND --help' lists a command's options.",
+        "exit code: 0 done, 1 the answer is no, 2 the request cannot be carried out (one sentence on stderr)",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _say(text: str, code: int) -> int:
+    if os.environ.get("SYMGEN_TRACEBACK"):
+        traceback.print_exc()
+    print(f"symgen: {text}", file=sys.stderr, flush=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

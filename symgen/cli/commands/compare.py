@@ -1,0 +1,78 @@
+"""`symgen compare`: every method side by side."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from symgen.cli.commands import Parser
+from symgen.cli.commands._sharing import (
+    Progress,
+    as_json,
+    baumgarte_argument,
+    contact_argument,
+    functions,
+    name_frame,
+    read,
+    robot_arguments,
+    task_rows_argument,
+)
+
+SUMMARY = "every method side by side: operations, size, time, round-off"
+
+
+def arguments(parser: Parser) -> None:
+    """The robot, which functions, and in what form."""
+    robot_arguments(parser)
+    parser.add_argument(
+        "-f",
+        "--function",
+        action="append",
+        dest="functions",
+        metavar="FUNCTION[=METHOD,…]",
+        help="a function, by every method or by those named; repeatable (default: all that have a choice)",
+    )
+    task_rows_argument(parser, "operational_inertia and dynamically_consistent_inverse")
+    contact_argument(parser)
+    baumgarte_argument(parser)
+    parser.add_argument(
+        "--form",
+        default="unrolled",
+        metavar="unrolled|looped",
+        help="looped: what has loops over tables of links stands there in both forms; unrolled: rows alone (default %(default)s)",
+    )
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw operations, time and round-off as bars, to a .svg or .png file",
+    )
+    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+
+
+def run(options: Namespace) -> int:
+    """Compare everything, then print the tables."""
+    from symgen.benchmarks.compare import compare
+    from symgen.vocabulary.names import nearest
+
+    mechanism = read(options)
+    draw = None
+    if options.plot is not None:
+        from symgen.pages.pictures.comparison import drawer
+
+        draw = drawer(
+            options.plot
+        )  # a missing library or an unknown ending is said before the long work
+    with Progress() as progress:
+        compared = compare(
+            mechanism,
+            functions(options.functions),
+            progress=progress,
+            task_rows=options.task_rows,
+            contact=options.contact,
+            baumgarte=options.baumgarte,
+            form=nearest(options.form, ("unrolled", "looped"), "form"),
+        )
+    name_frame(mechanism, options.functions)
+    if draw is not None:
+        draw(compared)
+    print(as_json(compared.facts()) if options.json else str(compared))
+    return 0

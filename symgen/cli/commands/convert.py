@@ -1,0 +1,53 @@
+"""`symgen convert`: the robot as a description of another format."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+
+from symgen.cli.commands import Parser
+from symgen.cli.commands._sharing import account, read, robot_arguments, say_notes, shortened
+from symgen.support.errors import RequestError
+
+SUMMARY = "the robot as TOML, URDF or MJCF, and what that format cannot say"
+
+
+def arguments(parser: Parser) -> None:
+    """The robot, the file, and its format."""
+    robot_arguments(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="the file to write: .toml, .urdf, or .xml or .mjcf for MuJoCo; '-' prints it",
+    )
+    parser.add_argument(
+        "--to",
+        metavar="toml|urdf|mjcf",
+        help="the format, where the name of the file does not tell it",
+    )
+
+
+def run(options: Namespace) -> int:
+    """Write the file, then say what it leaves out."""
+    from symgen.delivery.converting import STDOUT, chosen, put, target
+
+    printed = options.output == STDOUT
+    if printed and options.to is None:
+        raise RequestError("'-o -' does not tell the format; add --to toml, --to urdf or --to mjcf")
+    of_format = chosen(options.output, options.to)
+    place = None if printed else target(options.output, options.robot)
+    mechanism = read(options)
+    written = of_format.write(mechanism)
+    if place is not None:
+        put(place, written.text)
+    say_notes(mechanism, options.robot, drives=options.drives)
+    for sentence in written.left_out:
+        line = f"symgen: note: {sentence}"
+        print(shortened(line) if sys.stderr.isatty() else line, file=sys.stderr)
+    if printed:
+        print(written.text, end="")
+    else:
+        account(options, f"wrote {mechanism.name} as {of_format.NAME} to {place}")
+    return 0

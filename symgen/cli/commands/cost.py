@@ -1,0 +1,211 @@
+"""`symgen cost`: what the C takes on a target, measured."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from symgen.cli.commands import Parser
+from symgen.cli.commands._sharing import (
+    LINE,
+    USUAL_FUNCTIONS,
+    as_json,
+    form_argument,
+    functions,
+    generated_folder,
+    program_arguments,
+    program_options,
+    read,
+    robot_arguments,
+)
+from symgen.machine import targets
+from symgen.support.errors import RequestError
+from symgen.support.tables import span, table
+
+if TYPE_CHECKING:
+    from symgen.machine.cost import Measured
+
+SUMMARY = (
+    "instructions, cycles, flash, stack and RAM of every function on a target, alone and with libm"
+)
+EPILOG = """instructions: of one call, least and most over 64 random states; 'alone' without what libm executes
+flash: code and constants; stack: the function's own frame; ram: .data and .bss; '+libm' with all that it calls, once linked
+work: bytes of the array that loops over links (--form looped) ask of their caller, who may have one for all functions
+rate: calls per second by the most cycles; where these are unknown, if every instruction took one"""
+
+
+def arguments(parser: Parser) -> None:
+    """The robot or folder, the target, and which functions."""
+    robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
+    parser.add_argument(
+        "--target",
+        metavar="TARGET",
+        help=f"what runs the C: {', '.join(targets.counting())} (default: the target that a folder was generated for)",
+    )
+    parser.add_argument(
+        "--clock",
+        metavar="HZ",
+        help="the target's clock, as 168e6: adds the control rate that it allows",
+    )
+    program_arguments(
+        parser, on_a_target=True, functions=f"{USUAL_FUNCTIONS}; of a folder, all its functions"
+    )
+    form_argument(parser)
+    parser.add_argument(
+        "--trig",
+        metavar="libm|macro|inline|auto",
+        help="where sine and cosine come from (default libm)",
+    )
+    parser.add_argument(
+        "--checked", action="store_true", help="the functions as they are with their checks"
+    )
+    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+
+
+def run(options: Namespace) -> int:
+    """Measure everything, then print the table."""
+    from symgen.delivery.cost_sheet import measured_folder
+    from symgen.machine.cost import STATES
+    from symgen.machine.cycles import TIMINGS
+    from symgen.machine.firmware import OPTIMIZE
+
+    clock = _clock(options.clock)
+    folder = generated_folder(options, "measured", {"real": None, "trig": None, "checked": False})
+    if folder is None:
+        found, name, target, real = _robot(options)
+    else:
+        found, generated = measured_folder(folder, functions(options.functions), options.target)
+        name, real, target = (
+            generated.mechanism.name,
+            generated.options.real,
+            options.target or str(generated.text.target),
+        )
+    timing = TIMINGS.get(targets.find(target).core)
+    if (slow := targets.slow(target, real)) is not None:
+        print(f"symgen: warning: {slow}", file=sys.stderr)
+    if folder is None and (why := targets.why(target, options.real)) is not None:
+        print(f"symgen: note: {why}", file=sys.stderr)
+    if options.json:
+        print(
+            as_json(
+                {
+                    "robot": name,
+                    "folder": None if folder is None else str(folder),
+                    "target": target,
+                    "real": real,
+                    "optimize": OPTIMIZE,
+                    "states": STATES,
+                    "clock": clock,
+                    "flash": found.flash,
+                    "flash_with_libm": found.flash_with_libm,
+                    "ram_with_libm": found.ram_with_libm,
+                    "newlib": found.newlib,
+                    "untold": found.untold,
+                    "timing": None if timing is None else timing.words,
+                    "functions": [cost.facts(clock) for cost in found.costs],
+                }
+            )
+        )
+        return 0
+    subject = name if folder is None else f"{name}, the folder {folder},"
+    print(f"{subject} on {targets.find(target).title}, {real}, {OPTIMIZE}\n")
+    print("\n".join(_table(found, clock, timing is not None)))
+    print(f"\n{EPILOG}")
+    if found.newlib is not None:
+        flash, ram = found.newlib
+        print(
+            f"+libm: picolibc's, with which all functions take {found.flash_with_libm} bytes of flash and "
+            f"{found.ram_with_libm} of RAM;\nwith newlib {flash} and {ram}"
+        )
+    if timing is not None:
+        print(fill(f"cycles: {timing.words}", LINE))
+    for sentence in found.untold:
+        print(f"symgen: note: not known of {sentence}", file=sys.stderr)
+    return 0
+
+
+def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
+    """Measure what the options ask of a robot; with the robot's name, the target and the real type."""
+    from symgen.certificate import checked_floors
+    from symgen.delivery.cost_sheet import measured
+    from symgen.pipeline.making import programs_and_refusals
+    from symgen.pipeline.noticing import LEFT_OUT, absent
+    from symgen.vocabulary.options import TextOptions
+
+    if options.target is None:
+        raise RequestError(
+            f"cost: name what runs the C with --target, one of {', '.join(targets.counting())}"
+        )
+    text = TextOptions(options.trig or "libm", checked=options.checked)
+    chosen = program_options(options, targets.real(options.target)).guarded(options.checked)
+    mechanism = read(options)
+    made, refused = programs_and_refusals(mechanism, functions(options.functions), chosen)
+    for _, sentence in absent(refused, LEFT_OUT):
+        print(f"symgen: note: {sentence}", file=sys.stderr)
+    floors = checked_floors(mechanism, made, chosen, text)
+    return (
+        measured(mechanism, made, options.target, chosen, text, floors),
+        mechanism.name,
+        options.target,
+        chosen.real,
+    )
+
+
+def _clock(text: str | None) -> float | None:
+    """Hz; RequestError for what is not a positive number."""
+    try:
+        clock = None if text is None else float(text)
+    except ValueError:
+        clock = -1.0
+    if clock is not None and not 0 < clock < float("inf"):
+        raise RequestError(f"--clock {text} is no frequency; give it in Hz, as --clock 168e6")
+    return clock
+
+
+def _table(measured: Measured, clock: float | None, timed: bool) -> list[str]:
+    rate = ["rate/s"] if clock is not None else []
+    cycles = ["cycles", "alone"] if timed else []
+    work = ["work"] if any(cost.work for cost in measured.costs) else []
+    heading = [
+        "function",
+        "method",
+        "instructions",
+        "alone",
+        *cycles,
+        "flash",
+        "+libm",
+        "stack",
+        "+libm",
+        "ram",
+        *work,
+        *rate,
+        "needs",
+    ]
+    rows: list[list[object]] = [list(heading)]
+    for cost in measured.costs:
+        rates = [f"{cost.rate(clock):.0f}"] if clock is not None else []
+        spans = [span(cost.cycles), span(cost.cycles_alone)] if timed else []
+        deepest = "unknown" if cost.stack_with_libm is None else cost.stack_with_libm
+        works = [cost.work] if work else []
+        rows.append(
+            [
+                cost.function,
+                cost.method,
+                span(cost.instructions),
+                span(cost.alone),
+                *spans,
+                cost.flash,
+                cost.flash_with_libm,
+                cost.stack,
+                deepest,
+                cost.ram,
+                *works,
+                *rates,
+                " ".join(cost.undefined) or "nothing",
+            ]
+        )
+    empty, behind = [""] * (2 + len(cycles)), [""] * (4 + len(work) + len(rate))
+    rows.append(["all", "", *empty, measured.flash, measured.flash_with_libm, *behind])
+    return table(rows, texts=(0, 1, len(heading) - 1))

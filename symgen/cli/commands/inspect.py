@@ -1,0 +1,183 @@
+"""`symgen inspect`: read one quantity, or the list of all there are."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from symgen.cli.commands import Parser
+from symgen.cli.commands._sharing import (
+    frame_argument,
+    name_frame,
+    read,
+    robot_arguments,
+    task_rows_argument,
+)
+from symgen.support.errors import RequestError
+
+if TYPE_CHECKING:
+    from symgen.mechanism.mechanism import Mechanism
+
+SUMMARY = (
+    "read a quantity: M[1,2], tau[0], P[2], psi[0,2], U, H_theta_L; without one, the list of all"
+)
+EPILOG = """\
+Indices count from 0; a joint's name does as well: 'M[panda_joint2,panda_joint3]', or that of one of its several velocities:
+'M[base.vx,base.wz]'. No index is the whole matrix; behind a block a further [row,column] is one entry: 'P[2][0,5]'. Named
+equations count links, rows and columns from 0 too; the C from 1. Results are those of the generated C; a method's letters stand
+in the declared link frames. Notes go to stderr."""
+FORMATS, FORMS = ("text", "latex", "python", "c"), ("recursive", "closed", "multiangle", "looped")
+
+
+def arguments(parser: Parser) -> None:
+    """The robot, what to show, by which method and how it is written."""
+    robot_arguments(parser)
+    parser.add_argument(
+        "what", metavar="WHAT", nargs="?", help="such as M[1,2]; left out: everything that there is"
+    )
+    parser.add_argument("--method", metavar="METHOD", help="the method whose formula it is")
+    parser.add_argument(
+        "--format",
+        default="text",
+        metavar="|".join(FORMATS),
+        help="how it is written (default %(default)s)",
+    )
+    parser.add_argument(
+        "--form",
+        metavar="|".join(FORMS),
+        help="named equations down to the inputs, one formula, the sum over cosines and sines of multiple "
+        "angles that is unique for an entry of M, c, g or tau, or of a whole result the equations of one "
+        "link, as of loops over links (default by size, and says so)",
+    )
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="every term of a multi-angle form, not the twenty largest and "
+        "+ … the others; python and c are refused without it",
+    )
+    parser.add_argument(
+        "--symbols",
+        default="none",
+        metavar="all|none|m,c,I,l",
+        help="keep masses, mass centres, moments or lengths as symbols (default %(default)s)",
+    )
+    parser.add_argument(
+        "--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or name"
+    )
+    frame_argument(
+        parser,
+        "the frame of R, p, J, Jdot_v, Lambda_inv, alpha_tip, Lambda and Jbar; repeatable, and the first index of "
+        "R, p, J and Jdot_v is then the frame's (default: as of the C)",
+    )
+    task_rows_argument(parser, "Lambda and Jbar")
+    parser.add_argument(
+        "--structure",
+        action="store_true",
+        help="of M, c, g or tau: the joints and parameters that every entry "
+        "depends on, and the base parameters",
+    )
+    parser.add_argument(
+        "--where",
+        action="store_true",
+        help="the file and the lines of the generated C that compute it",
+    )
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw how large the entries of the matrix are at a pose, and which are "
+        "zero at every pose, to a .svg or .png file",
+    )
+
+
+def run(options: Namespace) -> int:
+    """Print the answer; its notes go to stderr."""
+    from symgen.vocabulary.names import nearest
+
+    nearest(options.format, FORMATS, "format")
+    if options.form is not None:
+        nearest(options.form, FORMS, "form")
+    mechanism = read(options)
+    if options.what is None:
+        _refuse_without_what(options)
+        from symgen.inspection.catalogue import listing
+
+        print(listing(mechanism))
+        return 0
+    if options.structure:
+        if options.task_rows is not None:
+            raise RequestError(
+                "--structure is about no task, so --task-rows does not apply; leave it out"
+            )
+        from symgen.inspection.structure import structure
+
+        print(structure(mechanism, options.what))
+        return 0
+    if options.where:
+        from symgen.inspection.where import where
+
+        _name_frame(mechanism, options)
+        return _say(
+            *where(mechanism, options.what, options.method, options.frame, options.task_rows)
+        )
+    if options.plot is not None:
+        _name_frame(mechanism, options)
+        return _plot(mechanism, options)
+    from symgen.inspection.at import values
+    from symgen.inspection.parameters import kinds
+    from symgen.inspection.reading import render
+
+    _name_frame(mechanism, options)
+    at = values(mechanism, options.at) if options.at is not None else None
+    return _say(
+        *render(
+            mechanism,
+            options.what,
+            options.method,
+            options.format,
+            options.form,
+            at,
+            options.frame,
+            kinds(options.symbols),
+            options.full,
+            options.task_rows,
+        )
+    )
+
+
+def _name_frame(mechanism: Mechanism, options: Namespace) -> None:
+    """A result of a function that speaks of a frame is shown with its name."""
+    from symgen.inspection.catalogue import choose
+
+    function = getattr(choose(mechanism, options.what, options.method).found, "function", None)
+    if function is not None:
+        name_frame(mechanism, [function], options.frame)
+
+
+def _plot(mechanism: Mechanism, options: Namespace) -> int:
+    """Draw the magnitudes; which pose was drawn goes to stderr."""
+    from symgen.inspection.at import values
+    from symgen.inspection.pattern import pattern
+    from symgen.pages.pictures.pattern import drawer
+
+    draw = drawer(options.plot)
+    at = values(mechanism, options.at) if options.at is not None else None
+    found = pattern(mechanism, options.what, options.method, options.frame, at, options.task_rows)
+    draw(mechanism.name, found)
+    if found.pose and not found.chosen:
+        print(f"symgen: note: magnitudes at {found.pose}; --at takes another pose", file=sys.stderr)
+    return 0
+
+
+def _refuse_without_what(options: Namespace) -> None:
+    names = ("method", "form", "full", "at", "structure", "where", "plot", "frame", "task_rows")
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
+    if given:
+        raise RequestError(f"{given[0]} needs to know what; name a quantity, such as M[1,2]")
+
+
+def _say(text: str, notes: tuple[str, ...]) -> int:
+    for note in notes:
+        print(f"symgen: note: {note}", file=sys.stderr)
+    print(text)
+    return 0

@@ -1,0 +1,32 @@
+"""`symgen show`: what was read from a description."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+
+from symgen.cli.commands import Parser
+from symgen.cli.commands._sharing import as_json, read, robot_arguments
+from symgen.support.errors import collected
+
+SUMMARY = "what was read: tree, joints, inertias, what was lumped or snapped, warnings"
+
+
+def arguments(parser: Parser) -> None:
+    """The robot, and --json."""
+    robot_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+
+
+def run(options: Namespace) -> int:
+    """Print the mechanism."""
+    from symgen.pages.report.show import facts, show
+
+    with collected():  # the answer has the warnings
+        mechanism = read(options)
+    print(
+        as_json(facts(mechanism))
+        if options.json
+        else show(mechanism, whole=not sys.stdout.isatty()).rstrip("\n")
+    )
+    return 0

@@ -1,0 +1,79 @@
+"""`symgen verify`: is the C the robot's dynamics?"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from symgen.cli.commands import Parser
+from symgen.cli.commands._sharing import (
+    USUAL_FUNCTIONS,
+    Progress,
+    as_json,
+    form_argument,
+    functions,
+    generated_folder,
+    name_frame,
+    program_arguments,
+    read,
+    robot_arguments,
+    say_notes,
+)
+
+SUMMARY = (
+    "check the C of a robot or of a generated folder: algebra, text, floating point, identities"
+)
+EPILOG = "Exit code 0 when nothing failed, 1 when a check failed or a function loses its digits, so that it is not judged."
+
+
+def arguments(parser: Parser) -> None:
+    """The robot or folder, and what to check."""
+    robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
+    program_arguments(parser, functions=f"{USUAL_FUNCTIONS}; of a folder, all its functions")
+    form_argument(parser)
+    parser.add_argument(
+        "--states",
+        type=int,
+        default=16,
+        metavar="N",
+        help="how many random states (default %(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+
+
+def run(options: Namespace) -> int:
+    """Print the report; its verdict is the exit code."""
+    from symgen.delivery.verifying import verify
+    from symgen.description.loading import load
+    from symgen.mechanism.mechanism import Mechanism
+
+    robot: Mechanism | Path | None = generated_folder(options, "verified")
+    if robot is None:
+        robot = read(options)
+    say_notes(
+        robot if isinstance(robot, Mechanism) else load(robot), options.robot, drives=options.drives
+    )
+    with Progress() as progress:
+        report = verify(
+            robot,
+            functions(options.functions),
+            options.states,
+            real=options.real,
+            frame=options.frame,
+            payload=options.payload,
+            wrench=options.wrench,
+            jacobian_frame=options.jacobian_frame,
+            jacobian_order=options.jacobian_order,
+            task_rows=options.task_rows,
+            contact=options.contact,
+            effort=options.effort,
+            parameters=options.parameter,
+            baumgarte=options.baumgarte,
+            form=options.form,
+            progress=progress,
+        )
+    name_frame(
+        robot, options.functions, options.frame, (options.jacobian_frame, options.jacobian_order)
+    )
+    print(as_json(report.facts()) if options.json else str(report))
+    return 0 if report.passed else 1

@@ -1,5 +1,0 @@
-"""A ball and socket: the origins of both frames stay together."""
-
-from symgen.closures._closure import AT_ONE_POINT, EVERY, ClosureType
-
-CLOSURE = ClosureType("a ball joint", AT_ONE_POINT, turned=EVERY, off=(), spinning=EVERY)

@@ -1,0 +1,1 @@
+"""Parsing that several readers share: XML, TOML tables, words, units, macros."""

@@ -1,0 +1,320 @@
+"""The joints of an SDF model, as connections between its links.
+
+The child of a joint moves with the frame of that joint: at the joint's origin, with the axes that its axis is given in. A gearbox
+joins nothing: it couples the two joints that lead from its reference body to its parent and its child.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from symgen.description.quantities import is_writable, rounded, shown
+from symgen.description.readers._sdf.axes import Axis, Follower, axis
+from symgen.description.readers._sdf.frames import Frame, Scope, Ways, direction
+from symgen.description.readers._sdf.models import Models
+from symgen.description.snapping import HALF_PI
+from symgen.description.tree import Connection, Link
+from symgen.description.universal import two_hinges
+from symgen.mechanism.mechanism import Mimic, Note
+from symgen.support.errors import DescriptionError
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS
+
+OURS = {
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+    "screw": "helical",
+    "ball": "spherical",
+    "universal": "universal",
+    "revolute2": "universal",
+    "fixed": "fixed",
+}
+"""What symgen calls the types of joints; a gearbox is none."""
+_HINGES = ("revolute", "continuous")
+_ALIGNED = 1 - 1e-9
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One joint as declared: `axes` are none of a fixed one and a ball, two of a universal one, else one."""
+
+    scope: Scope
+    frame: Frame
+    element: Any
+    kind: str
+    parent: Frame
+    child: Frame
+    axes: tuple[Axis, ...] = ()
+
+    @property
+    def seat(self) -> Frame:
+        """The frame that its axis is given in."""
+        return self.axes[0].seat if self.axes else self.frame
+
+    @property
+    def moved(self) -> Frame:
+        """The frame that its child moves with, where it stands with all coordinates at zero."""
+        return self.axes[-1].seat if self.axes else self.frame
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its coordinates' connections are called."""
+        return (
+            (f"{self.frame.name}_1", f"{self.frame.name}_2")
+            if self.kind == "universal"
+            else (self.frame.name,)
+        )
+
+
+class Joints:
+    """All joints of one model and of the world that touch it."""
+
+    def __init__(self, scopes: list[Scope], models: Models, ways: Ways) -> None:
+        self.ways = ways
+        self.notes: list[Note] = []
+        found = [
+            self._joint(scope, frame, element, models)
+            for scope in scopes
+            for frame, element in scope.joints
+        ]
+        self.all = [one for one in found if one.kind != "gearbox"]
+        self.gears = [one for one in found if one.kind == "gearbox"]
+        self.above: dict[Frame, Joint] = {}
+        """Link -> the first joint whose child it is. The others close loops."""
+        for one in self.all:
+            self.above.setdefault(one.child, one)
+        self.joints = [one for one in self.all if self.above[one.child] is one]
+        self.cut = [one for one in self.all if self.above[one.child] is not one]
+        self.seats = {link: one.moved for link, one in self.above.items()}
+
+    def _joint(self, scope: Scope, frame: Frame, element: Any, models: Models) -> Joint:
+        said = scope.text.attribute(element, "type", frame.place)
+        if said != "gearbox" and said not in OURS:
+            raise frame.place.error(
+                f"its type {shown(said)} is not supported (supported: {', '.join(OURS)}, gearbox)",
+                "declare another type",
+            )
+        kind = OURS.get(said, said)
+        parent, child = (
+            self.ways.carrier(models.end(scope, frame, element, role))
+            for role in ("parent", "child")
+        )
+        if child.kind == "world":
+            raise frame.place.error(
+                "its child is the world", "exchange its parent and child, and turn its axis round"
+            )
+        names = {
+            "fixed": (),
+            "spherical": (),
+            "universal": ("axis", "axis2"),
+            "gearbox": ("axis", "axis2"),
+        }.get(kind, ("axis",))
+        axes = tuple(axis(scope, frame, element, name, self.ways) for name in names)
+        return Joint(scope, frame, element, kind, parent, child, axes)
+
+    def connections(self) -> tuple[list[Link], list[Connection]]:
+        """The links that stand between the axes of universal joints, and all connections."""
+        links: list[Link] = []
+        made: list[Connection] = []
+        for one in self.joints:
+            whole = self._whole(one)
+            if one.kind == "universal":
+                cross, hinges = self._hinges(one, whole)
+                links.append(cross)
+                made += hinges
+            else:
+                made.append(whole)
+        return links, self._coupled(made)
+
+    def seat(self, link: Frame) -> Frame:
+        """The frame that a link moves with: that of the joint above it, or the link's own, or what stands for it at the root."""
+        return self.seats.get(link, link)
+
+    @cached_property
+    def standing(self) -> set[Frame]:
+        """The links that fixed joints hold to the world."""
+        return self.standing_with(())
+
+    def standing_with(self, roots: Iterable[Frame]) -> set[Frame]:
+        """The links that fixed joints hold to the world or to one of `roots`, and those."""
+        waiting = [*[one.parent for one in self.joints if one.parent.kind == "world"][:1], *roots]
+        above: dict[Frame, list[Frame]] = {}
+        for one in self.joints:
+            if one.kind == "fixed":
+                above.setdefault(one.parent, []).append(one.child)
+        reached = set(waiting)
+        for frame in waiting:
+            new = [child for child in above.get(frame, ()) if child not in reached]
+            reached.update(new)
+            waiting += new
+        return reached
+
+    def _whole(self, one: Joint) -> Connection:
+        place = one.frame.place
+        pose = self.ways.between(self.seat(one.parent), one.seat, place)
+        parameters = (("pitch", _pitch(one)),) if one.kind == "helical" else ()
+        first = one.axes[0] if one.axes else None
+        made = Connection(
+            one.frame.name,
+            one.kind,
+            one.parent.name,
+            one.child.name,
+            pose,
+            Z_AXIS,
+            place=place,
+            parameters=parameters,
+            unapplied=self._of_a_ball(one),
+        )
+        return (
+            made
+            if first is None
+            else replace(made, axis=first.xyz, limits=first.limits, drive=first.drive)
+        )
+
+    def _of_a_ball(self, one: Joint) -> tuple[tuple[str, Fraction], ...]:
+        """What a ball joint says of an axis, which it has not."""
+        if one.kind != "spherical":
+            return ()
+        return axis(one.scope, one.frame, one.element, "axis", self.ways).drive.declared
+
+    def _hinges(self, one: Joint, whole: Connection) -> tuple[Link, list[Connection]]:
+        first, second = one.axes
+        alike = first.seat is second.seat or first.seat.pose == second.seat.pose
+        axes = (
+            (first.xyz, second.xyz) if alike else (X_AXIS, Y_AXIS)
+        )  # of two frames: only directions tell
+        on = direction(self.ways.between(first.seat, second.seat, whole.place), second.xyz)
+        if abs(sum(a * b for a, b in zip(direction((), first.xyz), on, strict=True))) > _ALIGNED:
+            raise whole.place.error(
+                "its two axes are parallel, so that both of them turn about one line",
+                "give two directions, or write a revolute joint",
+            )
+        cross, (above, below) = two_hinges(whole, axes, (first.limits, second.limits))
+        pose = () if alike else self.ways.between(first.seat, second.seat, whole.place)
+        return cross, [
+            replace(above, axis=first.xyz),
+            replace(below, axis=second.xyz, pose=pose, drive=second.drive),
+        ]
+
+    def _coupled(self, made: list[Connection]) -> list[Connection]:
+        """The same with what follows others: by `mimic`, and by gearboxes."""
+        follows: dict[str, Mimic] = {}
+        for one in self.all:
+            for name, own in zip(one.names, one.axes, strict=False):
+                if own.follows is not None:
+                    follows[name] = self._mimic(one, own.follows)
+        for gear in self.gears:
+            name, mimic = self._geared(gear)
+            if name in follows:
+                raise gear.frame.place.error(
+                    f"joint {shown(name)} follows another joint already", "keep one of the two"
+                )
+            follows[name] = mimic
+        self._tell_lost(follows)
+        return [
+            replace(one, mimic=follows[one.name]) if one.name in follows else one for one in made
+        ]
+
+    def _tell_lost(self, follows: dict[str, Mimic]) -> None:
+        """Take out, and say, what hangs on a joint that closes a loop, which has no coordinate."""
+        closing = {name for one in self.cut for name in one.names}
+        for name, mimic in list(follows.items()):
+            if mimic.joint in closing or name in closing:
+                del follows[name]
+                which = name if name in closing else mimic.joint
+                what = f"that joint {name} follows joint {mimic.joint} is left out, since {which} closes a loop"
+                self.notes.append(Note("warning", what))
+
+    def _mimic(self, one: Joint, said: Follower) -> Mimic:
+        leader = one.scope.find(said.leader, said.place)
+        found = self._by_frame.get(leader)
+        if found is None or (said.axis == "axis2" and len(found.names) < 2):
+            raise said.place.error(
+                f"{shown(said.leader)} is no joint with that axis", "name a joint that is declared"
+            )
+        return Mimic(
+            found.names[-1] if said.axis == "axis2" else found.names[0],
+            said.multiplier,
+            said.offset,
+        )
+
+    @cached_property
+    def _by_frame(self) -> dict[Frame, Joint]:
+        return {one.frame: one for one in self.all}
+
+    def _geared(self, gear: Joint) -> tuple[str, Mimic]:
+        """(the joint that follows, whom and how): θ₂ = −ratio·θ₁, angles from the reference body to parent and child."""
+        text, place = gear.scope.text, gear.frame.place
+        body = self.ways.carrier(
+            gear.scope.find(text.word(gear.element, "gearbox_reference_body", place), place)
+        )
+        ratio = text.number(gear.element, "gearbox_ratio", place)
+        (driver, one), (driven, two) = (
+            self._hinge(gear, body, link, own)
+            for link, own in zip((gear.parent, gear.child), gear.axes, strict=True)
+        )
+        return driven, Mimic(
+            driver, -(Fraction(1) if ratio is None else ratio) * one * two, Fraction(0)
+        )
+
+    def _hinge(self, gear: Joint, body: Frame, link: Frame, along: Axis) -> tuple[str, int]:
+        """(the hinge between two links, 1 or −1 as it turns the second one about an axis or against it)."""
+        found = next(
+            (one for one in self._between.get((body, link), ()) if one.kind in _HINGES), None
+        )
+        if found is None:
+            raise gear.frame.place.error(
+                f"no revolute joint leads from its reference body {shown(body.name)} to {shown(link.name)}",
+                "declare one, or couple two joints by <mimic>",
+            )
+        own = found.axes[0]
+        seen = direction(self.ways.between(own.seat, along.seat, gear.frame.place), along.xyz)
+        cosine = sum(a * b for a, b in zip(direction((), own.xyz), seen, strict=True))
+        if abs(cosine) < _ALIGNED:
+            raise gear.frame.place.error(
+                f"its axis is not that of joint {shown(found.frame.name)}",
+                "give both one direction",
+            )
+        sign = 1 if cosine > 0 else -1
+        return found.frame.name, sign if found.parent is body else -sign
+
+    @cached_property
+    def _between(self) -> dict[tuple[Frame, Frame], list[Joint]]:
+        found: dict[tuple[Frame, Frame], list[Joint]] = {}
+        for one in self.all:
+            found.setdefault((one.parent, one.child), []).append(one)
+            found.setdefault((one.child, one.parent), []).append(one)
+        return found
+
+
+def _pitch(one: Joint) -> Fraction:
+    """The advance of a screw in m a rad, right-handed.
+
+    `screw_thread_pitch` is in m a turn; `thread_pitch`, which it supersedes, in rad a metre, positive where left-handed
+    (sdformat's joint.sdf of 1.10). A turn is no number of rad that can be written: the quotient has 60 digits.
+    """
+    text, place = one.scope.text, one.frame.place
+    lead = text.number(one.element, "screw_thread_pitch", place)
+    turns = text.number(one.element, "thread_pitch", place) if lead is None else None
+    if lead is None and turns is None:
+        raise place.error(
+            "a screw says neither screw_thread_pitch nor thread_pitch",
+            "add <screw_thread_pitch>, in m a turn",
+        )
+    if not (lead or turns):
+        raise place.error(
+            "its pitch is zero",
+            "write a revolute joint" if lead is not None else "write a prismatic joint",
+        )
+    found = rounded(lead / (4 * HALF_PI)) if lead else -1 / (turns or Fraction(1))
+    if not is_writable(found):
+        raise _unwritable(one)
+    return found
+
+
+def _unwritable(one: Joint) -> DescriptionError:
+    return one.frame.place.error("its pitch is beyond a double", "write a number of ordinary size")

@@ -1,0 +1,102 @@
+"""NAME_assemble.h and NAME_assemble.c: positions at which loops are closed, by steps of NAME_assembly_step and NAME_integrate.
+
+It is the one text of a folder that goes round: it takes at most TURNS steps. What a step is stands in a function of the
+folder like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from symgen.emission import render
+from symgen.emission.c_text import C
+from symgen.emission.ports import single_real
+from symgen.emission.target import Target
+from symgen.ir.recursion import Form
+from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING
+from symgen.vocabulary.reals import REALS
+
+TURNS = 100
+LONGEST = Fraction(1, 2)
+"""rad and m that one step may move a joint by."""
+DAMPED = Fraction(1, 1000)
+"""The damping while C is longer than 1, of which it is that times the square of C's length otherwise."""
+GAIN = Fraction(1, 4)
+"""Of the square of C's length, what a step must leave less of to be followed by another once the loops are closed."""
+TOLERANCE = {"double": Fraction(1, 10**12), "float": Fraction(1, 10**5)}
+"""m and rad, ten thousand round-offs of 1 m and some hundred: C's length where the loops count as closed."""
+FLOOR = 64
+"""Round-offs that the damping never falls below, so that redundant rows divide by no nothing."""
+STATUSES = {"ASSEMBLED": 0, "NOT_CLOSED": 5}
+"""What NAME_assemble returns besides what checked functions do, whose numbers are between them."""
+_WHAT = {
+    "ASSEMBLED": "the loops are closed at q_out",
+    "NOT_CLOSED": "the steps did not close them; start nearer to a closed position",
+}
+
+
+def _statuses() -> list[dict[str, Any]]:
+    return [
+        {"name": status, "value": value, "what": _WHAT[status]}
+        for status, value in STATUSES.items()
+    ]
+
+
+def assembles(functions: Mapping[str, Any]) -> bool:
+    """Whether there is a driver among these functions."""
+    return all(name in functions for name in ASSEMBLING)
+
+
+def facts(programs: Mapping[str, Form]) -> dict[str, Any]:
+    """What a caller of the driver is told: its `statuses`, how many `turns` it takes at most, and its `tolerance` (m, rad);
+    nothing where there is no driver."""
+    if not assembles(programs):
+        return {}
+    return {
+        "statuses": _statuses(),
+        "turns": TURNS,
+        "tolerance": float(TOLERANCE[single_real(programs.values())]),
+    }
+
+
+def files(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
+    """Both files by name; none where the functions that it calls are not among them."""
+    if not assembles(programs):
+        return {}
+    context = _context(programs, target)
+    return {
+        f"{target.symbol(ASSEMBLE)}{end}": render("c99", f"assemble{end}.j2", **context)
+        for end in (".h", ".c")
+    }
+
+
+def _context(programs: Mapping[str, Form], target: Target) -> dict[str, Any]:
+    """What the templates say."""
+    name = single_real(programs.values())
+    real = REALS[name]
+    step, move = ASSEMBLING
+    numbers = {
+        "most": DAMPED,
+        "least": FLOOR * Fraction(real.eps),
+        "longest": LONGEST,
+        "gain": GAIN,
+        "zero": Fraction(0),
+        "one": Fraction(1),
+        "tolerance": TOLERANCE[name],
+    }
+    return (
+        target.context
+        | {key: C.literal(value, real) for key, value in numbers.items()}
+        | {
+            "real": name,
+            "rows": programs[step].outputs[1].size,
+            "turns": TURNS,
+            "statuses": _statuses(),
+            "checks": True,
+            "fabs": real.libm("fabs"),
+            "step": target.symbol(step),
+            "move": target.symbol(move),
+        }
+    )

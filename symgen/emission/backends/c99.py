@@ -1,0 +1,294 @@
+"""C99: one function a file, a header for all; includes nothing but <math.h> and headers of its own, and allocates nothing.
+
+A long function calls static parts of its own, one after the other (`_parts`). A `Recursion` calls its own in loops (`_looped`).
+
+How C spells a row stands in `C`; which rows become locals is decided by `_writer`, and `templates/c99/` holds the layout.
+Parentheses are written where C's grammar would group otherwise, and around a product in a sum, as MISRA C:2012 asks (rule 12.1).
+
+Outputs may alias inputs: every input is read into a local before the first store. What a checked function checks, it checks
+before that as well, and returns how it went: one way out, no store but in the innermost branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from symgen.emission import (
+    adjustable,
+    assembling,
+    checks,
+    lanes,
+    levelled,
+    looped,
+    looped_lanes,
+    render,
+    segmented,
+)
+from symgen.emission import definition as _definition
+from symgen.emission import parts as _parts
+from symgen.emission import sincos as _sincos
+from symgen.emission.backend import Printer
+from symgen.emission.c_text import C
+from symgen.emission.definition import calls, parameters, turns
+from symgen.emission.legend import legend
+from symgen.emission.ports import counted, counts_bodies, several, single_real
+from symgen.emission.target import Target
+from symgen.emission.writer import Turn
+from symgen.ir.levelled import Levelled
+from symgen.ir.program import Bound, Program
+from symgen.ir.recursion import Form, Looped, Recursion
+from symgen.ir.segmented import Segmented
+from symgen.support.errors import RequestError
+from symgen.vocabulary.functions import PREPARED
+from symgen.vocabulary.reals import REALS
+
+NAME = "c99"
+
+
+def source(
+    program: Form,
+    target: Target,
+    floors: Mapping[int, Bound] | None = None,
+    part: int | None = None,
+) -> str:
+    """The text of NAME_<function>.c; RequestError when a constant does not fit into the real type.
+
+    `floors` are certified lower bounds of rows that are divisors, for a checked function. `part` is how many statements a part
+    has, about; None: a short function stays in one piece, and a long one is cut as `_parts` says.
+    """
+    if isinstance(program, Looped):
+        return str(_of(program).source(program, target))
+    turn = _definition.turn_of(program, target)
+    function = _definition.function(program, target, floors or {}, part or _length(program), turn)
+    return render(NAME, "function.c.j2", **target.context, **function)
+
+
+def definition(
+    program: Program, target: Target, floors: Mapping[int, Bound] | None = None
+) -> dict[str, Any]:
+    """What `c99/definition.j2` is told of one function by a language with C's statements that brings its own sines: those of an
+    angle are a NAME_pair, which NAME_sincos gives, and every argument is an array; `floors` as `source` has them.
+    """
+    turn = (
+        Turn(f"{target.name}_pair", f"{target.name}_sincos") if _definition.early(program) else None
+    )
+    return _definition.function(program, target, floors or {}, _length(program), turn, arrays=True)
+
+
+def parts(program: Form, target: Target) -> tuple[int, int]:
+    """Into how many parts a function is cut, and how many numbers they share on the stack; (0, 0) for one in a piece."""
+    part = _length(program)
+    if part is None or isinstance(program, Looped):
+        return 0, 0
+    function = _definition.function(program, target, {}, part, _definition.turn_of(program, target))
+    return len(function["parts"]), function["work"]["size"]
+
+
+def _length(program: Form) -> int | None:
+    """Of a part, in statements; None for a function that is not cut."""
+    return (
+        _parts.LINES
+        if isinstance(program, Program) and len(program.rows) > _parts.LONGEST
+        else None
+    )
+
+
+def is_cut(program: Form) -> bool:
+    """Whether the function for many states is cut into parts."""
+    return isinstance(program, Program) and len(program.rows) > _parts.LONGEST_OF_MANY
+
+
+def batches(
+    programs: Mapping[str, Form],
+    target: Target,
+    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+) -> dict[str, str]:
+    """The functions for many states, every file by name, headers first; `floors` as `source` has them, by function. RequestError
+    for one chain in lanes.
+    """
+    real = single_real(programs.values())
+    functions = {
+        function: _batch(program, target, (floors or {}).get(function, {}))
+        for function, program in programs.items()
+    }
+    common = target.context | {"real": real, "lanes": lanes.lanes(real)}
+    found = {
+        target.batch: render(
+            NAME,
+            "batch.h.j2",
+            **common,
+            functions=functions.values(),
+            bytes=max(one["stack"] for one in functions.values()),
+            needs=max(one["needs"] for one in functions.values()),
+        ),
+        target.lanes: render(NAME, "lanes.h.j2", **common),
+    }
+    for function, one in functions.items():
+        layout = "looped_batch.c.j2" if isinstance(programs[function], Recursion) else "batch.c.j2"
+        found[target.file_of_many(function)] = render(NAME, layout, **common, **one)
+    return found
+
+
+def driver(program: Form, target: Target) -> dict[str, Any]:
+    """What a caller of a function for many states is told: `symbol`, `parameters` with the names of their steps, `driver`, and
+    in `needs` how many numbers its array for work has; 0 where there is none.
+    """
+    names = parameters(program, target)
+    arrays, driven = lanes.driver(program, names)
+    return {
+        "symbol": target.symbol(program.function),
+        "name": target.name,
+        "parameters": arrays,
+        "driver": driven,
+        "checked": target.checked,
+        "needs": looped_lanes.work(program) if isinstance(program, Recursion) else 0,
+    }
+
+
+def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
+    """What the template says of one function for many states."""
+    if isinstance(program, Recursion):
+        return looped_lanes.function(program, target)
+    if isinstance(program, Looped):
+        raise RequestError(
+            f"{program.function} by {program.method} has the links of one state in its lanes; leave out --batch, "
+            "or take another method"
+        )
+    names = parameters(program, target)
+    alone = (
+        target.text.trig == "inline"
+    )  # a sine without a branch, which stands in the loop over the states
+    turn = _definition.turn_of(program, target) if alone else None
+    taken = _definition.macros(target) | {
+        target.symbol(program.function),
+        *names.values(),
+        *(turn or ()),
+    }
+    called = calls(program.real, target)
+    found = _definition.prototype(program, target)
+    found |= lanes.function(
+        program,
+        target,
+        names,
+        called,
+        [] if alone else _definition.early(program),
+        turn,
+        taken,
+        floors,
+        _parts.LINES_OF_MANY if is_cut(program) else None,
+    )
+    loop = target.text.trig == "auto" and bool(_definition.together(program))
+    found |= {
+        "needs": 0,
+        "stack": found["bytes"],
+        "own_loop": loop,
+        "own_sines": loop or turn is not None,
+        "sin": called["sin"],
+        "cos": called["cos"],
+    }
+    return found
+
+
+def header(programs: Mapping[str, Form], target: Target) -> str:
+    """The text of NAME.h, which declares every one of `programs`."""
+    real = single_real(programs.values())
+    forms = programs.values()
+    declarations = [
+        (_of(form) if isinstance(form, Looped) else _definition).prototype(form, target)
+        for form in forms
+    ]
+    trig = calls(real, Target(target.name, target.sizes))
+    return render(
+        NAME,
+        "header.h.j2",
+        **target.context,
+        told=target.told,
+        real=real,
+        bytes=REALS[real].size,
+        sin=trig["sin"],
+        cos=trig["cos"],
+        functions=declarations,
+        apart=any(one["apart"] for one in declarations),
+        bodies=counts_bodies(programs.values()),
+        counted=counted(programs.values()),
+        prepared=any(
+            port.name == PREPARED.name for form in forms for port in (*form.inputs, *form.outputs)
+        ),
+        **several(programs.values()),
+        work=max(work(form, target.checked) for form in forms),
+        statuses=checks.statuses(programs.values(), target),
+        **legend(programs.values()),
+    )
+
+
+def work(form: Form, checked: bool = False) -> int:
+    """Numbers of the array that its caller provides, where it is `checked` or not; 0 for a function without one."""
+    return int(_of(form).work(form, checked)) if isinstance(form, Looped) else 0
+
+
+def unscheduled(form: Form) -> bool:
+    """Whether gcc's first scheduling makes it slower."""
+    return isinstance(form, Levelled)
+
+
+def apart(form: Form) -> bool:
+    """Whether its results may not lie over its arguments."""
+    return isinstance(form, Looped) and not _of(form).may_alias(form)
+
+
+def _of(form: Looped) -> Any:
+    """The file that prints such a form."""
+    return (
+        segmented
+        if isinstance(form, Segmented)
+        else levelled
+        if isinstance(form, Levelled)
+        else looped
+    )
+
+
+def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
+    """Every file that the functions include, by name: NAME.h, and NAME_sincos.h where they bring their own sine."""
+    found = {target.header: header(programs, target)}
+    if any(turns(program, target) for program in programs.values()):
+        found[target.sincos] = sincos(single_real(programs.values()), target)
+    return found
+
+
+def sincos(real: str, target: Target) -> str:
+    """The text of NAME_sincos.h."""
+    return render(
+        NAME,
+        "sincos.h.j2",
+        **target.context,
+        real=real,
+        loop=target.text.trig == "auto",
+        **_sincos.context(real),
+    )
+
+
+BACKEND = Printer(
+    name=NAME,
+    language=C,
+    source=source,
+    headers=headers,
+    sincos=sincos,
+    parameters=parameters,
+    calls=calls,
+    definition=definition,
+    parts=parts,
+    batches=batches,
+    is_cut=is_cut,
+    driver=driver,
+    lanes=lanes.lanes,
+    work=work,
+    apart=apart,
+    unscheduled=unscheduled,
+    adjustable=adjustable.files,
+    assembling=assembling.files,
+    assembly=assembling.facts,
+    ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS},
+    farthest=_sincos.RANGE,
+    statuses=checks.STATUSES,
+)

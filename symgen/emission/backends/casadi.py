@@ -1,0 +1,268 @@
+"""CasADi's C API for external functions, over the C of the folder: what `casadi.external` and acados load from a shared library.
+
+It computes nothing: each function NAME_casadi_<function> copies its arguments, calls the C function and copies its results. A
+matrix is stored by columns there. Where the folder has derivatives of a function by all its arguments, jac_NAME_casadi_<function>
+hands them on, without what is zero in every state.
+
+Sources: CasADi's documentation, "The function object: the C API", and the C that it generates itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from symgen.emission import render
+from symgen.emission.backend import Wrapper
+from symgen.emission.ports import handed, single_real
+from symgen.emission.target import Target
+from symgen.ir.program import Bound, Port, Program
+from symgen.vocabulary.derivatives import ELSEWHERE, slope, told
+
+NAME = "casadi"
+
+
+def files(
+    programs: Mapping[str, Program],
+    target: Target,
+    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+) -> dict[str, str]:
+    """NAME_casadi.h and NAME_casadi.c."""
+    real = single_real(programs.values())
+    patterns = _Patterns(target)
+    functions = [_function(program, target, patterns) for program in programs.values()]
+    slopes = [
+        found
+        for program in programs.values()
+        if (found := _derivative(program, programs, target, patterns))
+    ]
+    every = [*functions, *slopes]
+    context = target.context | {
+        "real": real,
+        "functions": every,
+        "patterns": patterns.printed,
+        "gathers": any(port["which"] for one in slopes for port in one["found"]),
+    }
+    return {
+        f"{target.name}_casadi.{suffix}": render(NAME, f"wrapper.{suffix}.j2", **context)
+        for suffix in ("h", "c")
+    }
+
+
+class _Patterns:
+    """Sparsities as CasADi has them, each printed once: rows, columns, and 1, or where columns begin and the rows of what is
+    there.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.known: dict[tuple[int, ...], str] = {}
+
+    def name(self, rows: int, columns: int, there: Sequence[tuple[int, int]] | None = None) -> str:
+        """That of a full matrix, or of one with entries `there` (row, column) in CasADi's order, column by column."""
+        found = [rows, columns, 1]
+        if there is not None:
+            begins = [sum(of < column for _, of in there) for column in range(columns + 1)]
+            found = [rows, columns, *begins, *(row for row, _ in there)]
+        return self.known.setdefault(tuple(found), f"{self.target.name}_casadi_s{len(self.known)}")
+
+    @property
+    def printed(self) -> list[dict[str, Any]]:
+        """For the template."""
+        return [
+            {"name": name, "count": len(numbers), "numbers": _lines(numbers)}
+            for numbers, name in self.known.items()
+        ]
+
+
+def _function(program: Program, target: Target, patterns: _Patterns) -> dict[str, Any]:
+    """One function: its arguments and results one to one."""
+    given, found = (
+        [_array(port, kind, k) for k, port in enumerate(ports)]
+        for kind, ports in (("in", program.inputs), ("out", program.outputs))
+    )
+    return {
+        "symbol": _symbol(program, target),
+        "given": given,
+        "found": found,
+        "arrays": [*given, *found],
+        "calls": [_call(program, target, [port["array"] for port in (*given, *found)])],
+        "inputs": len(given),
+        "outputs": len(found),
+        "names": _quoted(port.name for port in (*program.inputs, *program.outputs)),
+        "sparsities": _lines(
+            [patterns.name(*_matrix(port)) for port in (*program.inputs, *program.outputs)]
+        ),
+    }
+
+
+def _derivative(
+    program: Program, programs: Mapping[str, Program], target: Target, patterns: _Patterns
+) -> dict[str, Any] | None:
+    """The derivatives of a function, one block a result and an argument; None where one of them is in no function of the folder.
+
+    Beside the arguments it takes the results, of which nothing is read.
+    """
+    pairs = [(result, argument) for result in program.outputs for argument in program.inputs]
+    known = [_slope(program, result, argument, programs) for result, argument in pairs]
+    if not target.rates or None in known:
+        return None
+    slopes = [one for one in known if one is not None]
+    plain = _function(program, target, patterns)
+    place = {
+        port.name: one["array"] for port, one in zip(program.inputs, plain["given"], strict=True)
+    }
+    held: dict[tuple[str, str], str] = {}
+    arrays, calls = list(plain["given"]), []
+    for n, other in enumerate({one.function: one for one, _ in slopes}.values()):
+        own = [_array(port, f"slope_{n}", k) for k, port in enumerate(other.outputs)]
+        held |= {
+            (other.function, port.name): one["array"]
+            for port, one in zip(other.outputs, own, strict=True)
+        }
+        arrays += own
+        calls.append(
+            _call(
+                other,
+                target,
+                [*(place[port.name] for port in other.inputs), *(one["array"] for one in own)],
+            )
+        )
+    blocks = [
+        _block(k, *pair, *slope) for k, (pair, slope) in enumerate(zip(pairs, slopes, strict=True))
+    ]
+    return plain | {
+        "symbol": f"jac_{plain['symbol']}",
+        "arrays": arrays,
+        "calls": calls,
+        "found": [
+            block | {"array": held[one.function, port.name]}
+            for block, (one, port) in zip(blocks, slopes, strict=True)
+        ],
+        "inputs": len(program.inputs) + len(program.outputs),
+        "outputs": len(pairs),
+        "names": _quoted(
+            (
+                *(port.name for port in program.inputs),
+                *(f"out_{port.name}" for port in program.outputs),
+                *(f"jac_{result.name}_{argument.name}" for result, argument in pairs),
+            )
+        ),
+        "sparsities": _lines(
+            [
+                *(patterns.name(*_matrix(port)) for port in program.inputs),
+                *(patterns.name(*_matrix(port), ()) for port in program.outputs),
+                *(
+                    patterns.name(block["rows"], block["columns"], block["there"])
+                    for block in blocks
+                ),
+            ]
+        ),
+    }
+
+
+def _block(k: int, result: Port, argument: Port, other: Program, port: Port) -> dict[str, Any]:
+    """Where the entries of CasADi's block k stand in the array of a result of `other`: all of them, or those that are not zero in
+    every state.
+    """
+    rows, columns = _by_columns(result), _by_columns(argument)
+    found = [
+        ((row, column), of_result * argument.size + of_argument)
+        for column, of_argument in enumerate(columns)
+        for row, of_result in enumerate(rows)
+    ]
+    there = [(entry, at) for entry, at in found if other.rows[port.rows[at]].value != 0]
+    full = len(there) == len(found)
+    straight = full and [*rows, *columns] == [*range(len(rows)), *range(len(columns))]
+    return {
+        "k": k,
+        "rows": result.size,
+        "columns": argument.size,
+        "which": "" if straight else f"which_{k}",
+        "count": len(there),
+        "places": _lines([at for _, at in there]),
+        "there": None if full else [at for at, _ in there],
+    }
+
+
+def _slope(
+    program: Program, result: Port, argument: Port, programs: Mapping[str, Program]
+) -> tuple[Program, Port] | None:
+    """The Program and the result of it in which the derivative of a result by an argument stands."""
+    other, name = ELSEWHERE.get((program.function, result.name, argument.name), ("", ""))
+    candidates = [
+        (one, slope(result.name, argument.name))
+        for function, one in programs.items()
+        if (derivative := told(function)) is not None
+        and derivative[:2] == (program.function, "jacobian")
+    ]
+    if other in programs:
+        candidates.append((programs[other], name))
+    own = {port.name for port in program.inputs}
+    for one, wanted in candidates:
+        port = next((port for port in one.outputs if port.name == wanted), None)
+        if (
+            port is not None
+            and port.size == result.size * argument.size
+            and {port.name for port in one.inputs} <= own
+        ):
+            return one, port
+    return None
+
+
+def _by_columns(port: Port) -> list[int]:
+    """The elements of an array, row by row, in the order of CasADi's columns."""
+    rows, columns = _matrix(port)
+    return [row * columns + column for column in range(columns) for row in range(rows)]
+
+
+def _matrix(port: Port) -> tuple[int, int]:
+    """Rows and columns: of more than two indices the last one is the columns'."""
+    return (port.size, 1) if len(port.shape) < 2 else (prod(port.shape[:-1]), port.shape[-1])
+
+
+def _array(port: Port, kind: str, k: int) -> dict[str, Any]:
+    """The local array of an argument or a result."""
+    rows, columns = _matrix(port)
+    return {
+        "k": k,
+        "array": f"{kind}_{port.name}",
+        "size": port.size,
+        "rows": rows,
+        "columns": columns,
+        "which": "",
+    }
+
+
+def _symbol(program: Program, target: Target) -> str:
+    """The C name of a function here: another one than symgen's, which takes other arguments."""
+    return f"{target.name}_casadi_{target.symbol(program.function).removeprefix(f'{target.name}_')}"
+
+
+def _call(program: Program, target: Target, arrays: Sequence[str]) -> str:
+    given = [
+        handed(port, array, target.name)
+        for port, array in zip(program.inputs, arrays, strict=False)
+    ]
+    return f"{target.symbol(program.function)}({', '.join([*given, *arrays[len(given) :]])})"
+
+
+def _quoted(names: Iterable[str]) -> list[str]:
+    """Names as lines of C's strings."""
+    return _lines([f'"{name}"' for name in names])
+
+
+def _lines(words: Sequence[int | str], width: int = 100) -> list[str]:
+    """Numbers or words as lines, commas included."""
+    lines: list[str] = []
+    for k, word in enumerate(words):
+        text = f"{word}," if k + 1 < len(words) else str(word)
+        if lines and len(lines[-1]) + len(text) < width:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    return lines
+
+
+BACKEND = Wrapper(name=NAME, files=files)

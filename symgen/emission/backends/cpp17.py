@@ -1,0 +1,158 @@
+"""C++17: a header over the C of the folder, with std::array in and out, and std::span where the library has it.
+
+It computes nothing: each function passes pointers on to the C function of its name. It allocates nothing and throws
+nothing, so that it can be built with -fno-exceptions and -fno-rtti.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from symgen.emission import adjustable, checks, printer, render
+from symgen.emission.backend import Wrapper
+from symgen.emission.c_text import C, comment
+from symgen.emission.equations import stated
+from symgen.emission.ports import (
+    counted,
+    counts_bodies,
+    describe,
+    meaning,
+    several,
+    single_real,
+    struct_of,
+    symbolic,
+)
+from symgen.emission.target import Target
+from symgen.ir.program import Bound, Port
+from symgen.ir.recursion import Form, Looped
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import FUNCTIONS, REGROUP, Array
+
+NAME = "cpp17"
+TYPES = ("parameters", "prepared")
+"""Types of the namespace, which no argument is called as."""
+
+
+def header(programs: Mapping[str, Form], target: Target) -> str:
+    """The text of NAME.hpp: one namespace, one function (and one over spans) for every one of `programs`."""
+    real = single_real(programs.values())
+    returned = _outcome if target.checked else _returned
+    functions = [_function(program, target, returned) for program in programs.values()]
+    return render(
+        NAME,
+        "header.hpp.j2",
+        **target.context,
+        real=real,
+        functions=functions,
+        bodies=counts_bodies(programs.values()),
+        counted=counted(programs.values()),
+        loops=any(isinstance(program, Looped) for program in programs.values()),
+        **several(programs.values()),
+        statuses=checks.statuses(programs.values(), target),
+        adjustable=adjustable.statuses(programs, target) if REGROUP in programs else [],
+    )
+
+
+def _function(
+    program: Form, target: Target, returned: Callable[..., dict[str, Any]]
+) -> dict[str, Any]:
+    names = {
+        port: C.local(name, TYPES) for port, name in printer().parameters(program, target).items()
+    }
+    arguments, results = describe(program)
+    declared = FUNCTIONS.get(program.function)
+
+    def described(port: Port, array: Array) -> dict[str, str]:
+        what = stated(meaning(array, target.sizes), target, program.inputs)
+        return {"name": names[port.name], "size": _size(array, port, target), "what": comment(what)}
+
+    given = [
+        described(port, array) | _taken(port, names[port.name], target)
+        for port, array in zip(program.inputs, arguments, strict=True)
+    ]
+    found = [described(port, array) for port, array in zip(program.outputs, results, strict=True)]
+    return (
+        {
+            "name": derivatives.symbol(program.function),
+            "symbol": target.symbol(program.function),
+            "what": comment(
+                stated(declared.what if declared else program.function, target, program.inputs)
+            ),
+            "arguments": given,
+            "results": found,
+            "ports": [*given, *found],
+        }
+        | _worked(program, target, {port["name"] for port in (*given, *found)})
+        | returned(program, found)
+    )
+
+
+def _taken(port: Port, name: str, target: Target) -> dict[str, str]:
+    """The struct that an argument is taken as ("": an array), and what of it is handed to the C."""
+    struct = struct_of(port, target.name)
+    return {"struct": struct, "passed": f"&{name}" if struct else f"{name}.data()"}
+
+
+def _worked(program: Form, target: Target, taken: set[str]) -> dict[str, str]:
+    """The array that the caller of a loop over links provides, how the C is told its size, and what many states call that."""
+    if not isinstance(program, Looped):
+        return {"work": "", "size": "", "count": ""}
+    work = C.local("work", taken)
+    return {
+        "work": work,
+        "size": ", static_cast<int>(WORK)" if target.checked else "",
+        "count": C.local("size", taken | {work}),
+    }
+
+
+def _returned(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
+    """How the answer is held and given back: a number, one array, or a struct of arrays."""
+    first, status = results[0], {"status": ""}
+    if len(results) > 1:
+        kind, pointers = (
+            f"{derivatives.symbol(program.function)}_results",
+            [f"results.{r['name']}.data()" for r in results],
+        )
+        held = status | {"fields": results, "held": f"{kind} results", "pointers": pointers}
+        return held | {"returned": kind, "answer": "results"}
+    kind, name = f"std::array<real, {first['size']}>", first["name"]
+    held = status | {"fields": [], "held": f"{kind} {name}", "pointers": [f"{name}.data()"]}
+    if not program.outputs[0].shape:
+        return held | {"returned": "real", "answer": f"{name}[0]"}
+    return held | {"returned": kind, "answer": name}
+
+
+def _outcome(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
+    """The same for a checked function: a status beside the answer, which is zero where the status is not OK."""
+    plain = _returned(program, results)
+    kind = f"outcome<{plain['returned']}>"
+    if plain["fields"]:
+        pointers = [f"found.value.{r['name']}.data()" for r in results]
+    else:
+        pointers = ["found.value.data()" if program.outputs[0].shape else "&found.value"]
+    held = {
+        "held": f"{kind} found{{}}",
+        "pointers": pointers,
+        "answer": "found",
+        "status": "found.status = ",
+    }
+    return plain | held | {"returned": kind}
+
+
+def _size(array: Array, port: Port, target: Target) -> str:
+    """The size of a port: NV * NV, and a plain number where the table of functions does not know better."""
+    shape = symbolic(array, port, target.sizes)
+    return str(port.size) if shape is None else " * ".join(map(str, shape))
+
+
+def files(
+    programs: Mapping[str, Form],
+    target: Target,
+    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+) -> dict[str, str]:
+    """NAME.hpp."""
+    return {f"{target.name}.hpp": header(programs, target)}
+
+
+BACKEND = Wrapper(name=NAME, files=files, loops=True)

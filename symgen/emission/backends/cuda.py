@@ -1,0 +1,107 @@
+"""CUDA: the functions of the folder once more, for a GPU of NVIDIA's: one thread a state.
+
+NAME_<function>.cuh holds one state as a device function, whose statements are those of the C. NAME_<function>_cuda.cu has the
+kernel around it, which reads a state, calls the device function and stores what it found, and the function that launches the
+kernel from the host; NAME_cuda.h declares both. A long function is cut into parts, as the C is, which share an array in the
+thread's local memory.
+
+The sines are the text's own within their range (NAME_sincos.cuh), as in the C unless told otherwise: their error is proved, with
+a*b + c fused or not, where that of CUDA's is a measured one. Beyond they are CUDA's.
+
+Source: NVIDIA, CUDA C++ Programming Guide 13: the qualifiers, the launch (cudaLaunchKernelEx, from CUDA 11.8 on), the errors of
+its mathematical functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from symgen.emission import printer, render, sincos
+from symgen.emission.backend import Wrapper
+from symgen.emission.c_text import C
+from symgen.emission.ports import single_real
+from symgen.emission.target import Target
+from symgen.ir.program import Bound, Program
+from symgen.support.errors import RequestError
+from symgen.vocabulary.reals import REALS
+
+NAME = "cuda"
+THREADS = 128
+"""Of a block, unless told: so few may have all 255 registers each that there are."""
+TAKEN = frozenset(
+    {
+        "builtin_types",
+        "channel_descriptor",
+        "common_functions",
+        "cuda",
+        "cuda_runtime",
+        "cuda_runtime_api",
+        "device_functions",
+        "device_launch_parameters",
+        "device_types",
+        "driver_functions",
+        "driver_types",
+        "library_types",
+        "math_constants",
+        "math_functions",
+        "surface_types",
+        "texture_types",
+        "vector_functions",
+        "vector_types",
+    }
+)
+"""Names whose NAME.h would hide a header of CUDA's."""
+
+
+def files(
+    programs: Mapping[str, Program],
+    target: Target,
+    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+) -> dict[str, str]:
+    """NAME_cuda.h, NAME_sincos.cuh where a sine is taken, and two files a function. RequestError for a name of CUDA's own."""
+    if target.name in TAKEN:
+        raise RequestError(
+            f"{target.name}.h is a header of CUDA's, which that of the robot would hide; give it another --name"
+        )
+    real = single_real(programs.values())
+    functions = {
+        function: _function(program, target, (floors or {}).get(function, {}))
+        for function, program in programs.items()
+    }
+    common = target.context | {"real": real, "threads": THREADS}
+    found = {target.cuda: render(NAME, "header.h.j2", **common, functions=functions.values())}
+    if any(one["turns"] for one in functions.values()):
+        found[target.turns_on_gpu] = render(
+            NAME, "sincos.cuh.j2", **common | sincos.context(real) | _sines(real, target)
+        )
+    for function, told in functions.items():
+        found[target.device(function)] = render(NAME, "function.cuh.j2", **common | told)
+        found[target.kernel(function)] = render(NAME, "kernel.cu.j2", **common | told)
+    return found
+
+
+def _sines(real: str, target: Target) -> dict[str, Any]:
+    """Which sines NAME_sincos.cuh has, and what computes those that are out of range."""
+    trig = target.text.trig
+    return {
+        "own": trig in ("auto", "inline"),
+        "far": "far" if trig == "auto" else "",
+        "sincos": REALS[real].libm("sincos"),
+    }
+
+
+def _function(program: Program, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
+    """What the templates are told of one function."""
+    told, driven = printer().definition(program, target, floors), printer().driver(program, target)
+    arrays = driven["parameters"]
+    taken = {array[kind] for array in arrays for kind in ("name", "state", "element", "block")}
+    own = {}
+    for name in ("count", "i", "k", "step", "found", "status", "stream", "launch", "blocks"):
+        own[name] = C.local(name, taken)
+        taken.add(own[name])
+    symbol = target.symbol(program.function)
+    return told | {"function": symbol, "symbol": f"{symbol}_device", "arrays": arrays, "own": own}
+
+
+BACKEND = Wrapper(name=NAME, files=files)

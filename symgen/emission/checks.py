@@ -1,0 +1,203 @@
+"""Comparisons that a function of `--checked` makes before it stores: of its arguments, angles, divisors and results.
+
+Everything holds for numbers as IEEE 754 has them: a compiler that is told that there is no NaN (-ffast-math) removes it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from symgen.emission import sincos
+from symgen.emission.c_text import WIDTH
+from symgen.emission.language import Language
+from symgen.emission.target import Target
+from symgen.emission.writer import live_rows
+from symgen.ir.program import Bound, Element, Program
+from symgen.ir.recursion import Form, Looped, steps_of
+from symgen.vocabulary.reals import REALS
+
+STATUSES = {
+    "OK": "the results are stored",
+    "NOT_FINITE": "an argument is infinite or not a number",
+    "OUT_OF_RANGE": "an angle is too large for the own sine and cosine (--trig inline)",
+    "DIVISOR": "a divisor, or what a logarithm or a root is taken of, is too small or not finite",
+    "NOT_UNIT": "a quaternion is not of length 1",
+    "NO_WORK": "the array for the work of loops over links has too few numbers",
+    "RESULT_NOT_FINITE": "a result, or a number that it is computed from, is infinite or not a number",
+}
+"""Statuses of a checked function by their value, from 0 on: NAME_OK …"""
+TERMS = 32
+"""Numbers in one sum of products with zero: a longer sum is nested too deeply for some parsers."""
+
+
+LENGTH = {"double": Fraction(1, 2**20), "float": Fraction(1, 2**12)}
+"""By how much the square of a quaternion's length may differ from 1."""
+
+
+class Guard(NamedTuple):
+    """`row` must be at least `bound`; its magnitude where that is asked for."""
+
+    row: int
+    magnitude: bool
+    bound: Bound
+
+
+def guards(program: Program, live: Sequence[int], floors: Mapping[int, Bound]) -> list[Guard]:
+    """Of every divisor, logarithm and root, each row once; `floors` are certified bounds of rows.
+
+    A divisor without such a bound has at least the magnitude of the smallest normal number.
+    """
+    asked: dict[int, set[str]] = {}
+    for i in live:
+        op, args = program.rows[i].op, program.rows[i].args
+        if op in ("div", "log", "sqrt") and program.rows[args[-1]].op != "const":
+            asked.setdefault(args[-1], set()).add(op)
+    least = REALS[program.real].least
+    return [
+        Guard(
+            row,
+            row not in floors and ops == {"div"},
+            floors.get(row, Fraction(0) if ops == {"sqrt"} else least),
+        )
+        for row, ops in asked.items()
+    ]
+
+
+def finite_rows(program: Program, live: Iterable[int]) -> list[int]:
+    """Rows that must be finite, each once: results, and operands from which an infinite number gives a finite one.
+
+    Those operands are divisors and both arguments of atan2. Constants and arguments, which are checked before, are left out.
+    """
+    results = [row for port in program.outputs for row in port.rows]
+    wanted = dict.fromkeys([*results, *hiding_rows(program, live)])
+    return [row for row in wanted if program.rows[row].op not in ("const", "input")]
+
+
+def hiding_rows(program: Program, live: Iterable[int]) -> list[int]:
+    """Operands from which an infinite number gives a finite result: divisors, and both arguments of atan2."""
+    found: list[int] = []
+    for i in live:
+        op, args = program.rows[i].op, program.rows[i].args
+        found += args if op == "atan2" else args[1:] if op == "div" else ()
+    return found
+
+
+def angles(program: Program, live: Iterable[int]) -> list[int]:
+    """The rows whose sine or cosine is taken, each once."""
+    return list(
+        dict.fromkeys(program.rows[i].args[0] for i in live if program.rows[i].op in ("sin", "cos"))
+    )
+
+
+def ancestors(program: Program, rows: Iterable[int]) -> set[int]:
+    """Rows and everything that they are computed from."""
+    found: set[int] = set()
+    open_ = list(rows)
+    while open_:
+        row = open_.pop()
+        if row not in found:
+            found.add(row)
+            open_ += program.rows[row].args
+    return found
+
+
+def conditions(
+    program: Program,
+    language: Language,
+    inputs: Sequence[str],
+    text: Mapping[int, str],
+    angles: Iterable[int],
+    guards: Iterable[Guard],
+    results: Iterable[str],
+) -> dict[str, str]:
+    """Conditions of a checked function by name. `text` holds its rows as they are written, `results` numbers to be finite."""
+    real = REALS[program.real]
+
+    def number(value: Fraction | int) -> str:
+        return language.literal(Fraction(value), real)
+
+    def size(row: int) -> str:
+        return f"{language.call('fabs', real)}({text[row]})"
+
+    zeros = [
+        f"{number(0)}*{language.at(name, k)}"
+        for name, port in zip(inputs, program.inputs, strict=True)
+        for k in range(port.size)
+    ]
+    ranges = [f"{size(row)} <= {number(sincos.RANGE)}" for row in angles]
+    units = []
+    for place, first in program.unit_quaternions:
+        square = " + ".join(
+            f"{entry}*{entry}"
+            for entry in (language.at(inputs[place], k) for k in range(first, first + 4))
+        )
+        units.append(
+            f"{language.call('fabs', real)}({square} - {number(1)}) <= {number(LENGTH[program.real])}"
+        )
+
+    def bound(least: Bound) -> str:
+        return (
+            language.at(inputs[least.port], least.place)
+            if isinstance(least, Element)
+            else number(least)
+        )
+
+    divisors = [
+        f"{size(g.row) if g.magnitude else text[g.row]} >= {bound(g.bound)}" for g in guards
+    ]
+    return {
+        "zero": number(0),
+        "zeros": lines(zeros, "+", 8),
+        "units": lines(units, "&&", 8),
+        "ranges": lines(ranges, "&&", 8),
+        "divisors": lines(divisors, "&&", 12),
+        "finite": _finite(list(results), number(0), 16),
+    }
+
+
+def _finite(numbers: Sequence[str], zero: str, indent: int) -> str:
+    """The condition that all `numbers` are finite, "" without any: products with zero add up to zero, or to NaN."""
+    products = [f"({zero}*{x})" for x in numbers]
+    sums = [
+        f"({' + '.join(products[k : k + TERMS])}) >= {zero}" for k in range(0, len(products), TERMS)
+    ]
+    joined = " && ".join(f"({one})" for one in sums) if len(sums) > 1 else "".join(sums)
+    wrapped = textwrap.wrap(
+        joined.replace(" >= ", "\0>=\0"), WIDTH - indent, break_long_words=False
+    )
+    return f"\n{' ' * indent}".join(wrapped).replace("\0", " ")
+
+
+def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
+    """What checked functions return, by `name`, `value` and meaning (`what`): those that some of the functions can return."""
+    forms = list(forms)
+    divides = any(guards(step, live_rows(step), {}) for form in forms for step in steps_of(form))
+    computes = any(finite_rows(step, live_rows(step)) for form in forms for step in steps_of(form))
+    known = {
+        "OK",
+        "NOT_FINITE",
+        *(["RESULT_NOT_FINITE"] if computes else []),
+        *(["OUT_OF_RANGE"] if target.text.trig == "inline" else []),
+        *(["DIVISOR"] if divides else []),
+        *(["NOT_UNIT"] if any(form.quaternions for form in forms) else []),
+        *(["NO_WORK"] if any(isinstance(form, Looped) for form in forms) else []),
+    }
+    return [
+        {"name": name, "value": value, "what": what}
+        for value, (name, what) in enumerate(STATUSES.items())
+        if name in known and target.checked
+    ]
+
+
+def lines(parts: Sequence[str], operator: str, indent: int) -> str:
+    """`parts` joined by an operator, in parentheses where there are several, over lines that are indented."""
+    grouped = [f"({part})" for part in parts] if len(parts) > 1 else parts
+    joined = f" {operator} ".join(
+        part.replace(" ", "\0") for part in grouped
+    )  # a line ends between parts only
+    return f"\n{' ' * indent}".join(
+        textwrap.wrap(joined, WIDTH - indent, break_long_words=False)
+    ).replace("\0", " ")

@@ -1,0 +1,34 @@
+"""Equations in the texts, with the forces that act on the joints besides the bodies: drives, borne weight, wrenches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from symgen.emission.target import Target
+from symgen.ir.program import Port
+
+_BODIES = re.compile(r"C\(q,v\) ?v \+ g\(q\)")
+"""The bias force of the bodies alone."""
+_BIAS = re.compile(r"M a \+ c\b|\(tau - c\)|\bc\(q,v\)")
+"""Words that mention a bias force without its terms."""
+
+
+def stated(text: str, target: Target, inputs: Iterable[Port]) -> str:
+    """Return a sentence about a function, or about one of its arrays, with all forces that the function computes."""
+    wrench = " - J^T wrench" if any(port.name == "wrench" for port in inputs) else ""
+    more = f"{target.forces}{wrench}"
+    if more:
+        text = f"{text}; c = C(q,v) v + g(q)" if _BIAS.search(text) else text
+        text = _BODIES.sub(f"C(q,v) v + g(q){more}", text)
+    if target.forces:
+        text = text.replace("C v = c - g", f"C v + g{target.forces} = c").replace(
+            "= Y pi,", "= Y pi of the bodies alone,"
+        )
+        text = text.replace("= Y_base pi_base,", "= Y_base pi_base of the bodies alone,")
+    if target.armature:
+        text = text.replace(
+            "joint-space mass matrix", "joint-space mass matrix, armature on its diagonal"
+        )
+        text = "M(q), with the armature on its diagonal" if text == "M(q)" else text
+    return text

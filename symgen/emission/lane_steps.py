@@ -1,0 +1,99 @@
+"""A step that is taken by every lane of a vector: a function of arrays of lanes, and the table that it reads."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from typing import Any
+
+from symgen.emission import definition
+from symgen.emission import lanes as _lanes
+from symgen.emission.c_text import WIDTH, C
+from symgen.emission.definition import calls, parameters
+from symgen.emission.ports import operations_text
+from symgen.emission.target import Target
+from symgen.ir.program import Program
+from symgen.ir.recursion import TABLE, Looped
+from symgen.support.errors import RequestError
+from symgen.vocabulary.reals import REALS
+
+
+def lane_step(
+    step: Program, target: Target, told: str, alike: Collection[str] = (), own: bool = True
+) -> dict[str, Any]:
+    """What the template says of it; `told` says of what kind it is. All lanes share the ports that are `alike`. By `--trig auto`
+    its sines are the text's own, or those of <math.h> where it is not `own`.
+    """
+    names = parameters(step, target)
+    alone = target.text.trig == "inline"
+    turn = definition.turn_of(step, target) if alone else None
+    taken = definition.macros(target) | {
+        target.symbol(step.function),
+        *names.values(),
+        *(turn or ()),
+    }
+    early = [] if alone else definition.early(step)
+    found = _lanes.function(
+        step,
+        target,
+        names,
+        calls(step.real, target),
+        early,
+        turn,
+        taken,
+        {},
+        None,
+        [names[port] for port in alike if port in names],
+    )
+    loop = own and target.text.trig == "auto" and len(early) > 0
+    found |= {
+        "symbol": target.symbol(step.function),
+        "own_loop": loop,
+        "own_sines": turn is not None or loop,
+        "told": f"{told}: {operations_text(step)}",
+    }
+    for array, port in zip(found["parameters"], (*step.inputs, *step.outputs), strict=True):
+        array["qualifier"] = "const " if port.name == TABLE else ""
+    return found
+
+
+def angles(steps: Sequence[dict[str, Any]], lanes: int, real: str) -> int:
+    """How many angles the file's own loop over them takes, which is as many as a step has at most. One that has fewer gives zeros
+    besides.
+    """
+    count = max((step["angles"] for step in steps if step["own_loop"]), default=lanes)
+    for step in steps:
+        idle = count - step["angles"] if step["own_loop"] else 0
+        step["nothing"] = C.literal(Fraction(0), REALS[real]) if idle else ""
+        step["all_angles"] = step["angles"] + idle
+        step["bytes"] += 3 * idle * REALS[real].size
+    return int(count)
+
+
+def refuse(form: Looped, segments: int, lanes: int, target: Target) -> None:
+    """RequestError where the segments are no groups of as many as there are lanes, or the function is to be checked."""
+    if target.checked:
+        raise RequestError(
+            f"{form.function} by {form.method} goes round loops that return nothing; leave out --checked"
+        )
+    if segments % lanes:
+        raise RequestError(
+            f"{form.function} in {segments} segments is no loop over {lanes} lanes; take a multiple of {lanes}"
+        )
+
+
+def wrapped(rows: Sequence[str]) -> list[str]:
+    """Rows of a table, none too wide."""
+    return ["\n     ".join(textwrap.wrap(row, WIDTH - 5, break_long_words=False)) for row in rows]
+
+
+def braced(items: Sequence[str]) -> str:
+    """Numbers of an array."""
+    return "{" + ", ".join(items) + "}"
+
+
+def row_of(size: int, more: int = 0) -> str:
+    """Where a row begins, or an element of it."""
+    product = "row" if size == 1 else f"{size}*row"
+    return f"({product}) + {more}" if more else product

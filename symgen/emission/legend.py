@@ -1,0 +1,87 @@
+"""What a reader of the C must know: which papers the comments cite, and the order of the vectors of six."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from symgen.ir.recursion import Form, steps_of
+from symgen.vocabulary.functions import JACOBIAN_FRAMES, USUAL, Convention
+
+PAPERS = {
+    "RK": "G. Rodriguez, K. Kreutz, Recursive Mass Matrix Factorization and Inversion, JPL, 1988",
+    "SA": "S. K. Saha, The UDU^T Decomposition of Manipulator Inertia Matrix",
+    "FF": "A. Fijany, R. Featherstone, A new factorization of the mass matrix, 2013",
+    "LC": "K. Lee, G. S. Chirikjian, A New Perspective on O(n) Mass-Matrix Inversion for Serial Revolute Manipulators, 2005",
+    "WC": "Y. Wang, G. S. Chirikjian, A New O(N) Method for Inverting the Mass Matrix for Serial Chains Composed of Rigid Bodies",
+}
+"""In ASCII; docs/mathematics.md has them in full."""
+OWN = {
+    "B": "The bias force from composite bodies",
+    "C": "The Coriolis matrix",
+    "D": "Derivatives of the dynamics",
+    "G": "Arms that hold one object",
+}
+"""Letters of equations that symgen derived itself, and the section of docs/mathematics.md that has them."""
+_CITED = re.compile(rf"\b({'|'.join(PAPERS)})\b")
+_OWN_CITED = re.compile(rf"\(([{''.join(OWN)}])\d+\)")
+_SUM = re.compile(r"c_\d+([pm]\d+)+")
+"""A cosine of several joints' angles, as `symgen.derivation.linkage` names it."""
+
+
+def legend(programs: Iterable[Form]) -> dict[str, Any]:
+    """`papers` that the comments cite, as "RK: …"; `six`, what is made of vectors of six; of these `at_the_centre` of mass;
+    `sums`, the first name of the cosine of a sum of angles.
+
+    What is stated by another convention is no part of `six` but of `otherwise`, and `stated` says how.
+    """
+    programs = list(programs)
+    rows = [one for program in programs for one in steps_of(program)]
+    other = [program for program in programs if program.convention != USUAL]
+    headings = [step for one in rows for step in one.steps]
+    cited = {paper for step in headings for paper in _CITED.findall(step)}
+    own = {letter for step in headings for letter in _OWN_CITED.findall(step)}
+    ports = (
+        port
+        for program in programs
+        if program not in other
+        for port in (*program.inputs, *program.outputs)
+    )
+    six = dict.fromkeys(port.name for port in ports if 6 in port.shape and port.name in SIX)
+    papers = [f"{paper}: {PAPERS[paper]}" for paper in PAPERS if paper in cited]
+    papers += [
+        f"({letter}1) ...: symgen's own derivation, docs/mathematics.md, {OWN[letter]}"
+        for letter in OWN
+        if letter in own
+    ]
+    return {
+        "papers": papers,
+        "six": [*six],
+        "sums": next(
+            (row.name for one in rows for row in one.rows if _SUM.fullmatch(row.name)), ""
+        ),
+        "at_the_centre": [f"`{name}`" for name in six if name in CENTROIDAL],
+        "otherwise": [port.name for program in other for port in program.outputs],
+        "stated": other and in_words(other[0].convention),
+    }
+
+
+def in_words(convention: Convention) -> str:
+    """How J and J̇ v are stated, with Pinocchio's word for it."""
+    return (
+        f"the {convention.order} part first, {JACOBIAN_FRAMES[convention.frame]} "
+        f"(Pinocchio's {PINOCCHIO[convention.frame]})"
+    )
+
+
+PINOCCHIO = {"aligned": "LOCAL_WORLD_ALIGNED", "local": "LOCAL", "world": "WORLD"}
+"""What Pinocchio calls these frames of a Jacobian; there the linear part is always first."""
+
+
+SIX = frozenset(
+    ("J", "Lambda_inv", "alpha", "alpha_tip", "F", "wrench", "Jdot_v", "h", "A_G", "hdot")
+)
+"""What is a twist, a wrench or made of them; a vector of a robot with six joints is none."""
+CENTROIDAL = frozenset(("h", "A_G", "hdot"))
+"""What of it is about the mass centre of the whole, not about the origin of a frame."""

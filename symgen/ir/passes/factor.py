@@ -1,0 +1,120 @@
+"""Take common factors out of sums: a·b + a·c becomes a·(b + c), where the products serve nothing else.
+
+Only sums whose inner nodes are used once and carry no name of the derivation are regrouped, so what a reader looks
+for stays. This is local: one sum at a time, never across operators.
+"""
+
+from __future__ import annotations
+
+from symgen.ir.passes.rewrite import Rewriter, leaves, uses
+from symgen.ir.program import Program, Row
+
+SUMS = ("add", "sub")
+Term = tuple[int, tuple[int, ...]]
+"""A signed product: (sign, rows of its factors)."""
+
+
+def factor(program: Program) -> Program:
+    """The same Program with fewer multiplications; see the module docstring."""
+    rows, count = program.rows, uses(program)
+    inner = [False] * len(rows)
+    for row in rows:
+        if row[0] in SUMS:
+            for a in row[1]:
+                below = rows[a]
+                if count[a] == 1 and below[0] in SUMS and not below[3]:
+                    inner[a] = True
+    sums: dict[int, list[Term]] = {}
+    """Those that have a common factor."""
+    for i, row in enumerate(rows):
+        if row[0] in SUMS and not inner[i]:
+            terms = _terms(program, count, i, inner)
+            if (
+                len([1 for _, factors in terms if len(factors) > 1]) > 1
+                and _shared(terms) is not None
+            ):
+                sums[i] = terms
+    if not sums:
+        return program
+    out = Rewriter(program, min(sums))
+    places, keep = out.place, out.keep
+    for i in range(len(places), len(rows)):
+        places.append(
+            _emit(out, [(s, tuple([places[f] for f in fs])) for s, fs in sums[i]], rows[i])
+            if i in sums
+            else keep(rows[i])
+        )
+    return out.finish()
+
+
+def _terms(program: Program, count: list[int], root: int, inner: list[bool]) -> list[Term]:
+    """The signed products that a sum adds up; a product is taken apart where its inner rows serve nothing else."""
+    rows = program.rows
+
+    def single(r: int) -> bool:
+        return count[r] == 1 and not rows[r][3]
+
+    def factors(r: int) -> tuple[int, ...]:
+        if rows[r][0] != "mul" or not single(r):
+            return (r,)
+        a, b = rows[r][1]
+        if rows[a][0] != "mul" and rows[b][0] != "mul":
+            return (a, b)
+        return tuple([f for _, f in leaves(rows, r, ("mul",), single)])
+
+    return [(sign, factors(r)) for sign, r in leaves(rows, root, SUMS, inner.__getitem__)]
+
+
+def _shared(terms: list[Term]) -> int | None:
+    """The factor that stands in most terms, the earliest row among equals; None when none stands in two."""
+    tally: dict[int, int] = {}
+    for _, factors in terms:
+        if len(factors) > 1:
+            for f in set(factors):
+                tally[f] = tally.get(f, 0) + 1
+    most = max(tally.values(), default=0)
+    return min(f for f in tally if tally[f] == most) if most > 1 else None
+
+
+def _emit(out: Rewriter, terms: list[Term], root: Row) -> int:
+    """Put the rows of a sum of products, common factors first; returns the row of the sum, under the root's name."""
+    sign, row = _sum(out, terms, root)
+    if sign < 0:
+        return out.put(Row("neg", (row,), None, root.name, root.step))
+    last = out.rows[row]
+    if root.name and row == len(out.rows) - 1:
+        out.rows[row] = last._replace(name=root.name)
+    return row
+
+
+def _sum(out: Rewriter, terms: list[Term], root: Row) -> tuple[int, int]:
+    """(sign, row) of a sum of products, common factors taken out until none is left."""
+    while (common := _shared(terms)) is not None:
+        inside: list[Term] = []
+        rest: list[Term] = []
+        place: int | None = None
+        for sign, factors in terms:
+            if len(factors) > 1 and common in factors:
+                left = list(factors)
+                left.remove(common)
+                inside.append((sign, tuple(left)))
+                place = len(rest) if place is None else place
+            else:
+                rest.append((sign, factors))
+        sign, row = _sum(out, inside, root)
+        rest.insert(place or 0, (sign, (out.put(Row("mul", (common, row), None, "", root.step)),)))
+        terms = rest
+    parts: list[tuple[int, int]] = []
+    for sign, factors in terms:
+        row = factors[0]
+        for other in factors[1:]:
+            row = out.put(Row("mul", (row, other), None, "", root.step))
+        parts.append((sign, row))
+    lead = next((n for n, (sign, _) in enumerate(parts) if sign > 0), None)
+    flip = 1
+    if lead is None:
+        lead, flip, parts = 0, -1, [(-sign, row) for sign, row in parts]
+    total = parts[lead][1]
+    for sign, row in parts[:lead] + parts[lead + 1 :]:
+        total = out.put(Row("add" if sign > 0 else "sub", (total, row), None, "", root.step))
+    return flip, total

@@ -1,0 +1,325 @@
+"""`Program`: straight-line arithmetic in single-assignment form, the one form between the papers and the C.
+
+A row is one operation of a closed set; its operands are earlier rows. A constant is an exact `Fraction` (behind an
+irrational number of the description, a dyadic value of 100 digits), so a Program means the same thing to every
+number type that evaluates it; a backend rounds a constant once, when it prints.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from symgen.support.errors import ProgramError
+from symgen.support.tables import html_table
+from symgen.vocabulary.functions import USUAL, Convention
+
+STUMPFF = tuple(f"stumpff{k}" for k in range(8))
+"""Stumpff's functions c_k(y) = Σ (−y)ʲ/(2j + k)!, of which c₀ is cos √y and c₁ is sin √y/√y."""
+BY_SERIES = (*STUMPFF, "arc", "arc_square", "still")
+"""Functions of a turn that only Programs to be differentiated contain (`symgen.pipeline.differentiation.series`). `arc` is x and
+`arc_square` x²(1 − c²), of operands x and c: c is the cosine of an angle θ, x is θ/sin θ, and both change with c alone.
+`still` is its operand, and does not change with it."""
+ARITY: dict[str, int] = {
+    "const": 0,
+    "input": 0,
+    "add": 2,
+    "sub": 2,
+    "mul": 2,
+    "div": 2,
+    "neg": 1,
+    "sin": 1,
+    "cos": 1,
+    "sqrt": 1,
+    "log": 1,
+    "atan2": 2,
+    **dict.fromkeys(STUMPFF, 1),
+    "arc": 2,
+    "arc_square": 2,
+    "still": 1,
+}
+"""Operands of each operation; `log` is the natural logarithm, and `atan2` of y and x the angle from the x axis to (x, y), from
+-pi to pi: pi or -pi on the negative half of the axis, by the sign of the zero that y is there."""
+COUNTED = ("mul", "add", "div", "neg", "sqrt", "sin", "cos")
+POSITIONS = ("q", "q_next")
+"""Arguments that are positions of all joints."""
+SELDOM = ("log", "atan2")
+"""Counted where they are there."""
+
+
+SPARE = "spare"
+"""What a Program's last result is called where it is none: rows that compute a second time what others do. A pass chooses."""
+ONES = "ones"
+"""What a Program's last argument is called where it is none: numbers that are 1, which the passes do not know. What is equal for
+that reason alone is computed apart."""
+
+
+class Row(NamedTuple):
+    """One operation.
+
+    `args` are indices of earlier rows. `value` is the Fraction of a const, or (argument, element) of an input.
+    `name` is the derivation's name for the result ("" for an unnamed intermediate). `step` indexes
+    `Program.steps`, the comment under which the row stands (-1: none).
+    """
+
+    op: str
+    args: tuple[int, ...] = ()
+    value: Any = None
+    name: str = ""
+    step: int = -1
+
+
+class Port(NamedTuple):
+    """An argument (`rows` empty) or a result (`rows` = the row of each element, row-major)."""
+
+    name: str
+    shape: tuple[int, ...]
+    rows: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a caller of a Program's C needs to know of it: everything but the rows, of which there are `length`."""
+
+    function: str
+    method: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    operations: dict[str, int]
+    length: int
+    real: str
+    convention: Convention = USUAL
+
+
+class Element(NamedTuple):
+    """Element `place` of the argument `port`, flat."""
+
+    port: int
+    place: int
+
+
+Bound = Fraction | Element
+"""What a row must be at least: a number, or what a call is given."""
+
+
+@dataclass(frozen=True, repr=False)
+class Program:
+    """A function of one robot as rows; see the module docstring. `check` states the rules."""
+
+    function: str
+    method: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    rows: tuple[Row, ...]
+    steps: tuple[str, ...] = ()
+    real: str = "double"
+    quaternions: tuple[int, ...] = ()
+    """Of each four elements of positions that are a unit quaternion, the first: what it computes holds for such alone."""
+    convention: Convention = USUAL
+    """How a Jacobian among its results is stated, and what goes with it."""
+    joints: tuple[str, ...] = ()
+    """The joints' types in their order, by which positions are made of coordinates and move."""
+    passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Methods that might have been shorter and could not be derived, each with the reason."""
+    rounds: int | None = field(default=None, compare=False)
+    """Of the search for fewer operations, after which somebody ended it; None where nobody did."""
+    origin: Any = field(default=None, compare=False, repr=False)
+    """A `symgen.pipeline.differentiating.Origin`, if rows of turns would lose digits when differentiated as they are."""
+
+    @property
+    def outline(self) -> Outline:
+        """Without the rows."""
+        outputs = tuple(port._replace(rows=()) for port in self.outputs)
+        return Outline(
+            self.function,
+            self.method,
+            self.inputs,
+            outputs,
+            self.operations,
+            len(self.rows),
+            self.real,
+            self.convention,
+        )
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """How many of each of `COUNTED`. Subtractions count as add. Those of `SELDOM` are there only where they are taken."""
+        count = dict.fromkeys(COUNTED, 0)
+        for row in self.rows:
+            op = "add" if row.op == "sub" else row.op
+            if op in count or op in SELDOM:
+                count[op] = count.get(op, 0) + 1
+        return count
+
+    @property
+    def unit_quaternions(self) -> tuple[tuple[int, int], ...]:
+        """(argument, first of four elements) of every unit quaternion among the arguments."""
+        places = [place for place, port in enumerate(self.inputs) if port.name in POSITIONS]
+        return tuple((place, first) for place in places for first in self.quaternions)
+
+    @cached_property
+    def cost(self) -> int:
+        """mul + add + div, by which the bounds are stated. neg is not counted."""
+        ops = self.operations
+        return ops["mul"] + ops["add"] + ops["div"]
+
+    @cached_property
+    def depth(self) -> int:
+        """Operations (neg apart) on the longest dependency chain."""
+        depth = [0] * len(self.rows)
+        for i, row in enumerate(self.rows):
+            own = 0 if row.op in ("const", "input", "neg") else 1
+            depth[i] = own + max((depth[a] for a in row.args), default=0)
+        return max((depth[r] for port in self.outputs for r in port.rows), default=0)
+
+    @property
+    def temporaries(self) -> int:
+        """The largest number of computed values that are needed at once when the rows run in order.
+
+        A processor without spare registers keeps them in memory. Results count until the end; arguments and constants do not
+        count.
+        """
+        last = {a: i for i, row in enumerate(self.rows) for a in row.args}
+        last |= {r: len(self.rows) for port in self.outputs for r in port.rows}
+        ending = [0] * (len(self.rows) + 1)
+        alive = most = 0
+        for i, row in enumerate(self.rows):
+            alive -= ending[i]
+            if row.op not in ("const", "input") and last.get(i, i) > i:
+                alive += 1
+                ending[last[i]] += 1
+            most = max(most, alive)
+        return most
+
+    def __repr__(self) -> str:
+        return f"<symgen.Program {self._summary}; {self.cost} operations, depth {self.depth}>"
+
+    def _repr_html_(self) -> str:
+        """For a notebook: its arguments, its results and what it costs."""
+        operations = self.operations
+        figures = (*operations.values(), self.depth, len(self.rows))
+        return html_table(self._summary, [(*operations, "depth", "rows"), figures], texts=())
+
+    @property
+    def _summary(self) -> str:
+        taken, given = (
+            ", ".join(
+                f"{p.name}[{'×'.join(map(str, p.shape))}]" if p.shape else p.name for p in ports
+            )
+            for ports in (self.inputs, self.outputs)
+        )
+        return f"{self.function} by {self.method}: {taken} → {given}, {self.real}"
+
+    def with_rows(self, rows: Sequence[Row], outputs: Sequence[Port]) -> Program:
+        return replace(self, rows=tuple(rows), outputs=tuple(outputs))
+
+
+def check(program: Program) -> Program:
+    """Check the rules of a Program. Returns it unchanged or raises ProgramError naming the first row that breaks one."""
+
+    here = f"{program.function}/{program.method}"
+
+    def fail(index: int, what: str) -> None:
+        raise ProgramError(f"{here}: row {index} {what}")
+
+    names: set[str] = set()
+    steps = len(program.steps)
+    for i, (op, args, value, name, step) in enumerate(program.rows):
+        if op not in ARITY:
+            fail(i, f"has the unknown operation '{op}'")
+        if len(args) != ARITY[op]:
+            fail(i, f"({op}) has {len(args)} operands, not {ARITY[op]}")
+        for a in args:
+            if not 0 <= a < i:
+                fail(i, f"({op}) uses a row that does not stand before it")
+        if op == "const":
+            if type(value) is not Fraction:
+                fail(i, "(const) does not hold a Fraction")
+        elif op == "input":
+            port, element = value
+            if not (0 <= port < len(program.inputs) and 0 <= element < program.inputs[port].size):
+                fail(i, "(input) reads an argument that does not exist")
+        elif value is not None:
+            fail(i, f"({op}) carries a value")
+        if name:
+            if name in names:
+                fail(i, f"repeats the name '{name}'")
+            names.add(name)
+        if not -1 <= step < steps:
+            fail(i, "stands under a step that does not exist")
+    for port in program.outputs:
+        if len(port.rows) != port.size:
+            raise ProgramError(
+                f"{here}: result '{port.name}' has {len(port.rows)} rows for shape {port.shape}"
+            )
+        if any(not 0 <= r < len(program.rows) for r in port.rows):
+            raise ProgramError(f"{here}: result '{port.name}' names a row that does not exist")
+    return program
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A number type to evaluate a Program over; `+ - * /` and unary minus are the values' own."""
+
+    constant: Callable[[Fraction], Any]
+    sin: Callable[[Any], Any]
+    cos: Callable[[Any], Any]
+    sqrt: Callable[[Any], Any]
+    log: Callable[[Any], Any]
+    atan2: Callable[[Any, Any], Any] = math.atan2
+    """Of y and x; unless told, of Python's floats."""
+
+
+def _no_fraction(*_: Any) -> Any:
+    raise ProgramError("a sine, a root or a logarithm is no fraction")
+
+
+EXACT = Numbers(Fraction, _no_fraction, _no_fraction, _no_fraction, _no_fraction, _no_fraction)
+"""Fractions, for Programs that take sums, products and quotients alone."""
+
+
+def evaluate(
+    program: Program, arguments: Mapping[str, Sequence[Any]], numbers: Numbers
+) -> dict[str, list[Any]]:
+    """Run the rows over any number type.
+
+    `arguments[name]` is indexed by flat element; an element may itself be an array of states. Returns, per result
+    name, the flat list of its elements.
+    """
+    supplied = [arguments[port.name] for port in program.inputs]
+    values: list[Any] = []
+    put = values.append
+    for op, args, value, _, _ in program.rows:
+        if op == "mul":
+            put(values[args[0]] * values[args[1]])
+        elif op == "add":
+            put(values[args[0]] + values[args[1]])
+        elif op == "sub":
+            put(values[args[0]] - values[args[1]])
+        elif op == "const":
+            put(numbers.constant(value))
+        elif op == "input":
+            put(supplied[value[0]][value[1]])
+        elif op == "neg":
+            put(-values[args[0]])
+        elif op == "div":
+            put(values[args[0]] / values[args[1]])
+        elif op == "sin":
+            put(numbers.sin(values[args[0]]))
+        elif op == "cos":
+            put(numbers.cos(values[args[0]]))
+        elif op == "log":
+            put(numbers.log(values[args[0]]))
+        elif op == "atan2":
+            put(numbers.atan2(values[args[0]], values[args[1]]))
+        else:
+            put(numbers.sqrt(values[args[0]]))
+    return {port.name: [values[r] for r in port.rows] for port in program.outputs}

@@ -1,8 +1,0 @@
-"""Continuous joint: a revolute joint without limits; one angle q in rad, not a (cos, sin) pair."""
-
-from __future__ import annotations
-
-from symgen.joints._hinge import oracle, pose
-from symgen.joints._joint import ANGLE, JointType
-
-JOINT = JointType((ANGLE,), (ANGLE,), pose, oracle, drawn="hinge", limited=False)

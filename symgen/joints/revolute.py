@@ -1,8 +1,0 @@
-"""Revolute joint: one angle q in rad about the joint's axis; q̇ is the rate."""
-
-from __future__ import annotations
-
-from symgen.joints._hinge import oracle, pose
-from symgen.joints._joint import ANGLE, JointType
-
-JOINT = JointType((ANGLE,), (ANGLE,), pose, oracle, drawn="hinge")

@@ -1,0 +1,11 @@
+"""A hinge that may slide along its axis: the z axes of both frames stay on one line."""
+
+from symgen.mechanism.closures._closure import SAME_AXIS, Along, ClosureType
+
+CLOSURE = ClosureType(
+    "a hinge about z that slides along it",
+    (Along(0), Along(1), *SAME_AXIS),
+    turned=(2,),
+    off=(2,),
+    spinning=(2,),
+)

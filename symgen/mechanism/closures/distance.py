@@ -1,0 +1,13 @@
+"""A rod between two points, without mass: the origins of both frames stay as far apart as `distance` says."""
+
+from symgen.mechanism.closures._closure import EVERY, Apart, ClosureType
+from symgen.mechanism.joints import Parameter
+
+CLOSURE = ClosureType(
+    "a massless rod",
+    (Apart(),),
+    turned=EVERY,
+    off=EVERY,
+    spinning=EVERY,
+    parameters=(Parameter("distance", "how far apart the points are, in m"),),
+)

@@ -1,0 +1,5 @@
+"""A ball and socket: the origins of both frames stay together."""
+
+from symgen.mechanism.closures._closure import AT_ONE_POINT, EVERY, ClosureType
+
+CLOSURE = ClosureType("a ball joint", AT_ONE_POINT, turned=EVERY, off=(), spinning=EVERY)

@@ -1,0 +1,35 @@
+"""Joint types, one a file, found by discovery: `JOINT` in it answers everything that is asked of the type (`_joint`)."""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+
+from symgen.mechanism.joints._joint import AboutAxis as AboutAxis
+from symgen.mechanism.joints._joint import Coordinate as Coordinate
+from symgen.mechanism.joints._joint import Elementary as Elementary
+from symgen.mechanism.joints._joint import JointType as JointType
+from symgen.mechanism.joints._joint import Orienting as Orienting
+from symgen.mechanism.joints._joint import Parameter as Parameter
+from symgen.mechanism.joints._joint import Placing as Placing
+from symgen.mechanism.joints._joint import Sliding as Sliding
+from symgen.mechanism.joints._joint import Turning as Turning
+from symgen.support.errors import UnknownName
+
+
+@cache
+def kinds() -> tuple[str, ...]:
+    """Names of the joint types, sorted."""
+    return tuple(
+        sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    )
+
+
+@cache
+def joint_type(kind: str) -> JointType:
+    """A joint type by name; UnknownName lists those that exist."""
+    if kind not in kinds():
+        raise UnknownName(f"joint type '{kind}' is not known; there are: {', '.join(kinds())}")
+    found: JointType = import_module(f"{__name__}.{kind}").JOINT
+    return found

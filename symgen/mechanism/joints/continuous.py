@@ -1,0 +1,8 @@
+"""Continuous joint: a revolute joint without limits; one angle q in rad, not a (cos, sin) pair."""
+
+from __future__ import annotations
+
+from symgen.mechanism.joints._hinge import oracle, pose
+from symgen.mechanism.joints._joint import ANGLE, JointType
+
+JOINT = JointType((ANGLE,), (ANGLE,), pose, oracle, drawn="hinge", limited=False)

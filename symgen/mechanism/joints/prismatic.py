@@ -1,0 +1,23 @@
+"""Prismatic joint: one displacement q in m along the joint's axis; q̇ is the rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from symgen.mechanism.joints._joint import LENGTH, Elementary, JointType, Numbers, Sliding
+
+
+def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
+    """No turn, q along z."""
+    import sympy as sp
+
+    return sp.eye(3), sp.Matrix([0, 0, q[0]])
+
+
+def oracle(p: Numbers) -> tuple[Elementary, ...]:
+    """A displacement by q."""
+    return (Sliding(0),)
+
+
+JOINT = JointType((LENGTH,), (LENGTH,), pose, oracle, drawn="slider")

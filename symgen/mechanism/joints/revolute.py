@@ -1,0 +1,8 @@
+"""Revolute joint: one angle q in rad about the joint's axis; q̇ is the rate."""
+
+from __future__ import annotations
+
+from symgen.mechanism.joints._hinge import oracle, pose
+from symgen.mechanism.joints._joint import ANGLE, JointType
+
+JOINT = JointType((ANGLE,), (ANGLE,), pose, oracle, drawn="hinge")

@@ -1,0 +1,1 @@
+"""Quantities and completions that several methods share."""

@@ -1,0 +1,58 @@
+"""What is said of every link in the axes of the base: accelerations, and wrenches across joints, from those in its own axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Vector
+from symgen.methods.shared.poses import base_axes
+
+Spatial = tuple[Vector, Vector]
+
+
+def moved(alpha: Spatial, omega: Vector, shift: Vector) -> Spatial:
+    """φᵀ(1,0) α(1) + a(0) (5.7): at another point of the same link."""
+    w, v = alpha
+    return w, v + w.cross(shift) + omega.cross(omega.cross(shift))  # (5.7), (2.7)
+
+
+def accelerations_in_base(
+    linkage: Linkage, omega: Sequence[Vector], alpha: Sequence[Spatial]
+) -> tuple[list[Scalar], ...]:
+    """α of every link (NB x 6) at the origin of its declared frame, and of the chosen frame (6): (ω̇, v̇) in base axes.
+
+    `alpha` carries −gravity from the base on, RK (3.21); what is returned does not.
+    """
+    frame = linkage.frame
+    assert frame is not None
+    rotations = base_axes(linkage)
+
+    def in_base(i: int, point: Vector) -> list[Scalar]:
+        w, v = moved(alpha[i], omega[i], point)
+        root = (i, *linkage.model.ancestors(i))[-1]
+        return [
+            *rotations[i].outward(w),
+            *(rotations[i].outward(v) + linkage.pull(root)),
+        ]  # (3.21) taken back
+
+    result: list[Scalar] = []
+    for i in range(len(linkage)):
+        linkage.step(i, "acceleration in the base, RK (5.6), (3.21)")
+        result += in_base(i, linkage.declared_frame(i)[1])
+    linkage.home.step(f"acceleration of frame {frame.name}, RK (5.7)")
+    return result, [linkage.zero] * 6 if frame.link < 0 else in_base(
+        frame.link, linkage.mounted(frame)[1]
+    )
+
+
+def wrenches_in_base(linkage: Linkage, f: Sequence[Spatial]) -> list[Scalar]:
+    """Of every link (NB x 6) at the origin of the frame that its joint moves, in base axes."""
+    rotations = base_axes(linkage)
+    result: list[Scalar] = []
+    for i in range(len(linkage)):
+        linkage.step(i, "force across its joint in the base")
+        n = f[i][0] + f[i][1].cross(linkage.declared_frame(i)[1])
+        result += [*rotations[i].outward(n), *rotations[i].outward(f[i][1])]
+    return result

@@ -1,0 +1,284 @@
+"""The picture of `symgen inspect --plot`: how large the entries of a matrix are at a pose, and which are zero at every pose.
+
+A shade is the logarithm of a magnitude. Entries that are zero at every pose stay white and show the structure. Rows and columns
+have the names of their joints. The picture is as large as the names need, so that none is cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from symgen.pages.pictures.comparison import canvas
+
+if TYPE_CHECKING:
+    from symgen.inspection.pattern import Groups, Pattern
+
+LIGHT, DARK = (0.84, 0.90, 0.95), (0.03, 0.19, 0.38)
+"""Of the least and the largest magnitude."""
+LINE, INK, DOT = "#c9ced4", "#333333", "#e08214"
+DECADES = 8
+"""Magnitudes that far below the largest one are all drawn alike."""
+CELL, LEAST, MOST = 0.66, 3.0, 9.6
+"""Inches: a cell at most, and the shortest and the longest side of the matrix."""
+ROOM = 0.42
+"""Inches of a cell that holds its number."""
+SMALL, USUAL = 7.5, 12.0
+"""Points of a name, at least and at most."""
+GAP, EDGE, BAR = 0.1, 0.25, 0.22
+"""Inches: between parts, around everything, the width of the scale."""
+POINT = 72.0
+
+
+def drawer(file: str) -> Callable[[str, Pattern], None]:
+    """What draws a pattern of a robot into `file`; raises as `symgen.pages.pictures.comparison.canvas`."""
+    paint = canvas(file)
+    return lambda robot, found: paint(lambda figure_type: _draw(figure_type, robot, found))
+
+
+def _draw(figure_type: Any, robot: str, found: Pattern) -> Any:
+    height, width = len(found.kinds), len(found.kinds[0])
+    cell = min(CELL, max(LEAST / max(height, width), MOST / max(height, width)))
+    wide, high = cell * width, cell * height
+    figure = figure_type(figsize=(wide, high))
+    chart = figure.add_axes((0, 0, 1, 1))
+    _matrix(chart, found, cell)
+    left = _names(chart.yaxis, found.rows, cell, upright=False)
+    above = _names(
+        chart.xaxis,
+        found.columns,
+        cell,
+        upright=max(len(name) for name, _ in found.columns) * 0.11 > cell,
+    )
+    title = chart.text(0, 0, f"{found.label} of {robot}", fontsize=16, color=INK, parse_math=False)
+    lines = _lines(found)
+    under = chart.text(0, 0, lines, fontsize=12, color=INK, linespacing=1.35)
+    scale = _scale(figure, found)
+    figure.draw_without_rendering()
+    dpi = figure.dpi
+
+    def inches(texts: Sequence[Any], way: str) -> float:
+        return max(
+            (getattr(text.get_window_extent(), way) / dpi for text in texts if text.get_text()),
+            default=0.0,
+        )
+
+    at_left = EDGE + inches(left, "width") + GAP
+    at_right = EDGE + (
+        (GAP * 3 + BAR + GAP + inches(scale.get_yticklabels(), "width") + 0.45) if scale else 0.0
+    )
+    legend = _legend(chart, found)
+    figure.draw_without_rendering()
+    below = EDGE + 2 * GAP + legend.get_window_extent().height / dpi
+    words = inches([title], "height") + GAP + inches([under], "height")
+    on_top = EDGE + words + GAP + inches(above, "height") + GAP
+    across = max(
+        at_left + wide + at_right,
+        2 * EDGE
+        + max(inches([title, under], "width"), legend.get_window_extent().width / dpi) * 1.06,
+    )
+    up = below + high + on_top
+    figure.set_size_inches(across, up)
+    chart.set_position((at_left / across, below / up, wide / across, high / up))
+    if scale:
+        tall = min(high, 3.2)
+        scale.set_position(
+            (
+                (at_left + wide + 3 * GAP) / across,
+                (below + high - tall) / up,
+                BAR / across,
+                tall / up,
+            )
+        )
+    for text, drop in ((title, 0.0), (under, inches([title], "height") + GAP)):
+        text.set_transform(figure.transFigure)
+        text.set_position((EDGE / across, 1 - (EDGE + drop) / up))
+        text.set_verticalalignment("top")
+    legend.set_bbox_to_anchor((EDGE / across, EDGE / up), transform=figure.transFigure)
+    return figure
+
+
+def _lines(found: Pattern) -> str:
+    count = sum(len(row) for row in found.kinds)
+    zeros = sum(kind == 0 for row in found.kinds for kind in row)
+    pose = (
+        ""
+        if not found.pose
+        else f" at {found.pose}"
+        if found.chosen and len(found.pose) < 60
+        else " at the pose asked for"
+        if found.chosen
+        else " at a generic pose"
+    )
+    return f"magnitudes of the entries{pose} (SI units)\n{zeros} of {count} are zero at every pose"
+
+
+# -- the matrix -------------------------------------------------------------------------------------------------------------
+
+
+def _range(found: Pattern) -> tuple[float, float] | None:
+    """The least and the largest magnitude of the scale: powers of ten, or the magnitudes themselves. None where all is zero."""
+    sizes = [abs(x) for row in found.values for x in row if x]
+    if not sizes:
+        return None
+    most = max(sizes)
+    least = max(min(sizes), most * 10.0**-DECADES)
+    return (least, most) if most > least * 1.5 else (most / 10, most)
+
+
+def _shade(x: float, least: float, most: float) -> tuple[float, float, float]:
+    t = min(1.0, max(0.0, math.log(abs(x) / least) / math.log(most / least))) if x else 0.0
+    a, b, c = (low + t * (high - low) for low, high in zip(LIGHT, DARK, strict=True))
+    return a, b, c
+
+
+def _matrix(chart: Any, found: Pattern, cell: float) -> None:
+    ends = _range(found)
+    shades = [
+        [
+            (1.0, 1.0, 1.0) if not kind or ends is None else _shade(x, *ends)
+            for kind, x in zip(*pair, strict=True)
+        ]
+        for pair in zip(found.kinds, found.values, strict=True)
+    ]
+    chart.imshow(shades, interpolation="nearest", aspect="auto")
+    chart.spines[:].set(visible=True, color=LINE, linewidth=1)
+    for draw, groups, count in (
+        (chart.axhline, found.rows, len(shades)),
+        (chart.axvline, found.columns, len(shades[0])),
+    ):
+        edges = set(accumulate(size for _, size in groups))
+        for edge in range(1, count):
+            if cell > ROOM / 3 or edge in edges:
+                draw(
+                    edge - 0.5,
+                    color=LINE,
+                    linewidth=1.2 if edge in edges and len(edges) < count else 0.5,
+                )
+    constant = [
+        (c, r) for r, row in enumerate(found.kinds) for c, kind in enumerate(row) if kind == 1
+    ]
+    if constant and cell * POINT > 3:
+        off, size = (0.36, 0.1) if cell >= ROOM else (0.0, 0.3)
+        chart.scatter(
+            [c - off for c, _ in constant],
+            [r - off for _, r in constant],
+            marker="o",
+            linewidths=0,
+            color=DOT,
+            s=(size * cell * POINT) ** 2,
+        )
+    if cell < ROOM:
+        return
+    for r, (kinds, values) in enumerate(zip(found.kinds, found.values, strict=True)):
+        for c, (kind, x) in enumerate(zip(kinds, values, strict=True)):
+            if kind and ends is not None:
+                dark = sum(shades[r][c]) < 1.95
+                text = _number(x)
+                chart.text(
+                    c,
+                    r,
+                    text,
+                    ha="center",
+                    va="center",
+                    color="white" if dark else INK,
+                    fontsize=min(
+                        11.0, 1.5 * cell * POINT / max(4.0, len(text) + text.count("−") / 2)
+                    ),
+                )  # a wide sign
+
+
+def _number(x: float) -> str:
+    """Two digits: 1.2, 0.043, 3e-5."""
+    if not x:
+        return "0"
+    text = f"{x:.2g}"
+    mantissa, _, exponent = text.partition("e")
+    return (f"{mantissa}e{int(exponent)}" if exponent else text).replace("-", "−")
+
+
+# -- names, scale, legend ------------------------------------------------------------------------------------------------------
+
+
+def _names(axis: Any, groups: Groups, cell: float, upright: bool) -> list[Any]:
+    """A name in the middle of its rows or columns. Some names are left out where all of them would be smaller than SMALL."""
+    points = min(USUAL, 0.8 * cell * POINT * min(size for _, size in groups))
+    step = math.ceil(SMALL / points)
+    middles, names, at = [], [], 0.0
+    for n, (name, size) in enumerate(groups):
+        if n % step == 0:
+            middles.append(at + (size - 1) / 2)
+            names.append(name)
+        at += size
+    axis.set_ticks(
+        middles, names, fontsize=max(SMALL, points), rotation=90 if upright else 0, color=INK
+    )
+    if axis.axis_name == "x":
+        axis.set_ticks_position("top")
+    axis.set_tick_params(length=0, pad=GAP * POINT / 2)
+    labels = axis.get_ticklabels()
+    for label in labels:
+        label.set_parse_math(False)
+    return list(labels)
+
+
+def _scale(figure: Any, found: Pattern) -> Any:
+    """The shades beside the matrix, with their powers of ten; None where all is zero."""
+    ends = _range(found)
+    if ends is None:
+        return None
+    scale = figure.add_axes((0, 0, 0.1, 0.1))
+    low, high = (math.log10(x) for x in ends)
+    steps = 64
+    scale.imshow(
+        [[_shade(10 ** (low + (high - low) * (n + 0.5) / steps), *ends)] for n in range(steps)],
+        aspect="auto",
+        origin="lower",
+        extent=(0, 1, low, high),
+    )
+    whole = range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
+    every = math.ceil(len(whole) / 6) if whole else 1
+    ticks = [float(n) for n in whole[::every]] if len(whole) > 1 else [low, high]
+    scale.set_yticks(ticks, [_power(x) for x in ticks], fontsize=11, color=INK)
+    scale.yaxis.set_ticks_position("right")
+    scale.set_xticks([])
+    scale.spines[:].set(visible=True, color=LINE)
+    scale.tick_params(length=3, color=LINE)
+    return scale
+
+
+def _power(x: float) -> str:
+    """A power of ten as one, anything else with two digits."""
+    if x == round(x):
+        return (
+            f"{10 ** int(x)}"
+            if 0 <= x <= 3
+            else f"{10**x:g}"
+            if -3 <= x < 0
+            else f"1e{int(x)}".replace("-", "−")
+        )
+    return _number(10**x)
+
+
+def _legend(chart: Any, found: Pattern) -> Any:
+    """What white and a dot mean, if there are any."""
+    kinds = {kind for row in found.kinds for kind in row}
+    white = chart.scatter(
+        [], [], marker="s", s=150, color="white", edgecolors="#888888", label="zero at every pose"
+    )
+    dot = chart.scatter([], [], marker="o", s=22, color=DOT, label="the same at every pose")
+    handles = [handle for kind, handle in ((0, white), (1, dot)) if kind in kinds]
+    return chart.legend(
+        handles=handles,
+        loc="lower left",
+        frameon=False,
+        fontsize=11,
+        borderpad=0,
+        borderaxespad=0,
+        ncols=2,
+        handletextpad=0.4,
+        columnspacing=1.5,
+        labelcolor=INK,
+    )

@@ -1,0 +1,201 @@
+"""`report`: one robot's facts on one page of HTML that needs nothing else: tree, pose, inertias, sparsity, costs, verification.
+
+    symgen.pages.report.report(mechanism, "panda.html")
+
+The same robot and version give the same bytes. So the page holds counts; times belong to `symgen compare`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from symgen import emission, methods
+from symgen.mechanism.joints import joint_type
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pages.report.pose import middle, skeleton
+from symgen.pages.report.show import counted, facts
+from symgen.pages.report.sparsity import pictures
+from symgen.pages.report.tree import draw
+from symgen.pipeline import making, touching
+from symgen.support import files
+from symgen.support.errors import RequestError, SymgenError
+from symgen.support.version import __version__
+from symgen.verification.report import Check, Report
+from symgen.verification.verify import verify
+from symgen.vocabulary.functions import FUNCTIONS
+
+Progress = Callable[[str, int, int], None]
+
+
+def report(
+    mechanism: Mechanism,
+    out: str | os.PathLike[str],
+    *,
+    states: int = 16,
+    progress: Progress | None = None,
+) -> Path:
+    """Write the page to `out`, whole or not at all; returns its path.
+
+    `states`: at how many seeded states the functions are verified. Raises RequestError where `out` cannot be written.
+    """
+    tell = progress or (lambda what, done, total: None)
+    path = Path(out)
+    if not path.parent.is_dir():
+        raise RequestError(
+            f"{path}: the folder {path.parent} does not exist; make it first, or name another file with -o"
+        )
+    verified = verify(
+        mechanism,
+        states=states,
+        progress=lambda what, done, all_: tell(f"verifying: {what}", done, all_),
+    )
+    costs = _costs(mechanism, tell)
+    tell("drawing", 1, 1)
+    described = facts(mechanism)
+    text = emission.render(
+        "report",
+        "page.html.j2",
+        version=__version__,
+        robot=described,
+        counted=counted(mechanism),
+        tree=draw(mechanism),
+        pose=_pose(mechanism),
+        mass=sum(body["mass"] for body in described["bodies"]),
+        joints=_joints(described),
+        links=_links(described),
+        warnings=[note for note in described["notes"] if note["kind"] == "warning"],
+        notes=[note for note in described["notes"] if note["kind"] != "warning"],
+        costs=costs,
+        sparsity=pictures(mechanism),
+        verified=_verified(verified),
+    )
+    try:
+        files.write_file(path, text.encode())
+    except OSError as error:
+        raise RequestError(
+            f"{path}: {error.strerror}; name a file that can be written with -o"
+        ) from None
+    return path
+
+
+def _pose(mechanism: Mechanism) -> dict[str, Any]:
+    q = middle(mechanism)
+    ranged = q != [float(x) for joint in mechanism.leading for x in joint.type.neutral]
+    words = (
+        "Every joint in the middle of its range, or at 0 where it has none."
+        if ranged
+        else "Every joint at 0."
+    )
+    return {"drawn": skeleton(mechanism, q), "words": words}
+
+
+def _joints(described: dict[str, Any]) -> list[list[str]]:
+    """Index, name, type, parent → child, axis, range."""
+    found = []
+    for i, joint in enumerate(described["joints"]):
+        follows = joint.get("follows")
+        kind = joint_type(joint["type"])
+        low, high = joint["limits"]["lower"], joint["limits"]["upper"]
+        found.append(
+            [
+                str(i),
+                joint["name"],
+                joint["type"],
+                f"{joint['parent']} → {joint['child']}",
+                " ".join(_figure(x) for x in joint["axis"]) if joint["axis"] else "none",
+                f"follows {follows['joint']}"
+                if follows
+                else "none"
+                if kind.nq > 1 or (low is None and high is None)
+                else f"{_figure(low)} … {_figure(high)} {kind.positions[0].unit}",
+            ]
+        )
+    return found
+
+
+def _links(described: dict[str, Any]) -> list[list[str]]:
+    """Body, link, mass, centre, moments of every part that moves."""
+    return [
+        [
+            body["name"],
+            part["link"],
+            _figure(part["mass"]),
+            *(_figure(x) for x in part["centre"]),
+            *(_figure(x) for x in part["moments"]),
+        ]
+        for body in described["bodies"]
+        for part in body["parts"]
+        if part["mass"] or any(part["moments"])
+    ]
+
+
+def _figure(x: float | None) -> str:
+    return "" if x is None else f"{x:.5g}"
+
+
+def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
+    """Every function: its methods with operations, depth and temporaries, the default marked; or why the function does not exist
+    here.
+    """
+    found = []
+    for done, (function, what) in enumerate(FUNCTIONS.items()):
+        tell(f"counting {function} by every method", done, len(FUNCTIONS))
+        refused = making.refusal(mechanism, function, None) or touching.refusal(
+            mechanism, function, ()
+        )
+        rows: list[dict[str, Any]] = []
+        for method in methods.offered(function, mechanism) if refused is None else ():
+            try:
+                program = making.program(mechanism, function, method)
+            except SymgenError as error:
+                rows.append({"method": method, "why": str(error)})
+                continue
+            ops = program.operations
+            rows.append(
+                {
+                    "method": method,
+                    "why": "",
+                    "cost": program.cost,
+                    "figures": [
+                        ops["mul"],
+                        ops["add"],
+                        ops["div"],
+                        ops["sin"] + ops["cos"],
+                        program.depth,
+                        program.temporaries,
+                    ],
+                }
+            )
+        least = min((row["cost"] for row in rows if "cost" in row), default=0)
+        for row in rows:
+            row["width"] = round(100 * least / row["cost"], 1) if row.get("cost") else 0
+            row["best"] = row.get("cost") == least
+        found.append({"function": function, "what": what.what, "refused": refused, "rows": rows})
+    return found
+
+
+def _verified(found: Report) -> dict[str, Any]:
+    def line(check: Check) -> list[str]:
+        return [
+            check.kind,
+            check.subject,
+            f"{check.error:.2g}{check.unit}",
+            f"{check.bound:.2g}{check.unit}",
+            {"failed": "FAILED"}.get(check.verdict, check.verdict)
+            + f": {check.unjudged}" * (check.verdict == "not judged"),
+        ]
+
+    complete = bool(found.checks) and all(check.passed for check in found.checks)
+    return {
+        "complete": complete,
+        "closing": found.closing,
+        "states": found.states,
+        "digits": found.digits,
+        "condition": f"{found.condition:.1e}",
+        "checks": [line(check) for check in found.checks],
+        "refused": sorted(found.refused.items()),
+        "notes": found.notes,
+    }

@@ -1,0 +1,556 @@
+"""What was read: the tree of joints, masses and inertias, and all that reading changed or noticed."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from symgen.derivation.constants import sharpened
+from symgen.derivation.model import record
+from symgen.mechanism.closed_loops import counted as loops_counted
+from symgen.mechanism.drives import NUMBERS
+from symgen.mechanism.mechanism import BASE, Body, Joint, Mechanism, Part, first_and_count
+from symgen.mechanism.notes import KINDS, gathered
+from symgen.pipeline import assembled, deriving
+from symgen.pipeline.layout import Layout, layouts
+from symgen.support.errors import MechanismError
+from symgen.support.tables import table
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Rotate, Shift, Slide, Vector3
+
+WIDTH = 100
+LONGEST, FIRST, LAST = 200, 40, 10
+"""A list of more lines than LONGEST is shown by its first and its last: nobody reads ten thousand of them."""
+_NAME = 29
+_AXES = {
+    axis: sign + name
+    for name, plus in (("x", X_AXIS), ("y", Y_AXIS), ("z", Z_AXIS))
+    for sign, axis in (("", plus), ("-", tuple(-c for c in plus)))
+}
+_TITLES = {
+    "lump": "Lumped",
+    "lock": "Locked",
+    "info": "Remarks",
+    "snap": "Snapped rotations",
+    "mimic": "Mimic joints",
+    "unapplied": "Read and not applied",
+    "namesake": "Folder of the same name",
+    "idle": "Loops that constrain nothing",
+    "warning": "Warnings",
+}
+
+
+def show(mechanism: Mechanism, whole: bool = False) -> str:
+    """`mechanism` for a person, at most 100 columns wide: tree, inertias, then every note by kind.
+
+    `whole`: no name is cut, however wide that makes a line. Of long lists the first and the last lines are shown, and how many
+    are not.
+    """
+    mass = sum(float(body.mass) for body in mechanism.bodies)
+    head = f"{mechanism.name}: {counted(mechanism)}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
+    lines = [
+        *_wrapped(head, whole),
+        *(_wrapped(f"from {mechanism.source}", whole) if mechanism.source else []),
+        "",
+    ]
+    names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
+    room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
+    own = (*_drives(mechanism, whole), *_frames(mechanism, whole))
+    table = (
+        *_shortened(_tree(mechanism, whole)),
+        *_shortened(_loops(mechanism, whole)),
+        "",
+        *_shortened(_inertias(mechanism, room)),
+        "",
+        *own,
+    )
+    lines += table if whole else [_cut(line, WIDTH) for line in table]
+    for kind in KINDS:
+        title, texts = _TITLES[kind], gathered(mechanism.notes, kind, named=None)
+        if kind == "unapplied":
+            texts = [text.removeprefix("read and not applied: ") for text in texts]
+        if texts:
+            lines += ["", f"{title} ({len(texts)})" if len(texts) > 1 else title]
+            lines += _shortened(
+                [line for text in texts for line in _wrapped(text, whole, "  ")], "  "
+            )
+    return "\n".join([*lines, *_closed(mechanism, whole)]) + "\n"
+
+
+def _shortened(lines: Iterable[str], indent: str = "") -> list[str]:
+    """The lines, or the first and the last of many."""
+    found = list(lines)
+    if len(found) <= LONGEST:
+        return found
+    return [
+        *found[:FIRST],
+        f"{indent}… {len(found) - FIRST - LAST} more lines, and --json has all …",
+        *found[-LAST:],
+    ]
+
+
+def _closed(mechanism: Mechanism, whole: bool) -> Iterator[str]:
+    """What closing its loops showed."""
+    if mechanism.loops:
+        yield from ("", "Closing the loops")
+        for sentence in assembled.sentences(mechanism):
+            yield from _wrapped(sentence, whole, "  ")
+
+
+def counted(mechanism: Mechanism) -> str:
+    """The number of joints, and those of the entries of q and v where they are others."""
+    n = len(mechanism.joints)
+    others = (
+        (("coordinate", mechanism.nq), ("velocit", mechanism.nv))
+        if {mechanism.nq, mechanism.nv} != {n}
+        else ()
+    )
+    words = {"velocit": ("velocity", "velocities")}
+    return ", ".join(
+        [
+            f"{n} joint{'s' * (n != 1)}{loops_counted(mechanism.loops)}",
+            *(
+                f"{count} {words.get(what, (what, what + 's'))[count != 1]}"
+                for what, count in others
+            ),
+        ]
+    )
+
+
+def _recorded(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
+    """`_records`, or nothing where the numbers are too extreme to compute with."""
+    try:
+        return _records(mechanism)
+    except MechanismError:
+        return [], {}
+
+
+def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
+    """`symgen.derivation.model.record` of the frames that the C is written in: of most functions, and of those with their own."""
+    found = layouts(mechanism)
+
+    def of(where: Layout) -> list[dict[str, Any]]:
+        return sharpened(
+            lambda: record(
+                deriving.laid(mechanism, where),
+                deriving.regrouped(mechanism, where),
+                dict(where.axes),
+            )
+        )
+
+    return of(found.general), {function: of(where) for function, where in found.own}
+
+
+def _loops(mechanism: Mechanism, whole: bool) -> Iterator[str]:
+    """A line a loop, below the tree; and where closing them starts."""
+    yield from (f"loop {loop.told(mechanism.carriers)}" for loop in mechanism.loops)
+    if mechanism.start:
+        places = ", ".join(f"{joint} {_vector(values)}" for joint, values in mechanism.start)
+        yield from _wrapped(f"closing starts at {places}", whole)
+    for what, names in (("independent", mechanism.independent), ("actuated", mechanism.actuated)):
+        if names:
+            yield from _wrapped(f"{what}: {', '.join(names)}", whole)
+
+
+def _drives(mechanism: Mechanism, whole: bool) -> Iterator[str]:
+    """The drives that are applied, a line a joint, and of which links weight is borne; nothing where there are none."""
+    rows: list[tuple[object, ...]] = [("drives (SI)", *NUMBERS)]
+    for joint in mechanism.joints:
+        if joint.drive:
+            rows.append(
+                (
+                    joint.name,
+                    *(
+                        ",".join(_figure(float(x)) for x in joint.drive.numbers(name))
+                        for name in NUMBERS
+                    ),
+                )
+            )
+    if len(rows) > 1:
+        yield from _shortened(table(rows, texts=(0,)))
+        if any(joint.drive.friction for joint in mechanism.joints):
+            yield f"friction is friction·v/√(v² + ε²) with ε = {_figure(float(mechanism.friction_speed))}"
+    if mechanism.borne:
+        yield from _shortened(
+            _wrapped(
+                "part of the weight that is borne (gravcomp): "
+                + ", ".join(
+                    f"{_figure(float(part.gravcomp))} of {part.link}" for part in mechanism.borne
+                ),
+                whole,
+            )
+        )
+    if len(rows) > 1 or mechanism.borne:
+        yield ""
+
+
+def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
+    """Where the C computes: the chosen link frames and the inertial parameters left in them."""
+    try:
+        entries, own = _records(mechanism)
+    except MechanismError as error:
+        yield f"frames of the C: none, since {error}"
+        return
+    rows: list[tuple[object, ...]] = [
+        ("frames chosen (m, deg)", "shift x", "y", "z", "gamma", "alpha", "q +", "parameters kept")
+    ]
+    for entry in entries:
+        angles = (_figure(math.degrees(entry[a])) for a in ("gamma", "alpha", "offset"))
+        rows.append(
+            (
+                entry["link"],
+                *(_figure(x) for x in entry["shift"]),
+                *angles,
+                " ".join(entry["kept"]) or "none",
+            )
+        )
+    yield from _shortened(table(rows, texts=(0, 7)))
+    elsewhere = [
+        (entry["link"], entry["written_in"] or "the base")
+        for entry in entries
+        if entry["written_in"] != entry["link"]
+    ]
+    if elsewhere:
+        yield from _wrapped(
+            "written in axes that other links share: "
+            + ", ".join(f"{link} in those of {other}" for link, other in elsewhere),
+            whole,
+        )
+    for function, others in own.items():
+        yield from _wrapped(
+            f"{function} counts less in frames of its own: "
+            + ", ".join(
+                _otherwise(one, other)
+                for one, other in zip(entries, others, strict=True)
+                if one != other
+            ),
+            whole,
+        )
+    if not all(joint.type.directed for joint in mechanism.joints):
+        yield "where a joint has no axis, 'q +' is a turn about z that its own motion follows"
+    yield "answers stay in the declared frames; what a joint cannot feel was moved into its parent"
+
+
+def _otherwise(general: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    """Where a link's frame is in the layout of one function."""
+    at = (
+        f" at ({', '.join(_figure(x) for x in own['shift'])})"
+        if own["shift"] != general["shift"]
+        else ""
+    )
+    axes = ""
+    if own["written_in"] != general["written_in"]:
+        axes = (
+            " in its own axes"
+            if own["written_in"] == own["link"]
+            else f" in those of {own['written_in'] or 'the base'}"
+        )
+    return (
+        f"{own['link']}{at}{axes}"
+        if at or axes
+        else f"{own['link']} with {' '.join(own['kept']) or 'nothing'}"
+    )
+
+
+def facts(mechanism: Mechanism) -> dict[str, Any]:
+    """The same facts for programs: plain dicts, lists, texts and floats (SI units); centres in the body's frame."""
+    names = [
+        mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name
+        for j in mechanism.joints
+    ]
+    general, own = _recorded(mechanism)
+    return {
+        "robot": mechanism.name,
+        "source": mechanism.source,
+        "source_sha256": mechanism.source_sha256,
+        "nq": mechanism.nq,
+        "nv": mechanism.nv,
+        "gravity": [float(g) for g in mechanism.gravity],
+        "base": mechanism.base,
+        "joints": [
+            {
+                "name": joint.name,
+                "type": joint.kind,
+                "parameters": {name: float(value) for name, value in joint.parameters},
+                "parent": parent,
+                "child": body.name,
+                "q": first_and_count(mechanism.q_slices[i]),
+                "v": first_and_count(mechanism.v_slices[i]),
+                **_entries(joint),
+                "axis": [float(c) for c in joint.axis] if joint.type.directed else None,
+                "limits": {n: None if v is None else float(v) for n, v in _limits(joint)},
+                "mimic": None
+                if joint.mimic is None
+                else {
+                    "joint": joint.mimic.joint,
+                    "multiplier": float(joint.mimic.multiplier),
+                    "offset": float(joint.mimic.offset),
+                },
+                "drive": {
+                    name: [float(x) for x in values] if len(values) > 1 else float(values[0])
+                    for name, values in (
+                        (name, joint.drive.numbers(name)) for name, _ in joint.drive.declared
+                    )
+                },
+                "unapplied": {name: float(value) for name, value in joint.unapplied},
+                **_follows(mechanism, i),
+            }
+            for i, (joint, body, parent) in enumerate(
+                zip(mechanism.joints, mechanism.bodies, names, strict=True)
+            )
+        ],
+        "bodies": [
+            {
+                "name": body.name,
+                "mass": float(body.mass),
+                "parts": [_part_facts(p) for p in body.parts],
+            }
+            for body in mechanism.bodies
+        ],
+        "base_parts": [_part_facts(p) for p in mechanism.base_parts],
+        "frames": [
+            {
+                "name": f.name,
+                "body": mechanism.base if f.body == BASE else mechanism.bodies[f.body].name,
+                "body_index": f.body,
+            }
+            for f in mechanism.frames
+        ],
+        **(
+            {"loops": [loop.facts(mechanism.carriers) for loop in mechanism.loops]}
+            if mechanism.loops
+            else {}
+        ),
+        **({"independent": list(mechanism.independent)} if mechanism.independent else {}),
+        **({"actuated": list(mechanism.actuated)} if mechanism.actuated else {}),
+        "computed_in": general,
+        "computed_in_by_function": own,
+        "notes": [{"kind": note.kind, "text": note.text} for note in mechanism.notes],
+    }
+
+
+def _follows(mechanism: Mechanism, index: int) -> dict[str, Any]:
+    """The joint whose coordinate it goes by, a row of followers put together; nothing where it has its own."""
+    if (follows := mechanism.follows[index]) is None:
+        return {}
+    return {
+        "follows": {
+            "joint": mechanism.joints[follows.leader].name,
+            "multiplier": float(follows.multiplier),
+            "offset": float(follows.offset),
+        }
+    }
+
+
+def _entries(joint: Joint) -> dict[str, list[str]]:
+    """What its entries of q and v are called, where it has several."""
+    kind = joint.type
+    named = {"q_names": kind.positions, "v_names": kind.velocities}
+    return (
+        {key: [one.name for one in own] for key, own in named.items()}
+        if max(kind.nq, kind.nv) > 1
+        else {}
+    )
+
+
+def _part_facts(part: Part) -> dict[str, Any]:
+    axes, centre = _placed(part.pose)
+    return {
+        "link": part.link,
+        "mass": float(part.mass),
+        "centre": list(centre),
+        "axes": [list(row) for row in axes],
+        "moments": [float(m) for m in part.moments],
+        **({"gravcomp": float(part.gravcomp)} if part.gravcomp else {}),
+    }
+
+
+def _limits(joint: Joint) -> list[tuple[str, Any]]:
+    return [
+        (name, getattr(joint.limits, name)) for name in ("lower", "upper", "velocity", "effort")
+    ]
+
+
+def _tree(mechanism: Mechanism, whole: bool) -> list[str]:
+    """One line a joint. An only child stays in its parent's column, so that a long chain does not run off the page."""
+    rows = [
+        (
+            mechanism.base,
+            "base",
+            "",
+            f"{_figure(sum(float(p.mass) for p in mechanism.base_parts))} kg",
+        )
+    ]
+    digits = len(str(len(mechanism.joints) - 1))
+    for prefix, index in _branches(mechanism):
+        joint, body = mechanism.joints[index], mechanism.bodies[index]
+        what = f"{joint.kind}{f' {_axis(joint.axis)}' * joint.type.directed}{_numbers(joint)}"
+        rows.append(
+            (
+                f"{prefix}{index:>{digits}} {joint.name} → {body.name}",
+                what,
+                _range(mechanism, index),
+                f"{_figure(float(body.mass))} kg",
+            )
+        )
+    room = [max(len(row[i]) for row in rows) for i in range(4)]
+    room[0] = max(20, room[0] if whole else min(room[0], WIDTH - sum(room[1:]) - 6))
+    return [
+        "  ".join(
+            (_cut(a, room[0]).ljust(room[0]), b.ljust(room[1]), c.ljust(room[2]), d.rjust(room[3]))
+        )
+        for a, b, c, d in rows
+    ]
+
+
+def _branches(mechanism: Mechanism) -> Iterator[tuple[str, int]]:
+    """(prefix drawn in box characters, joint index), each parent before its children."""
+    children: dict[int, list[int]] = {i: [] for i in range(BASE, len(mechanism.joints))}
+    for i, parent in enumerate(mechanism.parents):
+        children[parent].append(i)
+    stack = [("", "", BASE)]  # (prefix of this line, prefix of the lines below it, body)
+    while stack:
+        first, rest, body = stack.pop()
+        if body != BASE:
+            yield first, body
+        below = children[body]
+        only = len(below) == 1
+        for place, child in reversed(list(enumerate(below))):
+            if only:
+                stack.append((f"{rest}", rest, child))
+            else:
+                last = place == len(below) - 1
+                stack.append(
+                    (rest + ("└─" if last else "├─"), rest + ("  " if last else "│ "), child)
+                )
+
+
+def _carried(part: Part, body: Body) -> str:
+    """The name of a part, and of the body that carries it where that is another."""
+    return part.link if part.link == body.name else f"  {part.link} on {body.name}"
+
+
+def _inertias(mechanism: Mechanism, room: int) -> list[str]:
+    """Every part: mass, centre in its body's frame, moments about the centre in its own axes; `room` columns for its name."""
+    lines = [
+        f"{'inertias (kg, m, kg m²)':{room + 1}}{'mass':>10}{'centre in the body':>27}{'Ixx':>11}{'Iyy':>11}{'Izz':>11}"
+    ]
+    for body in mechanism.bodies:
+        for part in body.parts:
+            if not part.mass and not any(part.moments):
+                continue
+            axes, centre = _placed(part.pose)
+            xx, xy, xz, yy, yz, zz = (f"{float(m):.4g}" for m in part.moments)
+            where = "".join(f"{c:9.4f}" if abs(c) < 1000 else f"{c:9.1e}" for c in centre)
+            name, mass = _cut(_carried(part, body), room), _figure(float(part.mass))
+            lines.append(f"{name:{room + 1}}{mass:>10}{where}{xx:>11}{yy:>11}{zz:>11}")
+            own = "" if _is_identity(axes) else "moments in axes of its own"
+            if part.moments[1] or part.moments[2] or part.moments[4]:
+                lines.append(f"    {own:{room + 5}}{'Ixy Ixz Iyz':>29}{xy:>11}{xz:>11}{yz:>11}")
+            elif own:
+                lines.append(f"    {own}")
+    return lines
+
+
+def _axis(axis: Vector3) -> str:
+    return (
+        _AXES.get(axis)
+        or "(" + ", ".join(f"{float(c):.3g}" if abs(c) > 5e-4 else "0" for c in axis) + ")"
+    )
+
+
+def _vector(values: Iterable[Any]) -> str:
+    return ", ".join(_figure(float(v)) for v in values)
+
+
+def _figure(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _numbers(joint: Joint) -> str:
+    """What its type declares besides the axis."""
+    return "".join(f", {name} {_figure(float(value))}" for name, value in joint.parameters)
+
+
+def _range(mechanism: Mechanism, index: int) -> str:
+    joint, limits, follows = (
+        mechanism.joints[index],
+        mechanism.ranges[index],
+        mechanism.follows[index],
+    )
+    if follows is not None:
+        return f"= {follows.of(mechanism.joints[follows.leader].name)}"
+    if joint.type.nq > 1 or (
+        limits.lower is None and limits.upper is None
+    ):  # a range is one coordinate's
+        return "no limits" if joint.type.limited else "unlimited"
+    low, high = ("" if v is None else f"{float(v):.4g}" for v in (limits.lower, limits.upper))
+    return f"{low} … {high} {joint.type.positions[0].unit}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _wrapped(text: str, whole: bool, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + "    ",
+        break_on_hyphens=False,
+        break_long_words=not whole,
+    )
+
+
+Matrix = tuple[tuple[float, ...], ...]
+
+
+def _placed(pose: Pose) -> tuple[Matrix, tuple[float, ...]]:
+    """(axes, origin) that `pose` reaches, in floating point, for display only."""
+    axes: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    origin: tuple[float, ...] = (0.0, 0.0, 0.0)
+    for step in pose:
+        if isinstance(step, Shift):
+            move = tuple(float(c) for c in step.xyz)
+        elif isinstance(step, Rotate):
+            w, *u = (float(c) for c in step.quaternion)
+            length = math.hypot(*u)
+            axes = _product(axes, _turn(tuple(c / length for c in u), 2 * math.atan2(length, w)))
+            continue
+        else:
+            length = math.hypot(*(float(c) for c in step.axis))
+            unit = tuple(float(c) / length for c in step.axis)
+            if isinstance(step, Slide):
+                move = tuple(c * float(step.distance) for c in unit)
+            else:
+                axes = _product(axes, _turn(unit, float(step.angle)))
+                continue
+        origin = tuple(
+            o + sum(a * m for a, m in zip(row, move, strict=True))
+            for o, row in zip(origin, axes, strict=True)
+        )
+    return axes, origin
+
+
+def _turn(unit: tuple[float, ...], angle: float) -> Matrix:
+    """Rodrigues' formula."""
+    c, s = math.cos(angle), math.sin(angle)
+    x, y, z = unit
+    k = 1 - c
+    return (
+        (c + k * x * x, k * x * y - s * z, k * x * z + s * y),
+        (k * x * y + s * z, c + k * y * y, k * y * z - s * x),
+        (k * x * z - s * y, k * y * z + s * x, c + k * z * z),
+    )
+
+
+def _product(a: Matrix, b: Matrix) -> Matrix:
+    return tuple(
+        tuple(sum(a[i][k] * b[k][j] for k in range(3)) for j in range(3)) for i in range(3)
+    )
+
+
+def _is_identity(axes: Matrix) -> bool:
+    return all(abs(axes[i][j] - (i == j)) < 1e-12 for i in range(3) for j in range(3))

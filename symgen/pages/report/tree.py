@@ -1,0 +1,73 @@
+"""A robot's tree as lines of text beside a drawn gutter, one body a line. Nothing is cut, however wide the tree or long a
+name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from symgen.mechanism.mechanism import BASE, Mechanism
+
+ROW, STEP, DOT, TEXT = 26, 20, 4, 12
+"""Pixels: height of a line, width of one level of branches, radius of a body's dot, its distance from the text."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One body: its dot in the gutter (`x`, `y`), where its text begins and what it says."""
+
+    x: float
+    y: float
+    text: float
+    name: str
+    joint: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Everything of one tree: `lines` are SVG paths from dot to dot, `width` and `height` those of the gutter. `loops` stand
+    below.
+    """
+
+    width: float
+    height: float
+    row: int
+    dot: int
+    rows: tuple[Row, ...]
+    lines: tuple[str, ...]
+    loops: tuple[str, ...] = ()
+
+
+def draw(mechanism: Mechanism) -> Drawing:
+    """The base on top, then depth first. A chain runs straight down; where it branches, each child starts a level further in."""
+    children: dict[int, list[int]] = {i: [] for i in range(BASE, len(mechanism.joints))}
+    for i, parent in enumerate(mechanism.parents):
+        children[parent].append(i)
+    rows: list[Row] = []
+    lines: list[str] = []
+    todo: list[tuple[int, int, Row | None]] = [(BASE, 0, None)]
+    while todo:
+        i, level, above = todo.pop()
+        x = STEP / 2 + STEP * level
+        row = Row(x, ROW * (len(rows) + 0.5), x + TEXT, *_words(mechanism, i))
+        if above is not None:
+            lines.append(f"M{above.x:g} {above.y:g} V{row.y:g} H{row.x:g}")
+        rows.append(row)
+        further = level + (len(children[i]) > 1)
+        todo += [(child, further, row) for child in reversed(children[i])]
+    return Drawing(
+        max(row.x for row in rows) + STEP / 2,
+        ROW * len(rows),
+        ROW,
+        DOT,
+        tuple(rows),
+        tuple(lines),
+        tuple(f"loop {loop.told(mechanism.carriers)}" for loop in mechanism.loops),
+    )
+
+
+def _words(mechanism: Mechanism, i: int) -> tuple[str, str]:
+    if i == BASE:
+        return mechanism.base, "base"
+    body, joint = mechanism.bodies[i], mechanism.joints[i]
+    return body.name, f"{float(body.mass):.4g} kg, by {i} {joint.name}, {joint.described}"

@@ -1,0 +1,35 @@
+"""Lee & Chirikjian's planar chain, unit masses on unit links: its compiled functions, and M for what is dense beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from symgen.description.loading import load
+from symgen.machine.building import Build
+from symgen.machine.solver import Solver
+from symgen.pipeline import making
+from symgen.reference.precision import Array
+
+BUILD = Build(optimize=2)
+
+
+def compiled(n: int, methods: Mapping[str, str]) -> Solver:
+    """The chain of n links; `methods`: function → method."""
+    made = load(f"planar_point_mass:{n}")
+    programs = {
+        function: making.program(made, function, method) for function, method in methods.items()
+    }
+    return Solver.from_programs(made.name, programs, made.sizes, optimize=BUILD.optimize)
+
+
+def mass(q: Array) -> Array:
+    """M (states, n, n) = JᵀJ of the points of LC (14), from joint angles (states, n)."""
+    phi, n = np.cumsum(q, axis=-1), q.shape[-1]
+    places = np.cumsum(np.stack([np.cos(phi), np.sin(phi)], axis=-2), axis=-1)  # (14)
+    joints = np.concatenate([np.zeros((*places.shape[:-1], 1)), places[..., :-1]], axis=-1)
+    J = (places[..., :, None] - joints[..., None, :]) * np.tril(
+        np.ones((n, n))
+    )  # of x_i by joint j, a quarter turned
+    return np.asarray(np.einsum("skij,skil->sjl", J, J))

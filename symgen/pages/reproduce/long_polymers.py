@@ -1,0 +1,186 @@
+"""LC Fig. 2 to a hundred thousand links, by loops: the solve with M in turn, in segments and level by level; and Fixman's
+correction there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgen.benchmarks.bench import STATES, Timing, busy, machine_facts
+from symgen.description.loading import load
+from symgen.machine.solver import Solver
+from symgen.pages.reproduce import Progress
+from symgen.pages.reproduce._page import Page, legend_below
+from symgen.pages.reproduce._planar import BUILD
+from symgen.pages.reproduce._threads import THREADS, raced, threads
+from symgen.pipeline import making
+from symgen.reference.planar_chain import gradient, log_determinant, solution
+from symgen.reference.precision import Array
+from symgen.vocabulary.options import LOOPED, ProgramOptions
+
+TITLE = "Time a link of the planar solve and of Fixman's correction, up to a hundred thousand links"
+LINKS = (100, 1000, 10_000, 100_000)
+SOLVE, VALUE, GRADIENT = (
+    "mass_matrix_solve",
+    "mass_matrix_log_determinant",
+    "mass_matrix_log_determinant_gradient",
+)
+SERIAL = "fixman:planar"
+PARALLEL = {"segments": "fixman:segments", "levels": "fixman:parallel"}
+"""Methods of the solve that share it among lanes and threads."""
+
+
+def compiled(n: int, shared: bool) -> dict[str, Solver]:
+    """The chain of n links: what is swept in turn, under SERIAL, and the solve by each of PARALLEL, which threads share if it is
+    `shared`; each with its own arrays.
+    """
+    made = load(f"planar_point_mass:{n}")
+    options = ProgramOptions(form=LOOPED)
+    methods = {SERIAL: dict.fromkeys((SOLVE, VALUE, GRADIENT), SERIAL)} | {
+        who: {SOLVE: m} for who, m in PARALLEL.items()
+    }
+    several = {
+        who: {f: making.shaped(made, f, m, options) for f, m in own.items()}
+        for who, own in methods.items()
+    }
+    return {
+        who: Solver.from_programs(
+            made.name,
+            programs,
+            made.sizes,
+            optimize=BUILD.optimize,
+            threads=shared and who in PARALLEL,
+        )
+        for who, programs in several.items()
+    }
+
+
+def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
+    """Nanoseconds a link, and errors beside continuants in 200 bits."""
+    rows: list[tuple[Any, ...]] = []
+    timed: list[Timing] = []
+    random = np.random.default_rng(2005)
+    setter = threads()
+    for done, n in enumerate(links):
+        tell(f"{n} links", done, len(links))
+        q, b = random.uniform(-np.pi, np.pi, (1, n)), random.uniform(-1, 1, (1, n))
+        solvers = compiled(n, setter is not None)
+        whole = solvers[SERIAL]
+        x = {who: np.empty((1, n)) for who in ("solve", *PARALLEL)}
+        value, force = np.empty(1), np.empty((1, n))
+        calls: dict[str, Callable[[], None]] = {"solve": whole.bind(SOLVE, q, b, x["solve"])}
+        calls |= {who: solvers[who].bind(SOLVE, q, b, x[who]) for who in PARALLEL}
+        calls |= {"value": whole.bind(VALUE, q, value), "gradient": whole.bind(GRADIENT, q, force)}
+        alone, both = raced(
+            calls, PARALLEL, setter
+        )  # nanoseconds, as if a call were for so many states
+        timed += [*alone.values(), *both.values()]
+        exact, wanted = solution(q[0], b[0]), log_determinant(q[0])
+        rows.append(
+            (
+                n,
+                *(alone[who].median * STATES / n for who in calls),
+                *(both[who].median * STATES / n if who in both else None for who in PARALLEL),
+                *(_off(found[0], exact) for found in x.values()),
+                abs(float(value[0]) - wanted) / abs(wanted),
+                _off(force[0], gradient(q[0])),
+            )
+        )
+    two = f"_{THREADS}_ns"
+    columns = (
+        "links",
+        "solve_ns",
+        *(f"{who}_ns" for who in PARALLEL),
+        "value_ns",
+        "gradient_ns",
+        *(who + two for who in PARALLEL),
+        "solve_error",
+        *(f"{who}_error" for who in PARALLEL),
+        "value_error",
+        "gradient_error",
+    )
+    last, first = (
+        dict(zip(columns, row, strict=True))
+        for row in (rows[-1], next((row for row in rows if row[0] >= 1000), rows[0]))
+    )
+
+    def told(column: str) -> str:
+        """A time, and how many times that of the shorter chain it is."""
+        return (
+            f"{last[column]:.3g} ns a link, {last[column] / first[column]:.2f} times"
+            if last[column]
+            else "not measured"
+        )
+
+    def most(column: str) -> str:
+        return f"{max(row[columns.index(column)] for row in rows):.0e}"
+
+    return Page(
+        source="K. Lee, G. S. Chirikjian, 2005, Fig. 2 and (7), (8), (18)",
+        says="The advantage of the O(n) way grows significantly as N does. (Our copy of the paper has Fig. 2's caption, not its "
+        "curves.) No figures of Fixman's potential are given.",
+        found=f"At {last['links']} links the solve takes {told('solve_ns')} what it takes at {first['links']}; in segments "
+        f"{told('segments_ns')}, and level by level {told('levels_ns')}. With {THREADS} threads: in segments "
+        f"{told('segments' + two)}, level by level {told('levels' + two)}. ln det M: {told('value_ns')}, and its gradient: "
+        f"{told('gradient_ns')}. Of all sizes the errors are at most {most('solve_error')} (solve), "
+        f"{most('segments_error')} (in segments), {most('levels_error')} (level by level), {most('value_error')} (ln det "
+        f"M) and {most('gradient_error')} (its gradient), of the largest entry.",
+        differs="What is timed are loops over links by the paper's partition, of which (12) is tridiagonal here, link after "
+        "link, in segments of the chain, each in a lane of a vector (`fixman:segments`), and by cyclic reduction in such "
+        "segments (`fixman:parallel`). The exact answers are continuants in 200 bits "
+        "(`symgen/reference/planar_chain.py`), which share nothing with the C.",
+        columns=columns,
+        rows=tuple(rows),
+        notes={
+            "links": "n",
+            "solve_ns": "nanoseconds a link of M x = b by loops, compiled C, sines and cosines included",
+            "segments_ns": "of the same by `fixman:segments`, one thread",
+            "levels_ns": "of the same by `fixman:parallel`, one thread",
+            "value_ns": "of ln det M",
+            "gradient_ns": "of its gradient, Fixman's force",
+            **{
+                who + two: f"of {SOLVE} by `{method}`, {THREADS} threads"
+                for who, method in PARALLEL.items()
+            },
+            "solve_error": "largest error of x, of its largest entry",
+            "segments_error": "likewise, in segments",
+            "levels_error": "likewise, level by level",
+            "value_error": "error of ln det M, of its value",
+            "gradient_error": "largest error of the gradient, of its largest entry",
+        },
+        draw=lambda figure: _draw(figure, rows),
+        height=6.0,
+        machine=machine_facts(BUILD, ()),
+        busy=busy(timed),
+    )
+
+
+def _off(found: Array, exact: Array) -> float:
+    return float(np.abs(found - exact).max() / np.abs(exact).max())
+
+
+def _draw(figure: Any, rows: Sequence[Sequence[Any]]) -> None:
+    chart = figure.subplots()
+    for column, label, style, colour in (
+        (1, "M x = b, link after link", "o-", "#1f5a94"),
+        (2, "the same in segments, one thread", "s-", "#c8641e"),
+        (3, "level by level, one thread", "D-", "#b03a5b"),
+        (5, "gradient of ln det M", "^-", "#3c8c50"),
+        (4, "ln det M", "v-", "#8a5aa8"),
+    ):
+        chart.semilogx(
+            [row[0] for row in rows],
+            [row[column] for row in rows],
+            style,
+            color=colour,
+            label=label,
+        )
+    chart.set_ylim(0, 1.15 * max(max(row[1:6]) for row in rows))
+    chart.set_xticks([row[0] for row in rows], [f"{row[0]:,}" for row in rows])
+    chart.minorticks_off()
+    chart.set_xlabel("links n")
+    chart.set_ylabel("time a link (ns)")
+    legend_below(figure, chart)

@@ -1,0 +1,64 @@
+"""The base parameters of a robot, from its regressor at random states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+from symgen import methods
+from symgen.derivation import constants as k
+from symgen.derivation.base_parameters import BALLS, BaseParameters, independent
+from symgen.derivation.coupling import Coupling
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import declared
+from symgen.derivation.scalars import Derivation
+from symgen.ir.passes import FIRST
+from symgen.ir.program import Program, evaluate
+from symgen.mechanism.mechanism import Mechanism
+from symgen.reference.states import draw_states
+from symgen.vocabulary.functions import FUNCTIONS
+
+FUNCTION, METHOD = "regressor", "newton_euler"
+BATCH, ENOUGH = 8, 3
+"""States drawn at a time; states in turn that have to add nothing."""
+
+
+@lru_cache(maxsize=32)
+def base_parameters(mechanism: Mechanism) -> BaseParameters:
+    """Which columns of the regressor stay, and what each of the base parameters is made of."""
+    return k.sharpened(lambda: independent(_rows(mechanism), ENOUGH))
+
+
+def _rows(mechanism: Mechanism) -> Iterator[list[list[Any]]]:
+    """The rows of the regressor at state after state."""
+    made = _regressor(mechanism)
+    for seed in range(10 * len(mechanism.bodies)):
+        drawn = draw_states(mechanism, BATCH, seed)
+        for state in range(BATCH):
+            given = {
+                name: [BALLS.constant(x) for x in drawn[name][state]] for name in ("q", "v", "a")
+            }
+            (flat,) = evaluate(made, given, BALLS).values()
+            width = len(flat) // mechanism.nv
+            yield [flat[j * width : (j + 1) * width] for j in range(mechanism.nv)]
+
+
+def _regressor(mechanism: Mechanism) -> Program:
+    """In the declared frames, repeated rows once."""
+    what = FUNCTIONS[FUNCTION]
+    shapes = {a.name: a.sizes(mechanism.sizes) for a in what.arguments}
+    home = Derivation({name: prod(shape) for name, shape in shapes.items()})
+    results = methods.derivation(METHOD, FUNCTION)(
+        Linkage(declared(mechanism), home, coupling=Coupling.of(mechanism))
+    )
+    made = home.freeze(
+        FUNCTION,
+        METHOD,
+        [(r.name, (len(x),), x) for r, x in zip(what.results, results, strict=True)],
+        shapes,
+    )
+    for one in FIRST:
+        made = one(made)
+    return made

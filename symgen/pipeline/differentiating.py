@@ -1,0 +1,221 @@
+"""Derivatives of Programs: the Program differentiated, by the equation that it solves where that is shorter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
+
+from symgen.description.arguments import validated
+from symgen.ir import passes
+from symgen.ir.program import Program
+from symgen.mechanism.joints import joint_type
+from symgen.pipeline.deriving import ROW_BUDGET, moves_positions
+from symgen.pipeline.differentiation import Equation, differentiated
+from symgen.pipeline.differentiation.length import lengths
+from symgen.support.errors import ArgumentError, TooLong
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.derivatives import Derivative
+from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, GAINS
+from symgen.vocabulary.names import nearest
+
+
+class Origin(NamedTuple):
+    """The request that a Program comes from, and the Program's contents, by which a changed one is recognized."""
+
+    contents: tuple[Any, ...]
+    made: Callable[..., Program]
+    """Takes the name of another function of the same robot, by the same method and options."""
+
+    @staticmethod
+    def of(program: Program) -> tuple[Any, ...]:
+        return program.inputs, program.outputs, program.rows
+
+
+class Solves(NamedTuple):
+    """What a function solves: the `equation` that gives the right sides, its `unknowns` by argument as the function gives them,
+    and the `rights` by result as the function takes them. `solution` is the function itself, or what takes those as well that
+    are always zero, and gives those that nobody asks for.
+    """
+
+    equation: str
+    unknowns: dict[str, str]
+    rights: dict[str, str]
+    solution: str
+
+
+SOLVES = {
+    "forward_dynamics": Solves("inverse_dynamics", {"a": "a"}, {"tau": "tau"}, "forward_dynamics"),
+    "constrained_forward_dynamics": Solves(
+        "loop_equation",
+        {"a": "a", "lambda": "lambda"},
+        {"tau": "tau", "opening": "opening"},
+        "loop_solution",
+    ),
+    "contact_forward_dynamics": Solves(
+        "contact_equation",
+        {"a": "a", "lambda": "lambda", "forces": "forces"},
+        {"tau": "tau", "opening": "opening", "drift": "drift"},
+        "contact_solution",
+    ),
+    "contact_impulse": Solves(
+        "impact_equation",
+        {"v_after": "v_after", "lambda": "lambda", "impulses": "impulses"},
+        {"push": "push", "opening": "opening", "drift": "drift"},
+        "impact_solution",
+    ),
+}
+"""By function. One whose forces are redundant solves no equation: forces that do nothing have no equation of their own."""
+RECURSION = "derivative_recursion"
+RECURSIVE = {
+    "inverse_dynamics": (
+        "inverse_dynamics_derivatives",
+        {"dtau_dq": "dtau_dq", "dtau_dv": "dtau_dv", "dtau_da": "M"},
+    ),
+    "forward_dynamics": (
+        "forward_dynamics_derivatives",
+        {"da_dq": "da_dq", "da_dv": "da_dv", "da_dtau": "Minv"},
+    ),
+}
+"""By function: the one that has its Jacobian by that method, and what the blocks are called there."""
+LEFT = 4
+"""Times as many rows are recorded as the passes leave, at most."""
+
+
+@validated
+def derivative(
+    program: Program, wrt: str | Iterable[str] | None = None, mode: str = "jacobian"
+) -> Program:
+    """The derivative of a Program, as a Program.
+
+    `wrt` names arguments ("q", "q,v" or a list; None: all but a payload and wrenches), and `mode` is one of
+    `symgen.vocabulary.derivatives.MODES`. "jacobian" has a result dy_dx for each result y and argument x; "jvp" takes changes dx and gives
+    dy; "vjp" takes weights y_bar and gives x_bar; "hvp" takes both and gives dx_bar, what x_bar changes by. Positions change by a
+    step, q ⊕ dq, as long as v. Of a function that moves positions of joints with several degrees of freedom the derivative is
+    that of the same request, as `symgen.program` gives it, since slopes of the Program's own rows lose their digits at small
+    turns. Raises ArgumentError for an unknown argument or mode, for a derivative of a derivative, and for such a Program whose
+    rows were changed; TooLong beyond the row budget.
+    """
+    nearest(mode, derivatives.MODES, f"derivative of {program.function}")
+    if derivatives.told(program.function) is not None:
+        raise ArgumentError(
+            f"{program.function} is a derivative already; differentiate {derivatives.of(program.function)}, of "
+            "which hvp is the second derivative along a direction"
+        )
+    switches = [a.name for f in FUNCTIONS.values() for a in f.arguments if a.switch]
+    known = [port.name for port in program.inputs if port.name not in switches]
+    own = [name for name in known if name not in [array.name for array in AT_RUN_TIME]]
+    words = own if wrt is None else wrt.split(",") if isinstance(wrt, str) else wrt
+    named = [nearest(word.strip(), known, f"argument of {program.function}") for word in words]
+    by = tuple(name for name in known if name in named)
+    wanted = Derivative(program.function, mode, () if [*by] == own else by)
+    if not _turns(program):
+        return differentiate(program, wanted)
+    if program.origin is None or program.origin.contents != Origin.of(program):
+        raise ArgumentError(
+            f"the rows of {program.function} were changed, and slopes of its turns need others; differentiate "
+            f"the Program that symgen.program gives, or ask it for '{wanted.name}'"
+        )
+    return cast(Program, program.origin.made(function=wanted.name))
+
+
+def remembered(program: Program, made: Callable[..., Program]) -> Program:
+    """Return a Program of turns with its origin, from which `derivative` asks for rows whose slopes keep their digits."""
+    return replace(program, origin=Origin(Origin.of(program), made)) if _turns(program) else program
+
+
+def _turns(program: Program) -> bool:
+    """True if a function moves positions, or tells them apart, and a joint turns by more than a coordinate of its own."""
+    known = FUNCTIONS.get(program.function)
+    if known is None or known.derivative is not None:
+        return False
+    return moves_positions(known) and any(
+        joint_type(kind).along is not None for kind in program.joints
+    )
+
+
+def differentiate(program: Program, wanted: Derivative, equation: Program | None = None) -> Program:
+    """`wanted` of a Program. With an `equation`, that of the function of SOLVES, the Program is that of its solution."""
+    by = wanted.by or FUNCTIONS[wanted.of].own
+    solves = None if equation is None else _equation(equation, wanted.of)
+    long = (
+        lengths(program, wanted.mode, by)
+        if solves is None or wanted.mode != "jacobian"
+        else lengths(solves.program, wanted.mode, solves.of(by))
+    )
+    if min(long) > LEFT * ROW_BUDGET:
+        raise TooLong(_too_long(wanted, by, f"about {min(long)}"))
+    found = differentiated(program, wanted._replace(by=by), wanted.name, solves)
+    if len(found.rows) > ROW_BUDGET:
+        raise TooLong(_too_long(wanted, by, str(len(found.rows))))
+    return found
+
+
+def _equation(equation: Program, function: str) -> Equation:
+    solved, what = SOLVES[function], FUNCTIONS[function]
+    own, given = ({array.name for array in arrays} for arrays in (what.arguments, what.results))
+    return Equation(
+        equation,
+        solved.unknowns,
+        solved.rights,
+        tuple(one for one in solved.rights.values() if one not in own),
+        tuple(one for one in solved.unknowns.values() if one not in given),
+    )
+
+
+def require_arguments(program: Program, wanted: Derivative, asked: Collection[str]) -> None:
+    """Raise ArgumentError where `wanted` is by an argument that the function's Program does not have.
+
+    `asked` are the arguments at run time that were asked for: a Program drops those that no row reads.
+    """
+    there = [port.name for port in program.inputs]
+    absent = next((name for name in wanted.by if name not in there), None)
+    if absent is None:
+        return
+    if absent in asked:
+        raise ArgumentError(
+            f"{wanted.name}: {wanted.of} of this robot does not depend on '{absent}', and the derivative is "
+            f"zero; leave '{absent}' out"
+        )
+    way = (
+        "baumgarte (--baumgarte)"
+        if absent == GAINS.name
+        else f"{absent} (--{absent}), which names a link that moves"
+    )
+    raise ArgumentError(
+        f"{wanted.name}: {wanted.of} has no argument '{absent}' here; request it with {way}"
+    )
+
+
+def recursive(wanted: Derivative) -> str | None:
+    """The function that has this derivative by RECURSION among its results, None where there is none."""
+    if wanted.mode != "jacobian" or wanted.of not in RECURSIVE:
+        return None
+    whole, called = RECURSIVE[wanted.of]
+    return whole if all(block.name in called for block in FUNCTIONS[wanted.name].results) else None
+
+
+def of_steps(wanted: Derivative) -> bool:
+    """Whether it is of what moves positions, which is long, and which the chain rule goes through call by call."""
+    return any("NQ" in result.shape for result in FUNCTIONS[wanted.of].results)
+
+
+def out_of(whole: Program, wanted: Derivative) -> Program:
+    """The derivative out of the Program of `recursive`."""
+    called, blocks = RECURSIVE[wanted.of][1], {port.name: port for port in whole.outputs}
+    outputs = [
+        blocks[called[block.name]]._replace(name=block.name)
+        for block in FUNCTIONS[wanted.name].results
+    ]
+    return passes.run(replace(whole.with_rows(whole.rows, outputs), function=wanted.name))
+
+
+def _too_long(wanted: Derivative, by: tuple[str, ...], rows: str) -> str:
+    ways = (
+        [f"{wanted.of}:vjp or {wanted.of}:jvp, which are a row or a column at a time"]
+        if wanted.mode == "jacobian"
+        else []
+    )
+    ways += [f"a part of it, as {wanted._replace(by=by[:1]).name}"] if len(by) > 1 else []
+    way = f"ask for {', or '.join(ways)}" if ways else "lock joints that do not matter with --lock"
+    return f"{wanted.name} needs {rows} rows, more than {ROW_BUDGET}; {way}"

@@ -1,0 +1,110 @@
+"""What each operation changes by: its partial derivatives, as rows of a tape.
+
+Both ways through the rows read this one table: on from the arguments the products are summed over a row's operands, back from the
+results over a row's uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from symgen.ir.program import STUMPFF, Row
+from symgen.pipeline.differentiation._tape import Number, Tape
+
+Factor = Callable[[], tuple[Number, bool]]
+"""Works out a partial derivative: the row of its magnitude, None for 1, and whether it is negative."""
+
+
+def factors(tape: Tape, row: Row, own: int) -> list[Factor | None]:
+    """By operand of a row, which stands at `own` of the tape; None where the row does not change with that operand."""
+    return PARTIALS[row.op](tape, own, *row.args) if row.args else []
+
+
+def _one() -> tuple[Number, bool]:
+    return None, False
+
+
+def _minus_one() -> tuple[Number, bool]:
+    return None, True
+
+
+def _product(tape: Tape, own: int, a: int, b: int) -> list[Factor | None]:
+    return [lambda: (b, False), lambda: (a, False)]
+
+
+def _quotient(tape: Tape, own: int, a: int, b: int) -> list[Factor | None]:
+    """d(a/b) = (1/b) da − (a/b)(1/b) db."""
+
+    def inverse() -> int:
+        return (
+            own
+            if tape.rows[a].op == "const" and tape.rows[a].value == 1
+            else tape.put("div", tape.constant(1), b)
+        )
+
+    return [lambda: (inverse(), False), lambda: (tape.put("mul", own, inverse()), True)]
+
+
+def _angle(tape: Tape, own: int, y: int, x: int) -> list[Factor | None]:
+    """d atan2(y, x) = (x dy − y dx)/(x² + y²)."""
+
+    def share(of: int) -> int:
+        return tape.put("div", of, tape.put("add", tape.put("mul", x, x), tape.put("mul", y, y)))
+
+    return [lambda: (share(x), False), lambda: (share(y), True)]
+
+
+def _stumpff(k: int) -> Callable[[Tape, int, int], list[Factor | None]]:
+    """c_k' = −(c_{k+1} − k c_{k+2})/2: term by term of the series, so that nothing is divided by y."""
+
+    def rate(tape: Tape, y: int) -> int:
+        following = tape.put(f"stumpff{k + 1}", y)
+        if k == 0:
+            return tape.put("mul", tape.constant(Fraction(1, 2)), following)
+        behind = tape.put("mul", tape.constant(Fraction(k, 2)), tape.put(f"stumpff{k + 2}", y))
+        return tape.put("sub", tape.put("mul", tape.constant(Fraction(1, 2)), following), behind)
+
+    return lambda tape, own, y: [lambda: (rate(tape, y), True)]
+
+
+def _arc(tape: Tape, own: int, x: int, c: int) -> list[Factor | None]:
+    """d(θ/sin θ) = −(1 − c θ/sin θ)/(1 − c²) dc, of which the quotient is (c₂ − c₃) c₁ (θ/sin θ)⁴, with c_k of θ²."""
+
+    def rate() -> int:
+        y = tape.put("arc_square", x, c)
+        first, second, third = (tape.put(f"stumpff{k}", y) for k in (1, 2, 3))
+        square = tape.put("mul", own, own)
+        return tape.put(
+            "mul",
+            tape.put("mul", tape.put("sub", second, third), first),
+            tape.put("mul", square, square),
+        )
+
+    return [None, lambda: (rate(), True)]
+
+
+def _arc_square(tape: Tape, own: int, x: int, c: int) -> list[Factor | None]:
+    """d(θ²) = −2 (θ/sin θ) dc."""
+    return [None, lambda: (tape.put("mul", tape.constant(2), tape.put("arc", x, c)), True)]
+
+
+PARTIALS: dict[str, Callable[..., list[Factor | None]]] = {
+    "add": lambda tape, own, a, b: [_one, _one],
+    "sub": lambda tape, own, a, b: [_one, _minus_one],
+    "neg": lambda tape, own, a: [_minus_one],
+    "mul": _product,
+    "div": _quotient,
+    "sin": lambda tape, own, a: [lambda: (tape.put("cos", a), False)],
+    "cos": lambda tape, own, a: [lambda: (tape.put("sin", a), True)],
+    "sqrt": lambda tape, own, a: [
+        lambda: (tape.put("div", tape.constant(Fraction(1, 2)), own), False)
+    ],
+    "log": lambda tape, own, a: [lambda: (tape.put("div", tape.constant(1), a), False)],
+    "atan2": _angle,
+    **{op: _stumpff(k) for k, op in enumerate(STUMPFF)},
+    "arc": _arc,
+    "arc_square": _arc_square,
+    "still": lambda tape, own, a: [None],
+}
+"""By operation: the factor of each operand's change, of the row `own`. Constants and arguments change by themselves."""

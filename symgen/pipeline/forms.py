@@ -1,0 +1,216 @@
+"""The form that a function is made in: a Program with rows for every link, or a Recursion, whose text does not grow with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+
+from symgen import methods
+from symgen.ir.levelled import Levelled
+from symgen.ir.program import Program
+from symgen.ir.recursion import Form, Recursion
+from symgen.ir.segmented import Segmented, check
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import cutting
+from symgen.pipeline.deriving import ROW_BUDGET, felt, frames
+from symgen.pipeline.loops import levelling, pointing, pointwise, recursion, segmenting
+from symgen.support.errors import ArgumentError, OutOfReach, RequestError, TooLong
+from symgen.vocabulary.functions import FUNCTIONS, USUAL
+from symgen.vocabulary.options import AUTO, LOOPED, UNROLLED, ProgramOptions
+from symgen.vocabulary.reals import REALS
+
+CUTTING = {segmenting.METHOD: segmenting, pointwise.METHOD: pointwise}
+"""What cuts one chain into segments, by method: each computes one function."""
+LEVELS = {levelling.METHOD: levelling, pointing.METHOD: pointing}
+"""What goes through one chain level by level, by method: each computes a few functions."""
+ALONE = {
+    segmenting.METHOD: segmenting.FUNCTION,
+    pointwise.METHOD: pointwise.FUNCTION,
+    pointing.METHOD: pointwise.FUNCTION,
+}
+"""The methods that are loops alone, and have no rows: each computes one function."""
+SHARE = 256
+"""Links of a group of segments that have levels: a thread's share, at least."""
+SHORT = 60
+"""Joints of a robot of which no function that could be looped is too long."""
+
+
+def formed(
+    mechanism: Mechanism,
+    function: str,
+    method: str | None,
+    options: ProgramOptions,
+    unrolled: Callable[[], Program],
+) -> Form:
+    """The function in the form that `options` ask for; `unrolled` makes the Program. Raises what that does, and OutOfReach where
+    a looped form is asked for and there is none.
+    """
+    if method in ALONE:
+        return apart(mechanism, function, method, options)
+    if options.form == UNROLLED or (options.form == AUTO and len(mechanism.joints) <= SHORT):
+        return unrolled()
+    try:
+        found = looped(mechanism, function, method, options)
+    except OutOfReach:
+        if options.form == LOOPED:
+            raise
+        return unrolled()
+    if options.form == AUTO and found.outline.length <= ROW_BUDGET:
+        with suppress(TooLong):  # few rows a link, of more joints than rows are written for
+            return unrolled()
+    return found
+
+
+def instead_of_rows(form: Form) -> bool:
+    """Whether it is loops by a method that has rows too, unless they are too many."""
+    return isinstance(form, Recursion | Levelled) and form.method not in ALONE
+
+
+def looped(
+    mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
+) -> Recursion | Levelled:
+    """The function as loops over links: by that method, or by the one with the fewest operations. Raises OutOfReach."""
+    why = _not_looped(mechanism, function, options)
+    if why is not None:
+        raise OutOfReach(
+            f"{function} of '{mechanism.name}' has no looped form {why}; take --form unrolled"
+        )
+    (frame,) = frames(mechanism, FUNCTIONS[function], options) or ("",)
+    found: Recursion | Levelled | str
+    if method == levelling.METHOD and function in levelling.FUNCTIONS:
+        found = _levelled(mechanism, method, function, _levels_of(mechanism, options))
+    else:
+        found = _looped(mechanism, function, method, frame)
+    if isinstance(found, str):
+        raise OutOfReach(found)
+    return found.in_real(options.real)
+
+
+def apart(
+    mechanism: Mechanism, function: str, name: str, options: ProgramOptions
+) -> Segmented | Levelled:
+    """A function of one chain by one of ALONE: in segments, which are as many as lanes of a vector, or some times as many, groups
+    of which are swept at the same time; or level by level in such segments. Raises OutOfReach where the robot is no such chain.
+    """
+    if function != ALONE[name]:
+        raise ArgumentError(
+            f"method '{name}' does not compute {function}; it computes {ALONE[name]}"
+        )
+    if options.form == UNROLLED:
+        raise OutOfReach(
+            f"{function} by {name} is loops over links, and rows are asked for; take {name.split(':')[0]}, or leave "
+            "out --form unrolled"
+        )
+    why = _not_looped(mechanism, function, options)
+    if why is not None:
+        raise OutOfReach(f"{function} of '{mechanism.name}' is not cut into segments {why}")
+    found = (
+        _levelled(mechanism, name, function, _levels_of(mechanism, options))
+        if name in LEVELS
+        else _segmented(mechanism, name, cutting.segments(mechanism, options.real))
+    )
+    if isinstance(found, str):
+        raise OutOfReach(found)
+    return found.in_real(options.real)
+
+
+def _levels_of(mechanism: Mechanism, options: ProgramOptions) -> int:
+    """How many segments have levels of their own: a power of two."""
+    groups = max(1, min(cutting.MOST, mechanism.nv // SHARE))
+    return REALS[options.real].lanes * (1 << groups.bit_length() - 1)
+
+
+@lru_cache(maxsize=16)
+def _levelled(mechanism: Mechanism, name: str, function: str, count: int) -> Levelled | str:
+    """The Levelled, or why there is none."""
+    if (refused := methods.find(name).refusal(mechanism)) is not None:
+        raise RequestError(refused)
+    try:
+        found: Levelled = LEVELS[name].levelled(mechanism, count, function)
+        return found
+    except OutOfReach as error:
+        return str(error)
+
+
+@lru_cache(maxsize=16)
+def _segmented(mechanism: Mechanism, name: str, count: int) -> Segmented | str:
+    """The Segmented, or why there is none."""
+    try:
+        found: Segmented = CUTTING[name].segmented(mechanism, count)
+        if methods.find(name).tails:
+            found = check(replace(found, lengths=cutting.cut(mechanism, count)[0]))
+        return found
+    except OutOfReach as error:
+        return str(error)
+
+
+def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:
+    """Why, behind "has no looped form"."""
+    asked = felt(mechanism, function, options)
+    for option, given in (
+        ("parameter", asked.parameters),
+        ("payload", asked.payload),
+        ("wrench", asked.wrenches),
+        ("contact", asked.contacts),
+        ("baumgarte", asked.baumgarte),
+    ):
+        if given:
+            return f"with --{option}"
+    what = FUNCTIONS[function]
+    if len(frames(mechanism, what, options)) > 1:
+        return "of several frames"
+    if what.follows and options.convention != USUAL:
+        return "with another --jacobian-frame or order of rows"
+    if mechanism.coupled:
+        return "where joints follow others"
+    if any(joint.drive.each for joint in mechanism.joints):
+        return "where the drives of one joint differ"
+    if mechanism.borne:
+        return "where weight is borne (gravcomp)"
+    if what.derivative is not None or what.knows_loops:
+        return "yet"
+    return None
+
+
+@lru_cache(maxsize=64)
+def _looped(mechanism: Mechanism, function: str, method: str | None, frame: str) -> Recursion | str:
+    """The Recursion, or why there is none. Both are worked out once."""
+    if method is not None and (refused := methods.find(method).refusal(mechanism)) is not None:
+        raise RequestError(refused)
+    found: list[Recursion] = []
+    why = f"{function} of '{mechanism.name}' has no looped form; take --form unrolled"
+    for several in [[method]] if method is not None else _candidates(mechanism, function):
+        for name in several:
+            try:
+                found.append(recursion(mechanism, function, name, frame))
+            except OutOfReach as error:
+                why = str(error)
+        if found:
+            return min(found, key=lambda one: one.cost)
+    return why
+
+
+def _candidates(mechanism: Mechanism, function: str) -> tuple[list[str], list[str]]:
+    """The methods that go along the links and suit the robot, each derivation once; apart from them those whose answer is a
+    difference of larger terms, which loses digits and takes more operations than others. Those that take M apart entry by entry
+    do not.
+    """
+    apart = FUNCTIONS[function].needs_inverse or FUNCTIONS[function].by_pivots
+    several = [
+        name
+        for name in methods.offered(function, mechanism)
+        if methods.composition(name, function) is None
+        and not methods.find(name).asked
+        and not (apart and methods.find(name).couples)
+        and methods.find(name).refusal(mechanism) is None
+    ]
+    once = [
+        name
+        for name in several
+        if name == methods.alike(name, function, mechanism)
+        or methods.alike(name, function, mechanism) not in several
+    ]
+    differing = [name for name in once if methods.find(name).differs(mechanism)]
+    return [name for name in once if name not in differing], differing

@@ -1,0 +1,1 @@
+"""Errors, files, the cache on disk, tables of text and the version: code that knows nothing of robots."""

@@ -1,0 +1,378 @@
+"""Frama-C's Eva on the C: over whole ranges of the arguments nothing is read beyond an array or before it is set, and every
+computed number is finite.
+
+Eva encloses each operation of the text, rounding included, in an interval. Sines and cosines lie in [-1, 1]. That is enough where
+nothing is divided. The interval of a divisor holds zero, since intervals forget that a mass matrix is positive definite. Its
+lower bound is proved elsewhere and admitted here, by an annotation in a copy of the text. Each admitted line is part of the
+answer.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from symgen.emission import printer, render
+from symgen.emission.ports import single_real
+from symgen.emission.target import Target
+from symgen.ir.program import Program
+from symgen.support.errors import ArgumentError, BuildError, ToolMissing
+from symgen.vocabulary.reals import REALS
+
+TEMPLATES = "eva"
+PACKAGE = "frama-c-base"
+DRIVER = "driver.c"
+_OPTIONS = (
+    "-eva",
+    "-eva-precision",
+    "0",
+    "-warn-special-float",
+    "non-finite",
+    "-eva-verbose",
+    "0",
+    "-kernel-verbose",
+    "0",
+)
+_PROVED = ("Valid", "Considered valid")
+TURNS = "-1.000001 <= found.sine <= 1.000001 && -1.000001 <= found.cosine <= 1.000001"
+"""The range of a sine and cosine within two units in the last place of the exact ones, in either type."""
+ALL_TURNS = "-1.000001 <= found.sine[i] <= 1.000001 && -1.000001 <= found.cosine[i] <= 1.000001"
+"""The same of those that a loop computes, each time around."""
+_TIMEOUT = 600
+SHOWN = 3
+"""Alarms that are printed. Most of the later ones follow from the first."""
+
+Range = tuple[Fraction | float, Fraction | float]
+Bounds = Mapping[str, Mapping[int, Fraction]]
+"""{function: {row of its Program: bound}}."""
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """What Eva could not exclude: Frama-C's name of it, the line of the file, and what stands there."""
+
+    kind: str
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One function: `alarms` is empty when it is proved over the ranges; `admitted` are the assumed lines."""
+
+    function: str
+    method: str
+    real: str
+    alarms: tuple[Alarm, ...]
+    admitted: tuple[str, ...]
+
+    @property
+    def proved(self) -> bool:
+        return not self.alarms
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return asdict(self) | {"proved": self.proved}
+
+
+def prove(
+    programs: Mapping[str, Program],
+    target: Target,
+    ranges: Mapping[str, Sequence[Range]],
+    floors: Bounds | None = None,
+    sizes: Bounds | None = None,
+) -> dict[str, Proof]:
+    """What Eva proves of each function's C, with each element of each argument anywhere in its range.
+
+    `ranges` holds (least, most) for every element of every argument by its name. `floors` are admitted of rows that are divided
+    by or whose logarithm or root is taken: such a row is at least its floor (a negative one: at most). `sizes` bound the
+    magnitude of rows. They are admitted only where the floors alone prove nothing, from the first on, as few as it takes. Raises
+    RequestError for a range that is missing or none, BuildError when Frama-C is missing or refuses the text.
+    """
+    floors, sizes = floors or {}, sizes or {}
+    found = _attempt(programs, target, ranges, floors, {})
+    count = 1
+    while more := {
+        f: programs[f]
+        for f, rows in sizes.items()
+        if f in found and not found[f].proved and count < 2 * len(rows)
+    }:
+        few = {function: dict(list(sizes[function].items())[:count]) for function in more}
+        found |= {
+            f: proof
+            for f, proof in _attempt(more, target, ranges, floors, few).items()
+            if proof.proved
+        }
+        count *= 2
+    return found
+
+
+def _attempt(
+    programs: Mapping[str, Program],
+    target: Target,
+    ranges: Mapping[str, Sequence[Range]],
+    floors: Bounds,
+    sizes: Bounds,
+) -> dict[str, Proof]:
+    texts, admitted = sources(programs, target, floors, sizes)
+    alarms = analyse(texts, programs, target, ranges)
+    return {f: Proof(f, p.method, p.real, alarms[f], admitted[f]) for f, p in programs.items()}
+
+
+def lines(proofs: Mapping[str, Proof]) -> list[str]:
+    """The same in words: a line for each function, each alarm and each admission."""
+    found = []
+    for proof in proofs.values():
+        said = (
+            "no out-of-bounds, no uninitialised read, every number finite"
+            if proof.proved
+            else f"not proved, {len(proof.alarms)} statements are not excluded to fail"
+        )
+        given = f", given what is admitted ({len(proof.admitted)})" if proof.admitted else ""
+        found.append(f"{proof.function} ({proof.method}, {proof.real}): {said}{given}")
+        found += [f"  admitted: {line}" for line in proof.admitted]
+        found += [
+            f"  not excluded: {alarm.kind}, {alarm.file}:{alarm.line}: {alarm.text}"
+            for alarm in proof.alarms[:SHOWN]
+        ]
+        if len(proof.alarms) > SHOWN:
+            found.append(f"  and {len(proof.alarms) - SHOWN} more, most of them because of these")
+    return found
+
+
+def sources(
+    programs: Mapping[str, Program], target: Target, floors: Bounds, sizes: Bounds
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """({file: text}, {function: admitted lines}): the header, and the C with annotations behind the locals that are bounded.
+
+    A bounded row that is no local becomes one in this copy. The operations stay the same. A sine and cosine of the folder's own
+    (`TextOptions.trig` "inline" and "auto") are admitted to lie in the range of one, since intervals forget that x and its
+    quarter turns belong together. A loop over angles is looked at angle by angle.
+    """
+    texts = dict(printer().headers(programs, target))
+    admitted_turns = ALL_TURNS if target.text.trig == "auto" else TURNS
+    for file in [file for file in texts if file.endswith("_sincos.h")]:
+        texts[file] = _turned(texts[file], target.name, admitted_turns)
+    admitted = {}
+    for function, program in programs.items():
+        lowest, largest = floors.get(function, {}), sizes.get(function, {})
+        text, names = _with_locals(program, target, {*lowest, *largest})
+        said = {
+            row: f"{names[row]} >= {decimal(bound)}"
+            if bound >= 0
+            else f"{names[row]} <= -{decimal(-bound)}"
+            for row, bound in lowest.items()
+        }
+        for row, bound in largest.items():
+            size = decimal(bound, ROUND_CEILING)
+            said[row] = (
+                f"-{size} <= {names[row]} <= {size}"
+                if row not in said
+                else f"{said[row]} && {names[row]} <= {size}"
+            )
+        for row, line in said.items():
+            text = re.sub(
+                _declaration(program, names[row]),
+                rf"\g<0>\n    //@ admit {line};",
+                text,
+                flags=re.MULTILINE,
+            )
+        texts[target.file(function)] = text
+        turns = (
+            (admitted_turns,)
+            if any(f'#include "{file}"' in text for file in texts if file.endswith("_sincos.h"))
+            else ()
+        )
+        admitted[function] = (*turns, *said.values())
+    return texts, admitted
+
+
+def _turned(text: str, name: str, admitted: str) -> str:
+    """NAME_sincos.h with what is admitted of a sine and cosine behind the two, and with its loops unrolled."""
+    text = re.sub(
+        r"^( +)(?:do|for \(.*\)) \{$",
+        rf"\1//@ loop unroll {name}_ANGLES;\n\g<0>",
+        text,
+        flags=re.MULTILINE,
+    )
+    return re.sub(
+        r"^( +)found\.cosine.* = \(turned\*cosine\) .*$",
+        rf"\g<0>\n\1//@ admit {admitted};",
+        text,
+        flags=re.MULTILINE,
+    )
+
+
+def _with_locals(
+    program: Program, target: Target, wanted: Container[int]
+) -> tuple[str, dict[int, str]]:
+    """The C in which every row that is wanted is a local, and the names of these locals."""
+    text, rows, names = printer().source(program, target), list(program.rows), {}
+    for index in range(len(rows)):
+        if index in wanted:
+            names[index] = rows[index].name
+            # The C spells a name otherwise where it is a word of C or of <math.h>.
+            if not re.search(_declaration(program, rows[index].name), text, re.MULTILINE):
+                names[index] = f"bounded_{index}"
+                rows[index] = rows[index]._replace(name=names[index])
+    return printer().source(replace(program, rows=tuple(rows)), target), names
+
+
+def _declaration(program: Program, name: str) -> str:
+    """A pattern for the line that declares a local."""
+    return f"^{printer().language.declared(program.real, name, '.*')}$"
+
+
+def decimal(bound: Fraction, rounding: str = ROUND_FLOOR) -> str:
+    """`bound` (not negative) as a decimal of six digits, rounded down unless told otherwise."""
+    return str(
+        Context(prec=6, rounding=rounding).divide(
+            Decimal(bound.numerator), Decimal(bound.denominator)
+        )
+    )
+
+
+def analyse(
+    texts: Mapping[str, str],
+    programs: Mapping[str, Program],
+    target: Target,
+    ranges: Mapping[str, Sequence[Range]],
+) -> dict[str, tuple[Alarm, ...]]:
+    """Eva's alarms on `texts` by function; `programs` say how each function is called."""
+    real = single_real(programs.values())
+    calls = [_call(program, target, ranges) for program in programs.values()]
+    texts = dict(texts) | {
+        DRIVER: render(TEMPLATES, "driver.c.j2", **target.context, real=real, calls=calls)
+    }
+    with tempfile.TemporaryDirectory(prefix="symgen-eva-") as name:
+        folder = Path(name)
+        for file, text in texts.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        found = _run(folder, [file for file in texts if file.endswith(".c")])
+    owners = {target.file(function): [function] for function in programs} | {
+        f"run_{f}": [f] for f in programs
+    }
+    alarms: dict[str, list[Alarm]] = {function: [] for function in programs}
+    checked: dict[str, int] = dict.fromkeys(programs, 0)
+    for row in found:
+        file, line = Path(row["file"]).name, int(row["line"])
+        asserted = (file, row["property kind"]) == (DRIVER, "user assertion")
+        # An alarm in a file that functions share keeps all of them from being proved.
+        for function in owners.get(row["function"] if file == DRIVER else file, programs):
+            checked[function] += asserted and row["status"] == "Valid"
+            # No angle of the ranges may be one that is left to <math.h>; whether a call reaches its end is asked below.
+            idle = (file, row["status"]) == (target.sincos, "Dead")
+            if row["status"] not in _PROVED and not idle:
+                text = texts[file].splitlines()[line - 1].strip()
+                alarms[function].append(
+                    Alarm(row["property kind"].replace("_", " "), file, line, text)
+                )
+    for function, program in programs.items():
+        if not alarms[function] and checked[function] != 2 * len(program.outputs):
+            alarms[function].append(Alarm("end not reached", target.file(function), 1, ""))
+    return {function: tuple(rows) for function, rows in alarms.items()}
+
+
+def _call(
+    program: Program, target: Target, ranges: Mapping[str, Sequence[Range]]
+) -> dict[str, Any]:
+    """What the driver's template says of one function."""
+    names = printer().parameters(program, target)
+    elements = []
+    for port in program.inputs:
+        given = ranges.get(port.name, ())
+        if len(given) != port.size:
+            raise ArgumentError(
+                f"{program.function} takes {port.size} numbers for {port.name}; there are ranges for "
+                f"{len(given)}"
+            )
+        for index, (low, high) in enumerate(given):
+            if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+                raise ArgumentError(
+                    f"the range of {port.name}[{index}] is from {float(low):g} to {float(high):g}, which is none"
+                )
+            elements.append(
+                {
+                    "name": names[port.name],
+                    "index": index,
+                    "low": outward(low, -1, program.real),
+                    "high": outward(high, 1, program.real),
+                }
+            )
+    return {
+        "function": program.function,
+        "symbol": target.symbol(program.function),
+        "ports": [
+            {"name": names[port.name], "size": port.size}
+            for port in (*program.inputs, *program.outputs)
+        ],
+        "elements": elements,
+        "results": [{"name": names[port.name], "last": port.size - 1} for port in program.outputs],
+    }
+
+
+def outward(bound: Fraction | float, sign: int, real: str) -> str:
+    """The literal of the type that is nearest to `bound` without being less (`sign` 1) or more (-1)."""
+    exact, kind = Fraction(bound), REALS[real]
+    number = kind.rounded(exact)
+    if sign * Fraction(number) < sign * exact:
+        number = kind.rounded(Fraction(number) + sign * kind.spacing(number))
+    return f"{number.hex()}{kind.suffix}"
+
+
+def _run(folder: Path, files: Sequence[str]) -> list[dict[str, str]]:
+    """The properties of the files that Frama-C looked at, as its Report plug-in lists them."""
+    if shutil.which("frama-c") is None:
+        raise ToolMissing(f"frama-c is not installed; on Debian 'apt install {PACKAGE}' brings it")
+    command = [
+        "frama-c",
+        *_OPTIONS,
+        "-main",
+        "run",
+        *files,
+        "-then",
+        "-report-csv",
+        "properties.csv",
+    ]
+    try:
+        # Frama-C resolves relative names by the shell's PWD.
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=os.environ | {"PWD": str(folder)},
+            stdin=subprocess.DEVNULL,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            errors="replace",
+            timeout=_TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise BuildError(
+            f"frama-c did not end within {_TIMEOUT} s; ask for fewer functions with -f"
+        ) from None
+    table = folder / "properties.csv"
+    if done.returncode or not table.is_file():
+        said = [line.strip() for line in done.stdout.splitlines() if "rror" in line] or [
+            "no reason given"
+        ]
+        raise BuildError(f"frama-c refused the generated text: {said[0]}")
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [
+            row for row in rows if not row["directory"].startswith("FRAMAC_SHARE")
+        ]  # specifications of its own libc

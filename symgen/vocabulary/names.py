@@ -1,0 +1,268 @@
+"""Names as users write them. An unknown one is answered with the nearest, or with what the field means by it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+
+from symgen.support.errors import UnknownName, printable
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import (
+    FUNCTIONS,
+    OF_LOOPS,
+    PARAMETERS,
+    PREPARED,
+    derived,
+    differentiable,
+)
+
+_RICCATI = (
+    "forward_dynamics",
+    "method riccati is Featherstone's articulated-body algorithm: -f forward_dynamics=riccati",
+)
+_SHOWN = 60
+"""Characters of a name in a sentence; twelve names may stand in one."""
+_RNEA = "inverse_dynamics", "method newton_euler is the recursive Newton-Euler algorithm"
+_CRBA = "mass_matrix", "method composite_body is the composite-rigid-body algorithm"
+_BIAS = "bias_force", "c = C(q,v) v + g(q); with --gravity 0,0,0 it is C(q,v) v alone"
+_CORIOLIS = "coriolis_matrix", "dM/dt - 2 C is skew-symmetric; C(q,v)v + g(q) alone is bias_force"
+_POSE = "forward_kinematics", "the pose of each frame that --frame names"
+_JACOBIAN = "jacobian", "angular rows first, axes of the base, of each frame that --frame names"
+_DET = "mass_matrix_determinant", "its logarithm is mass_matrix_log_determinant"
+_LOG = "mass_matrix_log_determinant", "kT/2 times it is Fixman's potential"
+_BIAS_ACCELERATION = "bias_acceleration", "dJ/dt v of each frame that --frame names"
+_COM = "center_of_mass", "of all that moves, in the base"
+_COM_JACOBIAN = "center_of_mass_jacobian", "velocity of the mass centre = Jcom v"
+_ENERGY = "kinetic_energy", "the other one is potential_energy"
+_MOMENTUM = "centroidal_momentum", "angular first, about the mass centre, axes of the base"
+_MOMENTUM_MATRIX = (
+    "centroidal_momentum_matrix",
+    "h = A_G v, angular rows first, about the mass centre, axes of the base",
+)
+_MOMENTUM_RATE = "centroidal_momentum_rate", "dh/dt at (q, v, a)"
+_DID = "inverse_dynamics_derivatives", "dtau/dq, dtau/dv and M, made where they are named"
+_DFD = "forward_dynamics_derivatives", "da/dq, da/dv and M^-1, made where they are named"
+_TASK = (
+    "operational_inertia",
+    "for the rows that --task-rows names; operational_inertia_inverse is J M^-1 J^T",
+)
+_REGRESSOR = "regressor", "tau = Y pi, ten columns a link; base_regressor has the independent ones"
+_OSIM = "operational_inertia_inverse", "J M^-1 J^T, the inverse of the operational-space inertia"
+
+_MEANT: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(
+        ("aba", "fd", "fdyn", "abi", "forwarddynamics", "directdynamics", "accel"), _RICCATI
+    ),
+    **dict.fromkeys(("rnea", "rne", "id", "idyn", "inversedynamics", "newtoneuler"), _RNEA),
+    **dict.fromkeys(
+        ("crba", "crb", "m", "h", "massmatrix", "inertia", "inertiamatrix", "jsim"), _CRBA
+    ),
+    **dict.fromkeys(("coriolis", "coriolismatrix"), _CORIOLIS),
+    **dict.fromkeys(("nle", "nonlineareffects", "c", "bias"), _BIAS),
+    **dict.fromkeys(
+        ("g", "gravity", "gravload", "generalizedgravity", "gravitytorque"),
+        ("gravity_force", "g(q)"),
+    ),
+    **dict.fromkeys(("fk", "fkine", "forwardkinematics", "kinematics", "pose", "tcp"), _POSE),
+    **dict.fromkeys(
+        ("jac", "j", "jacob", "jacob0", "jacobe", "framejacobian", "geometricjacobian"), _JACOBIAN
+    ),
+    **dict.fromkeys(
+        ("minv", "minverse", "computeminverse", "invm", "hinv", "inversemassmatrix"),
+        ("inverse_mass_matrix", "mass_matrix_solve gives M^-1 b for less"),
+    ),
+    **dict.fromkeys(("solve", "msolve"), ("mass_matrix_solve", "x = M(q)^-1 b")),
+    **dict.fromkeys(("det", "detm", "determinant"), _DET),
+    **dict.fromkeys(("logdet", "logdetm", "fixmanpotential"), _LOG),
+    **dict.fromkeys(
+        ("jdot", "jdotv", "jacobiandot", "djacobian", "dj", "biasacceleration"), _BIAS_ACCELERATION
+    ),
+    **dict.fromkeys(("com", "centerofmass", "centreofmass", "masscentre", "masscenter"), _COM),
+    **dict.fromkeys(("jcom", "comjacobian", "jacobiancom", "jacobiancenterofmass"), _COM_JACOBIAN),
+    **dict.fromkeys(("energy", "kineticenergy", "ke", "t"), _ENERGY),
+    **dict.fromkeys(
+        ("pe", "potentialenergy", "u"),
+        ("potential_energy", "of the weight; the other one is kinetic_energy"),
+    ),
+    **dict.fromkeys(("centroidal", "momentum", "hg"), _MOMENTUM),
+    **dict.fromkeys(("ccrba", "cmm", "ag", "centroidalmap"), _MOMENTUM_MATRIX),
+    **dict.fromkeys(("dccrba", "hdot", "dhg", "centroidalmomentumtimevariation"), _MOMENTUM_RATE),
+    **dict.fromkeys(
+        ("poses", "allposes", "linkposes", "linkframes"),
+        ("link_poses", "forward_kinematics is of chosen frames"),
+    ),
+    **dict.fromkeys(
+        ("integrateconfiguration", "advance"),
+        ("integrate", "q moved for a time dt by the constant velocity v"),
+    ),
+    **dict.fromkeys(
+        ("euler", "semiimpliciteuler", "symplecticeuler", "eulerstep", "timestep", "simulate"),
+        ("step", "semi-implicit Euler over forward_dynamics; step_rk4 is of order 4"),
+    ),
+    **dict.fromkeys(
+        ("rk4", "rungekutta", "rk4step", "steprk", "rkmk4"),
+        ("step_rk4", "of order 4; step is semi-implicit Euler"),
+    ),
+    **dict.fromkeys(
+        ("delta", "subtract", "minus"), ("difference", "the velocity that takes q to q_next in 1 s")
+    ),
+    **dict.fromkeys(
+        (
+            "rneaderivatives",
+            "did",
+            "dtau",
+            "dtaudq",
+            "dtaudv",
+            "inversedynamicsderivatives",
+            "gradid",
+        ),
+        _DID,
+    ),
+    **dict.fromkeys(
+        (
+            "abaderivatives",
+            "dfd",
+            "dadq",
+            "dadv",
+            "ddq",
+            "ddqdq",
+            "ddqdv",
+            "forwarddynamicsderivatives",
+        ),
+        _DFD,
+    ),
+    **dict.fromkeys(("lambdainv", "osimi", "operationalinertiainv"), _OSIM),
+    **dict.fromkeys(
+        ("lambda", "osim", "operationalinertia", "operationalspaceinertia", "cartesianinertia"),
+        _TASK,
+    ),
+    **dict.fromkeys(
+        ("jbar", "dynamicallyconsistent", "dynamicallyconsistentjacobian"),
+        ("dynamically_consistent_inverse", "M^-1 J^T Lambda for the rows that --task-rows names"),
+    ),
+    **dict.fromkeys(
+        ("contactdynamics", "contact", "contactforces"),
+        ("contact_forward_dynamics", "for points that --contact names"),
+    ),
+    **dict.fromkeys(
+        ("impulsedynamics", "impact", "impulse"),
+        ("contact_impulse", "for points that --contact names"),
+    ),
+    **dict.fromkeys(
+        ("jointtorqueregressor", "torqueregressor", "dynamicregressor", "y"), _REGRESSOR
+    ),
+    **dict.fromkeys(
+        ("minimalregressor", "reducedregressor"),
+        ("base_regressor", "its parameters are base_parameters of pi"),
+    ),
+    **dict.fromkeys(
+        ("minimalparameters", "baseparams", "barycentricparameters"),
+        ("base_parameters", "what all inertial parameters amount to, for base_regressor"),
+    ),
+}
+_ABSENT: dict[str, str] = {
+    **dict.fromkeys(
+        ("ik", "ikine", "inversekinematics"),
+        "inverse kinematics is no function here; what iterates for it calls forward_kinematics and jacobian",
+    ),
+}
+_METHODS: dict[str, str] = {
+    "aba": "riccati",
+    "articulated_body": "riccati",
+    "rnea": "newton_euler",
+    "rne": "newton_euler",
+    "crba": "composite_body",
+    "crb": "composite_body",
+    "ltdl": "udut",
+    "ltl": "udut",
+}
+
+
+def closest(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
+    """Return the known name that `name` is nearly, letter case apart, or None."""
+    of_lower = {one.lower(): one for one in known}
+    close = difflib.get_close_matches(name[:_SHOWN].lower(), of_lower, n=1, cutoff=cutoff)
+    return of_lower[close[0]] if close else None
+
+
+def nearest(name: str, known: Iterable[str], what: str) -> str:
+    """`name` itself when it is known; else UnknownName that suggests the nearest."""
+    if not isinstance(name, str):  # Python gives anything
+        raise UnknownName(
+            f"{'an' if what[0] in 'aeiou' else 'a'} {what} is given by its name, and {name!r} is no text"
+        )
+    if isinstance(known, Mapping) and name in known:  # without a look at every other
+        return name
+    names = list(known)
+    if name in names:
+        return name
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    listed = ", ".join(printable(one, _SHOWN) for one in names[:12]) + (
+        " …" if len(names) > 12 else ""
+    )
+    hint = f"did you mean '{close[0]}'?" if close else f"there are: {listed}"
+    raise UnknownName(f"no {what} is named '{printable(name, _SHOWN)}'; {hint}")
+
+
+def no_attribute(name: str, known: Iterable[str], what: str) -> AttributeError:
+    """What an object with an attribute for each of `known` raises of others: the sentence of `nearest`, but of private names."""
+    if not name.startswith("_"):
+        try:
+            nearest(name, known, what)
+        except UnknownName as error:
+            return AttributeError(f"{error}")
+    return AttributeError(name)
+
+
+def named(name: str) -> str:
+    """`name` itself when it is a function; else UnknownName that says which function is meant, or suggests the nearest."""
+    if name in FUNCTIONS:
+        return name
+    if ":" in name:
+        return _derivative(name)
+    word = "".join(c for c in name.lower() if c.isalnum()).removeprefix("compute")
+    if word in _MEANT:
+        function, more = _MEANT[word]
+        raise UnknownName(f"'{name}' is called {function} here ({more})")
+    if word in _ABSENT:
+        raise UnknownName(f"'{name}': {_ABSENT[word]}")
+    return nearest(name, [*FUNCTIONS, *OF_LOOPS], "function")
+
+
+def _derivative(name: str) -> str:
+    """The name of a derivative as it is written here; UnknownName says what is unknown of it, and what there is."""
+    wanted = derivatives.told(name)
+    if wanted is None:
+        raise UnknownName(
+            f"'{printable(name, _SHOWN)}' names no derivative; write FUNCTION:MODE or FUNCTION:MODE(ARGUMENT,…), "
+            f"where MODE is {', '.join(derivatives.MODES)}"
+        )
+    function = FUNCTIONS[named(wanted.of)]
+    if (meant := derivatives.MEANT.get(wanted.mode.lower())) is not None:
+        raise UnknownName(
+            f"'{wanted.mode}' is called {meant} here ({derivatives.MODES[meant].format(function.name)})"
+        )
+    mode = nearest(wanted.mode, derivatives.MODES, f"derivative of {function.name}")
+    known = differentiable(function)
+    for argument in wanted.by:
+        if argument in (PARAMETERS.name, PREPARED.name):
+            raise UnknownName(
+                f"{printable(name, _SHOWN)}: there is no derivative by numbers that change at run time; "
+                "regressor is the derivative of inverse_dynamics by inertial parameters"
+            )
+        nearest(argument, known, f"argument of {function.name}")
+    found = derived(function, wanted._replace(of=function.name, mode=mode))
+    assert found is not None
+    if found.name not in FUNCTIONS:
+        raise UnknownName(
+            f"'{found.name}' is called {derivatives.symbol(found.name)} here, a function in its own right"
+        )
+    return found.name
+
+
+def method_named(name: str, known: Collection[str]) -> str:
+    """`name` itself when it is one of the `known` methods; else UnknownName that suggests the nearest."""
+    meant = _METHODS.get(name.lower().replace("-", "_"))
+    if meant is not None and name not in known:
+        raise UnknownName(f"method '{name}' is called {meant} here; write FUNCTION={meant}")
+    return nearest(name, known, "method")
