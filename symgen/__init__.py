@@ -17,12 +17,12 @@ from symgen.support.version import __version__  # isort: skip  (its clock starts
 from symgen.support.errors import SymgenError, SymgenWarning
 
 _HOME = {
-    "assemble": "symgen.pipeline.assembled",
+    "assemble": "symgen.pipeline.assembly_report",
     "convert": "symgen.delivery.converting",
     "load": "symgen.description.loading",
     "from_mujoco": "symgen.description.from_mujoco",
     "from_pinocchio": "symgen.description.from_pinocchio",
-    "program": "symgen.pipeline.making",
+    "program": "symgen.pipeline.build",
     "derivative": "symgen.pipeline.differentiating",
     "inertial_parameters": "symgen.pipeline.parameters",
     "generate": "symgen.delivery.writing",
@@ -74,9 +74,9 @@ if TYPE_CHECKING:
     from symgen.machine.solver import Solver, compile
     from symgen.mechanism.mechanism import Mechanism
     from symgen.mechanism.notes import Note
-    from symgen.pipeline.assembled import assemble
+    from symgen.pipeline.assembly_report import assemble
+    from symgen.pipeline.build import program
     from symgen.pipeline.differentiating import derivative
-    from symgen.pipeline.making import program
     from symgen.pipeline.parameters import inertial_parameters
     from symgen.verification.report import Report
 

@@ -14,10 +14,10 @@ import pytest
 
 from symgen import methods
 from symgen.ir import passes
-from symgen.ir.passes._spare import without_spare
+from symgen.ir.passes._alternatives import without_spare
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import adjusting, choosing, deriving, layout, making
+from symgen.pipeline import adjusting, build, choose, derive, layout
 from symgen.support import cache
 from tests import robots_for_tests
 from tests.oracles import CLOSED_FORMS
@@ -45,18 +45,18 @@ layout.search = _plainly
 
 # Of the layouts that a function is tried in, it is derived in one, and not compared with the others. Tests of counts have
 # `polished_here`.
-CHOICES = deriving.choices
+CHOICES = derive.choices
 
 
 def _one_choice(mechanism: Mechanism, function: str) -> tuple[layout.Layout, ...]:
     return CHOICES(mechanism, function)[:1]
 
 
-deriving.choices = _one_choice
+derive.choices = _one_choice
 
 # Where none is named, a method is not taken to its end that needs more after the first passes than another in the end.
-LIMITS = {"DEARER": choosing.DEARER, "FEWER": choosing.FEWER}
-choosing.DEARER, choosing.FEWER = 1.0, 0
+LIMITS = {"DEARER": choose.DEARER, "FEWER": choose.FEWER}
+choose.DEARER, choose.FEWER = 1.0, 0
 
 # The passes behind the first take two thirds of a derivation. They prove each value that they compute anew (test_recognize.py,
 # test_resubstitute.py), they know no method, and the built-in robots are verified with all of them (test_verify.py); here long
@@ -182,10 +182,10 @@ def _as_users_have_them(folder: Path | None = None) -> Iterator[None]:
 def _derive_as_users_do(patch: pytest.MonkeyPatch, how: str) -> None:
     patch.setattr(passes, "polish", POLISH)
     patch.setattr(passes, "finish", FINISH)
-    patch.setattr(deriving, "choices", CHOICES)
+    patch.setattr(derive, "choices", CHOICES)
     patch.setattr(layout, "search", SEARCH)
     for name, limit in LIMITS.items():
-        patch.setattr(choosing, name, limit)
+        patch.setattr(choose, name, limit)
     patch.setattr(_Apart, "how", how)
 
 
@@ -210,5 +210,5 @@ class _Apart:
 
 layout.layouts = adjusting.layouts = _Apart(layout.layouts)
 adjusting._adjusting = _Apart(adjusting._adjusting)
-deriving._attempt, making._asked = _Apart(deriving._attempt, 1000), _Apart(making._asked, 2000)
+derive._attempt, build._asked = _Apart(derive._attempt, 1000), _Apart(build._asked, 2000)
 robots_for_tests.program = _Apart(robots_for_tests.program)

@@ -12,7 +12,7 @@ from typing import Any
 from symgen import load
 from symgen.delivery.cost_sheet import cost_sheet
 from symgen.machine import targets
-from symgen.pipeline.making import programs
+from symgen.pipeline.build import programs
 from symgen.support.tables import span
 from symgen.vocabulary.options import ProgramOptions
 

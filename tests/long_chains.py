@@ -29,7 +29,7 @@ from symgen.ir.recursion import Form
 from symgen.machine.building import Build, scheduling
 from symgen.machine.compilers import find_compiler
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.deriving import derive
+from symgen.pipeline.derive import derive
 from symgen.pipeline.loops import recursion
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.robots_for_tests import random_mechanism

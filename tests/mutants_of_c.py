@@ -28,7 +28,7 @@ from symgen.delivery.selftest import SEED, STATES
 from symgen.description.tip import tip
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.verification.compiled import _runner
 from symgen.verification.evaluating import Results
 from symgen.verification.floating import allowance, differs
@@ -143,7 +143,7 @@ class Plot:
         self.robot = str(manifest["robot"])
         options = ProgramOptions(self.real, frame=tip(self.mechanism))
         self.programs = {
-            f: making.made(self.mechanism, f, entry["method"], options)
+            f: build.made(self.mechanism, f, entry["method"], options)
             for f, entry in manifest["functions"].items()
         }
         for f in self.programs:

@@ -30,7 +30,7 @@ from symgen.emission import printer
 from symgen.emission.target import Target
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.support.errors import ProgramError, SymgenError
@@ -174,10 +174,10 @@ def make(chosen: frozenset[str], wanted: Iterator[str]) -> Made:
     made = Made({}, {}, {})
     for name in wanted:
         try:
-            made.programs[name] = making.made(robot(chosen), name, None, options(chosen))
+            made.programs[name] = build.made(robot(chosen), name, None, options(chosen))
         except Exception as error:
             _settle(made, name, error)
-    return made._replace(programs=making.together(made.programs, robot(chosen), options(chosen)))
+    return made._replace(programs=build.together(made.programs, robot(chosen), options(chosen)))
 
 
 def cases(chosen: frozenset[str], made: Made) -> list[SelfTestCase]:

@@ -23,7 +23,7 @@ from symgen.description.tip import tip
 from symgen.ir.program import Numbers, Program, evaluate
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
-from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.choose import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, Scalars, arb, atan2
 from symgen.reference.states import draw_states

@@ -6,7 +6,7 @@ from functools import cache
 
 from symgen.ir.program import Program
 from symgen.pages.reproduce._chains import dh_chain
-from symgen.pipeline.deriving import derive
+from symgen.pipeline.derive import derive
 from symgen.vocabulary.options import ProgramOptions
 
 MANY_ROWS = 10**6

@@ -16,8 +16,8 @@ from symgen.cli import main
 from symgen.description.canonical import to_toml
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.closing import assembly
-from symgen.pipeline.making import program, requested
+from symgen.pipeline.build import program, requested
+from symgen.pipeline.loop_closure import assembly
 from symgen.reference import closing
 from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.mechanics import Reference

@@ -19,7 +19,7 @@ from symgen.machine.compilers import find_compiler
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods import gauss_newton
 from symgen.pipeline import composing
-from symgen.pipeline.making import requested
+from symgen.pipeline.build import requested
 from symgen.reference import closing
 from symgen.reference.motion import Motion
 from symgen.reference.precision import arb

@@ -19,8 +19,8 @@ from symgen.delivery.verifying import verify
 from symgen.emission.backends import c99
 from symgen.emission.sincos import RANGE, lanes
 from symgen.ir.program import Port, Program
-from symgen.pipeline.making import program
-from symgen.readback.disguise import without_comments
+from symgen.pipeline.build import program
+from symgen.readback.preprocessor import without_comments
 from symgen.readback.rows import compare
 from symgen.vocabulary.functions import Sizes
 from symgen.vocabulary.options import TextOptions

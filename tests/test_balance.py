@@ -14,7 +14,7 @@ from symgen.ir.passes.balance import balance
 from symgen.ir.passes.eliminate import eliminate
 from symgen.ir.program import Port, Program, Row, check
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.deriving import derive
+from symgen.pipeline.derive import derive
 from symgen.verification.evaluating import in_machine_reals
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.reals import FLOAT

@@ -17,7 +17,7 @@ from symgen.cli import main
 from symgen.ir.program import Program
 from symgen.machine.compilers import find_compiler
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.making import made, program
+from symgen.pipeline.build import made, program
 from symgen.reference import closing
 from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.precision import Array, arb

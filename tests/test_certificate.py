@@ -29,8 +29,8 @@ from symgen.certificate.recognition import Recognition
 from symgen.certificate.rounding import needs, propagate
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism, Part
-from symgen.pipeline.choosing import methods_for
-from symgen.pipeline.making import program as derive
+from symgen.pipeline.build import program as derive
+from symgen.pipeline.choose import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.vocabulary.options import ProgramOptions

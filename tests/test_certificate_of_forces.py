@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.certificate import checked_floors, held
+from symgen.certificate import checked_floors, constraint_pivots
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import drawn
 from symgen.certificate.divisors import Floor, floors
@@ -18,7 +18,7 @@ from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition
 from symgen.ir.program import Program, Row
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.precision import Array
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.looped import bennett, doubled
@@ -51,7 +51,7 @@ def made(
     contact: tuple[str, ...] = (),
 ) -> tuple[Program, ProgramOptions]:
     options = ProgramOptions(real, contact=list(contact) or None)
-    return making.made(robot(name), function, method, options), options
+    return build.made(robot(name), function, method, options), options
 
 
 CASES = [
@@ -116,10 +116,12 @@ def test_the_damping_is_bounded_by_one_column(
 ) -> None:
     mechanism, (program, options) = robot(name), made(name, function, method, contact=contact)
     ranges = declared_ranges(mechanism, contacts=len(contact))
-    felt = held.felt(Recognition(mechanism, program, options), options)
+    felt = constraint_pivots.felt(Recognition(mechanism, program, options), options)
     assert felt is not None
     assert felt.damped
-    bound = held.least_damping(felt.recognition, Bodies(mechanism, ranges), ranges, options)
+    bound = constraint_pivots.least_damping(
+        felt.recognition, Bodies(mechanism, ranges), ranges, options
+    )
     (mu,) = [i for i, row in enumerate(program.rows) if row.name == "mu"]
     least = rows(program, states(mechanism, options, 400), Coarse("double", bits=53))[mu].min()
     assert least / 300 < float(bound) <= least
@@ -191,7 +193,9 @@ def test_what_has_no_floor_says_why() -> None:
         program, options = made(name, function, "composite_body", contact=contact)
         found = [floor for floor in floors(robot(name), program, options) if floor.joint is None]
         assert len(found) in (2, 3)
-        assert {(floor.floor, floor.reason) for floor in found} == {(None, held.SINGULAR)}
+        assert {(floor.floor, floor.reason) for floor in found} == {
+            (None, constraint_pivots.SINGULAR)
+        }
     program, options = made("bennett", LOOPS, "composite_body", "float")
     found = floors(robot("bennett"), program, options)
     assert [floor.floor for floor in damped(found)] == [None] * 5
@@ -199,7 +203,7 @@ def test_what_has_no_floor_says_why() -> None:
     assert all(floor.certified for floor in found if floor.joint is not None)
     program, options = made("bennett", "constraint_impulse:jvp", "composite_body")
     assert {floor.reason for floor in damped(floors(robot("bennett"), program, options))} == {
-        held.LOST
+        constraint_pivots.LOST
     }
 
 

@@ -29,8 +29,8 @@ from symgen.derivation.constants import as_float
 from symgen.ir.program import Port
 from symgen.mechanism.joints import joint_type
 from symgen.mechanism.mechanism import Body, Joint, Limits, Mechanism, Part
-from symgen.pipeline import deriving
-from symgen.pipeline.making import program as derive
+from symgen.pipeline import derive as deriving
+from symgen.pipeline.build import program as derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.pivots import pivots
 from symgen.reference.precision import FLOAT, Array

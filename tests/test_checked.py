@@ -20,7 +20,7 @@ from symgen.emission.backends import c99
 from symgen.emission.checks import STATUSES
 from symgen.emission.sincos import RANGE
 from symgen.ir.program import Port, Program
-from symgen.pipeline.making import programs
+from symgen.pipeline.build import programs
 from symgen.readback.rows import compare
 from symgen.support.errors import StateError, SymgenError
 from symgen.vocabulary.functions import Sizes

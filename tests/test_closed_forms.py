@@ -32,7 +32,7 @@ from symgen.derivation.closed_forms import (
 from symgen.ir.program import Numbers, evaluate
 from symgen.mechanism import joints
 from symgen.mechanism.mechanism import Body, Joint, Mechanism, Part
-from symgen.pipeline import deriving
+from symgen.pipeline import derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 from symgen.support.errors import RequestError
@@ -192,7 +192,7 @@ def test_a_new_joint_type_carries_through_to_the_mass_matrix(screw: str, method:
     robot = Mechanism(
         "press", (Joint("s", screw, -1, (), axis), Joint("r", "revolute", 0, (), axis)), bodies
     )
-    program = deriving.derive(robot, "mass_matrix", method, ProgramOptions())
+    program = derive.derive(robot, "mass_matrix", method, ProgramOptions())
     found = evaluate(
         program, {"q": [0.4, 0.0]}, Numbers(float, math.sin, math.cos, math.sqrt, math.log)
     )["M"]

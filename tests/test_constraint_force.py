@@ -32,7 +32,7 @@ from symgen.methods.constraint_force.motion import by_scan, by_sweep
 from symgen.methods.constraint_force.operational import parallel_mobility, serial_mobility
 from symgen.methods.constraint_force.operator import bodies, operator
 from symgen.methods.constraint_force.partition import partition
-from symgen.pipeline.deriving import models
+from symgen.pipeline.derive import models
 from tests.rational_functions import Functions
 from tests.robots_for_tests import PURE, TELLING, program, random_mechanism, robot, run, states
 

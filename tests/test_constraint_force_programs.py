@@ -15,8 +15,8 @@ from symgen import methods
 from symgen.derivation.model import indefinite
 from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.methods.constraint_force.elimination import leaf_first, odd_even
-from symgen.pipeline.choosing import methods_for
-from symgen.pipeline.deriving import before_the_last, derive
+from symgen.pipeline.choose import methods_for
+from symgen.pipeline.derive import before_the_last, derive
 from symgen.support.errors import RequestError
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import pose

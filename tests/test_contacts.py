@@ -21,11 +21,11 @@ from symgen.derivation.spatial import Vector
 from symgen.ir.program import Program
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
-from symgen.methods.newton_euler import touching
+from symgen.methods.newton_euler import contact_equations
 from symgen.methods.shared import constrained
 from symgen.methods.shared import contacts as _contacts
-from symgen.pipeline import deriving, making
-from symgen.pipeline.choosing import methods_for
+from symgen.pipeline import build, derive
+from symgen.pipeline.choose import methods_for
 from symgen.reference import contacts
 from symgen.reference.precision import arb
 from symgen.reference.states import draw_states
@@ -123,7 +123,7 @@ def test_their_derivatives_are_exact(mode: str) -> None:
     for points in (["link2:0,0.1,0.3"], *([["link1", "link2:0,0,0.3"]] if mode == "vjp" else [])):
         options = ProgramOptions(contact=points)
         found = {
-            name: making.made(made, name, "composite_body", options)
+            name: build.made(made, name, "composite_body", options)
             for name in (
                 f"{DYNAMICS}:{mode}",
                 *([f"{IMPACT}:{mode}"] if mode in ("jvp", "vjp") else []),
@@ -343,7 +343,7 @@ def test_a_contact_that_no_joint_moves_is_refused_by_name(
 ) -> None:
     says = f"no joint moves the contact '{re.escape(points[-1])}' of 'pin', .*; move it with --contact rod:x,y,z"
     with pytest.raises(ArgumentError, match=says):
-        making.program(symgen.load(ROD), function, contact=points)
+        build.program(symgen.load(ROD), function, contact=points)
 
 
 @pytest.mark.parametrize("points", [("tip",), ("tip", "rod:0.4,0,0"), ("tip", "rod:0.4,0.1,0")])
@@ -362,11 +362,9 @@ def test_rows_that_are_zero_or_the_same_take_the_least_forces(points: tuple[str,
 
 
 def test_robots_that_do_not_ask_for_them_have_nothing_of_them() -> None:
-    assert DYNAMICS not in making.requested(robot("quadruped"), None)
-    plain = making.made(robot("scara"), "mass_matrix", None, ProgramOptions())
-    assert (
-        making.made(robot("scara"), "mass_matrix", None, ProgramOptions(contact="link4")) == plain
-    )
+    assert DYNAMICS not in build.requested(robot("quadruped"), None)
+    plain = build.made(robot("scara"), "mass_matrix", None, ProgramOptions())
+    assert build.made(robot("scara"), "mass_matrix", None, ProgramOptions(contact="link4")) == plain
 
 
 def test_a_folder_knows_its_contacts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -448,7 +446,7 @@ def forces_pull(patch: pytest.MonkeyPatch) -> None:
 
 def undone(patch: pytest.MonkeyPatch) -> None:
     """Nothing is kept from before the error."""
-    for cache_ in (making._asked, deriving._attempt):
+    for cache_ in (build._asked, derive._attempt):
         cache_.cache_clear()
     patch.setattr("symgen.support.cache.find", lambda *key: None)
     patch.setattr("symgen.support.cache.keep", lambda *known: None)
@@ -462,7 +460,7 @@ def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch)
     plant(monkeypatch)
     options, made = ProgramOptions(contact="link1:0,0.1,0.3"), robot("on a free joint")
     programs = {
-        name: making.made(made, name, method, options)
+        name: build.made(made, name, method, options)
         for name, method in (
             (DYNAMICS, "composite_body"),
             ("inverse_dynamics", None),
@@ -470,8 +468,8 @@ def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch)
         )
     }
     report = verify_programs(made, programs, options, states=2, compiled=False)
-    making._asked.cache_clear()
-    deriving._attempt.cache_clear()
+    build._asked.cache_clear()
+    derive._attempt.cache_clear()
     failed = {
         (check.kind, check.subject.partition("=")[0] if check.kind != "identities" else "")
         for check in report.failures
@@ -480,18 +478,18 @@ def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch)
 
 
 def a_moment_is_lost(patch: pytest.MonkeyPatch) -> None:
-    true = touching._loaded
+    true = contact_equations._loaded
 
     def without(linkage: Any, *given: Any) -> Any:
         return [(Vector(linkage.zeros), force) for _, force in true(linkage, *given)]
 
-    patch.setattr(touching, "_loaded", without)
+    patch.setattr(contact_equations, "_loaded", without)
 
 
 def points_fall(patch: pytest.MonkeyPatch) -> None:
-    true = touching.accelerations
+    true = contact_equations.accelerations
     patch.setattr(
-        touching, "accelerations", lambda *given, gravity=True: true(*given, gravity=False)
+        contact_equations, "accelerations", lambda *given, gravity=True: true(*given, gravity=False)
     )
 
 
@@ -503,12 +501,12 @@ def test_an_error_in_the_equation_is_caught_in_the_derivative(
     plant(monkeypatch)
     options, made = ProgramOptions(contact="link2:0,0.1,0.3"), robot("arm")
     found = {
-        name: making.made(made, name, "composite_body", options)
+        name: build.made(made, name, "composite_body", options)
         for name in (f"{DYNAMICS}:jvp", DYNAMICS)
     }
     report = verify_programs(made, found, options, states=2, compiled=False)
-    making._asked.cache_clear()
-    deriving._attempt.cache_clear()
+    build._asked.cache_clear()
+    derive._attempt.cache_clear()
     failed = [(check.kind, check.subject) for check in report.failures]
     assert [kind for kind, subject in failed if subject.startswith(f"{DYNAMICS}:jvp")] == [
         "algebra",

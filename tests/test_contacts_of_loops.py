@@ -19,9 +19,10 @@ from symgen.cli import main
 from symgen.ir.program import Program
 from symgen.mechanism.closed_loops import End, Loop
 from symgen.mechanism.mechanism import Mechanism, Mimic
-from symgen.methods.newton_euler import touching as equations
+from symgen.methods.newton_euler import contact_equations as equations
 from symgen.methods.shared import contacts as _contacts
-from symgen.pipeline import making, touching
+from symgen.pipeline import build
+from symgen.pipeline import contacts as touching
 from symgen.reference import contacts
 from symgen.reference.arrays import times
 from symgen.reference.assembling import assemble, closed_states
@@ -80,7 +81,7 @@ def robot(name: str) -> Mechanism:
 
 
 def program(name: str, function: str, method: str | None = METHOD) -> Program:
-    return making.made(robot(name), function, method, ProgramOptions(contact=POINTS[name]))
+    return build.made(robot(name), function, method, ProgramOptions(contact=POINTS[name]))
 
 
 # -- what they obey ----------------------------------------------------------------------------------------------------------
@@ -176,8 +177,8 @@ def test_a_loop_to_the_base_holds_as_a_contact_does(loops: bool) -> None:
             name: scalars.array(values) for name, values in (given | {"v": before}).items()
         }  # any, before a blow
         programs = (
-            making.made(made, one, METHOD, options),
-            making.made(held, other, METHOD, ProgramOptions()),
+            build.made(made, one, METHOD, options),
+            build.made(held, other, METHOD, ProgramOptions()),
         )
         touched, closed = ([*over(scalars, each)(states).values()] for each in programs)
         with scalars.working():
@@ -254,7 +255,7 @@ def test_numbers_at_run_time_leave_the_solves_as_they_are() -> None:
         symgen.load("bennett"),
         ProgramOptions(contact="link2", parameters=("*.mass", "*.centre", "*.inertia")),
     )
-    programs = making.programs(made, [f"{DYNAMICS}={METHOD}"], options)
+    programs = build.programs(made, [f"{DYNAMICS}={METHOD}"], options)
     assert touching.solves(made, ("link2",)) < contacts.solves(
         given(made, programs, options, 0).mechanism, ("link2",), Reference
     )

@@ -14,7 +14,7 @@ from symgen.derivation.spatial import Matrix, Vector, transposed
 from symgen.mechanism.joints import kinds
 from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.methods.composite_body import coriolis
-from symgen.pipeline import deriving, making
+from symgen.pipeline import build, derive
 from symgen.reference.mechanics import Reference
 from symgen.verification.evaluating import in_machine_reals
 from symgen.vocabulary.poses import Shift
@@ -166,8 +166,8 @@ def test_an_error_in_the_method_is_caught_twice(
 ) -> None:
     made = random_mechanism(3, 11, "chain", ("revolute", "revolute", "prismatic"))
     plant(monkeypatch)
-    program = deriving.Attempt(made, C, "composite_body", making.ProgramOptions()).program()
-    mass = making.program(made, "mass_matrix")
+    program = derive.Attempt(made, C, "composite_body", build.ProgramOptions()).program()
+    mass = build.program(made, "mass_matrix")
     from symgen.verification.verify import verify_programs
 
     report = verify_programs(made, {C: program, "mass_matrix": mass}, states=1, compiled=False)

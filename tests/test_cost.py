@@ -22,7 +22,7 @@ from symgen.machine.cost import OPTIMIZE, Cost, measure
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS
 from symgen.machine.targets import cortex_m4f
-from symgen.pipeline.making import program, programs_and_refusals
+from symgen.pipeline.build import program, programs_and_refusals
 from symgen.support.errors import BuildError, RequestError, SymgenWarning, ToolMissing
 from symgen.support.tables import span
 from symgen.vocabulary.options import ProgramOptions, TextOptions

@@ -23,7 +23,7 @@ from symgen.emission import parts, printer, wrapper
 from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build as making
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.device import check_device
 from symgen.vocabulary.options import ProgramOptions, TextOptions

@@ -28,7 +28,7 @@ from symgen.ir.program import Numbers, evaluate
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.fixman.spatial import directions
-from symgen.pipeline import choosing
+from symgen.pipeline import choose
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from symgen.support.errors import RequestError
@@ -228,7 +228,7 @@ def test_a_rounded_inverse_loses_digits_of_a_thin_body_and_symgen_knows(
     assert (check.verdict, check.lost) == ("not judged", True)
     assert symgen.program(thin(), "mass_matrix_solve", real="float").method != method
     assert symgen.program(thin(), "mass_matrix_solve").method == "constraint_force"
-    monkeypatch.setattr(choosing, "terms", lambda *_: 1.0)
+    monkeypatch.setattr(choose, "terms", lambda *_: 1.0)
     monkeypatch.setattr(floating, "terms", lambda *_: 1.0)
     (check,) = symgen.verify(thin(), asked, states=50, real="float", compiled=False).of("floating")
     assert check.verdict == "failed"  # what it would be called without
@@ -238,7 +238,7 @@ def test_a_free_body_is_solved_by_the_inverse_of_its_inertia() -> None:
     """The fewest operations of all methods, with no elimination: 40 against 62."""
     found = {
         method: symgen.program("free_body", "mass_matrix_solve", method).cost
-        for method in choosing.methods_for(robot("free_body"), "mass_matrix_solve")
+        for method in choose.methods_for(robot("free_body"), "mass_matrix_solve")
     }
     assert min(found, key=lambda method: found[method]) == "constraint_force"
     assert found["constraint_force"] < 2 / 3 * found["riccati"]

@@ -22,7 +22,7 @@ from symgen.emission.target import Target
 from symgen.ir.program import POSITIONS, Program, Row
 from symgen.machine.compilers import find_compiler
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import differentiating, making
+from symgen.pipeline import build, differentiating
 from symgen.pipeline.differentiation import _partials, forward, implicit
 from symgen.support.errors import ArgumentError, OutOfReach, UnknownName
 from symgen.verification import floating, running_error
@@ -132,7 +132,7 @@ def test_second_derivatives_and_jacobians_are_exact_and_agree_with_the_others(
 def test_an_answer_is_not_judged_by_an_equation_that_another_function_of_its_name_solves() -> None:
     """Slides along slanted axes: da_dq is nothing, and what its constants leave is no residual of the forces' derivatives."""
     made, function = random_mechanism(2, 0, "chain", ("prismatic",)), "interbody_forces:jacobian(q)"
-    found = making.made(made, function, "constraint_force", ProgramOptions())
+    found = build.made(made, function, "constraint_force", ProgramOptions())
     assert check_algebra(found, Truth(made, 2), function).passed
 
 
@@ -523,7 +523,7 @@ def test_unread_arguments_stay_and_positions_are_told_by_their_joints() -> None:
         name in {array.name for f in FUNCTIONS.values() for array in (*f.arguments, *f.results)}
         for name in POSITIONS
     )
-    assert making.requested(robot("free_revolute"), ["gravity_force:jvp=newton_euler"]) == {
+    assert build.requested(robot("free_revolute"), ["gravity_force:jvp=newton_euler"]) == {
         "gravity_force:jvp": "newton_euler"
     }
 

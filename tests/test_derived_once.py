@@ -11,7 +11,7 @@ import pytest
 import symgen
 from symgen import cli
 from symgen.description.tip import tip
-from symgen.pipeline import choosing, deriving, making
+from symgen.pipeline import build, choose, derive
 from symgen.pipeline.layout import Layout
 from symgen.vocabulary.functions import BY_DEFAULT
 from symgen.vocabulary.options import ProgramOptions
@@ -23,7 +23,7 @@ Derived = list[tuple[str, str, ProgramOptions, Layout]]
 def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
     """(function, method, options) of every derivation that is begun, from a process that has derived nothing."""
     begun: Derived = []
-    derivation = deriving._derivation
+    derivation = derive._derivation
 
     def watched(
         mechanism: Any,
@@ -36,12 +36,12 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
         begun.append((function, method, options, where))
         return derivation(mechanism, function, method, options, where, longest)
 
-    monkeypatch.setattr(deriving, "_derivation", watched)
-    deriving._attempt.cache_clear()
-    making._asked.cache_clear()
+    monkeypatch.setattr(derive, "_derivation", watched)
+    derive._attempt.cache_clear()
+    build._asked.cache_clear()
     yield begun
-    deriving._attempt.cache_clear()
-    making._asked.cache_clear()
+    derive._attempt.cache_clear()
+    build._asked.cache_clear()
 
 
 def test_a_checked_folder_derives_each_program_once(derived: Derived, tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_a_candidate_is_not_derived_again_when_it_is_asked_for(derived: Derived)
 def test_the_choice_does_not_depend_on_what_was_asked_before(derived: Derived) -> None:
     scara = symgen.load("scara")
     first = symgen.program(scara, "operational_inertia_inverse")
-    deriving._attempt.cache_clear()
-    making._asked.cache_clear()
-    for method in choosing.methods_for(scara, "operational_inertia_inverse"):
+    derive._attempt.cache_clear()
+    build._asked.cache_clear()
+    for method in choose.methods_for(scara, "operational_inertia_inverse"):
         symgen.program(scara, "operational_inertia_inverse", method)
     assert symgen.program(scara, "operational_inertia_inverse") == first

@@ -17,7 +17,7 @@ import pytest
 import sympy as sp
 
 import symgen
-from symgen.certificate import rounding, turns
+from symgen.certificate import half_angle_ratio, rounding
 from symgen.certificate.divisors import floors
 from symgen.certificate.intervals import Interval
 from symgen.certificate.rounding import propagate
@@ -27,7 +27,7 @@ from symgen.ir.program import Port, Program, Row, check
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.mechanism.mechanism import Mechanism
 from symgen.readback.rows import compare
-from symgen.reference import steps, ways
+from symgen.reference import difference, integrate
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
@@ -298,17 +298,19 @@ def test_the_bound_of_a_turn_holds_where_nothing_turns_too(
         np.random.default_rng(11),
         Coarse("double", bits=14),
     )
-    (index,) = turns.rates(own)
+    (index,) = half_angle_ratio.rates(own)
     q = random.normal(size=(3000, 4))
     q /= np.sqrt((q * q).sum(axis=-1))[:, None]
     step = random.normal(size=(3000, 4))
     step[::3] = step[::3] * 1e-5 + (0, 0, 0, 1)
     step[1::30, 3] = 1e-5
     step /= np.sqrt((step * step).sum(axis=-1))[:, None]
-    goal = np.array([steps.product(one, other) for one, other in zip(q, step, strict=True)])
-    told = turns.bounded
+    goal = np.array([integrate.product(one, other) for one, other in zip(q, step, strict=True)])
+    told = half_angle_ratio.bounded
 
-    def less(rate: turns.Rate, square: Any, other: Any, unit: float, *rest: float) -> Any:
+    def less(
+        rate: half_angle_ratio.Rate, square: Any, other: Any, unit: float, *rest: float
+    ) -> Any:
         if left_out == "own":
             return told(rate, square, other, 0.0, *rest)
         if left_out == "moved":
@@ -496,7 +498,7 @@ def test_operands_that_are_exchanged_are_seen() -> None:
 
 @pytest.mark.parametrize("change", ["half", "longer", "way"])
 def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = ways.logarithm
+    whole = difference.logarithm
 
     def logarithm(turn: Array, shift: Array, scalars: Any) -> tuple[Array, Array]:
         spin, slid = whole(turn, shift, scalars)
@@ -511,7 +513,7 @@ def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.Monk
             else (spin, slid + shift * scalars.array(Fraction(1, 10**6)))
         )
 
-    monkeypatch.setattr(ways, "logarithm", logarithm)
+    monkeypatch.setattr(difference, "logarithm", logarithm)
     report = verify_programs(
         made("free"), {"difference": program("free")}, states=5, compiled=False
     )

@@ -19,7 +19,7 @@ from symgen import methods
 from symgen.cli import commands
 from symgen.cli.commands import Parser
 from symgen.description.loading import builtin_robots
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.doc_samples import RUN, Reader, Sample, fits, samples
@@ -189,7 +189,7 @@ def test_the_table_says_who_computes_each_function(function: str) -> None:
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_table_says_what_each_function_costs(function: str) -> None:
     contact = "panda_hand" if FUNCTIONS[function].counts("NT") else None
-    program = making.programs(symgen.load("panda"), [function], ProgramOptions(contact=contact))[
+    program = build.programs(symgen.load("panda"), [function], ProgramOptions(contact=contact))[
         function
     ]
     assert f"| `{function}` | `{program.method}` | {program.cost} | {program.depth} |" in text(
@@ -200,7 +200,7 @@ def test_the_table_says_what_each_function_costs(function: str) -> None:
 @pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("robot", ["panda", "ur5"])
 def test_the_figures_are_the_counts(robot: str) -> None:
-    programs = making.programs(
+    programs = build.programs(
         symgen.load(robot), ["inverse_dynamics", "mass_matrix", "forward_dynamics"]
     )
     wanted = [

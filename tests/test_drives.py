@@ -21,7 +21,7 @@ from symgen.description.canonical import to_toml
 from symgen.ir.program import evaluate
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.choose import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.support.errors import SymgenError

@@ -20,7 +20,7 @@ from symgen.emission import checks, definition, sincos
 from symgen.emission.backends import c99
 from symgen.emission.writer import live_rows
 from symgen.ir.program import Bound, Port, Program
-from symgen.readback import literals, owed
+from symgen.readback import literals, required_checks
 from symgen.readback.rows import compare
 from symgen.vocabulary.functions import Sizes
 from symgen.vocabulary.options import ProgramOptions, TextOptions
@@ -124,7 +124,7 @@ def test_a_farther_angle_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_statuses_that_change_places_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     program, target, floors = three_kinds()
-    assert tuple(checks.STATUSES) == owed.STATUSES
+    assert tuple(checks.STATUSES) == required_checks.STATUSES
     monkeypatch.setattr(checks, "STATUSES", dict(reversed(checks.STATUSES.items())))
     text, header = (
         c99.source(program, target, floors),

@@ -15,7 +15,7 @@ import symgen
 from symgen.derivation.spatial import Vector
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.derivative_recursion import bodies, derivatives, motion, recursion
-from symgen.pipeline.deriving import derive
+from symgen.pipeline.derive import derive
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import BY_DEFAULT

@@ -24,8 +24,8 @@ from symgen.emission.backends import c99
 from symgen.emission.writer import live_rows
 from symgen.ir.program import Port, Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
-from symgen.pipeline.deriving import models
+from symgen.pipeline import build
+from symgen.pipeline.derive import models
 from symgen.readback.rows import compare
 from symgen.support.errors import BuildError, RequestError
 from symgen.verification.proof import eva
@@ -97,7 +97,7 @@ def own(mechanism: Mechanism) -> c99.Target:
 @cache
 def made(robot: str, real: str) -> dict[str, Program]:
     mechanism = load(robot)
-    return making.programs(
+    return build.programs(
         mechanism,
         None if REQUIRED or robot != "panda" else SOME,
         ProgramOptions(real, frame=tip(mechanism)),
@@ -260,7 +260,7 @@ def alarms(robot: str, pattern: str, spoilt: str, admit: bool = True) -> tuple[e
     """Eva's on forward dynamics in float, one match of a pattern replaced in the text."""
     tool("frama-c")
     mechanism, function = load(robot), "forward_dynamics"
-    programs = making.programs(mechanism, [function], ProgramOptions("float"))
+    programs = build.programs(mechanism, [function], ProgramOptions("float"))
     lowest = {function: floors(programs[function], mechanism)} if admit else {}
     texts, _ = eva.sources(programs, own(mechanism), lowest, {})
     file = own(mechanism).file(function)
@@ -305,7 +305,7 @@ def test_nothing_is_caught_where_nothing_is_planted() -> None:
 def test_what_is_caught_in_a_shared_file_counts_for_every_function() -> None:
     tool("frama-c")
     mechanism = load("scara")
-    programs = making.programs(mechanism, ["gravity_force", "mass_matrix"])
+    programs = build.programs(mechanism, ["gravity_force", "mass_matrix"])
     texts, _ = eva.sources(programs, own(mechanism), {}, {})
     texts["scara.h"] = texts["scara.h"].replace(
         "#define scara_NQ", "double scara_shared(double x);\n#define scara_NQ", 1
@@ -324,7 +324,7 @@ def test_a_report_that_says_nothing_proves_nothing(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(eva, "_run", lambda *_: [])
     mechanism = load("scara")
     found = eva.prove(
-        making.programs(mechanism, ["gravity_force"]), own(mechanism), ranges(mechanism)
+        build.programs(mechanism, ["gravity_force"]), own(mechanism), ranges(mechanism)
     )
     assert [alarm.kind for alarm in found["gravity_force"].alarms] == ["end not reached"]
     assert eva.lines(found)[0].startswith("gravity_force (composite_body, double): not proved")
@@ -371,7 +371,7 @@ def test_the_copy_with_annotations_is_the_program(real: str) -> None:
 
 def test_without_floors_the_text_is_the_emitted_one() -> None:
     mechanism = load("scara")
-    programs = making.programs(mechanism, ["forward_dynamics"])
+    programs = build.programs(mechanism, ["forward_dynamics"])
     texts, admitted = eva.sources(programs, own(mechanism), {}, {})
     assert texts["scara_forward_dynamics.c"] == c99.source(
         programs["forward_dynamics"], own(mechanism)
@@ -397,7 +397,7 @@ def test_ranges_and_floors_are_rounded_to_the_safe_side(real: str) -> None:
 
 def test_what_cannot_be_asked_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = load("scara")
-    programs, spans = making.programs(mechanism, ["gravity_force"]), ranges(mechanism)
+    programs, spans = build.programs(mechanism, ["gravity_force"]), ranges(mechanism)
     with pytest.raises(RequestError, match=r"takes 4 numbers for q; there are ranges for 0"):
         eva.prove(programs, own(mechanism), {})
     with pytest.raises(RequestError, match=r"the range of q\[1\] is from 1 to -1"):

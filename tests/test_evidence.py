@@ -11,9 +11,9 @@ import pytest
 
 import symgen
 from symgen.cli import main
-from symgen.delivery.evidence import context
+from symgen.delivery.readme_evidence import context
 from symgen.description.tip import tip
-from symgen.pipeline.making import programs
+from symgen.pipeline.build import programs
 from symgen.support.tables import span
 from symgen.verification import proof
 from symgen.verification.proof import eva

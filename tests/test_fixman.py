@@ -25,7 +25,7 @@ from symgen.derivation.scalars import Derivation
 from symgen.ir.program import Numbers, evaluate
 from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.methods.fixman import geometry
-from symgen.methods.fixman.held import HeldInAPlane
+from symgen.methods.fixman.factor import HeldInAPlane
 from symgen.methods.fixman.planar import point_masses
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import FUNCTIONS

@@ -16,7 +16,7 @@ from symgen.delivery.verifying import verify
 from symgen.description.adjustable import adjustables, adjusted
 from symgen.ir.program import EXACT, Element, evaluate
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.pipeline.adjusting import adjusting, named
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
@@ -112,7 +112,7 @@ def test_no_pivot_is_below_it() -> None:
 def test_every_pivot_of_a_function_is_compared_with_its_own() -> None:
     mechanism = symgen.load("panda")
     options = guarded(mechanism, "panda_link[4-7]")
-    programs = making.programs(
+    programs = build.programs(
         mechanism, ["forward_dynamics", "mass_matrix_log_determinant"], options
     )
     floors = checked_floors(mechanism, programs, options, CHECKED)
@@ -163,12 +163,12 @@ def test_joints_that_do_more_than_turn_or_slide_have_none() -> None:
 @pytest.mark.usefixtures("as_users_have_them")
 def test_unchecked_functions_take_no_more_than_before() -> None:
     mechanism = symgen.load("panda")
-    plain = making.programs(
+    plain = build.programs(
         mechanism,
         ["forward_dynamics"],
         ProgramOptions(parameters=named(mechanism, ["panda_link[1-7]"])),
     )
-    held = making.programs(mechanism, ["forward_dynamics"], guarded(mechanism, "panda_link[1-7]"))
+    held = build.programs(mechanism, ["forward_dynamics"], guarded(mechanism, "panda_link[1-7]"))
     assert held[REGROUP].outputs[0].size == plain[REGROUP].outputs[0].size + 7
     assert plain[REGROUP].cost <= 121
     assert held[REGROUP].cost <= 135

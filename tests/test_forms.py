@@ -21,15 +21,15 @@ from symgen.emission import printer
 from symgen.emission.target import Target
 from symgen.ir.recursion import Form, Recursion, check
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
-from symgen.pipeline.deriving import ROW_BUDGET
-from symgen.pipeline.forms import SHORT
+from symgen.pipeline import build
+from symgen.pipeline.derive import ROW_BUDGET
+from symgen.pipeline.form import SHORT
 from symgen.pipeline.loops import recursion
 from symgen.reference.articulated import Articulated
 from symgen.reference.long import caused, inverse_dynamics
 from symgen.reference.mechanics import Reference
+from symgen.reference.midpoint_numbers import points
 from symgen.reference.motion import Motion
-from symgen.reference.points import points
 from symgen.reference.precision import FLOAT, arb
 from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, OutOfReach, ProgramError, RequestError
@@ -67,7 +67,7 @@ def made(n: int, function: str, method: str, kind: str = "chain") -> Recursion:
 
 
 def shaped(mechanism: Mechanism, function: str, form: str) -> Form:
-    return making.shaped(mechanism, function, None, ProgramOptions(form=form))
+    return build.shaped(mechanism, function, None, ProgramOptions(form=form))
 
 
 def test_auto_takes_rows_as_long_as_there_are_not_too_many() -> None:
@@ -75,7 +75,7 @@ def test_auto_takes_rows_as_long_as_there_are_not_too_many() -> None:
     assert isinstance(shaped(long(8), "forward_dynamics", LOOPED), Recursion)
     far = long(260)
     assert len(far.joints) > SHORT
-    found = making.shaped(far, "forward_dynamics", "riccati", ProgramOptions())
+    found = build.shaped(far, "forward_dynamics", "riccati", ProgramOptions())
     assert isinstance(found, Recursion)
     assert found.outline.length > ROW_BUDGET
 
@@ -91,7 +91,7 @@ def test_auto_takes_rows_as_long_as_there_are_not_too_many() -> None:
 def test_what_no_loop_takes_is_named(options: dict[str, str], words: str) -> None:
     asked = ProgramOptions(form=LOOPED, **options)  # type: ignore[arg-type]
     with pytest.raises(OutOfReach, match=f"no looped form with {words}; take --form unrolled"):
-        making.shaped(symgen.load("scara"), "inverse_dynamics", None, asked)
+        build.shaped(symgen.load("scara"), "inverse_dynamics", None, asked)
 
 
 def test_the_console_says_what_loops(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +126,7 @@ def test_loops_in_float_are_floats_throughout(tmp_path: Path) -> None:
         assert "float" in code
         assert "double" not in code
     assert symgen.verify(str(out), states=2).passed
-    one = making.shaped(
+    one = build.shaped(
         symgen.load("panda"), "link_poses", None, ProgramOptions("float", form=LOOPED)
     )
     assert isinstance(one, Recursion)

@@ -14,7 +14,7 @@ from symgen.description.canonical import to_toml
 from symgen.description.models import of_matrix
 from symgen.mechanism.joints import Placing, Turning
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.forms import formed
+from symgen.pipeline.form import formed
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states

@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import deriving
-from symgen.pipeline.deriving import derive
+from symgen.pipeline import derive as deriving
+from symgen.pipeline.derive import derive
 from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import random_mechanism
 

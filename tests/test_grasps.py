@@ -15,12 +15,12 @@ import symgen
 from symgen.mechanism.closures import closure, closures
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.riccati import grasps
-from symgen.pipeline import closing, deriving
+from symgen.pipeline import derive, loop_closure
 from symgen.reference.assembling import closed_states
+from symgen.reference.integrate import integrate
 from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Motion
 from symgen.reference.precision import FLOAT
-from symgen.reference.steps import integrate
 from symgen.support.errors import MethodRefusal, RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.truth import Truth
@@ -201,7 +201,7 @@ ROBOTS: dict[str, Callable[[], Mechanism]] = {
 
 
 def algebra(made: Mechanism, method: str = GRASPS, states: int = 1) -> bool:
-    program = deriving.derive(made, FUNCTION, method, ProgramOptions())
+    program = derive.derive(made, FUNCTION, method, ProgramOptions())
     return check_algebra(program, Truth(made, states), method).passed
 
 
@@ -231,7 +231,7 @@ def state() -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     made = hand()
     at = {
         name: one.astype(float)
-        for name, one in closed_states(made, closing.assembly(made), 3).items()
+        for name, one in closed_states(made, loop_closure.assembly(made), 3).items()
     }
     tau = np.random.default_rng(1).uniform(-1, 1, at["v"].shape)
     found = run(symgen.program(made, FUNCTION, GRASPS), {**at, "tau": tau})

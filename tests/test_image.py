@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from symgen.machine.cycles import cortex_m4, guarded
-from symgen.machine.image import Image, Instruction, Unreadable, registers
+from symgen.machine.disassembly import Image, Instruction, Unreadable, registers
 
 
 def image(text: str) -> Image:

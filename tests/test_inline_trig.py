@@ -26,7 +26,7 @@ from symgen.machine import targets
 from symgen.machine.cost import OPTIMIZE, measure
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS
-from symgen.pipeline.making import program
+from symgen.pipeline.build import program
 from symgen.readback.rows import compare
 from symgen.vocabulary.functions import Sizes
 from symgen.vocabulary.options import TextOptions

@@ -15,7 +15,7 @@ from symgen.inspection.parameters import KINDS, PORT, Parameter, kinds, linkage,
 from symgen.ir.program import Program, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.composite_body.mass_matrix import lower_triangle
-from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.choose import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError

@@ -28,7 +28,7 @@ from symgen.inspection.reading import CLOSED_UP_TO, read
 from symgen.inspection.where import COUNTS, where
 from symgen.pages.pictures.pattern import EDGE
 from symgen.pages.pictures.pattern import _draw as draw
-from symgen.pipeline.deriving import models
+from symgen.pipeline.derive import models
 from symgen.reference.mechanics import Reference
 from symgen.support.errors import RequestError, SymgenError
 from symgen.vocabulary.functions import FUNCTIONS, Sizes

@@ -17,7 +17,7 @@ from symgen.inspection.parameters import symbolic
 from symgen.inspection.regressor import PARAMETERS, asked, drawn, matter, ten, units
 from symgen.inspection.structure import LETTERS, Structure, combination, structure
 from symgen.mechanism.mechanism import Mechanism, Part
-from symgen.pipeline.deriving import models
+from symgen.pipeline.derive import models
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
 from symgen.support.errors import RequestError

@@ -17,11 +17,11 @@ import sympy as sp
 
 import symgen
 from symgen.certificate.divisors import floors
-from symgen.certificate.squares import least, shares
+from symgen.certificate.sum_of_squares import least, shares
 from symgen.ir.program import Program, Row, check
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.mechanism.mechanism import Mechanism
-from symgen.reference import steps
+from symgen.reference import integrate
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
@@ -411,7 +411,7 @@ def test_a_sign_that_is_turned_in_any_row_is_seen() -> None:
 
 @pytest.mark.parametrize("change", ["half", "series", "order"])
 def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = steps._series
+    whole = integrate._series
 
     def series(spin: Array, shift: Array, scalars: Any) -> Any:
         if change == "half":
@@ -423,7 +423,7 @@ def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.Monk
             else (turn[..., [1, 0, 2, 3]], displaced)
         )
 
-    monkeypatch.setattr(steps, "_series", series)
+    monkeypatch.setattr(integrate, "_series", series)
     report = verify_programs(made("free"), {"integrate": program("free")}, states=4, compiled=False)
     assert {one.kind for one in report.failures} >= {"algebra", "floating"}
 
@@ -453,12 +453,12 @@ def test_what_the_series_of_the_reference_leaves_out_stands_in_its_radius(
     twist = [[Fraction(k + 1, 5) for k in range(3)]]
     sharp = arb(160)
     with sharp.working():
-        long = steps.exponential(sharp.array(twist), sharp.array(twist), sharp)
-    monkeypatch.setattr(steps, "left_out", lambda scalars: Fraction(1, 2**100))
+        long = integrate.exponential(sharp.array(twist), sharp.array(twist), sharp)
+    monkeypatch.setattr(integrate, "left_out", lambda scalars: Fraction(1, 2**100))
     if not counted:
-        monkeypatch.setattr(steps, "around", lambda radius, scalars: flint.arb(0))
+        monkeypatch.setattr(integrate, "around", lambda radius, scalars: flint.arb(0))
     with BALLS.working():
-        short = steps.exponential(BALLS.array(twist), BALLS.array(twist), BALLS)
+        short = integrate.exponential(BALLS.array(twist), BALLS.array(twist), BALLS)
     with sharp.working():
         met = [
             one.overlaps(two)

@@ -17,8 +17,8 @@ from symgen.derivation.spatial import wrench_outward
 from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.methods.constraint_force import forces as by_constraints
 from symgen.methods.riccati import forces as by_recursion
-from symgen.pipeline.choosing import methods_for
-from symgen.pipeline.deriving import derive, models
+from symgen.pipeline.choose import methods_for
+from symgen.pipeline.derive import derive, models
 from symgen.reference.precision import Array
 from symgen.verification.report import Report
 from symgen.verification.verify import verify_programs

@@ -18,8 +18,8 @@ from symgen import cli
 from symgen.ir.program import Program
 from symgen.mechanism.joints import kinds
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.choosing import methods_for
-from symgen.pipeline.plain import from_plain, outline_from_plain, outline_to_plain, to_plain
+from symgen.pipeline.choose import methods_for
+from symgen.pipeline.serialize import from_plain, outline_from_plain, outline_to_plain, to_plain
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError

@@ -14,7 +14,7 @@ from lxml import etree
 
 import symgen
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.states import draw_states
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import BY_DEFAULT
@@ -112,7 +112,7 @@ def test_what_cannot_be_had_fails_and_is_no_empty_row(
     def refuse(*_: object) -> None:
         raise RequestError("not today")
 
-    monkeypatch.setattr(making, "program", refuse)
+    monkeypatch.setattr(build, "program", refuse)
     verdict = judges.judge(by_name(PENDULUM))
     assert not verdict.passed
     assert len(verdict.failed) == len(BY_DEFAULT)

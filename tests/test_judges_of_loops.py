@@ -16,7 +16,7 @@ from symgen.benchmarks.peers import mujoco as mujoco_peer
 from symgen.benchmarks.peers import pinocchio as pinocchio_peer
 from symgen.description.loading import builtin_robots
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import closing
+from symgen.pipeline import loop_closure
 from symgen.reference.assembling import closed_states
 from symgen.reference.mechanics import Reference
 from symgen.vocabulary.poses import Shift
@@ -41,7 +41,7 @@ CLOSED = [name for name in builtin_robots() if ":" not in name and symgen.load(n
 def states(mechanism: Mechanism) -> dict[str, Any]:
     found = {
         name: one.astype(float)
-        for name, one in closed_states(mechanism, closing.assembly(mechanism), 3).items()
+        for name, one in closed_states(mechanism, loop_closure.assembly(mechanism), 3).items()
     }
     return found | {"tau": np.random.default_rng(1).uniform(-1, 1, found["v"].shape)}
 

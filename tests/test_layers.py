@@ -88,7 +88,7 @@ LEAVES: dict[str, str] = {
 PACKAGES: dict[str, str] = {
     "sympy": "derivation inspection mechanism/joints methods",
     "flint": "certificate derivation description/writers inspection reference verification",
-    "numpy": "benchmarks certificate delivery machine ir/passes/_alternatives pages reference verification",
+    "numpy": "benchmarks certificate delivery machine ir/passes/_pair_matches pages reference verification",
     "lxml": "description/parsing description/readers",
     "jinja2": "emission",
     "pycparser": "readback",

@@ -20,7 +20,7 @@ from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import Rotation
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pages.report.show import facts, show
-from symgen.pipeline import deriving, layout
+from symgen.pipeline import derive, layout
 from symgen.pipeline.layout import PLAIN, Layout
 from symgen.reference.mechanics import Reference
 from symgen.vocabulary.functions import FUNCTIONS
@@ -93,9 +93,9 @@ def check(seed: int, function: str) -> None:
     spec, at = FUNCTIONS[function], draw(mechanism, 1, BALLS, **links)
     given = {a.name: at[a.name] for a in (*spec.arguments, *spec.feels) if a.name in at}
     truth = Reference(mechanism, BALLS, frame="link5", **links).evaluate(function, given)
-    options = deriving.felt(mechanism, function, ProgramOptions(frame="link5", **links))
+    options = derive.felt(mechanism, function, ProgramOptions(frame="link5", **links))
     for method in source.sample(able, min(2, len(able))):
-        made = deriving._derivation(
+        made = derive._derivation(
             mechanism, function, method, options, any_layout(mechanism, source), 10**6
         )
         found = run(made, at, BALLS)
@@ -128,9 +128,7 @@ def test_no_layout_that_is_found_changes_an_answer() -> None:
             )
             for where in layout.choices(mechanism, function):
                 made = run(
-                    deriving._derivation(
-                        mechanism, function, method, ProgramOptions(), where, 10**6
-                    ),
+                    derive._derivation(mechanism, function, method, ProgramOptions(), where, 10**6),
                     at,
                     BALLS,
                 )
@@ -159,7 +157,7 @@ def offered(
             patched.setattr(
                 Derivation, "either", lambda _, *pair, kept=pairs: kept.append(pair) or pair[0]
             )
-            deriving._derivation(mechanism, function, method, ProgramOptions(), where, 10**6)
+            derive._derivation(mechanism, function, method, ProgramOptions(), where, 10**6)
         home = pairs[0][0].home
         sides = [
             (name, (len(pairs),), side)
@@ -214,9 +212,9 @@ def test_no_function_is_longer_than_in_the_plain_layout() -> None:
     mechanism = symgen.load("panda")
     for function in ("mass_matrix_determinant", "center_of_mass", "forward_kinematics"):
         method = symgen.program(mechanism, function).method
-        options = deriving.felt(mechanism, function, ProgramOptions())
-        alone = deriving.passes.run(
-            deriving._derivation(mechanism, function, method, options, PLAIN, 10**6)
+        options = derive.felt(mechanism, function, ProgramOptions())
+        alone = derive.passes.run(
+            derive._derivation(mechanism, function, method, options, PLAIN, 10**6)
         )
         assert symgen.program(mechanism, function).cost <= alone.cost
 
@@ -245,8 +243,8 @@ def test_a_function_is_written_where_it_counts_least() -> None:
     mechanism = symgen.load("panda")
     for function, method in layout.MEASURED:
         counts = [
-            deriving.passes.run(
-                deriving._derivation(mechanism, function, method, ProgramOptions(), where, 10**6)
+            derive.passes.run(
+                derive._derivation(mechanism, function, method, ProgramOptions(), where, 10**6)
             ).cost
             for where in layout.choices(mechanism, function)
         ]

@@ -21,7 +21,7 @@ from symgen.ir.program import Program
 from symgen.ir.recursion import evaluate as run
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import forms
+from symgen.pipeline import form
 from symgen.pipeline.loops import recursion
 from symgen.pipeline.loops.levelling import levelled
 from symgen.readback import segmented as segmented_text
@@ -353,7 +353,7 @@ def test_generate_gives_it_and_verify_judges_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of a chain in two groups, as longer ones have them, with rotors."""
-    monkeypatch.setattr(forms, "SHARE", 8)
+    monkeypatch.setattr(form, "SHARE", 8)
     chain, folder = tmp_path / "chain.toml", tmp_path / "chain"
     symgen.convert(driven(random_mechanism(19, 1)), chain)
     manifest = symgen.generate(
@@ -375,8 +375,8 @@ def test_above_the_budget_loops_are_taken(
 ) -> None:
     chain = tmp_path / "chain.toml"
     symgen.convert(random_mechanism(20, 1), chain)
-    monkeypatch.setattr(forms, "SHORT", 19)
-    monkeypatch.setattr(forms, "ROW_BUDGET", 20_000)
+    monkeypatch.setattr(form, "SHORT", 19)
+    monkeypatch.setattr(form, "ROW_BUDGET", 20_000)
     assert (
         cli.main(
             [

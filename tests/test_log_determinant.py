@@ -22,8 +22,8 @@ from symgen.ir.program import Program
 from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.methods.fixman import geometry
-from symgen.pipeline.choosing import methods_for
-from symgen.pipeline.deriving import before_the_last, derive
+from symgen.pipeline.choose import methods_for
+from symgen.pipeline.derive import before_the_last, derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.support.errors import MechanismError

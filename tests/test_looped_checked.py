@@ -19,7 +19,7 @@ from symgen.ir.program import Port
 from symgen.ir.recursion import Recursion, evaluate, unseen
 from symgen.pipeline.loops import recursion
 from symgen.readback.looped import compare
-from symgen.readback.owed import STATUSES
+from symgen.readback.required_checks import STATUSES
 from symgen.support.errors import RequestError, StateError
 from symgen.vocabulary.options import TextOptions
 from tests.c_programs import DOUBLES

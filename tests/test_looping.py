@@ -15,7 +15,7 @@ from flint import arb
 
 import symgen
 from symgen.derivation.linkage import Linkage
-from symgen.derivation.tabled import Tabled
+from symgen.derivation.table_linkage import Tabled
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
 from symgen.description.tip import tip
@@ -25,10 +25,10 @@ from symgen.ir.recursion import Recursion, check
 from symgen.ir.recursion import evaluate as run
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.deriving import ROW_BUDGET, derive
+from symgen.pipeline.derive import ROW_BUDGET, derive
 from symgen.pipeline.loops import recursing, recursion
 from symgen.pipeline.loops.cuts import behind, least_cut
-from symgen.reference.points import Point, points
+from symgen.reference.midpoint_numbers import Point, points
 from symgen.support.errors import OutOfReach, ProgramError
 from symgen.vocabulary.options import ProgramOptions
 from tests.c_programs import DOUBLES

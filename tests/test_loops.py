@@ -18,13 +18,13 @@ from symgen.mechanism.closures import Unspun, closure, closures
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared import constrained
 from symgen.pipeline import differentiating
-from symgen.pipeline.closing import assembly
-from symgen.pipeline.making import program
-from symgen.reference import closing, damped
+from symgen.pipeline.build import program
+from symgen.pipeline.loop_closure import assembly
+from symgen.reference import closing, minimum_norm
 from symgen.reference.assembling import assemble, closed_states
+from symgen.reference.integrate import integrate
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
-from symgen.reference.steps import integrate
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals, over
@@ -456,4 +456,4 @@ def test_a_sign_that_is_wrong_is_seen_wherever_it_stands(function: str) -> None:
 
 
 def test_damping_of_the_oracle_is_the_programs() -> None:
-    assert damped.DAMPING == constrained.DAMPING
+    assert minimum_norm.DAMPING == constrained.DAMPING

@@ -19,10 +19,10 @@ import symgen
 from symgen.emission import parts, printer
 from symgen.emission.target import Target
 from symgen.ir.program import Program
-from symgen.machine import building, kernels, many
+from symgen.machine import batch, building, kernels
 from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.readback.lanes import lanes
 from symgen.readback.rows import compare
 from symgen.support.errors import ArgumentError, ProgramError, StateError
@@ -66,8 +66,8 @@ def programs_of(robot: str, real: str) -> dict[str, Program]:
     mechanism = mechanism_of(robot)
     options = ProgramOptions(real, payload=mechanism.bodies[-1].name)
     asked = dict.fromkeys((*(BY_DEFAULT if robot == ARM else NAMES), *MORE))
-    wanted = [name for name in asked if making.refusal(mechanism, name, options.payload) is None]
-    return making.programs(mechanism, wanted, options)
+    wanted = [name for name in asked if build.refusal(mechanism, name, options.payload) is None]
+    return build.programs(mechanism, wanted, options)
 
 
 def target_of(robot: str, text: TextOptions) -> Target:
@@ -471,7 +471,7 @@ def test_any_count_slice_and_thread_gives_the_same_bits(
             solver.forward_dynamics(q[:count], v[:count], tau[:count]), wanted[:count]
         )
     monkeypatch.setattr(kernels, "FIRST_SHARE", 1)
-    monkeypatch.setattr(many, "SHARE", 1e-9)
+    monkeypatch.setattr(batch, "SHARE", 1e-9)
     told: list[tuple[int, int]] = []
     for threads in (1, 2, 5):
         found = solver.forward_dynamics(
@@ -607,7 +607,7 @@ def test_an_exception_of_one_thread_ends_the_others() -> None:
         done.append(begin)
 
     with pytest.raises(MemoryError):
-        many.in_slices(run, 10**9, 16, 2)
+        batch.in_slices(run, 10**9, 16, 2)
     assert len(done) < 10**6
 
 
@@ -621,16 +621,16 @@ def test_threads_end_together() -> None:
         workers.add(get_ident())
 
     states, threads, first = 10**6, 4, 16
-    many.in_slices(run, states, first, threads)
+    batch.in_slices(run, states, first, threads)
     slices.sort()
     assert [begin for begin, _ in slices] == [0, *(end for _, end in slices[:-1])]
     assert slices[-1][1] == states
     assert all(
-        end - begin <= max(first, (states - begin) / (2 * threads)) + many.BLOCK
+        end - begin <= max(first, (states - begin) / (2 * threads)) + batch.BLOCK
         for begin, end in slices
     )
     workers.clear()
-    many.in_slices(run, 31, first, threads)
+    batch.in_slices(run, 31, first, threads)
     assert workers == {get_ident()}
 
 
@@ -663,7 +663,7 @@ def test_the_sources_of_a_library_are_found_again(tmp_path: Path) -> None:
         "import sys, numpy as np, symgen\n"
         f"s = symgen.compile('{ARM}', ['mass_matrix'], blocks='now')\n"
         "import symgen.machine.kernels as k; k.FEW = 0\n"
-        "print(s.mass_matrix(np.ones((40, 4)))[39, 0, 0], 'symgen.pipeline.deriving' in sys.modules)\n"
+        "print(s.mass_matrix(np.ones((40, 4)))[39, 0, 0], 'symgen.pipeline.derive' in sys.modules)\n"
     )
     environment = {"SYMGEN_CACHE": str(tmp_path), "PATH": "/usr/bin:/bin"}
     words = [sys.executable, "-c", code]

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.making import made
+from symgen.pipeline.build import made
 from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from tests.metamorphic import RELATIONS, Links, compare
 from tests.metamorphic.mechanisms import crossed, far, framed, laden, limited, slanted

@@ -20,7 +20,7 @@ from symgen.methods.composite_body import Elimination, mass_matrix
 from symgen.methods.shared.factor import Half, TakeApart
 from symgen.methods.shared.method import Method, Variant
 from symgen.methods.udut.solutions import Decomposition, at_origins
-from symgen.pipeline.deriving import Attempt, models
+from symgen.pipeline.derive import Attempt, models
 from symgen.support.errors import ArgumentError, UnknownName
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions

@@ -17,7 +17,7 @@ import symgen
 from symgen import methods
 from symgen.ir.program import Numbers, evaluate
 from symgen.mechanism.mechanism import Body, Part
-from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.choose import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, Scalars
 from symgen.support.errors import RequestError

@@ -21,7 +21,7 @@ from symgen.derivation import coupling
 from symgen.ir.program import Numbers, Port, evaluate
 from symgen.mechanism.coupling import Mimic, row
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import deriving, making
+from symgen.pipeline import build, derive
 from symgen.reference.arrays import transposed
 from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Motion
@@ -150,9 +150,9 @@ class Judge:
     def program(self, function: str, method: str | None = None) -> dict[str, Array]:
         """What the coupled robot's Program gives; derived anew by a method that is named."""
         made = (
-            making.made(self.robot, function, None, self.options)
+            build.made(self.robot, function, None, self.options)
             if method is None
-            else deriving.derive(self.robot, function, method, self.options)
+            else derive.derive(self.robot, function, method, self.options)
         )
         with self.scalars.working():
             count, shapes = len(self.given["q"]), {port.name: port.shape for port in made.outputs}

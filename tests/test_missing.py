@@ -14,11 +14,11 @@ import symgen
 from symgen.cli import main
 from symgen.delivery.verifying import verify
 from symgen.derivation.model import refuse_many_joints
-from symgen.pipeline import deriving, differentiating, making
+from symgen.pipeline import build, derive, differentiating
 from symgen.support.errors import OutOfReach, TooLong
 from tests.test_left_out import content
 
-REMEMBERED = (making._asked, deriving._attempt)
+REMEMBERED = (build._asked, derive._attempt)
 CASES = {
     "forward_dynamics:jacobian": (60, "forward_dynamics:jacobian needs"),  # of its rows
     "step_rk4:jacobian": (
@@ -51,7 +51,7 @@ def forget() -> None:
 
 
 def limit(patch: pytest.MonkeyPatch, rows: int) -> None:
-    for module in (deriving, differentiating):
+    for module in (derive, differentiating):
         patch.setattr(module, "ROW_BUDGET", rows)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import symgen
 from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
-from symgen.pipeline import choosing, making
+from symgen.pipeline import build, choose
 from symgen.reference.mobility import mobility
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
@@ -57,7 +57,7 @@ def truth(name: str) -> Truth:
 
 def judged(name: str, function: str, method: str, real: str = "double") -> Check:
     options = ProgramOptions(real, frame="limb", payload="limb")
-    made = making.made(CARRIERS[name], function, method, options)
+    made = build.made(CARRIERS[name], function, method, options)
     return check_floating(made, in_machine_reals(made), truth(name), f"{function}={method}")
 
 
@@ -81,18 +81,18 @@ def test_a_method_is_left_where_the_mobilities_on_the_way_are_too_large() -> Non
     """At the tip of the heavy limb it is; at the light trunk, whose mobility is the answer, it is not."""
     made = CARRIERS["lighter"]
     foreseen = [
-        choosing.terms(made, "operational_inertia_inverse", "riccati", ProgramOptions(frame=frame))
+        choose.terms(made, "operational_inertia_inverse", "riccati", ProgramOptions(frame=frame))
         for frame in ("limb", None, "trunk")
     ]
     assert foreseen[0] == foreseen[1] > 1e8  # told no frame, it is at the tip
     assert foreseen[2] == 1
-    assert choosing.terms(made, "forward_dynamics", "riccati", ProgramOptions(frame="limb")) == 1
+    assert choose.terms(made, "forward_dynamics", "riccati", ProgramOptions(frame="limb")) == 1
     tip, trunk = (
         symgen.program(made, "operational_inertia_inverse", "riccati", real="float", frame=frame)
         for frame in ("limb", "trunk")
     )
-    assert choosing.loses_digits(made, tip, ProgramOptions("float", frame="limb"))
-    assert not choosing.loses_digits(made, trunk, ProgramOptions("float", frame="trunk"))
+    assert choose.loses_digits(made, tip, ProgramOptions("float", frame="limb"))
+    assert not choose.loses_digits(made, trunk, ProgramOptions("float", frame="trunk"))
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))

@@ -18,7 +18,7 @@ from symgen.derivation.model.spin import Spin
 from symgen.derivation.scalars import Derivation
 from symgen.mechanism.joints import Sliding
 from symgen.mechanism.mechanism import Body, Joint, Mechanism
-from symgen.pipeline.deriving import models
+from symgen.pipeline.derive import models
 from symgen.reference.mechanics import Reference
 from symgen.vocabulary.functions import FUNCTIONS, Sizes
 from symgen.vocabulary.poses import Z_AXIS, Angle, Shift, pose

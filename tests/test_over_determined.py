@@ -13,8 +13,8 @@ import symgen
 from symgen.cli import main
 from symgen.description.loading import load
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.closing import assembly
-from symgen.pipeline.making import program
+from symgen.pipeline.build import program
+from symgen.pipeline.loop_closure import assembly
 from symgen.reference.assembling import closed_states
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT

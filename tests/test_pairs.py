@@ -11,7 +11,7 @@ import pytest
 
 import symgen
 from symgen.delivery import selftest
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.verification.report import Report
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import ASSEMBLING, FUNCTIONS, OF_LOOPS, PREPARING
@@ -61,7 +61,7 @@ def test_every_function_in_every_mode_has_an_answer_of_its_own_shape(
 
 def test_a_derivative_of_the_third_order_is_refused_in_a_sentence() -> None:
     made = pairs.Made({}, {}, {})
-    made.programs["coriolis_matrix:hvp"] = making.made(
+    made.programs["coriolis_matrix:hvp"] = build.made(
         pairs.robot(frozenset()), "coriolis_matrix:hvp", None, pairs.options(())
     )
     assert not pairs.cases(frozenset(), made)

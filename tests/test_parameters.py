@@ -24,7 +24,7 @@ from symgen.delivery.verifying import verify
 from symgen.description.adjustable import adjustables, adjusted
 from symgen.ir.program import EXACT, Program, evaluate
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import adjusting, making
+from symgen.pipeline import adjusting, build
 from symgen.support.errors import ArgumentError, MethodRefusal, OutOfReach, SymgenError, UnknownName
 from symgen.verification.adjusted import draw, given
 from symgen.verification.algebra import check_algebra
@@ -48,7 +48,7 @@ def made(
     mechanism: Mechanism, functions: Sequence[str], asked: Sequence[str], **options: Any
 ) -> dict[str, Program]:
     chosen = ProgramOptions(parameters=tuple(asked), **options)
-    return making.programs(mechanism, functions, chosen)
+    return build.programs(mechanism, functions, chosen)
 
 
 def wrong(mechanism: Mechanism, programs: dict[str, Program], asked: Sequence[str]) -> list[str]:
@@ -98,7 +98,7 @@ def test_what_cannot_change_is_said(word: str, said: str) -> None:
 
 def test_a_function_that_feels_none_is_refused() -> None:
     with pytest.raises(ArgumentError, match=r"none of jacobian feels link1\.mass"):
-        making.programs(
+        build.programs(
             symgen.load("scara"), ["jacobian"], ProgramOptions(parameters=("link1.mass",))
         )
     with pytest.raises(OutOfReach, match="name some with --parameter"):
@@ -188,7 +188,7 @@ def test_every_answer_is_that_of_the_robot_described_anew(
 )
 def test_every_method_takes_them(name: str, asked: str, function: str) -> None:
     mechanism, tried = robot(name), 0
-    regroup = making.made(mechanism, REGROUP, None, ProgramOptions(parameters=(asked,)))
+    regroup = build.made(mechanism, REGROUP, None, ProgramOptions(parameters=(asked,)))
     anew = given(
         mechanism,
         {REGROUP: regroup},
@@ -644,7 +644,7 @@ def test_a_solver_without_parameters_says_so() -> None:
 def test_judged_is_what_eigenvalues_say() -> None:
     """Against NumPy: random moments are a body's where no eigenvalue of Σ about the centre is negative."""
     robot = symgen.load("scara")
-    judge = making.made(robot, JUDGE, None, ProgramOptions(parameters=("link4",)))
+    judge = build.made(robot, JUDGE, None, ProgramOptions(parameters=("link4",)))
     random, seen = np.random.default_rng(1), set()
     for _ in range(200):
         second = (root := random.standard_normal((3, 3))) @ root.T + np.diag(
@@ -746,7 +746,7 @@ def test_a_follower_is_driven_and_its_drive_may_change(asked: tuple[str, ...]) -
 def test_drives_cost_what_they_are() -> None:
     """An armature that may change is an addition a joint to M, and stands in the array as it is given."""
     robot = symgen.load("scara")
-    baked = making.programs(robot, ["mass_matrix"])["mass_matrix"].cost
+    baked = build.programs(robot, ["mass_matrix"])["mass_matrix"].cost
     programs = made(robot, ["mass_matrix"], [f"joint{k}.armature" for k in range(1, 5)])
     assert programs[REGROUP].cost == 0
     assert programs["mass_matrix"].cost <= baked + 4

@@ -19,9 +19,9 @@ from symgen.inspection.where import where
 from symgen.ir.program import Program
 from symgen.machine.building import Build
 from symgen.machine.footprint import footprint
-from symgen.machine.frames import stack
+from symgen.machine.stack_usage import stack
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.readback.rows import compare
 from symgen.verification.proof import eva
 from symgen.vocabulary.functions import Sizes
@@ -66,7 +66,7 @@ def mechanism_of(robot: str) -> Mechanism:
 def made(robot: str, function: str, real: str) -> Program:
     """With a payload at the last link, where the function feels one."""
     mechanism = mechanism_of(robot)
-    return making.made(
+    return build.made(
         mechanism, function, None, ProgramOptions(real, payload=mechanism.bodies[-1].name)
     )
 
@@ -341,7 +341,7 @@ def test_a_folder_in_parts_is_verified_and_printed_anew(tmp_path: Path, way: str
 @pytest.mark.usefixtures("cutting")
 def test_the_lines_of_a_letter_are_found_in_parts() -> None:
     mechanism = symgen.load("scara")
-    program = making.made(mechanism, "mass_matrix", None, ProgramOptions())
+    program = build.made(mechanism, "mass_matrix", None, ProgramOptions())
     text = c99.source(program, target_of("scara", TextOptions())).splitlines()
     for what in ("M[0,0]", "M[1,0]"):
         lines, _ = where(mechanism, what)

@@ -86,7 +86,7 @@ def dags(draw: Any) -> Program:
 
 @st.composite
 def sums(draw: Any) -> Program:
-    """One sum of products of few factors, nested at random, nothing shared: what `factor` and `gather` are for."""
+    """One sum of products of few factors, nested at random, nothing shared: what `factor` and `reassociate_constants` are for."""
     rows: list[tuple[Any, ...]] = [("const", 2), ("const", Fraction(-1, 3))]
 
     def product() -> int:

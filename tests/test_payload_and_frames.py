@@ -14,7 +14,7 @@ import symgen
 from symgen.description.tip import tip
 from symgen.ir.program import Numbers, Program, evaluate
 from symgen.mechanism.mechanism import BASE, Body, Frame, Mechanism, Part
-from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.choose import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError

@@ -21,7 +21,7 @@ from symgen.description.tip import tip
 from symgen.emission.backends import c99
 from symgen.ir.program import Program, Row, check
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
@@ -40,7 +40,7 @@ def robot() -> Mechanism:
 
 
 def programs(mechanism: Mechanism) -> dict[str, Program]:
-    return {name: making.program(mechanism, name) for name in FUNCTIONS}
+    return {name: build.program(mechanism, name) for name in FUNCTIONS}
 
 
 def caught_by(report: Report) -> set[str]:
@@ -227,8 +227,8 @@ def test_every_sum_is_felt(name: str) -> None:
     """Each sum of each function, with its sign flipped or its second term dropped, is seen by algebra and by floating point."""
     mechanism = symgen.load(name)
     truth = Truth(mechanism, STATES, frame=tip(mechanism))
-    for function in making.requested(mechanism, None):
-        program = making.program(mechanism, function)
+    for function in build.requested(mechanism, None):
+        program = build.program(mechanism, function)
         for index in _sums(program):
             for change in (_flip, _drop):
                 wrong = change(program, index)

@@ -15,9 +15,9 @@ import symgen
 from symgen.ir.levelled import Levelled, evaluate
 from symgen.ir.program import Program
 from symgen.ir.recursion import evaluate as run
-from symgen.pipeline import forms
+from symgen.pipeline import form
 from symgen.pipeline.loops import recursion
-from symgen.pipeline.loops.pointing import levelled
+from symgen.pipeline.loops.planar_scan import levelled
 from symgen.readback import segmented as segmented_text
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from tests.c_programs import DOUBLES
@@ -149,7 +149,7 @@ def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: 
 
 
 def test_folder_and_solver_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "SHARE", 32)
+    monkeypatch.setattr(form, "SHARE", 32)
     in_two_groups(tmp_path / "chain", METHOD)
 
 

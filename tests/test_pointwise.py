@@ -19,9 +19,9 @@ from symgen.ir.recursion import Sweep
 from symgen.ir.recursion import evaluate as run
 from symgen.ir.segmented import Across, Segmented, evaluate
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import cutting
+from symgen.pipeline import segment_lengths
 from symgen.pipeline.loops import recursion
-from symgen.pipeline.loops.pointwise import segmented
+from symgen.pipeline.loops.planar_segments import segmented
 from symgen.readback import segmented as segmented_text
 from symgen.reference import planar_chain
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
@@ -232,7 +232,7 @@ def in_two_groups(folder: Path, method: str) -> None:
 
 
 def test_folder_and_solver_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cutting, "GROUP", 32)
+    monkeypatch.setattr(segment_lengths, "GROUP", 32)
     in_two_groups(tmp_path / "chain", METHOD)
 
 

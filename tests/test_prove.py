@@ -11,7 +11,7 @@ import pytest
 
 from symgen import generate
 from symgen.cli import main
-from symgen.pipeline.making import programs, refusal
+from symgen.pipeline.build import programs, refusal
 from symgen.verification.proof import BY_DEFAULT, divisor_floors, prove, prove_programs
 from symgen.vocabulary.options import HOST, ProgramOptions, TextOptions
 from tests.robots_for_tests import robot

@@ -14,8 +14,8 @@ from pycparser import c_parser
 from symgen.emission.backends import c99
 from symgen.ir.program import Program
 from symgen.readback import parsing
-from symgen.readback.disguise import disguises
 from symgen.readback.literals import nearest
+from symgen.readback.preprocessor import disguises
 from symgen.readback.rows import compare
 from symgen.verification.compiled import preprocessed
 from symgen.verification.text import check_text

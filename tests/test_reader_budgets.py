@@ -31,7 +31,7 @@ from symgen.inspection import parameters
 from symgen.ir.recursion import Recursion
 from symgen.mechanism.mechanism import Mechanism, Mimic
 from symgen.pages.report.show import show
-from symgen.pipeline.making import program, shaped
+from symgen.pipeline.build import program, shaped
 from symgen.support.errors import SymgenError
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, compose, joined

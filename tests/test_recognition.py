@@ -31,8 +31,8 @@ from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
 from symgen.emission.backends import c99
 from symgen.ir.program import Port, Program, Row
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import deriving
-from symgen.pipeline.making import program as derive
+from symgen.pipeline import derive as deriving
+from symgen.pipeline.build import program as derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT as EXACT
 from symgen.reference.precision import Array

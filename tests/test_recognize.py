@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 from symgen import methods
 from symgen.ir import passes
 from symgen.ir.passes import (
+    _alternatives,
+    _choose,
+    _error_bounds,
+    _fingerprints,
     _quantities,
-    _residues,
-    _round_offs,
-    _spare,
-    _ways,
     eliminate,
     fold,
     value_number,
 )
-from symgen.ir.passes import recognize as recognized
+from symgen.ir.passes import merge_equal as recognized
 from symgen.ir.program import SPARE, Numbers, Port, Program, Row, check, evaluate
-from symgen.pipeline import deriving
-from symgen.pipeline.choosing import methods_for
+from symgen.pipeline import derive
+from symgen.pipeline.choose import methods_for
 from symgen.pipeline.layout import PLAIN
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.options import ProgramOptions
@@ -44,14 +44,16 @@ from tests.robots_for_tests import (
 from tests.test_passes import by_hand, meant, ops
 
 pytestmark = pytest.mark.usefixtures("finished_here")
-RECOGNIZE = passes.recognize.__globals__
+RECOGNIZE = passes.merge_equal.__globals__
 """The pass as a file, not as a function."""
 EXACT_NUMBERS = Numbers(
     lambda c: arb(c.numerator) / c.denominator, arb.sin, arb.cos, arb.sqrt, arb.log
 )
 WITHOUT = tuple(
     [
-        one if one is not recognized else lambda made: value_number(_spare.without_spare(made))
+        one
+        if one is not recognized
+        else lambda made: value_number(_alternatives.without_spare(made))
         for one in passes.PIPELINE
     ]
 )
@@ -213,7 +215,7 @@ def test_what_is_spare_is_not_taken_for_its_round_off() -> None:
 
 def test_what_pays_only_together_is_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Moments of turned forces on an arm, nine operations each, or of the forces on the arm turned back: six, then three."""
-    monkeypatch.setattr(_ways, "WORSE", 3)
+    monkeypatch.setattr(_choose, "WORSE", 3)
     rows: list[tuple[Any, ...]] = []
 
     def put(*row: Any) -> int:
@@ -346,17 +348,17 @@ def test_robots_keep_their_answers(name: str) -> None:
     """At 60 digits, and modulo a third prime."""
     for function in ("forward_dynamics", "integrate"):
         made = program(name, function)
-        frozen = deriving._derivation(
+        frozen = derive._derivation(
             robot(name), function, made.method, ProgramOptions(), PLAIN, 100_000
         )
         before = fold(passes.begin(frozen))
         after = recognized(before)
-        old, new = _residues.residues(2**63 - 25, 11, before, after) or ([], [])
+        old, new = _fingerprints.residues(2**63 - 25, 11, before, after) or ([], [])
         assert old
         at = states(name, 1, BALLS)
         with BALLS.working():
             first, second = (run(p, at, BALLS) for p in (before, after))
-            for one, other in zip(_spare.results(before), after.outputs, strict=True):
+            for one, other in zip(_alternatives.results(before), after.outputs, strict=True):
                 assert [old[r] for r in one.rows] == [new[r] for r in other.rows]
                 assert largest(first[one.name] - second[one.name]) < 1e-55 * max(
                     1.0, largest(first[one.name])
@@ -368,11 +370,11 @@ def test_no_function_by_any_method_costs_more_than_without(name: str) -> None:
     saved = 0
     for function in (one for one in OF_ANY_ROBOT if not methods.composers(one)):
         for method in methods_for(robot(name), function):
-            options = deriving.felt(
+            options = derive.felt(
                 robot(name), function, ProgramOptions(task_rows=task_rows(name, function))
             )
             begun = passes.begin(
-                deriving._derivation(robot(name), function, method, options, PLAIN, 100_000)
+                derive._derivation(robot(name), function, method, options, PLAIN, 100_000)
             )
             without = begun
             for one in WITHOUT[len(passes.FIRST) :]:
@@ -389,10 +391,10 @@ def test_better_ways_are_told_by_bounds_that_hold() -> None:
     made = program("ur5", "mass_matrix")
     whole = made.with_rows(made.rows, [Port("y", (len(made.rows),), tuple(range(len(made.rows))))])
     for shift, errors in zip(
-        _round_offs.STATES, _round_offs.round_offs(made, range(len(made.rows))), strict=True
+        _error_bounds.STATES, _error_bounds.round_offs(made, range(len(made.rows))), strict=True
     ):
         given = dict(
-            zip([p.name for p in made.inputs], _round_offs._arguments(made, shift), strict=True)
+            zip([p.name for p in made.inputs], _error_bounds._arguments(made, shift), strict=True)
         )
         numbers = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
         rounded = evaluate(whole, given, numbers)["y"]
@@ -413,7 +415,7 @@ def test_better_ways_are_told_by_bounds_that_hold() -> None:
 def test_residues_that_collide_do_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Modulo 101 most rows of a mass matrix meet another by chance."""
     monkeypatch.setitem(RECOGNIZE, "PRIME", 101)
-    frozen = deriving._derivation(
+    frozen = derive._derivation(
         robot("ur5"), "mass_matrix", "composite_body", ProgramOptions(), PLAIN, 100_000
     )
     begun = fold(passes.begin(frozen))

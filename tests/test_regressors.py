@@ -13,8 +13,8 @@ import symgen
 from symgen.derivation.base_parameters import Independence
 from symgen.inspection.structure import structure
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import deriving, making
-from symgen.pipeline.base import base_parameters
+from symgen.pipeline import build, derive
+from symgen.pipeline.base_parameters import base_parameters
 from symgen.reference.base import base
 from symgen.reference.mechanics import Reference
 from symgen.verification.verify import verify_programs
@@ -108,9 +108,9 @@ def test_an_error_in_the_method_is_caught_twice(monkeypatch: pytest.MonkeyPatch,
     robot = symgen.load(
         "panda", lock={f"panda_joint{i}": None for i in (5, 6, 7)} if what == "meeting" else None
     )
-    helper = making.program(robot, "inverse_dynamics")
+    helper = build.program(robot, "inverse_dynamics")
     planted(monkeypatch, what)
-    wrong = deriving.Attempt(robot, Y, "newton_euler", making.ProgramOptions()).program()
+    wrong = derive.Attempt(robot, Y, "newton_euler", build.ProgramOptions()).program()
     report = verify_programs(
         robot, {Y: wrong}, states=1, compiled=False, helpers={"inverse_dynamics": helper}
     )
@@ -121,7 +121,7 @@ def test_a_wrong_map_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A coefficient that is a thousandth off, and a column that is another's."""
     robot = symgen.load("scara")
     right = base_parameters(robot)
-    helper = making.program(robot, "inverse_dynamics")
+    helper = build.program(robot, "inverse_dynamics")
     longest = max(range(len(right)), key=lambda r: len(right.terms[r]))
     last = max(right.terms[longest])
     bent = replace(
@@ -131,9 +131,9 @@ def test_a_wrong_map_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
             for r, terms in enumerate(right.terms)
         ),
     )
-    monkeypatch.setattr(deriving, "base_parameters", lambda mechanism: bent)
+    monkeypatch.setattr(derive, "base_parameters", lambda mechanism: bent)
     made = {
-        name: deriving.Attempt(robot, name, "newton_euler", making.ProgramOptions()).program()
+        name: derive.Attempt(robot, name, "newton_euler", build.ProgramOptions()).program()
         for name in BASE
     }
     report = verify_programs(

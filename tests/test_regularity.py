@@ -18,13 +18,13 @@ from symgen.certificate.samples import Samples
 from symgen.derivation import constants
 from symgen.derivation.constants import LostDigits
 from symgen.mechanism.mechanism import Body, Mechanism
-from symgen.pipeline import choosing, deriving, making
-from symgen.reference import regularity
-from symgen.reference.digits import answers
+from symgen.pipeline import build, choose, derive
+from symgen.reference import singularity
+from symgen.reference.adaptive_precision import answers
 from symgen.reference.mechanics import Reference
 from symgen.reference.pivots import pivots
 from symgen.reference.precision import FLOAT, TooFewDigits, arb
-from symgen.reference.regularity import Loss, loss
+from symgen.reference.singularity import Loss, loss
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from symgen.verification import elimination
 from symgen.verification.truth import Truth
@@ -108,11 +108,11 @@ def test_an_inertia_that_no_double_can_resolve_is_not_called_zero() -> None:
 
 def test_too_few_digits_are_not_called_singular(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        regularity, "_each_feels_enough", lambda mechanism, payload: False
+        singularity, "_each_feels_enough", lambda mechanism, payload: False
     )  # which takes no balls to tell
-    monkeypatch.setattr(regularity, "DIGITS", -130)  # with the digits a joint: 20 for 120 joints
+    monkeypatch.setattr(singularity, "DIGITS", -130)  # with the digits a joint: 20 for 120 joints
     assert loss(long_chain()) is None  # doubled until they are enough
-    monkeypatch.setattr(regularity, "DOUBLINGS", 0)
+    monkeypatch.setattr(singularity, "DOUBLINGS", 0)
     found = loss(long_chain())
     assert found is not None
     assert found.feels is None
@@ -122,7 +122,7 @@ def test_too_few_digits_are_not_called_singular(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_refusal_says_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = symgen.load("planar_arm")
-    monkeypatch.setattr(making, "loss", lambda mechanism, payload: Loss("elbow", None, 99))
+    monkeypatch.setattr(build, "loss", lambda mechanism, payload: Loss("elbow", None, 99))
     with pytest.raises(
         RequestError,
         match=r"^forward_dynamics of 'planar_arm' divides by the mass matrix, of which 99 ",
@@ -169,7 +169,7 @@ def test_a_method_that_loses_its_digits_is_passed_over_and_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(constants, "DOUBLINGS", 0)
-    providers = choosing.methods_for
+    providers = choose.methods_for
     chain = replace(hair_turned(), name="hair")
     program = symgen.program(chain, "mass_matrix_solve")
     assert program.method == "composite_body"
@@ -181,18 +181,18 @@ def test_a_method_that_loses_its_digits_is_passed_over_and_said(
         match=r"by udut, link 2 \(link1\): .*numbers .* differ so much in size that 120 digits",
     ):
         symgen.program(chain, "mass_matrix_solve", "udut")
-    monkeypatch.setattr(choosing, "methods_for", lambda mechanism, function: ("udut",))
+    monkeypatch.setattr(choose, "methods_for", lambda mechanism, function: ("udut",))
     other = replace(chain, name="other")
     with pytest.raises(OutOfReach, match=r"link 2 \(link1\)"):
         symgen.program(other, "mass_matrix_solve")
     monkeypatch.setattr(
-        choosing,
+        choose,
         "methods_for",
         lambda mechanism, function: (
             ("udut",) if function == "mass_matrix_solve" else providers(mechanism, function)
         ),
     )
-    made, refused = making.programs_and_refusals(
+    made, refused = build.programs_and_refusals(
         other, None
     )  # the rest of the robot is made all the same
     assert "mass_matrix_solve" in refused
@@ -213,8 +213,8 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
 ) -> None:
     """As forward dynamics of a general chain of 120 joints is; the budget is lowered so that a short chain shows it."""
     chain = replace(random_mechanism(4, 5), name="long_one")
-    monkeypatch.setattr(deriving, "ROW_BUDGET", 600)
-    made, long = making.programs_and_refusals(chain, None)
+    monkeypatch.setattr(derive, "ROW_BUDGET", 600)
+    made, long = build.programs_and_refusals(chain, None)
     assert "forward_dynamics" in long
     assert "inverse_dynamics" in made
     folder = tmp_path / "c"
@@ -230,15 +230,15 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
     assert "left out: forward_dynamics of 'long_one' (4 joints) needs more than 600 rows" in said
     with pytest.raises(OutOfReach, match="more than 600 rows by every method"):
         symgen.generate(chain, folder, ["forward_dynamics"])
-    monkeypatch.setattr(deriving, "ROW_BUDGET", 1)
+    monkeypatch.setattr(derive, "ROW_BUDGET", 1)
     with pytest.raises(OutOfReach):
         symgen.generate(replace(chain, name="longer"), folder)
 
 
 def test_a_derivation_keeps_its_own_budget_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains of 256 links are derived so, to see how deep they are."""
-    monkeypatch.setattr(deriving, "ROW_BUDGET", 10)
-    made = deriving.derive(
+    monkeypatch.setattr(derive, "ROW_BUDGET", 10)
+    made = derive.derive(
         robot("scara"), "forward_dynamics", "riccati", ProgramOptions(), budget=1000
     )
     assert 10 < len(made.rows) < 1000

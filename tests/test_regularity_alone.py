@@ -10,11 +10,11 @@ import pytest
 
 from symgen.mechanism.joints import kinds
 from symgen.mechanism.mechanism import Body, Mechanism
-from symgen.reference import alone, regularity
+from symgen.reference import link_pivot_bounds, singularity
 from symgen.reference.mechanics import Reference
 from symgen.reference.pivots import pivots
 from symgen.reference.precision import arb
-from symgen.reference.regularity import loss
+from symgen.reference.singularity import loss
 from symgen.reference.states import draw_states
 from tests.robots_for_tests import ROBOTS, random_mechanism, robot
 from tests.test_reader_budgets import calls
@@ -40,9 +40,9 @@ def test_every_pivot_is_as_much_as_the_joint_feels_alone_and_no_more_than_its_bo
         reference = Reference(mechanism, arb(60))
         with reference.scalars.working():
             q = reference.scalars.array(draw_states(mechanism, 1, seed)["q"])
-            bounds = alone.most(mechanism, None)
+            bounds = link_pivot_bounds.most(mechanism, None)
             own = [
-                list(reversed(alone.least(*both)))
+                list(reversed(link_pivot_bounds.least(*both)))
                 for both in zip(mechanism.joints, mechanism.bodies, strict=True)
             ]
             for felt in pivots(reference, q):
@@ -57,8 +57,8 @@ def test_every_pivot_is_as_much_as_the_joint_feels_alone_and_no_more_than_its_bo
 
 def test_what_joints_feel_alone_never_contradicts_the_pivots_of_the_whole() -> None:
     for mechanism in [*map(robot, ROBOTS), *(one for seed in range(6) for one in varied(seed))]:
-        if not mechanism.coupled and regularity._each_feels_enough(mechanism, None):
-            assert regularity._lost(mechanism, None) is None
+        if not mechanism.coupled and singularity._each_feels_enough(mechanism, None):
+            assert singularity._lost(mechanism, None) is None
 
 
 def test_moments_that_nothing_has_prove_nothing() -> None:
@@ -71,7 +71,7 @@ def test_moments_that_nothing_has_prove_nothing() -> None:
             Body("link2", (replace(part, moments=(*part.moments[:5], -part.moments[5])),)),
         ),
     )
-    assert not regularity._each_feels_enough(odd, None)
+    assert not singularity._each_feels_enough(odd, None)
 
 
 def test_a_joint_that_moves_a_link_without_mass_feels_its_child(
@@ -83,7 +83,7 @@ def test_a_joint_that_moves_a_link_without_mass_feels_its_child(
         bodies=tuple(body if i % 2 else Body(body.name) for i, body in enumerate(chain.bodies)),
     )
     monkeypatch.setattr(
-        regularity, "_lost", lambda mechanism, payload: pytest.fail("all of it was asked")
+        singularity, "_lost", lambda mechanism, payload: pytest.fail("all of it was asked")
     )
     assert loss(crossed) is None
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from symgen.delivery import replacing
-from symgen.delivery.replacing import replace_folder
+from symgen.delivery import atomic_replace
+from symgen.delivery.atomic_replace import replace_folder
 from symgen.support import files as disk
 from symgen.support.errors import RequestError
 from tests.disk_calls import READS, WRITES, Calls, Killed, watched
@@ -324,8 +324,8 @@ def test_everything_is_on_disk_before_it_has_its_name(
 
     monkeypatch.setattr(os, "fsync", sync)
     noted(os, "link")
-    noted(replacing, "_swap")
-    noted(replacing, "_settle")
+    noted(atomic_replace, "_swap")
+    noted(atomic_replace, "_settle")
     monkeypatch.setattr(disk, "exchange", disk.exchange if exchanging else lambda one, other: False)
     replace_folder(folder, NEW, "arm")
     assert before["link"] >= {f".arm.symgen/new/{name}" for name in NEW} | {
@@ -346,7 +346,7 @@ def test_what_comes_in_meanwhile_goes_along(
 ) -> None:
     """Files that a user's programs write in the last instant: a new one, one saved anew, and one with a name of symgen's."""
     folder, _ = prepare(disk_folder / "place", "old")
-    original = replacing._swap
+    original = atomic_replace._swap
     with (folder / "notes.txt").open("a") as editor:
 
         def late(work: Path, place: Path) -> None:
@@ -360,7 +360,7 @@ def test_what_comes_in_meanwhile_goes_along(
             original(work, place)
             editor.write(", and more")
 
-        monkeypatch.setattr(replacing, "_swap", late)
+        monkeypatch.setattr(atomic_replace, "_swap", late)
         monkeypatch.setattr(
             disk, "exchange", disk.exchange if exchanging else lambda one, other: False
         )

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 import symgen
 from symgen.ir import passes
 from symgen.ir.passes import _candidates, _search, resubstitute
-from symgen.ir.passes._round_offs import round_offs
+from symgen.ir.passes._error_bounds import round_offs
 from symgen.ir.program import Program, check
-from symgen.pipeline import deriving, making, plain, searching
+from symgen.pipeline import build, derive, search, serialize
 from symgen.support.errors import ProgramError, UnknownName
 from symgen.vocabulary.options import HIGH, ProgramOptions
 from tests.robots_for_tests import BALLS, largest, program, robot, run, states
@@ -35,8 +35,8 @@ TELLING = (("ur5", "forward_dynamics"), ("panda", "mass_matrix"), ("free_body", 
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "ROUNDS", SHORT)
-    monkeypatch.setattr(searching, "AGAIN", 1)
+    monkeypatch.setattr(search, "ROUNDS", SHORT)
+    monkeypatch.setattr(search, "AGAIN", 1)
 
 
 def searched(name: str, function: str) -> Program:
@@ -48,8 +48,8 @@ def searched(name: str, function: str) -> Program:
 
 def _searched(name: str, function: str) -> Program:
     made = program(name, function)
-    finished = deriving.before_the_last(robot(name), function, made.method, ProgramOptions())
-    return searching.searched(finished, made, None)
+    finished = derive.before_the_last(robot(name), function, made.method, ProgramOptions())
+    return search.searched(finished, made, None)
 
 
 def left(made: Program) -> list[str]:
@@ -136,7 +136,7 @@ def test_every_result_keeps_its_value(derived: Program) -> None:
 def test_robots_keep_their_answers_and_their_digits(name: str, function: str) -> None:
     """At 60 digits. No result carries more than it may at any of the states, beside the Program before the search."""
     made = program(name, function)
-    finished = deriving.before_the_last(robot(name), function, made.method, ProgramOptions())
+    finished = derive.before_the_last(robot(name), function, made.method, ProgramOptions())
     after = searched(name, function)
     assert check(after).cost <= made.cost <= finished.cost
     at = states(name, 1, BALLS)
@@ -165,7 +165,7 @@ def test_a_search_pays_on_a_robot_and_adds_no_division() -> None:
 
 
 SAME = """
-from symgen.pipeline import searching
+from symgen.pipeline import search as searching
 searching.ROUNDS, searching.AGAIN = 2, 1
 import hashlib, symgen
 made = symgen.program("scara", "mass_matrix", effort="high")
@@ -215,7 +215,7 @@ def test_a_wrong_way_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_residues_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Modulo 10007 most proposals are accidents, and none is taken."""
-    for module in (_candidates, sys.modules["symgen.ir.passes._alternatives"]):
+    for module in (_candidates, sys.modules["symgen.ir.passes._pair_matches"]):
         monkeypatch.setattr(module, "SMALL" if module is _candidates else "PRIME", 10007)
     made = program("ur5", "mass_matrix")
     assert resubstitute(made).cost <= made.cost
@@ -245,9 +245,9 @@ def test_what_is_interrupted_is_kept_and_found_again(monkeypatch: pytest.MonkeyP
         stopped = _searched("ur5", "mass_matrix")
     assert check(stopped).rounds == 1
     made = program("ur5", "mass_matrix")
-    finished = deriving.before_the_last(robot("ur5"), "mass_matrix", made.method, ProgramOptions())
-    assert searching.searched(finished, made, 1).rows == stopped.rows
-    assert searching.searched(finished, made, None).rounds is None
+    finished = derive.before_the_last(robot("ur5"), "mass_matrix", made.method, ProgramOptions())
+    assert search.searched(finished, made, 1).rows == stopped.rows
+    assert search.searched(finished, made, None).rounds is None
 
 
 @pytest.mark.usefixtures("short")
@@ -255,7 +255,7 @@ def test_a_folder_of_an_interrupted_search_is_made_again_and_verified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path / "cache"))
-    making._asked.cache_clear()
+    build._asked.cache_clear()
     with monkeypatch.context() as patch:
         interrupted(1, patch)
         manifest = symgen.generate("scara", tmp_path / "out", ["mass_matrix"], effort="high")
@@ -265,7 +265,7 @@ def test_a_folder_of_an_interrupted_search_is_made_again_and_verified(
     )
     assert "--effort high" in manifest["command"]
     assert json.loads((tmp_path / "out" / "manifest.json").read_text()) == manifest
-    making._asked.cache_clear()
+    build._asked.cache_clear()
     report = symgen.verify(tmp_path / "out", compiled=False)
     assert report.passed, str(report)
 
@@ -278,4 +278,4 @@ def test_an_effort_is_named_right() -> None:
 
 def test_a_program_without_its_rounds_is_kept_on_the_shelf() -> None:
     made = program("scara", "mass_matrix")
-    assert plain.from_plain(json.loads(json.dumps(plain.to_plain(made)))) == made
+    assert serialize.from_plain(json.loads(json.dumps(serialize.to_plain(made)))) == made

@@ -22,8 +22,8 @@ from symgen.certificate.rounding import Arithmetic, propagate
 from symgen.description.tip import tip
 from symgen.ir.program import Port, Program, Row, check
 from symgen.mechanism.mechanism import Limits, Mechanism
-from symgen.pipeline.making import program as derive
-from symgen.pipeline.making import refusal
+from symgen.pipeline.build import program as derive
+from symgen.pipeline.build import refusal
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.support.errors import RequestError

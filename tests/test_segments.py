@@ -25,12 +25,12 @@ from symgen.ir.recursion import evaluate as run
 from symgen.ir.segmented import Across, Segmented, check, evaluate, even
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import cutting
+from symgen.pipeline import segment_lengths
 from symgen.pipeline.loops import recursion
 from symgen.pipeline.loops.segmenting import segmented
 from symgen.readback import segmented as segmented_text
 from symgen.reference.mechanics import Reference
-from symgen.reference.tails import STATES, Tails
+from symgen.reference.truncated_pivots import STATES, Tails
 from symgen.support.errors import ArgumentError, OutOfReach, ProgramError, RequestError
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import flat_chain, random_mechanism
@@ -214,12 +214,12 @@ def crossed(n: int, heavy: int) -> Mechanism:
 def test_no_segment_ends_in_links_without_mass(heavy: int) -> None:
     """Even ones would, of either robot; they are as long as each other but for one link or two."""
     made = crossed(41 - heavy, heavy)
-    lengths, most = cutting.cut(made, 8)
+    lengths, most = segment_lengths.cut(made, 8)
     ends = np.cumsum(lengths)
     assert all(made.bodies[end - 1].parts for end in ends)
     assert ends[-1] == len(made.joints)
     assert max(lengths) - min(lengths) <= 3
-    assert most < cutting.LIGHT
+    assert most < segment_lengths.LIGHT
     report = symgen.verify(made, ["forward_dynamics=riccati:segments"], states=2)
     assert report.passed
     assert not report.lost
@@ -233,7 +233,7 @@ def test_every_cut_is_one(seed: int) -> None:
     freer = {
         end: random.choice((1.0, 100.0, 101.0, 1e6, float("inf"))) for end in range(sum(plain) + 1)
     }
-    found = cutting.ends(plain, freer.__getitem__)
+    found = segment_lengths.ends(plain, freer.__getitem__)
     lengths = [b - a for a, b in pairwise((0, *found))]
     assert (len(lengths), sum(lengths)) == (len(plain), sum(plain))
     assert min(lengths) > 0
@@ -244,7 +244,7 @@ def test_every_cut_is_one(seed: int) -> None:
 
 def test_a_cut_moves_to_the_nearest_place_that_will_do_or_to_the_best_one() -> None:
     def cuts(**freer: float) -> list[int]:
-        return cutting.ends([9, 9, 9, 9], lambda end: freer.get(f"at{end}", 1.0))[:-1]
+        return segment_lengths.ends([9, 9, 9, 9], lambda end: freer.get(f"at{end}", 1.0))[:-1]
 
     assert cuts(at9=100, at18=100) == [9, 18, 27]
     assert cuts(at9=101, at18=101) == [10, 17, 27]
@@ -263,7 +263,7 @@ def test_a_cut_moves_to_the_nearest_place_that_will_do_or_to_the_best_one() -> N
 
 def test_long_chains_are_cut_into_groups() -> None:
     counts = [
-        cutting.segments(SimpleNamespace(nv=n), real)
+        segment_lengths.segments(SimpleNamespace(nv=n), real)
         for real in ("double", "float")
         for n in (40, 2047, 2048, 10**5)
     ]
@@ -271,8 +271,8 @@ def test_long_chains_are_cut_into_groups() -> None:
 
 
 def test_an_ordinary_chain_is_cut_evenly() -> None:
-    assert cutting.cut(ROBOTS[64], 8)[0] == ()
-    assert cutting.larger(ROBOTS[64], "double") == 1
+    assert segment_lengths.cut(ROBOTS[64], 8)[0] == ()
+    assert segment_lengths.larger(ROBOTS[64], "double") == 1
 
 
 def test_a_chain_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_a_chain_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [40, 120])
 def test_digits_that_light_ends_cost_are_told(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By either road of `verify`."""
-    monkeypatch.setattr(cutting, "cut", lambda mechanism, count: ((), 1e16))
+    monkeypatch.setattr(segment_lengths, "cut", lambda mechanism, count: ((), 1e16))
     report = symgen.verify(random_mechanism(n, 1), ["forward_dynamics=riccati:segments"], states=1)
     assert not report.failures
     assert len(report.lost) == 1
@@ -381,7 +381,7 @@ def test_generate_gives_it_and_verify_judges_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a chain in two groups, as longer ones have them; CMake's own way to OpenMP passes the self-test too."""
-    monkeypatch.setattr(cutting, "GROUP", 32)
+    monkeypatch.setattr(segment_lengths, "GROUP", 32)
     chain, folder = tmp_path / "chain.toml", tmp_path / "chain"
     symgen.convert(random_mechanism(64, 1), chain)
     manifest = symgen.generate(chain, folder, ["forward_dynamics=riccati:segments"], name="chain")

@@ -297,7 +297,7 @@ def test_the_sparsity_is_that_of_the_mass_matrix() -> None:
 
 
 def test_the_folder_says_which_entries_a_joint_has() -> None:
-    from symgen.pipeline.making import program as of
+    from symgen.pipeline.build import program as of
 
     mechanism = made(("free", "revolute", "cylindrical"))
     files = texts(
@@ -332,7 +332,7 @@ def test_the_folder_says_which_entries_a_joint_has() -> None:
 
 def test_samples_begin_at_a_pose_and_every_text_says_where_quaternions_are() -> None:
     """Zeros in all of q are no pose of a joint with a quaternion."""
-    from symgen.pipeline.making import program as of
+    from symgen.pipeline.build import program as of
 
     mechanism = made(("revolute", "spherical", "spherical"))
     files = texts(

@@ -16,7 +16,7 @@ from symgen import cli
 from symgen.inspection.pattern import pattern
 from symgen.ir.program import Port, Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.choose import methods_for
 from symgen.support.errors import RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.identities import check_identities

@@ -18,9 +18,9 @@ from symgen import cli
 from symgen.certificate.ranges import declared_ranges
 from symgen.derivation.linkage import Linkage
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import deriving
-from symgen.pipeline.choosing import methods_for
-from symgen.reference.digits import _sharper
+from symgen.pipeline import derive
+from symgen.pipeline.choose import methods_for
+from symgen.reference.adaptive_precision import _sharper
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
@@ -324,12 +324,12 @@ def test_wrenches_confused_are_caught(
         "jacobian",
     )
     helpers = {
-        name: deriving.derive(TREE, name, methods_for(TREE, name)[0], options) for name in others
+        name: derive.derive(TREE, name, methods_for(TREE, name)[0], options) for name in others
     }
     if plant is not None:
         right = Linkage._exerted
         monkeypatch.setattr(Linkage, "_exerted", lambda *given: plant(right, *given))
-    wrong = deriving.derive(TREE, function, method, options)
+    wrong = derive.derive(TREE, function, method, options)
     report = verify_programs(
         TREE, {function: wrong}, options, states=1, compiled=False, helpers=helpers
     )

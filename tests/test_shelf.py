@@ -22,9 +22,9 @@ from symgen import cli
 from symgen.description.loading import load
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import choosing, deriving, making
-from symgen.pipeline.plain import from_plain, to_plain
-from symgen.reference import regularity
+from symgen.pipeline import build, choose, derive
+from symgen.pipeline.serialize import from_plain, to_plain
+from symgen.reference import singularity
 from symgen.support import cache, version
 from symgen.support.errors import OutOfReach
 from symgen.verification.evaluating import in_machine_reals
@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def forget() -> None:
     """Be a new process."""
-    for known in (making._asked, deriving._attempt, making.loss):
+    for known in (build._asked, derive._attempt, build.loss):
         known.cache_clear()
 
 
@@ -53,13 +53,13 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def derived(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """(function, method) of every derivation."""
     begun: list[tuple[str, str]] = []
-    recorded = deriving._recorded
+    recorded = derive._recorded
 
     def watched(mechanism: Mechanism, function: str, method: str, *rest: Any) -> Program:
         begun.append((function, method))
         return recorded(mechanism, function, method, *rest)
 
-    monkeypatch.setattr(deriving, "_recorded", watched)
+    monkeypatch.setattr(derive, "_recorded", watched)
     return begun
 
 
@@ -104,8 +104,8 @@ def test_a_second_process_derives_nothing_and_writes_the_same_bytes(tmp_path: Pa
     code = """if True:
         import sys
         from symgen import cli
-        from symgen.pipeline import deriving
-        from symgen.reference import regularity
+        from symgen.pipeline import derive as deriving
+        from symgen.reference import singularity as regularity
         def fail(*_): raise AssertionError("worked out again")
         if sys.argv[1] == "second": deriving._recorded = regularity.pivots = fail
         words = ["generate", "planar_arm", "--checked", "-f", "mass_matrix", "-f", "forward_dynamics=udut", "-o"]
@@ -321,19 +321,19 @@ def test_a_refusal_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) 
 
     for answer in (refuses, fails):
         forget()
-        monkeypatch.setattr(choosing, "best", answer)
+        monkeypatch.setattr(choose, "best", answer)
         with pytest.raises(OutOfReach, match="too long"):
             symgen.program("planar_arm", "gravity_force")
 
 
 def test_regularity_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arm, lost = symgen.load("planar_arm"), regularity.Loss("j", 0.25, 120)
+    arm, lost = symgen.load("planar_arm"), singularity.Loss("j", 0.25, 120)
     for payload, answer in ((None, None), ("link2", lost)):
-        monkeypatch.setattr(regularity, "loss", lambda *_, answer=answer: answer)
-        assert making.loss(arm, payload) == answer
-        making.loss.cache_clear()
-        monkeypatch.setattr(regularity, "loss", lambda *_: pytest.fail("asked again"))
-        assert making.loss(arm, payload) == answer
+        monkeypatch.setattr(singularity, "loss", lambda *_, answer=answer: answer)
+        assert build.loss(arm, payload) == answer
+        build.loss.cache_clear()
+        monkeypatch.setattr(singularity, "loss", lambda *_: pytest.fail("asked again"))
+        assert build.loss(arm, payload) == answer
 
 
 @pytest.mark.parametrize("how", ["a link", "any may write it"])

@@ -19,7 +19,7 @@ import pytest
 
 import symgen
 from symgen.description.loading import load
-from symgen.machine import building, kernels, many
+from symgen.machine import batch, building, kernels
 from symgen.machine.solver import Solver, compile
 from symgen.support.errors import ArgumentError, RequestError, UnknownName
 from symgen.vocabulary.functions import Sizes
@@ -396,7 +396,7 @@ def test_a_batch_in_many_shares_is_that_in_one(
     bound, last = np.empty((101, 2)), np.empty(2)
     for first in (1, 40 * len(own.programs["forward_dynamics"].rows)):
         monkeypatch.setattr(kernels, "FIRST_SHARE", first)
-        monkeypatch.setattr(many, "SHARE", 1e-9)  # every later share is one block
+        monkeypatch.setattr(batch, "SHARE", 1e-9)  # every later share is one block
         np.testing.assert_array_equal(own.forward_dynamics(q, v, tau), whole)
         np.testing.assert_array_equal(own.forward_dynamics(q, v, tau, out=tau.copy()), whole)
         own.bind("forward_dynamics", q, v, tau, bound)()
@@ -412,12 +412,12 @@ def test_results_over_arguments(solver: Solver) -> None:
         given = [q.copy(), v.copy(), tau.copy()]
         np.testing.assert_array_equal(solver.forward_dynamics(*given, out=given[k]), a)
     qs, vs, taus = drawn(9, 2), drawn(9, 2, seed=1), drawn(9, 2, seed=2)
-    many = solver.forward_dynamics(qs, vs, taus)
+    batch = solver.forward_dynamics(qs, vs, taus)
     store = np.zeros((10, 2))
     for start in (0, 1):  # exactly over, and shifted by one state
         store[:9] = taus
         np.testing.assert_array_equal(
-            solver.forward_dynamics(qs, vs, store[:9], out=store[start : start + 9]), many
+            solver.forward_dynamics(qs, vs, store[:9], out=store[start : start + 9]), batch
         )
     matrix = np.zeros((9, 2, 2))
     matrix.reshape(-1)[:18] = qs.reshape(-1)
@@ -438,9 +438,9 @@ def test_bound_calls_follow_their_buffers(solver: Solver) -> None:
         np.testing.assert_array_equal(a, solver.forward_dynamics(q, v, tau))
     del q, v, tau
     call()
-    qs, many = drawn(7, 2), np.empty((7, 2, 2))
-    solver.bind("mass_matrix", qs, many)()
-    np.testing.assert_array_equal(many, solver.mass_matrix(qs))
+    qs, batch = drawn(7, 2), np.empty((7, 2, 2))
+    solver.bind("mass_matrix", qs, batch)()
+    np.testing.assert_array_equal(batch, solver.mass_matrix(qs))
     M, c, one = np.empty((7, 2, 2)), np.empty((7, 2)), drawn(2)
     solver.bind("mass_matrix_and_bias", one, qs, M, c)()
     np.testing.assert_array_equal(c, solver.mass_matrix_and_bias(one, qs)[1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 from tests.robots_for_tests import random_mechanism, robot, run
@@ -88,6 +88,6 @@ def test_twists_and_wrenches_give_the_same_torques(name: str) -> None:
     wanted = recursion(mechanism, q, v, a)
     got = Reference(mechanism, FLOAT).inverse_dynamics(q, v, a)
     assert wanted == pytest.approx(got, rel=1e-12, abs=1e-12 * np.abs(got).max())
-    program = making.program(mechanism, "inverse_dynamics")
+    program = build.program(mechanism, "inverse_dynamics")
     emitted = run(program, {"q": q[None], "v": v[None], "a": a[None]})["tau"][0]
     assert emitted == pytest.approx(wanted, rel=1e-12, abs=1e-12 * np.abs(wanted).max())

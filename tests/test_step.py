@@ -20,7 +20,7 @@ from symgen.derivation.scalars import Derivation
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.methods import rk4
-from symgen.pipeline import chaining, composing, deriving, making
+from symgen.pipeline import build, chain_rule, composing, derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
@@ -102,7 +102,7 @@ def test_pinocchio_steps_the_same_way() -> None:
 
 def test_joints_of_several_degrees_are_verified_with_a_load_and_wrenches() -> None:
     mechanism, options = made(*KINDS), ProgramOptions(payload="link2", wrench=("link1", "link3"))
-    programs = {name: making.made(mechanism, name, None, options) for name in STEPS}
+    programs = {name: build.made(mechanism, name, None, options) for name in STEPS}
     assert all(
         {"payload", "wrench"} <= {port.name for port in made.inputs} for made in programs.values()
     )
@@ -182,20 +182,20 @@ def test_a_singular_mass_matrix_has_no_step() -> None:
 
 
 def test_too_many_rows_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deriving, "ROW_BUDGET", 150)
+    monkeypatch.setattr(derive, "ROW_BUDGET", 150)
     arm = replace(symgen.load("planar_arm"), name="short_of_rows")
-    making._asked.cache_clear()
+    build._asked.cache_clear()
     with pytest.raises(
         RequestError, match="step_rk4 of 'short_of_rows' by rk4 needs more than 150 rows"
     ):
         symgen.program(
             replace(arm, gravity=(Fraction(0), Fraction(-7), Fraction(1, 7))), "step_rk4"
         )
-    making._asked.cache_clear()
+    build._asked.cache_clear()
 
 
 def test_they_are_made_on_request_and_under_their_names() -> None:
-    assert not {*STEPS} & {*making.requested(symgen.load("scara"), None)}
+    assert not {*STEPS} & {*build.requested(symgen.load("scara"), None)}
     with pytest.raises(UnknownName, match="'rk4' is called step_rk4 here"):
         symgen.program("scara", "rk4")
     with pytest.raises(
@@ -267,7 +267,7 @@ def test_a_jacobian_beyond_the_budget_says_what_there_is_instead(
         symgen.load("planar_arm"), gravity=(Fraction(0), Fraction(-7), Fraction(1, 9))
     )
     symgen.program(mechanism, "step_rk4")
-    monkeypatch.setattr(deriving, "ROW_BUDGET", 400)
+    monkeypatch.setattr(derive, "ROW_BUDGET", 400)
     with pytest.raises(
         OutOfReach,
         match=r"step_rk4:jacobian of 'planar_arm' needs more than 400 rows; ask for step_rk4:vjp or",
@@ -291,21 +291,21 @@ def negated(robot: Any, x: Any, y: Any) -> list[Any]:
 BRACKET = rk4.bracket
 
 
-def one_sided(self: chaining.Dual, other: Any) -> Any:
+def one_sided(self: chain_rule.Dual, other: Any) -> Any:
     """Half of the product rule."""
     other = self.home.atom(other)
-    return chaining.Dual(
-        chaining.plain(self) * chaining.plain(other),
-        [x * chaining.plain(other) for x in self.slopes],
+    return chain_rule.Dual(
+        chain_rule.plain(self) * chain_rule.plain(other),
+        [x * chain_rule.plain(other) for x in self.slopes],
     )
 
 
 def test_half_a_product_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chaining.Dual, "__mul__", one_sided)
+    monkeypatch.setattr(chain_rule.Dual, "__mul__", one_sided)
     mechanism = made("spherical")
     asked, compose = "step:jacobian", methods.composition("semi_implicit_euler", "step")
     assert compose is not None
-    wrong = chaining.jacobian(
+    wrong = chain_rule.jacobian(
         mechanism,
         Derivative("step", "jacobian"),
         "semi_implicit_euler",

@@ -12,7 +12,7 @@ import pytest
 import symgen
 from symgen.cli import main
 from symgen.methods.shared import task
-from symgen.pipeline import deriving, making
+from symgen.pipeline import build, derive
 from symgen.support.errors import ArgumentError, RequestError, UnknownName
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.options import ProgramOptions
@@ -95,11 +95,10 @@ def test_an_error_in_the_elimination_is_caught_twice(monkeypatch: pytest.MonkeyP
     )
     options = ProgramOptions(frame="link2", task_rows="x,z")
     made = {
-        name: deriving.Attempt(ROBOT, name, "udut", options).program()
-        for name in (INERTIA, INVERSE)
+        name: derive.Attempt(ROBOT, name, "udut", options).program() for name in (INERTIA, INVERSE)
     }
     helpers = {
-        name: making.made(ROBOT, name, None, options)
+        name: build.made(ROBOT, name, None, options)
         for name in ("operational_inertia_inverse", "jacobian")
     }
     report = verify_programs(ROBOT, made, options, states=1, compiled=False, helpers=helpers)

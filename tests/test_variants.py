@@ -10,7 +10,7 @@ import symgen
 from symgen import methods
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import choosing, deriving, making
+from symgen.pipeline import build, choose, derive
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import (
@@ -53,12 +53,12 @@ def test_a_method_that_stands_for_a_variant_gives_that_variants_programs(
         pytest.skip("the method refuses this robot by name")
     variant = standing(method, robot(name))
     for function in OF_ANY_ROBOT:
-        if {method, variant} <= set(choosing.methods_for(robot(name), function)):
+        if {method, variant} <= set(choose.methods_for(robot(name), function)):
             assert methods.alike(method, function, robot(name)) == methods.alike(
                 variant, function, robot(name)
             )
             if function in DERIVED_AGAIN:
-                derived = deriving.derive(robot(name), function, variant, ProgramOptions())
+                derived = derive.derive(robot(name), function, variant, ProgramOptions())
                 assert program(name, function, method).rows == derived.rows
 
 
@@ -89,20 +89,18 @@ def test_the_search_for_the_cheapest_derives_nothing_twice(
     """Not even where one derivation has three names."""
     mechanism = flat_chain(3) if made == "flat" else symgen.load(made)
     found: list[Program] = []
-    derivation = deriving._derivation
+    derivation = derive._derivation
 
     def watched(*given: Any) -> Program:
         found.append(derivation(*given))
         return found[-1]
 
-    monkeypatch.setattr(deriving, "_derivation", watched)
-    deriving._attempt.cache_clear()
+    monkeypatch.setattr(derive, "_derivation", watched)
+    derive._attempt.cache_clear()
     for function in OF_ANY_ROBOT:
-        if making.refusal(mechanism, function, None) is None and not methods.composers(function):
+        if build.refusal(mechanism, function, None) is None and not methods.composers(function):
             found.clear()
-            choosing.best(
-                mechanism, function, ProgramOptions(task_rows=rows_of(mechanism, function))
-            )
+            choose.best(mechanism, function, ProgramOptions(task_rows=rows_of(mechanism, function)))
             assert found or FUNCTIONS[function].ranked_as
             for i, one in enumerate(found):
                 for other in found[i + 1 :]:
@@ -122,7 +120,7 @@ def test_what_shares_a_derivation_would_have_been_derived_alike() -> None:
             m for m in methods.providers(function) if methods.alike(m, function, scara) != m
         }
         for method in shared:
-            assert program("scara", function, method) == deriving.derive(
+            assert program("scara", function, method) == derive.derive(
                 scara, function, method, ProgramOptions()
             )
 
@@ -197,7 +195,7 @@ def test_fd4_is_the_shortest_of_long_chains_and_fd3_of_short_arms() -> None:
 
     def costs(made: Mechanism) -> dict[str, int]:
         return {
-            name: making.program(made, "forward_dynamics", f"riccati:{name}").cost
+            name: build.program(made, "forward_dynamics", f"riccati:{name}").cost
             for name in ("fd1", "fd3", "fd4")
         }
 

@@ -21,7 +21,7 @@ from symgen.description.canonical import to_toml
 from symgen.description.tip import tip
 from symgen.machine.footprint import Footprint
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import choosing, deriving, making
+from symgen.pipeline import build, choose, derive
 from symgen.reference.free_bodies import freedom
 from symgen.verification import verify
 from symgen.verification.compiled import LONG
@@ -121,24 +121,24 @@ def test_the_default_never_loses_its_digits(real: str, monkeypatch: pytest.Monke
     """Even where the method that does so needs the fewest operations."""
     made = light("1e-20", 3)
     for function in ("forward_dynamics", "mass_matrix_determinant", "mass_matrix_log_determinant"):
-        chosen = choosing.best(made, function, ProgramOptions(real))
+        chosen = choose.best(made, function, ProgramOptions(real))
         assert not loses(allowance(chosen, Truth(made, 1)), real), function
     alone = (
         "constraint_force",
         "riccati",
     )  # of which the first has fewer operations, as if it were so here
-    monkeypatch.setattr(choosing, "methods_for", lambda *_: alone)
-    derived = choosing.once
+    monkeypatch.setattr(choose, "methods_for", lambda *_: alone)
+    derived = choose.once
 
     def cheap(mechanism: Mechanism, function: str, method: str, *rest: object) -> object:
         found = derived(mechanism, function, method, ProgramOptions(real))
         return replace(found, rows=(), outputs=()) if method == "constraint_force" else found
 
     for weighed in ("before_the_last", "once"):
-        monkeypatch.setattr(choosing, weighed, cheap)
-    assert choosing.best(made, "mass_matrix_solve", ProgramOptions(real)).method == "riccati"
+        monkeypatch.setattr(choose, weighed, cheap)
+    assert choose.best(made, "mass_matrix_solve", ProgramOptions(real)).method == "riccati"
     assert (
-        choosing.best(light("1"), "mass_matrix_solve", ProgramOptions("double")).method
+        choose.best(light("1"), "mass_matrix_solve", ProgramOptions("double")).method
         == "constraint_force"
     )
 
@@ -190,8 +190,7 @@ def test_where_on_its_axis_a_joint_is_declared_changes_no_expectation() -> None:
     )
     assert freedom(moved) > 1.1 * freedom(made)
     foreseen = [
-        choosing.terms(one, "mass_matrix_solve", "fixman", ProgramOptions())
-        for one in (moved, made)
+        choose.terms(one, "mass_matrix_solve", "fixman", ProgramOptions()) for one in (moved, made)
     ]
     assert foreseen[0] == foreseen[1]
 
@@ -238,9 +237,7 @@ def test_directions_in_which_no_joint_moves_count_as_well() -> None:
         ("fixman:spatial", "not judged"),
         ("riccati", "passed"),
     ):
-        program = deriving.derive(
-            gantry, "mass_matrix_determinant", method, ProgramOptions("float")
-        )
+        program = derive.derive(gantry, "mass_matrix_determinant", method, ProgramOptions("float"))
         assert (
             check_floating(program, in_machine_reals(program), truth, method).verdict == verdict
         ), method
@@ -266,7 +263,7 @@ def test_what_is_off_is_no_error_where_m_is_singular_within_the_round_off() -> N
         (nearly, "mass_matrix_log_determinant_gradient", "not judged"),
     ):
         method = "composite_body" if function == "mass_matrix" else "riccati"
-        program = deriving.derive(made, function, method, ProgramOptions("float"))
+        program = derive.derive(made, function, method, ProgramOptions("float"))
         honest = in_machine_reals(program)
 
         def off(arguments: Any, run: Runner = honest) -> Results:
@@ -280,7 +277,7 @@ def test_a_division_by_nothing_is_no_error_where_m_is_singular_within_the_round_
     arm, nearly = nearly_singular()
 
     def broken(made: Mechanism, function: str) -> Check:
-        program = deriving.derive(made, function, "composite_body", ProgramOptions("float"))
+        program = derive.derive(made, function, "composite_body", ProgramOptions("float"))
         honest = in_machine_reals(program)
 
         def infinite(arguments: Any) -> Results:
@@ -308,7 +305,7 @@ def test_the_logarithm_of_nothing_is_no_error_where_m_is_singular_within_the_rou
     nearly = replace(
         arm, bodies=(speck, solid), joints=(arm.joints[0], replace(arm.joints[1], kind="free"))
     )
-    program = deriving.derive(
+    program = derive.derive(
         nearly, "mass_matrix_log_determinant", "composite_body", ProgramOptions("float")
     )
     assert program.operations["div"] == 0
@@ -321,7 +318,7 @@ def test_the_logarithm_of_nothing_is_no_error_where_m_is_singular_within_the_rou
 
     assert check_floating(program, broken, Truth(nearly, 2), "").verdict == "not judged"
     heavy = replace(nearly, bodies=(replace(solid, name=speck.name), solid))
-    program = deriving.derive(
+    program = derive.derive(
         heavy, "mass_matrix_log_determinant", "composite_body", ProgramOptions("float")
     )
     assert check_floating(program, broken, Truth(heavy, 2), "").verdict == "failed"
@@ -339,7 +336,7 @@ def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:
         "operational_inertia_inverse",
         "link_accelerations",
     ):
-        program = choosing.best(made, function, ProgramOptions("float"))
+        program = choose.best(made, function, ProgramOptions("float"))
         honest = in_machine_reals(program)
         assert check_floating(program, honest, truth, function).passed, function
 
@@ -353,7 +350,7 @@ def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:
 def test_what_was_seen_to_lose_its_digits_is_not_judged_either() -> None:
     """A bound that is below 1e-3 of the terms, but not of what they leave over, and an answer that is off by as much."""
     made = symgen.load("planar_point_mass:6")
-    program = choosing.best(made, "interbody_forces", ProgramOptions("float"))
+    program = choose.best(made, "interbody_forces", ProgramOptions("float"))
     truth, honest = Truth(made, 2), in_machine_reals(program)
     answers = honest(truth.arguments(program.function, truth.floats))
 
@@ -447,7 +444,7 @@ def test_a_singular_robot_s_reason_is_said_once() -> None:
 def test_a_self_test_says_what_its_tolerance_leaves_open() -> None:
     made = light("1e-20", 2)
     programs = {
-        "forward_dynamics": deriving.derive(
+        "forward_dynamics": derive.derive(
             made, "forward_dynamics", "constraint_force", ProgramOptions()
         )
     }
@@ -457,7 +454,7 @@ def test_a_self_test_says_what_its_tolerance_leaves_open() -> None:
         ]
         for name, derived in (
             ("hard", programs),
-            ("easy", making.programs(made, ["forward_dynamics"])),
+            ("easy", build.programs(made, ["forward_dynamics"])),
         )
     }
     assert 'report("forward_dynamics (to within ' in printed["hard"]

@@ -13,8 +13,8 @@ import pytest
 import symgen
 from symgen.delivery.verifying import verify
 from symgen.mechanism.mechanism import Body, Mechanism, Part
-from symgen.pipeline import choosing
-from symgen.reference.regularity import loss
+from symgen.pipeline import choose
+from symgen.reference.singularity import loss
 from symgen.reference.states import GRID, INSTANT, draw_states
 from symgen.support.errors import RequestError
 from symgen.verification.elimination import pivots
@@ -65,7 +65,7 @@ def test_every_function_of_a_body_that_is_held_by_no_axis(name: str) -> None:
 def test_a_function_asked_for_alone_has_an_identity_to_obey(function: str) -> None:
     """On a tree; every method on many of them is in tests/test_random_robots.py."""
     tree = random_tree(20, 4, generic=True)
-    asked = f"{function}={choosing.methods_for(tree, function)[0]}"
+    asked = f"{function}={choose.methods_for(tree, function)[0]}"
     report = verify(tree, [asked], states=2, compiled=False, task_rows=rows_of(tree, function))
     assert report.passed, str(report)
     assert report.of("identities")

@@ -12,8 +12,8 @@ import pytest
 
 import symgen
 from symgen import cli
-from symgen.delivery.printed import check_printed
-from symgen.pipeline import making
+from symgen.delivery.reprint import check_printed
+from symgen.pipeline import build
 from symgen.support.errors import SymgenError
 from symgen.verification.folder import read_folder
 from symgen.verification.report import Check, Report
@@ -50,7 +50,7 @@ def verified(folder: Path) -> Report:
 def printed(folder: Path) -> tuple[list[Check], list[str]]:
     found = read_folder(folder)
     programs = {
-        f: making.made(found.mechanism, f, method, found.options)
+        f: build.made(found.mechanism, f, method, found.options)
         for f, method in found.methods.items()
     }
     return check_printed(folder, found, programs, {f: {} for f in programs})

@@ -15,7 +15,7 @@ import symgen
 from symgen import cli
 from symgen.description.loading import builtin_robots
 from symgen.mechanism.notes import KINDS, Note, gathered
-from symgen.pipeline.making import programs_and_refusals
+from symgen.pipeline.build import programs_and_refusals
 from symgen.pipeline.noticing import notices
 from symgen.support.errors import warn_each
 from symgen.vocabulary.options import ProgramOptions

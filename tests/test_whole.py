@@ -13,7 +13,7 @@ import pytest
 import symgen
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
-from symgen.pipeline.choosing import methods_for
+from symgen.pipeline.choose import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import in_machine_reals

@@ -16,8 +16,8 @@ from symgen.derivation.linkage import Linkage
 from symgen.description.tip import tip
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
-from symgen.pipeline import deriving
-from symgen.pipeline.choosing import methods_for
+from symgen.pipeline import derive
+from symgen.pipeline.choose import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.support.errors import RequestError
@@ -504,11 +504,11 @@ def test_a_wrench_laid_out_wrongly_is_caught(
         "jacobian",
     )
     helpers = {
-        name: deriving.derive(TREE, name, methods_for(TREE, name)[0], options) for name in others
+        name: derive.derive(TREE, name, methods_for(TREE, name)[0], options) for name in others
     }
     right = Linkage._exerted
     monkeypatch.setattr(Linkage, "_exerted", lambda *given: plant(right, *given))
-    wrong = deriving.derive(TREE, function, method, options)
+    wrong = derive.derive(TREE, function, method, options)
     report = verify_programs(
         TREE, {function: wrong}, options, states=2, compiled=False, helpers=helpers
     )

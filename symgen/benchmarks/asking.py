@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from symgen import methods
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making, task
+from symgen.pipeline import build, task
 from symgen.support.errors import RequestError
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
@@ -27,9 +27,9 @@ def asked(
         if task_rows is not None:
             _refuse_without_task(())
         several = [name for name in BY_DEFAULT if len(methods.offered(name, mechanism)) > 1]
-        wanted = making.requested(mechanism, None)
+        wanted = build.requested(mechanism, None)
         why = {
-            name: making.refusal(mechanism, name, None) or "on request only, with -f"
+            name: build.refusal(mechanism, name, None) or "on request only, with -f"
             for name in several
             if name not in wanted
         }
@@ -47,7 +47,7 @@ def asked(
         ) in names:  # an unknown method, or one that does not compute it, is refused by name
             if listed or len(names) == 1 or methods.composition(method, base) is None:
                 methods.derivation(method, base)
-        refused = making.refusal(mechanism, function, None) or task.refusal(
+        refused = build.refusal(mechanism, function, None) or task.refusal(
             mechanism, function, options
         )
         if refused is not None:

@@ -28,7 +28,7 @@ from symgen.machine.building import Build, scheduling
 from symgen.machine.compilers import find_compiler
 from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build as making
 from symgen.reference.states import draw_states
 from symgen.support.tables import table
 from symgen.support.version import __version__

@@ -27,7 +27,7 @@ from symgen.machine.building import Build
 from symgen.machine.footprint import footprint
 from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build as making
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from symgen.support.errors import OutOfReach, SymgenError

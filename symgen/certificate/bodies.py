@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import flint
 
 from symgen.certificate.columns import Column, block, columns, orthonormal, pivots, travel
-from symgen.certificate.coupled import Driven, ancestors, driven, entry, own_ranges, together
+from symgen.certificate.mimic import Driven, ancestors, driven, entry, own_ranges, together
 from symgen.certificate.ranges import Ranges
 from symgen.derivation import constants
 from symgen.derivation.model.links import Link, declared, full

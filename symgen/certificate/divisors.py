@@ -19,7 +19,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.certificate import held
+from symgen.certificate import constraint_pivots
 from symgen.certificate.backward import (
     Backward,
     Roots,
@@ -34,7 +34,7 @@ from symgen.certificate.elimination import NoElimination, read_elimination
 from symgen.certificate.ranges import Ranges, declared_ranges
 from symgen.certificate.recognition import POSITIVE, Recognition
 from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
-from symgen.certificate.squares import least
+from symgen.certificate.sum_of_squares import least
 from symgen.derivation import constants as k
 from symgen.emission import printer
 from symgen.ir.program import Program
@@ -194,7 +194,7 @@ def floors(
         else Floor(row, None, reason="it is no pivot of the mass matrix")
         for row in others
     ]
-    felt = held.felt(recognised, options) if len(formed) < len(others) else None
+    felt = constraint_pivots.felt(recognised, options) if len(formed) < len(others) else None
     if not pivots and felt is None:
         return sorted(found, key=lambda floor: floor.row)
     bodies = Bodies(mechanism, ranges, options.payload)
@@ -243,7 +243,7 @@ def _outside_in(
 
 
 def _of_forces(
-    felt: held.Felt,
+    felt: constraint_pivots.Felt,
     bodies: Bodies,
     ranges: Ranges,
     options: ProgramOptions,
@@ -253,16 +253,16 @@ def _of_forces(
     """Those of the pivots of what forces of constraints feel: all have one bound, where that is damped."""
     pivots = {row: k for row, k in felt.recognition.divisors.items() if k is not None}
     mu = (
-        held.least_damping(felt.recognition, bodies, ranges, options)
+        constraint_pivots.least_damping(felt.recognition, bodies, ranges, options)
         if felt.damped
         else Fraction(0)
     )
     if not mu > 0:
-        why = held.LOST if felt.damped else held.SINGULAR
+        why = constraint_pivots.LOST if felt.damped else constraint_pivots.SINGULAR
         return [Floor(row, None, reason=why, what=felt.what(k)) for row, k in pivots.items()]
     owns = [Own("", "", mu)] * len(felt.recognition.samples.joints)
     found = _outside_in(
-        pivots, owns, forward, held.error_of(felt.recognition, mu, forward, arithmetic)
+        pivots, owns, forward, constraint_pivots.error_of(felt.recognition, mu, forward, arithmetic)
     )
     return [replace(one, joint=None, what=felt.what(pivots[one.row])) for one in found]
 

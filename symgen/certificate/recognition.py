@@ -17,7 +17,7 @@ from symgen.certificate.samples import Samples, Values
 from symgen.derivation.model import Model
 from symgen.ir.program import Program, Row
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import deriving
+from symgen.pipeline import derive
 from symgen.pipeline.layout import choices
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.options import ProgramOptions
@@ -122,7 +122,7 @@ class Recognition:
     def models(self) -> tuple[Model, ...]:
         """The frames that derivations choose."""
         return tuple(
-            deriving.laid(self.mechanism, where)
+            derive.laid(self.mechanism, where)
             for where in choices(self.mechanism.uncoupled, self.function)
         )
 

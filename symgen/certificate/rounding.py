@@ -14,9 +14,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from symgen.certificate.half_angle_ratio import bounded, rates
 from symgen.certificate.intervals import HALF_TURN, Interval, down, hypotenuse, summed, times, up
-from symgen.certificate.squares import shares
-from symgen.certificate.turns import bounded, rates
+from symgen.certificate.sum_of_squares import shares
 from symgen.ir.program import POSITIONS, Program, Row
 from symgen.reference.precision import Array
 from symgen.vocabulary.reals import REALS

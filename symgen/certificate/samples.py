@@ -14,7 +14,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.certificate.coupled import filled
+from symgen.certificate.mimic import filled
 from symgen.derivation.closed_forms import joint_form
 from symgen.derivation.constants import Mat3, Vec3, angle_of
 from symgen.derivation.model.spin import STILL, Spin

@@ -1,6 +1,6 @@
 """The folder of C: every file of `interface.md` for one robot, written whole or not at all.
 
-`texts` makes the texts, and `symgen.delivery.replacing` puts them into place.
+`texts` makes the texts, and `symgen.delivery.atomic_replace` puts them into place.
 """
 
 from __future__ import annotations
@@ -13,12 +13,19 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from symgen.delivery import again, drives, loops
+from symgen.delivery import command, drives, loops
+from symgen.delivery.atomic_replace import replace_folder
 from symgen.delivery.cases import SelfTestCase, filled
-from symgen.delivery.entries import at_rest, entries, entry_names, followed, mentioned, of_header
-from symgen.delivery.evidence import context
+from symgen.delivery.coordinates import (
+    at_rest,
+    entries,
+    entry_names,
+    followed,
+    mentioned,
+    of_header,
+)
 from symgen.delivery.omissions import omissions
-from symgen.delivery.replacing import replace_folder
+from symgen.delivery.readme_evidence import context
 from symgen.emission import printer, render, wrapper
 from symgen.emission.adjustable import Parameter, first
 from symgen.emission.backend import unrolled
@@ -32,7 +39,7 @@ from symgen.ir.recursion import Form, Looped
 from symgen.machine import firmware
 from symgen.mechanism.mechanism import BASE, Mechanism, first_and_count
 from symgen.pipeline.adjusting import adjusting
-from symgen.pipeline.touching import solves
+from symgen.pipeline.contacts import solves
 from symgen.support.version import __version__
 from symgen.vocabulary.functions import ALL_ROWS, FUNCTIONS, PREPARED, TASK_ROWS, USUAL
 from symgen.vocabulary.options import AUTO, GPU, LOOPED, NORMAL, PLAIN, ProgramOptions, TextOptions
@@ -142,7 +149,7 @@ def texts(
     )
     described = _manifest(mechanism, programs, target, options)
     not_modelled = [*omissions(mechanism, left_out, missing), *_of_checks(options, text)]
-    words = again.command(
+    words = command.command(
         target.name, described | {"not_modelled": not_modelled}, bool(evidence), name
     )
     described |= {"command": shlex.join(words), "not_modelled": not_modelled}
@@ -214,7 +221,7 @@ def texts(
     said = (
         measured
         | _readme(mechanism, programs, described)
-        | {"machine": text.target, "command": again.lines(words)}
+        | {"machine": text.target, "command": command.lines(words)}
     )
     cuts = {
         target.symbol(function): backend.parts(program, target)

@@ -11,7 +11,7 @@ from symgen.emission.markdown import prose
 from symgen.emission.target import Target
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import assembled
+from symgen.pipeline import assembly_report
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING, GAINS
 
 COLUMNS = 120
@@ -21,13 +21,13 @@ def of_header(mechanism: Mechanism) -> list[str]:
     """Lines of the C header, in ASCII."""
     if not mechanism.loops:
         return []
-    said = f"Joints close loops of this robot. {_sentence(assembled.AS_IF_OPEN)}"
-    known = assembled.facts(mechanism)
-    said += "" if "refused" in known else f" {_sentence(assembled.rows(mechanism))}"
-    said += f" {_sentence(assembled.LEAST)}" if known.get("redundant") else ""
+    said = f"Joints close loops of this robot. {_sentence(assembly_report.AS_IF_OPEN)}"
+    known = assembly_report.facts(mechanism)
+    said += "" if "refused" in known else f" {_sentence(assembly_report.rows(mechanism))}"
+    said += f" {_sentence(assembly_report.LEAST)}" if known.get("redundant") else ""
     said += (
-        f" {_sentence(assembled.SHARED)}"
-        if "refused" not in known and assembled.shared(mechanism)
+        f" {_sentence(assembly_report.SHARED)}"
+        if "refused" not in known and assembly_report.shared(mechanism)
         else ""
     )
     return textwrap.wrap(said, COLUMNS)
@@ -39,7 +39,7 @@ def of_manifest(
     """Under `closing` what closing them showed, and the driver that closes them."""
     if not mechanism.loops:
         return {}
-    found = assembled.facts(mechanism)
+    found = assembly_report.facts(mechanism)
     driver = printer().assembling(programs, target)
     if driver:
         header, file = driver
@@ -59,17 +59,17 @@ def of_readme(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, A
     """`loops`, sentences; and `assembly`, what is said of the driver, where there is one."""
     known = (
         []
-        if not mechanism.loops or "refused" in assembled.facts(mechanism)
-        else [assembled.rows(mechanism)]
+        if not mechanism.loops or "refused" in assembly_report.facts(mechanism)
+        else [assembly_report.rows(mechanism)]
     )
     known += (
-        [assembled.PULLED]
+        [assembly_report.PULLED]
         if any(port.name == GAINS.name for one in programs.values() for port in one.inputs)
         else []
     )
     said = [
         prose(_sentence(one))
-        for one in (*assembled.sentences(mechanism), *known, assembled.AS_IF_OPEN)
+        for one in (*assembly_report.sentences(mechanism), *known, assembly_report.AS_IF_OPEN)
         if mechanism.loops
     ]
     return {"loops": said, "assembly": printer().assembly(programs)}

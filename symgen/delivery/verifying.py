@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from symgen.certificate import checked_floors
-from symgen.delivery.printed import check_printed
+from symgen.delivery.reprint import check_printed
 from symgen.description.arguments import validated
 from symgen.description.folders import folder_to_judge
 from symgen.description.namesakes import namesake
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.making import Progress
+from symgen.pipeline.build import Progress
 from symgen.support.errors import ArgumentError
 from symgen.verification.folder import programs as programs_of
 from symgen.verification.folder import read_folder

@@ -21,7 +21,7 @@ from symgen.machine import targets
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import noticing
 from symgen.pipeline.adjusting import named
-from symgen.pipeline.making import (
+from symgen.pipeline.build import (
     INVERSE_ON_REQUEST_ABOVE,
     Progress,
     programs_and_refusals,
@@ -112,7 +112,7 @@ def generate(
 ) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
-    `functions` as in `symgen.pipeline.making.requested`. `real` None is float where the target's FPU has single precision only,
+    `functions` as in `symgen.pipeline.build.requested`. `real` None is float where the target's FPU has single precision only,
     else double. `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows`, `contact`,
     `effort` and `baumgarte` as in `symgen.program`, `form` one of 'unrolled', 'looped' and 'auto', which loops over tables of
     links what would otherwise be too long. `parameters` name numbers that may change at run time, set by

@@ -12,21 +12,21 @@ from copy import copy
 from functools import cached_property
 from typing import Self
 
-from symgen.derivation import adjusted
 from symgen.derivation import constants as k
+from symgen.derivation import runtime_inertia
 from symgen.derivation.base_parameters import BaseParameters
-from symgen.derivation.borne import Held, bears, held, spared
 from symgen.derivation.closed_forms import JointForm, joint_form
 from symgen.derivation.closing import Closing
 from symgen.derivation.constants import Constant, Mat3
 from symgen.derivation.coupling import APART, Coupling
 from symgen.derivation.drives import driven, forces
-from symgen.derivation.gathering import Gathering
 from symgen.derivation.geometry import Dof as Dof
 from symgen.derivation.geometry import LinkGeometry as LinkGeometry
+from symgen.derivation.gravity_compensation import Held, bears, held, spared
 from symgen.derivation.loads import carried, exerted
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.spin import STILL, Spin
+from symgen.derivation.products import Gathering
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector
 from symgen.vocabulary.poses import Angle
@@ -65,7 +65,7 @@ class Linkage(Gathering):
         frame: Frame | None = None,
         payload: Frame | None = None,
         wrenches: Sequence[Frame] = (),
-        at_run_time: adjusted.AtRunTime | None = None,
+        at_run_time: runtime_inertia.AtRunTime | None = None,
         coupling: Coupling = APART,
     ) -> None:
         self.model, self.home, self.frame, self.payload = model, home, frame, payload
@@ -171,7 +171,7 @@ class Linkage(Gathering):
 
     @cached_property
     def held(self) -> list[Held]:
-        """Of every link with all that it carries, the mass that is held up against gravity (`symgen.derivation.borne`)."""
+        """Of every link with all that it carries, the mass that is held up against gravity (`symgen.derivation.gravity_compensation`)."""
         own = [
             (self.scalar(link.borne.m), self._slack(i).outward(self.vector(link.borne.h)))
             for i, link in enumerate(self.model.links)
@@ -213,7 +213,7 @@ class Linkage(Gathering):
     def _inertia(self, i: int) -> RigidInertia:
         if self.at_run_time is not None and self.at_run_time.inertia:
             ten = self.at_run_time.inertia[i]
-            return adjusted.inertia(self.home, ten, self.inputs["prepared"]).outward(
+            return runtime_inertia.inertia(self.home, ten, self.inputs["prepared"]).outward(
                 self._slack(i), self.zeros
             )
         inertia = self.model.links[i].inertia

@@ -256,7 +256,7 @@ class Derivation:
         return Scalar(self, self._record(op, *rows), 1)
 
     def either(self, one: Scalar, other: Scalar) -> Scalar:
-        """One of two atoms of equal value: a constant, else what `symgen.ir.passes.recognize` takes as fewer operations."""
+        """One of two atoms of equal value: a constant, else what `symgen.ir.passes.merge_equal` takes as fewer operations."""
         if one.row < 0 or other.row < 0:
             return one if one.row < 0 else other
         if other.row != one.row:

@@ -11,7 +11,7 @@ from symgen import methods
 from symgen.inspection.request import Words, taken_apart
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.quantities import Quantity
-from symgen.pipeline.making import refusal
+from symgen.pipeline.build import refusal
 from symgen.support.errors import RequestError, UnknownName
 from symgen.support.tables import table
 from symgen.vocabulary.functions import FUNCTIONS, Array

@@ -27,8 +27,8 @@ from symgen.inspection.request import frame as frame_named
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.quantities import Block, Quantity
-from symgen.pipeline import closing
-from symgen.pipeline.making import program
+from symgen.pipeline import loop_closure
+from symgen.pipeline.build import program
 from symgen.support.errors import ArgumentError, RequestError, UnknownName
 from symgen.vocabulary.functions import TAU, A, Q, V
 from symgen.vocabulary.options import Links, ProgramOptions, Rows
@@ -234,7 +234,7 @@ def derived_layout(
         else Linkage(model, home, coupling=coupling)
     )
     if mechanism.loops and quantity.of_loops:
-        closing.lay(linkage, mechanism)
+        loop_closure.lay(linkage, mechanism)
     try:
         blocks = {
             index: shown(linkage, block)

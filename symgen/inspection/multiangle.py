@@ -24,7 +24,7 @@ from symgen.inspection.parameters import PORT, Parameter, derived, kinds
 from symgen.inspection.request import refuse_several
 from symgen.ir.program import Numbers, Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.deriving import models
+from symgen.pipeline.derive import models
 from symgen.support.errors import UnknownName
 from symgen.vocabulary.names import nearest
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from symgen import methods
 from symgen.derivation import constants as k
-from symgen.derivation.borne import bears
 from symgen.derivation.constants import Constant
 from symgen.derivation.coupling import APART, Coupling
+from symgen.derivation.gravity_compensation import bears
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Inertia, Link, Model
 from symgen.derivation.scalars import Derivation, Scalar, TooManyRows
@@ -25,10 +25,10 @@ from symgen.ir import passes
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import task
-from symgen.pipeline.base import base_parameters
-from symgen.pipeline.choosing import methods_for
-from symgen.pipeline.deriving import ROW_BUDGET, frames, models
-from symgen.pipeline.making import refusal
+from symgen.pipeline.base_parameters import base_parameters
+from symgen.pipeline.build import refusal
+from symgen.pipeline.choose import methods_for
+from symgen.pipeline.derive import ROW_BUDGET, frames, models
 from symgen.support.errors import RequestError, UnknownName
 from symgen.vocabulary.functions import FUNCTIONS, Array, Function, Q, Sizes
 from symgen.vocabulary.names import named

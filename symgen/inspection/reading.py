@@ -17,7 +17,7 @@ from symgen.inspection.request import counted, joint, refuse_several, several
 from symgen.inspection.sweeps import Loops, loops
 from symgen.ir.recursion import FRAMES, Recursion
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.making import shaped
+from symgen.pipeline.build import shaped
 from symgen.support.errors import MechanismError, RequestError
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import LOOPED, Links, ProgramOptions, Rows

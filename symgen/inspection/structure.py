@@ -35,7 +35,7 @@ from symgen.inspection.regressor import (
 )
 from symgen.inspection.request import refuse_several
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.deriving import models
+from symgen.pipeline.derive import models
 from symgen.vocabulary.names import nearest
 
 LETTERS = ("M", "c", "g", "tau")

@@ -17,8 +17,8 @@ from symgen.inspection.catalogue import Choice, Result, choose
 from symgen.inspection.entries import Answer, answer, derived_layout, of_letter
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.deriving import models
-from symgen.pipeline.making import program
+from symgen.pipeline.build import program
+from symgen.pipeline.derive import models
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import HOST, Links, Rows, TextOptions

@@ -4,7 +4,7 @@
     robot = symgen.jax.functions("panda", ["forward_dynamics", "step"])
     a     = jax.jit(robot.forward_dynamics)(q, v, tau)           # (..., NV), leading dimensions broadcast together
 
-A call is one call of the batched C (`symgen.machine.many`), whatever vmap has made of it: what is mapped stands in front, as
+A call is one call of the batched C (`symgen.machine.batch`), whatever vmap has made of it: what is mapped stands in front, as
 leading dimensions do, and what is not mapped is not copied. Results have the solver's bits.
 
 The derivative is that of the Program, `F:jacobian` by those arguments that change, made and compiled when JAX first asks for it.
@@ -81,7 +81,7 @@ def functions(
     """
     from symgen.description.loading import load
     from symgen.mechanism.mechanism import Mechanism
-    from symgen.pipeline.making import requested
+    from symgen.pipeline.build import requested
     from symgen.pipeline.noticing import of_names
 
     _refuse(bool(names_of(parameters)), checked, nearest(form, FORMS, "form"), blocks)

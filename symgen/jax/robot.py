@@ -74,8 +74,8 @@ class Functions:
 
     def _compiled(self, function: str, method: str | None) -> tuple[Outline, str]:
         """What a function takes and gives, and the name by which XLA knows it."""
-        from symgen.pipeline.making import made
-        from symgen.pipeline.plain import outline_from_plain, outline_to_plain
+        from symgen.pipeline.build import made
+        from symgen.pipeline.serialize import outline_from_plain, outline_to_plain
 
         mechanism, _, options, text, build = self._recipe
         header = (Path(installed().ffi.include_dir()) / HEADER).read_text(encoding="utf-8")

@@ -32,9 +32,9 @@ from symgen.emission.target import Target
 from symgen.ir.program import Bound, Outline, Program
 from symgen.ir.recursion import Form, Looped
 from symgen.machine import library, targets
+from symgen.machine.assemble_driver import with_drivers
+from symgen.machine.batch import BLOCK
 from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
-from symgen.machine.drivers import with_drivers
-from symgen.machine.many import BLOCK
 from symgen.support.cache import LOG, cache_folder
 from symgen.support.errors import ArgumentError, BuildError
 from symgen.vocabulary.functions import ASSEMBLE

@@ -29,11 +29,11 @@ from symgen.emission.ports import handed, struct_of
 from symgen.emission.target import Target
 from symgen.ir.program import ARITY, Bound
 from symgen.ir.recursion import WORK, Form
-from symgen.machine import frames, targets
+from symgen.machine import stack_usage, targets
 from symgen.machine.cycles import TIMINGS, cortex_m4, guarded
+from symgen.machine.disassembly import Image, Unreadable, read
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, OPTIMIZE, TEMPLATES
-from symgen.machine.image import Image, Unreadable, read
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.states import draw_states
 from symgen.support.errors import BuildError, RequestError
@@ -217,7 +217,7 @@ def _cost(
     for name, text in texts.items():
         (tools.folder / name).write_text(text, encoding="utf-8")
     tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE, "-fstack-usage")
-    stack = frames.stack((tools.folder / "one.su").read_text(encoding="utf-8"), symbol) or 0
+    stack = stack_usage.stack((tools.folder / "one.su").read_text(encoding="utf-8"), symbol) or 0
     if stack > tools.machine.stack:
         raise RequestError(
             f"{program.function} of '{target.name}' takes {_size(stack)} of stack, and the firmware/ of "

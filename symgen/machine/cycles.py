@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from symgen.machine.image import Instruction, Unreadable, plain, registers
+from symgen.machine.disassembly import Instruction, Unreadable, plain, registers
 
 
 class Timing(NamedTuple):

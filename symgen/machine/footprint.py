@@ -12,7 +12,7 @@ from symgen.emission.target import Target
 from symgen.ir.recursion import Form
 from symgen.machine.building import Build
 from symgen.machine.compilers import find_compiler
-from symgen.machine.frames import stack
+from symgen.machine.stack_usage import stack
 from symgen.support.errors import BuildError
 
 CODE = (".text", ".rodata", ".literal")

@@ -3,7 +3,7 @@
 A call on one state takes a short way: when every argument is an array of the right type and shape, its buffer goes straight to C.
 Of numbers, lists and arrays of another type or step that hold one state C takes copies. Everything else (many states, other types,
 mistakes) takes the long way, which explains itself. Few states are computed one
-after the other; for many the function is compiled once more, for blocks of states (`symgen.machine.many`).
+after the other; for many the function is compiled once more, for blocks of states (`symgen.machine.batch`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from symgen.emission import printer, render
 from symgen.emission.ports import describe, meaning, operations_text
 from symgen.ir.program import Outline, Port
 from symgen.machine.arrays import Arrays, behind, seen
+from symgen.machine.batch import LAYOUTS, Progress, Run, Strided, in_slices, strided
 from symgen.machine.blocks import WHEN, Compilation
 from symgen.machine.building import NO_MEMORY
-from symgen.machine.many import LAYOUTS, Progress, Run, Strided, in_slices, strided
 from symgen.support.errors import ArgumentError, StateError
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import PREPARED, Array, Sizes

@@ -22,10 +22,10 @@ from symgen.emission.ports import single_real
 from symgen.emission.target import Target
 from symgen.ir.program import Bound, Outline
 from symgen.ir.recursion import Form, Parted
+from symgen.machine.assemble_driver import assembling
 from symgen.machine.blocks import WHEN, Compilation
 from symgen.machine.building import Build, depends, load_many, opened, packed, unpacked
 from symgen.machine.building import load as load_library
-from symgen.machine.drivers import assembling
 from symgen.machine.kernels import Call, Kernel
 from symgen.machine.parameters import Parameters, by_name, described
 from symgen.machine.sending import Sent
@@ -135,7 +135,7 @@ def compile(
 
 def _found(recipe: Recipe) -> Solver | None:
     """The solver whose library was built before and is in the cache. Nothing is derived, printed or compiled."""
-    from symgen.pipeline.plain import outline_from_plain
+    from symgen.pipeline.serialize import outline_from_plain
 
     known = cache.find("solver", *_key(recipe))
     outlines = None if known is None else [outline_from_plain(one) for one in known["functions"]]
@@ -154,9 +154,9 @@ def _found(recipe: Recipe) -> Solver | None:
 
 def _made(recipe: Recipe) -> Solver:
     from symgen.certificate import checked_floors
-    from symgen.pipeline.making import programs_and_refusals
+    from symgen.pipeline.build import programs_and_refusals
     from symgen.pipeline.noticing import notices
-    from symgen.pipeline.plain import outline_to_plain
+    from symgen.pipeline.serialize import outline_to_plain
 
     mechanism, wanted, build, options, text = recipe
     derived, refused = programs_and_refusals(mechanism, wanted, options)
@@ -431,7 +431,7 @@ class Solver:
     def programs(self) -> dict[str, Form]:
         """What was compiled, by function. For a solver from the cache it is looked up when it is needed."""
         if self._programs is None:
-            from symgen.pipeline.making import programs_and_refusals
+            from symgen.pipeline.build import programs_and_refusals
 
             assert self._recipe is not None
             mechanism, wanted, _, options, _ = self._recipe

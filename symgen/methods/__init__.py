@@ -17,13 +17,13 @@ from symgen.derivation.linkage import Linkage
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.composition import Compose
 from symgen.methods.shared.contacts import of_contacts
-from symgen.methods.shared.coupled import of_own, suiting
 from symgen.methods.shared.drives import with_drives
 from symgen.methods.shared.factor import Derive, Results, functions_of, with_bias
 from symgen.methods.shared.frames import of_each as of_each
+from symgen.methods.shared.independent_coordinates import held_by, reduced_by
 from symgen.methods.shared.loops import equation_of, of_loops
 from symgen.methods.shared.method import Method
-from symgen.methods.shared.reduced import held_by, reduced_by
+from symgen.methods.shared.mimic import of_own, suiting
 from symgen.methods.shared.task import of_task
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.names import method_named

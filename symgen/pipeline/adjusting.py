@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from symgen.derivation import adjusted, constants
-from symgen.derivation.adjusted import AtRunTime, Matter, Number, Prepared, Ten
-from symgen.derivation.judged import carried, judged
+from symgen.derivation import constants, runtime_inertia
+from symgen.derivation.inertia_validity import carried, judged
 from symgen.derivation.model import Inertia, Model, reframe
 from symgen.derivation.model.links import inertia_of
+from symgen.derivation.runtime_inertia import AtRunTime, Matter, Number, Prepared, Ten
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia
 from symgen.description.adjustable import GRAVITY, Adjustable, adjustables, part_of, placed_in
@@ -212,11 +212,11 @@ def _prepared(
     drives: Mapping[tuple[int, str], Scalar],
 ) -> tuple[Prepared, list[Scalar]]:
     """(where everything stands, the array)."""
-    own = adjusted.gather(home, model, fixed, loose, given)
-    felt = adjusted.regrouped(home, model, own)
-    recorder = adjusted.Recorder()
+    own = runtime_inertia.gather(home, model, fixed, loose, given)
+    felt = runtime_inertia.regrouped(home, model, own)
+    recorder = runtime_inertia.Recorder()
     kept: tuple[Ten, ...] = tuple(map(recorder.ten, felt))
-    forgotten = tuple(map(recorder.ten, adjusted.forgotten(model, felt)))
+    forgotten = tuple(map(recorder.ten, runtime_inertia.forgotten(model, felt)))
     plain = tuple(map(recorder.ten, own))
     first = len(recorder.rows) + len(gravity)
     least = _least(home, mechanism, model, own, drives)
@@ -248,7 +248,7 @@ def _least(
     home.step("what the pivots of the mass matrix are at least")
     found: dict[int, Scalar] = {}
     for i, (joint, link) in enumerate(zip(mechanism.joints, model.links, strict=True)):
-        alone = adjusted.borne_alone(link.kind, own[i])
+        alone = runtime_inertia.borne_alone(link.kind, own[i])
         if alone is None or mechanism.coupled:
             continue
         rotor = drives.get((i, "armature"), home.constant(constants.rational(joint.drive.armature)))
@@ -274,7 +274,7 @@ def _judge(
         x for x in (*judged(home, loose, given), *(given[k] for k in drives)) if not x.is_constant
     ]
     home.step("what each joint carries")
-    borne = carried(home, model, adjusted.gather(home, model, fixed, loose, given))
+    borne = carried(home, model, runtime_inertia.gather(home, model, fixed, loose, given))
 
     def frozen(minors: Sequence[Scalar], borne: Sequence[Scalar]) -> Program:
         results = [

@@ -15,7 +15,7 @@ from symgen.ir import passes
 from symgen.ir.program import BY_SERIES, Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.composition import Compose
-from symgen.pipeline import adjusting, closing, deriving
+from symgen.pipeline import adjusting, derive, loop_closure
 from symgen.vocabulary.functions import FUNCTIONS, Function
 from symgen.vocabulary.options import ProgramOptions
 
@@ -42,7 +42,7 @@ def composed(
     def results(home: Derivation) -> list[Result]:
         found = compose(Inlining(mechanism, home, made))
         sizes = mechanism.sizes._replace(
-            NL=closing.rows(mechanism) if closing.known(mechanism, function) else 0
+            NL=loop_closure.rows(mechanism) if loop_closure.known(mechanism, function) else 0
         )
         return [
             (one.name, one.sizes(sizes), atoms)
@@ -74,12 +74,12 @@ def put_together(
     shapes = {a.name: a.sizes(sizes) for a in arguments}
     with constants.precision():
         home = Derivation(
-            {name: prod(shape) for name, shape in shapes.items()}, 4 * deriving.ROW_BUDGET
+            {name: prod(shape) for name, shape in shapes.items()}, 4 * derive.ROW_BUDGET
         )
         frozen = home.freeze(what.name, method, results(home), shapes)
     prepare = passes.begin if options.series else passes.run
-    found = deriving.without_idle(prepare(frozen), len(what.arguments))
-    if len(found.rows) > deriving.ROW_BUDGET:
+    found = derive.without_idle(prepare(frozen), len(what.arguments))
+    if len(found.rows) > derive.ROW_BUDGET:
         raise TooManyRows(f"{len(found.rows)} rows")
     return replace(
         found,

@@ -10,7 +10,7 @@ from symgen.description.arguments import validated
 from symgen.ir import passes
 from symgen.ir.program import Program
 from symgen.mechanism.joints import joint_type
-from symgen.pipeline.deriving import ROW_BUDGET, moves_positions
+from symgen.pipeline.derive import ROW_BUDGET, moves_positions
 from symgen.pipeline.differentiation import Equation, differentiated
 from symgen.pipeline.differentiation.length import lengths
 from symgen.support.errors import ArgumentError, TooLong

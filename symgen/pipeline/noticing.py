@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from symgen.description.tip import choose
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.choosing import loses_digits
+from symgen.pipeline.choose import loses_digits
 from symgen.vocabulary.functions import FUNCTIONS, PREPARING
 from symgen.vocabulary.options import ProgramOptions
 

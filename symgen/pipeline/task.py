@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from symgen.description.tip import tip
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import touching
+from symgen.pipeline import contacts
 from symgen.vocabulary.functions import FUNCTIONS, TASK_ROWS
 from symgen.vocabulary.options import ProgramOptions
 
@@ -14,7 +14,7 @@ from symgen.vocabulary.options import ProgramOptions
 def refusal(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:
     """Why a function of a task, or of contacts, does not exist for those named, in one sentence; None when it does."""
     if not FUNCTIONS[function].counts("NK"):
-        return touching.refusal(mechanism, function, options.contacts)
+        return contacts.refusal(mechanism, function, options.contacts)
     frame = options.frames[0] if options.frames else tip(mechanism)
     found, asked = _independent(mechanism, frame, options.rows), options.rows
     if len(found) == len(asked):

@@ -14,7 +14,15 @@ from pycparser import c_ast
 
 from symgen.ir.program import Bound, Element, Program
 from symgen.readback.literals import Number, nearest
-from symgen.readback.owed import FARTHEST, STATUSES, bounds, computed, finite, length, turned
+from symgen.readback.required_checks import (
+    FARTHEST,
+    STATUSES,
+    bounds,
+    computed,
+    finite,
+    length,
+    turned,
+)
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import REALS
 

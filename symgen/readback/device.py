@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 from symgen.readback import directives
-from symgen.readback.disguise import without_comments
+from symgen.readback.preprocessor import without_comments
 from symgen.support.errors import ProgramError
 
 _HEAD = """#include <math.h>

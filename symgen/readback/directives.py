@@ -6,8 +6,8 @@ import re
 
 from symgen.ir.recursion import WORK, Form
 from symgen.readback import prototypes
-from symgen.readback.disguise import disguises, without_comments
-from symgen.readback.owed import STATUSES, shapes
+from symgen.readback.preprocessor import disguises, without_comments
+from symgen.readback.required_checks import STATUSES, shapes
 from symgen.vocabulary.functions import PREPARED, Sizes
 from symgen.vocabulary.reals import REALS
 

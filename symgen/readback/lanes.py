@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from symgen.ir.program import Program
 from symgen.readback.directives import AS_WRITTEN
-from symgen.readback.disguise import without_comments
+from symgen.readback.preprocessor import without_comments
 from symgen.readback.rows import compare
 from symgen.support.errors import ProgramError
 

@@ -1,6 +1,6 @@
 """A checked function that calls the steps of a loop over links, run on terms.
 
-What it compares, and with what, is asked of the steps themselves (`symgen.readback.owed`). It is run once where all holds, and
+What it compares, and with what, is asked of the steps themselves (`symgen.readback.required_checks`). It is run once where all holds, and
 again where one comparison does not: then it must say so and have stored no result.
 """
 
@@ -16,10 +16,10 @@ from pycparser import c_ast
 from symgen.ir.program import POSITIONS, Program
 from symgen.ir.recursion import GUARD, Recursion
 from symgen.readback.literals import Number, literal, nearest
-from symgen.readback.owed import FARTHEST, STATUSES, bounds, computed, length
-from symgen.readback.owed import Owed as Least
 from symgen.readback.parsing import name_of
-from symgen.readback.walking import Expected, Memory, Place, Walk
+from symgen.readback.required_checks import FARTHEST, STATUSES, bounds, computed, length
+from symgen.readback.required_checks import Owed as Least
+from symgen.readback.term_walk import Expected, Memory, Place, Walk
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import Real
 

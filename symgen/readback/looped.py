@@ -2,7 +2,7 @@
 
 Every static part is the step that its name says, row for row (`symgen.readback.rows`). Every table of constants holds those of
 the links of its class, each rounded once. The function that calls the parts is run here, link by link, on terms in place of
-numbers (`symgen.readback.walking`): each call must be given what `symgen.ir.recursion.evaluate` gives the step there, and each
+numbers (`symgen.readback.term_walk`): each call must be given what `symgen.ir.recursion.evaluate` gives the step there, and each
 result must be the same term in the end. How the loops are written is not asked.
 """
 
@@ -29,11 +29,11 @@ from symgen.ir.recursion import (
 from symgen.readback import directives, prototypes
 from symgen.readback.literals import Number, literal, nearest, opposite
 from symgen.readback.loop_checks import Heeded, compared, of_arguments, of_results, of_steps
-from symgen.readback.owed import STATUSES, shapes
 from symgen.readback.parsing import INDEX, Units, part_of, units
 from symgen.readback.prototypes import Parameter
+from symgen.readback.required_checks import STATUSES, shapes
 from symgen.readback.rows import Matcher
-from symgen.readback.walking import Expected, Memory, Part, Walk, expected
+from symgen.readback.term_walk import Expected, Memory, Part, Walk, expected
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import REALS, Real
 

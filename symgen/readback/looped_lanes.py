@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from symgen.ir.program import Program
 from symgen.ir.recursion import GUARD, LAST, Recursion, as_function, guarded
-from symgen.readback.disguise import CLONES, disguises, without_comments
 from symgen.readback.lanes import of_a_lane
 from symgen.readback.loop_checks import compared
+from symgen.readback.preprocessor import CLONES, disguises, without_comments
 
 
 def compare(

@@ -13,7 +13,7 @@ from pycparser import c_ast, c_parser
 
 from symgen.readback import prototypes
 from symgen.readback.checks import Checks, unfold
-from symgen.readback.disguise import without_comments
+from symgen.readback.preprocessor import without_comments
 from symgen.readback.prototypes import Parameter, Prototype
 from symgen.support.errors import ProgramError
 

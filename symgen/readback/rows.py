@@ -22,8 +22,8 @@ from symgen.ir.program import ARITY, Bound, Port, Program
 from symgen.readback import directives, prototypes
 from symgen.readback.checks import differences, zeros
 from symgen.readback.literals import Number, literal, nearest, opposite
-from symgen.readback.owed import computed, shapes
 from symgen.readback.parsing import INDEX, Statement, Text, name_of, parse
+from symgen.readback.required_checks import computed, shapes
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.functions import PREPARED
 from symgen.vocabulary.reals import REALS

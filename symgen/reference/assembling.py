@@ -21,13 +21,13 @@ import flint
 import numpy as np
 
 from symgen.mechanism.mechanism import Mechanism
-from symgen.reference import closing, rounding, starts
+from symgen.reference import assembly_starts, closing, rounding
 from symgen.reference.descending import CLOSED, LONGEST, PATIENCE, gauss_newton
+from symgen.reference.integrate import integrate
 from symgen.reference.motion import Motion
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.rounding import ROUNDED, exact_rank, given_columns, spanning_columns
 from symgen.reference.states import GRID
-from symgen.reference.steps import integrate
 from symgen.support.errors import RequestError
 
 DIGITS = 120
@@ -93,11 +93,11 @@ class Assembly:
 @lru_cache(maxsize=64)
 def assemble(mechanism: Mechanism) -> Assembly:
     """Close the loops of a mechanism from its declared start, or else from poses round it. OpenLoops says why they cannot be."""
-    floats, begun = Motion(mechanism, FLOAT), starts.start(mechanism)
+    floats, begun = Motion(mechanism, FLOAT), assembly_starts.start(mechanism)
     start = float(np.abs(closing.residual(floats, None, begun)).max())
     tries, turned, refused = [], False, None
     for attempt in range(STARTS):
-        near = starts.near(mechanism, begun, attempt)
+        near = assembly_starts.near(mechanism, begun, attempt)
         q = gauss_newton(floats, None, near)
         tries.append(float(np.abs(closing.residual(floats, None, q)).max()))
         if not rounding.contradiction(mechanism, q) <= ROUNDED:
@@ -161,7 +161,7 @@ def _as_declared(mechanism: Mechanism, q: Array, A: Array, start: float) -> Asse
         Motion(mechanism, FLOAT),
         Motion(mechanism, arb(DIGITS + GUARD)),
         guess,
-        starts.rational(mechanism, q),
+        assembly_starts.rational(mechanism, q),
         0.0,
     )
     return None if own is None else _in_balls(mechanism, guess, own)[0]
@@ -181,7 +181,10 @@ def _as_rounded(mechanism: Mechanism, near: Array, q: Array, start: float) -> As
     kept = rounding.independent_rows(mechanism, A)
     guess = _guessed(q, kept, closing.jacobian(floats, kept, q), rank, start, rounded=True)
     own = _sharpened(
-        Motion(mechanism, arb(DIGITS + GUARD)), mechanism, guess, starts.rational(mechanism, q)
+        Motion(mechanism, arb(DIGITS + GUARD)),
+        mechanism,
+        guess,
+        assembly_starts.rational(mechanism, q),
     )
     found, states = _in_balls(mechanism, guess, own)
     apart = rounding.contradiction(mechanism, states["q"].astype(float), states["v"].astype(float))
@@ -314,13 +317,13 @@ def closed_states(
     """
     random = Random(f"loops/{seed}/{mechanism.nv}/{count}")
     floats, sharp = Motion(mechanism, FLOAT), Motion(mechanism, arb(DIGITS + GUARD))
-    centre = starts.rational(mechanism, at.q)
+    centre = assembly_starts.rational(mechanism, at.q)
     states: dict[str, list[Array]] = {"q": [], "v": []}
     steep, reach = STEEP, REACH
     for tried in range(1, 200 * count):
         if tried % (8 * count) == 0:
             steep, reach = steep / 4, reach / 2
-        drawn = starts.drawn(mechanism, centre, reach, random)
+        drawn = assembly_starts.drawn(mechanism, centre, reach, random)
         rates = [Fraction(random.randint(-2 * GRID, 2 * GRID), GRID) for _ in range(mechanism.nv)]
         q = _closed(floats, sharp, at, drawn, steep)
         if q is None:
@@ -367,7 +370,7 @@ def closed_near(mechanism: Mechanism, q: Sequence[float] | None) -> Array:
         Motion(mechanism, arb(DIGITS + GUARD)),
         mechanism,
         at,
-        starts.rational(mechanism, found, FINE),
+        assembly_starts.rational(mechanism, found, FINE),
     )
 
 
@@ -377,7 +380,10 @@ def open_states(
     """Positions (NQ) on the grid that states are drawn on, off the closed states of the same seed by at most `apart`."""
     random = Random(f"open/{seed}/{mechanism.nv}/{count}")
     closed = closed_states(mechanism, at, count, seed)["q"]
-    return [starts.drawn(mechanism, starts.rational(mechanism, q), apart, random) for q in closed]
+    return [
+        assembly_starts.drawn(mechanism, assembly_starts.rational(mechanism, q), apart, random)
+        for q in closed
+    ]
 
 
 def _closed(

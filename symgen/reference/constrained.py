@@ -16,7 +16,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import closing
 from symgen.reference.arrays import times, transposed
 from symgen.reference.assembling import Assembly, assemble, closed_states
-from symgen.reference.damped import DAMPING, damped
+from symgen.reference.minimum_norm import DAMPING, damped
 from symgen.reference.motion import at_precision
 from symgen.reference.precision import FLOAT, Array
 

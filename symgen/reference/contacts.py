@@ -23,7 +23,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import closing, constrained
 from symgen.reference.arrays import times, transposed
 from symgen.reference.assembling import assemble, closed_states
-from symgen.reference.damped import damped
+from symgen.reference.minimum_norm import damped
 from symgen.reference.motion import Motion
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.rounding import ROUNDED, column_scales, counted, row_scales, size

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from symgen.reference import closing
+from symgen.reference.integrate import integrate
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array
-from symgen.reference.steps import integrate
 
 CLOSED = 1e-11
 """m and rad: of floats, what is closed."""

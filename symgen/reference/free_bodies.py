@@ -13,7 +13,7 @@ import numpy as np
 
 from symgen.mechanism.joints import Sliding, Turning
 from symgen.mechanism.mechanism import BASE, Joint, Mechanism
-from symgen.reference.carried import carried, origins
+from symgen.reference.carried_parts import carried, origins
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states

@@ -4,7 +4,7 @@ Each operation has the derivative that calculus gives it; nothing is a differenc
 directions as are asked for at once, so that a whole Jacobian is one evaluation. Jets over jets give second derivatives: η is
 entered first, ε on top of it.
 
-Where the reference adds a ball round zero for what a series leaves out (`symgen.reference.steps`), what the slope's own series
+Where the reference adds a ball round zero for what a series leaves out (`symgen.reference.integrate`), what the slope's own series
 leaves out is in no ball. It is less than 2^10 times as large, far below what anybody asks for.
 """
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from symgen.mechanism.mechanism import Mechanism
-from symgen.reference.carried import carried, origins
+from symgen.reference.carried_parts import carried, origins
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states

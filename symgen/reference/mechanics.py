@@ -30,27 +30,27 @@ import numpy as np
 from symgen.mechanism.mechanism import BASE
 from symgen.reference import (
     base,
+    centroidal,
     constrained,
     contacts,
     coriolis,
     coupled,
     derivatives,
     parameters,
-    stepping,
     task,
-    whole,
+    time_step,
 )
-from symgen.reference.answers import remembered
 from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
+from symgen.reference.difference import difference
 from symgen.reference.differentials import differential
 from symgen.reference.drives import with_armature, with_forces
 from symgen.reference.forces import acceleration, d_alembert, interbody_forces
+from symgen.reference.integrate import integrate
+from symgen.reference.memo import remembered
 from symgen.reference.motion import Motion, Placement, at_precision
 from symgen.reference.precision import Array
-from symgen.reference.steps import integrate
 from symgen.reference.twists import stated
-from symgen.reference.ways import difference
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import FUNCTIONS
 
@@ -368,7 +368,7 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "forward_kinematics": _kinematics,
     "jacobian": _jacobian,
     "potential_energy": partial(_one, "U", Reference.potential_energy),
-    **whole.ORACLES,
+    **centroidal.ORACLES,
     **derivatives.ORACLES,
     **coriolis.ORACLES,
     **parameters.ORACLES,
@@ -378,7 +378,7 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     **contacts.ORACLES,
     "integrate": _integrate,
     "difference": _difference,
-    "step": partial(_step, stepping.semi_implicit_euler),
-    "step_rk4": partial(_step, stepping.rk4),
+    "step": partial(_step, time_step.semi_implicit_euler),
+    "step_rk4": partial(_step, time_step.rk4),
 }
 """One oracle per function: (reference, arguments by name) → results by name."""

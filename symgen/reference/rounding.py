@@ -17,7 +17,7 @@ import numpy as np
 from symgen.mechanism.closed_loops import Loop
 from symgen.mechanism.closures import Along, Apart
 from symgen.mechanism.mechanism import Mechanism
-from symgen.reference import closing, starts
+from symgen.reference import assembly_starts, closing
 from symgen.reference.motion import Motion
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
@@ -33,7 +33,7 @@ Kept = tuple[tuple[int, ...], ...]
 def size(mechanism: Mechanism) -> float:
     """The diagonal of the box (m) round the origins of all bodies and their mass centres; 1 where that is zero."""
     floats = Motion(mechanism, FLOAT)
-    placed = floats.placements(starts.start(mechanism))
+    placed = floats.placements(assembly_starts.start(mechanism))
     points = [at.shift[0] for at in placed]
     for part in floats.declared:
         at = placed[part.body]

@@ -93,8 +93,8 @@ def _read_back(
 ) -> list[str]:
     """What keeps the text from being the Program, lane by lane, within the frame that is printed now."""
     from symgen.readback import looped_lanes
-    from symgen.readback.disguise import disguises
     from symgen.readback.lanes import lanes
+    from symgen.readback.preprocessor import disguises
     from symgen.readback.rows import compare
 
     file, symbol = target.file_of_many(program.function), target.symbol(program.function)
@@ -149,7 +149,7 @@ def other_lines(given: str, printed: str, more: str) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    from symgen.readback.disguise import without_comments
+    from symgen.readback.preprocessor import without_comments
 
     return [line.strip() for line in without_comments(text).splitlines() if line.strip()]
 

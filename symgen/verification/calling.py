@@ -124,7 +124,7 @@ def terms(*values: Array) -> Array:
 
 
 DAMPED = 1e-15
-"""Of the terms: what damped solves of redundant forces may leave (`symgen.reference.damped`)."""
+"""Of the terms: what damped solves of redundant forces may leave (`symgen.reference.minimum_norm`)."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from symgen.reference import contacts
-from symgen.reference.damped import DAMPING
+from symgen.reference.minimum_norm import DAMPING
 from symgen.reference.precision import Array
 from symgen.verification.exact import ExactAnswers
 from symgen.vocabulary.functions import FUNCTIONS

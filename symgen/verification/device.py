@@ -52,7 +52,7 @@ def _read_back(
 ) -> list[str]:
     """What keeps the text from being the Program, within a frame that is printed now."""
     from symgen.readback.device import device
-    from symgen.readback.disguise import disguises, without_comments
+    from symgen.readback.preprocessor import disguises, without_comments
     from symgen.readback.rows import compare
 
     own, around = (

@@ -14,7 +14,7 @@ import numpy as np
 
 from symgen.ir.program import Numbers
 from symgen.ir.recursion import Form, Looped, evaluate_form
-from symgen.reference.points import Point
+from symgen.reference.midpoint_numbers import Point
 from symgen.reference.precision import Array, Scalars, atan2
 from symgen.vocabulary.reals import REALS
 
@@ -43,7 +43,7 @@ def over(scalars: Scalars, program: Form) -> Runner:
 
 def in_decimals(digits: int, form: Looped) -> Runner:
     """Loops as a function on stacks of states in numbers of `digits` decimal digits, a state at a time: of ten thousand links
-    nothing is quicker here. What goes in and comes out are those of `symgen.reference.points`.
+    nothing is quicker here. What goes in and comes out are those of `symgen.reference.midpoint_numbers`.
     """
 
     def entered(x: Any) -> Decimal:

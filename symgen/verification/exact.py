@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 
 from symgen.mechanism.mechanism import Mechanism
+from symgen.reference.adaptive_precision import answers
 from symgen.reference.assembling import APART, assemble, closed_states, open_states
 from symgen.reference.base import base
-from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_besides, draw_states

@@ -19,7 +19,7 @@ import numpy as np
 from symgen import methods
 from symgen.emission import printer
 from symgen.ir.recursion import Form
-from symgen.pipeline.choosing import terms
+from symgen.pipeline.choose import terms
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
 from symgen.verification.evaluating import Runner
@@ -41,7 +41,7 @@ def allowance(program: Form, truth: Truth, text: TextOptions = PLAIN) -> float:
     off by as many as it has radians, which all that it turns takes over.
 
     A derivative's sizes are bounds already: one. Where a method's terms are larger than those, it may lose digits in proportion:
-    `symgen.pipeline.choosing.terms`.
+    `symgen.pipeline.choose.terms`.
     """
     if bounds(program, truth, text):
         return 1.0

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from symgen.description.loading import load
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.support.errors import ArgumentError, DescriptionError, SymgenError
 from symgen.vocabulary.functions import PREPARING, USUAL
 from symgen.vocabulary.names import named, nearest
@@ -148,9 +148,9 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
 def programs(folder: Folder) -> dict[str, Form]:
     """Return the Programs of a folder's functions; where numbers change at run time, of all in it, which share an argument."""
     mechanism, options = folder.mechanism, folder.options
-    return making.together(
+    return build.together(
         {
-            function: making.shaped(
+            function: build.shaped(
                 mechanism,
                 function,
                 None if function in PREPARING else method,

@@ -20,12 +20,12 @@ from symgen.emission import printer
 from symgen.ir.recursion import Looped
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods import find
-from symgen.pipeline import cutting
+from symgen.pipeline import segment_lengths
 from symgen.reference.articulated import Articulated
 from symgen.reference.long import caused, inverse_dynamics, operational_inertia_inverse
 from symgen.reference.mechanics import Reference
+from symgen.reference.midpoint_numbers import points
 from symgen.reference.motion import Motion
-from symgen.reference.points import points
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
 from symgen.verification.algebra import TOLERANCE
@@ -248,7 +248,7 @@ def check_long_floating(
     """The compiled loops in units of round-off of their terms; of what solves, those of the forces that it is an answer to."""
     eps = REALS[form.real].eps
     allowed = _allowed(form, text) * (
-        cutting.larger(truth.mechanism, form.real) if find(form.method).tails else 1.0
+        segment_lengths.larger(truth.mechanism, form.real) if find(form.method).tails else 1.0
     )
     answers = run(truth.arguments(form, truth.floats))
     if loses(allowed, form.real):

@@ -14,8 +14,8 @@ import numpy as np
 from symgen.mechanism.closures import Unspun
 from symgen.reference.arrays import times, transposed
 from symgen.reference.constrained import assembled
+from symgen.reference.integrate import integrate
 from symgen.reference.precision import Array
-from symgen.reference.steps import integrate
 from symgen.verification.calling import Distance, Functions, Identity, terms
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import CLOSED

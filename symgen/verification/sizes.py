@@ -20,7 +20,7 @@ import flint
 import numpy as np
 
 from symgen.mechanism.mechanism import BASE, Frame
-from symgen.pipeline.deriving import starts
+from symgen.pipeline.derive import starts
 from symgen.reference.base import base
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
+from symgen.reference.integrate import integrate
 from symgen.reference.precision import Array
-from symgen.reference.stepping import bracket
-from symgen.reference.steps import integrate
+from symgen.reference.time_step import bracket
 from symgen.verification import drive_sizes
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.step_sizes import along

@@ -29,7 +29,7 @@ def check_text(
     `symgen.readback.rows.compare` has them. NAME_sincos.h is no Program: its words must be those that are printed now.
     """
     from symgen.readback import looped, segmented
-    from symgen.readback.disguise import disguises, without_comments
+    from symgen.readback.preprocessor import disguises, without_comments
     from symgen.readback.rows import compare
 
     if isinstance(program, Recursion):

@@ -24,8 +24,8 @@ from symgen.emission.target import Target
 from symgen.ir.program import Bound
 from symgen.ir.recursion import Form, Looped
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
-from symgen.pipeline.making import Progress
+from symgen.pipeline import build
+from symgen.pipeline.build import Progress
 from symgen.reference.precision import Array
 from symgen.support.errors import ArgumentError, BuildError
 from symgen.verification.adjusted import given
@@ -115,14 +115,14 @@ def verify(
         form=form,
     ).guarded(checked)
     text = TextOptions(trig, checked=checked)
-    wanted = making.requested(mechanism, functions, payload)
-    why = {name: making.refusal(mechanism, name, payload) for name in FUNCTIONS}
+    wanted = build.requested(mechanism, functions, payload)
+    why = {name: build.refusal(mechanism, name, payload) for name in FUNCTIONS}
     refused = {
         name: why[name] or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
         for name in BY_DEFAULT
         if functions is None and name not in wanted
     }
-    made, beyond = making.one_by_one(mechanism, functions, options, progress)
+    made, beyond = build.one_by_one(mechanism, functions, options, progress)
     programs = {
         name: made[name] for name in wanted if name in made
     }  # in the order in which they were asked for
@@ -133,11 +133,9 @@ def verify(
         for other in dict.fromkeys(
             other for name in programs if name in near for other in companions(name, mechanism)
         ):
-            if other not in programs and making.refusal(mechanism, other, payload) is None:
-                helpers[other] = making.made(
-                    mechanism, other, None, replace(options, effort=NORMAL)
-                )
-    whole = making.together({**programs, **helpers}, mechanism, options)
+            if other not in programs and build.refusal(mechanism, other, payload) is None:
+                helpers[other] = build.made(mechanism, other, None, replace(options, effort=NORMAL))
+    whole = build.together({**programs, **helpers}, mechanism, options)
     programs, helpers = (
         {f: one for f, one in whole.items() if f not in helpers},
         {f: whole[f] for f in helpers},

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from symgen.mechanism.mechanism import BASE
+from symgen.reference.centroidal import center_of_mass
 from symgen.reference.motion import Placement
 from symgen.reference.precision import Array
-from symgen.reference.whole import center_of_mass
 from symgen.verification.drive_sizes import armature
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting

@@ -30,7 +30,7 @@ from symgen.emission import printer
 from symgen.emission.target import Target
 from symgen.ir.program import POSITIONS, Numbers, Port, Program, evaluate
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.precision import Array, arb, atan2
 from symgen.support.errors import SymgenError
 from symgen.verification.compiled import compiled_runners, texts
@@ -434,7 +434,7 @@ def _case(random: Random) -> Case | None:
         function = random.choice(["forward_dynamics", "mass_matrix_solve", *FUNCTIONS])
         method = random.choice([None, *methods.providers(function)])
         derivative = _differentials.some(random, function, _differentials.felt(made, options))
-        program = making.made(
+        program = build.made(
             made,
             derivative if derivative and random.random() < DERIVED else function,
             method,

@@ -24,7 +24,7 @@ import symgen
 from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_besides, draw_states
 from symgen.support.errors import SymgenError
@@ -125,7 +125,7 @@ def _generated(random: Random, path: Path) -> Folder | None:
         for one, other in zip(asked, sloped, strict=True)
     ]
     try:
-        asked = [one for one in asked if making.refusal(made, one, options.payload) is None]
+        asked = [one for one in asked if build.refusal(made, one, options.payload) is None]
         symgen.generate(
             made,
             path,
@@ -140,7 +140,7 @@ def _generated(random: Random, path: Path) -> Folder | None:
             trig=text.trig,
             checked=text.checked,
         )
-        programs = {one: making.made(made, one, None, options) for one in asked}
+        programs = {one: build.made(made, one, None, options) for one in asked}
     except SymgenError:
         return None
     what = f"{made.name}: {', '.join(asked)} with {options} and {text}"

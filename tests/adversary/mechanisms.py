@@ -26,7 +26,7 @@ from symgen.emission import printer
 from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import BASE, Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.precision import Array, TooFewDigits
 from symgen.support.errors import RequestError, SymgenError
 from symgen.verification.algebra import check_algebra
@@ -205,7 +205,7 @@ def attacked(
         )
         wrong = _refused(truth, function, options)
         with suppress(SymgenError):  # a method may refuse a mechanism, and says so
-            program = making.made(made, function, method, options)
+            program = build.made(made, function, method, options)
             wrong = wrong or _judged(program, truth, options, text)
     except Exception as error:  # a traceback is a failure as well, whatever it is of
         wrong = f"{type(error).__name__}: {error}"
@@ -222,7 +222,7 @@ def _refused(truth: Second, function: str, options: ProgramOptions) -> str | Non
     """What is wrong with the refusal of a singular mass matrix, or with its absence."""
     if not FUNCTIONS[function].needs_inverse:
         return None
-    why, share = making.refusal(truth.mechanism, function, options.payload), max(truth.regularity)
+    why, share = build.refusal(truth.mechanism, function, options.payload), max(truth.regularity)
     if (why is None) == (share > SINGULAR) or 0 < share < SINGULAR**0.5:
         return None
     return f"{why or 'nothing is refused'}, but det M is {share:.1e} of the product of M's diagonal"

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 import symgen
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.readback.rows import compare
 from symgen.support.errors import SymgenError
 from symgen.vocabulary.reals import REALS
@@ -40,7 +40,7 @@ def tries(seed: int) -> Iterator[Failure | None]:
         real = random.choice(sorted(REALS))
         with tempfile.TemporaryDirectory(prefix="symgen-selftests-") as place:
             try:
-                asked = random.sample(sorted(making.requested(made, None)), FUNCTIONS)
+                asked = random.sample(sorted(build.requested(made, None)), FUNCTIONS)
                 sloped = [_differentials.some(random, one, ()) for one in asked]
                 asked = [
                     other if other is not None and random.random() < DERIVED else one

@@ -23,8 +23,8 @@ from symgen.derivation.scalars import Derivation
 from symgen.description.tip import tip
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
-from symgen.pipeline.deriving import models
+from symgen.pipeline import build
+from symgen.pipeline.derive import models
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
@@ -79,7 +79,7 @@ def judge(
         read(snapped_text(text), mechanism, tip(mechanism)),
         {name: values[0] for name, values in states.items()},
     )
-    functions = (INVERSE,) if making.loss(mechanism, None) else (INVERSE, FORWARD)
+    functions = (INVERSE,) if build.loss(mechanism, None) else (INVERSE, FORWARD)
     found: dict[str, Array] = {}
     for function in functions:
         run = in_machine_reals((ours or {}).get(function) or recorded(mechanism, function))

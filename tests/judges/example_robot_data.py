@@ -40,7 +40,7 @@ import symgen
 from symgen.description.snapping import snapped
 from symgen.description.tip import tip
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
@@ -206,12 +206,12 @@ def committed(which: str) -> Path:
 
 def by_default(mechanism: Mechanism, say: Say, wanted: Iterable[str] = BY_DEFAULT) -> Answers:
     """What `symgen generate` prints, of the functions wanted, when it is told nothing but the robot."""
-    chosen = making.requested(mechanism, None)
+    chosen = build.requested(mechanism, None)
     found = Answers(left_out={name: _why(mechanism, name) for name in wanted if name not in chosen})
     for name, method in ((name, chosen[name]) for name in wanted if name in chosen):
         say(f"deriving {name}")
         try:
-            made = making.program(mechanism, name, method)
+            made = build.program(mechanism, name, method)
         except SymgenError as error:
             found.failed[name] = str(error)
             continue
@@ -220,7 +220,7 @@ def by_default(mechanism: Mechanism, say: Say, wanted: Iterable[str] = BY_DEFAUL
 
 
 def _why(mechanism: Mechanism, name: str) -> str:
-    lost = making.loss(mechanism, None) if FUNCTIONS[name].needs_inverse else None
+    lost = build.loss(mechanism, None) if FUNCTIONS[name].needs_inverse else None
     return (
         f"M is singular at joint {lost.joint}"
         if lost is not None
@@ -233,9 +233,9 @@ def by_named(mechanism: Mechanism, say: Say) -> Answers:
     chosen = {
         name: method
         for name, method in QUICK.items()
-        if making.refusal(mechanism, name, None) is None
+        if build.refusal(mechanism, name, None) is None
     }
-    made = {name: making.program(mechanism, name, method) for name, method in chosen.items()}
+    made = {name: build.program(mechanism, name, method) for name, method in chosen.items()}
     left_out = {name: _why(mechanism, name) for name in QUICK if name not in chosen}
     return Answers(
         {name: in_machine_reals(program) for name, program in made.items()}, chosen, left_out
@@ -250,7 +250,7 @@ def by_reference(
     left_out = {
         name: _why(mechanism, name)
         for name in wanted
-        if making.refusal(mechanism, name, None) is not None
+        if build.refusal(mechanism, name, None) is not None
     }
 
     def run(name: str, states: dict[str, Array]) -> Mapping[str, Array]:

@@ -29,7 +29,7 @@ import numpy as np
 
 from symgen.description.parsing.xml import root_name
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.states import draw_states
 from symgen.support.errors import SymgenError
 from symgen.verification.evaluating import in_machine_reals
@@ -153,10 +153,10 @@ def _errors(mechanism: Mechanism, model: Any) -> dict[str, float]:
     ]
     errors = {}
     for name in mujoco_words.JUDGED:
-        if making.refusal(mechanism, name, None) is not None:
+        if build.refusal(mechanism, name, None) is not None:
             continue
         method = METHODS.get(name) if mechanism.nv > CHOSEN_TO else None
-        run = in_machine_reals(making.program(mechanism, name, method))
+        run = in_machine_reals(build.program(mechanism, name, method))
         found = run({array.name: states[array.name] for array in FUNCTIONS[name].arguments})
         errors[name] = max(
             mujoco_words.error(name, {key: np.asarray(v[k]) for key, v in found.items()}, words[k])

@@ -13,7 +13,7 @@ import numpy as np
 import symgen
 from symgen.description.tip import tip
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import deriving
+from symgen.pipeline import derive
 from symgen.pipeline.layout import PLAIN, Layout
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
@@ -36,7 +36,7 @@ THEIRS = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
 def answers(mechanism: Mechanism, function: str, states: dict[str, Array]) -> Array:
     """Ours, (count, …)."""
     method, where = BY[function]
-    made = deriving._derivation(mechanism, function, method, ProgramOptions(), where, 10**7)
+    made = derive._derivation(mechanism, function, method, ProgramOptions(), where, 10**7)
     found = in_machine_reals(made)({a.name: states[a.name] for a in FUNCTIONS[function].arguments})
     return found[FUNCTIONS[function].results[0].name]
 

@@ -19,7 +19,7 @@ import numpy as np
 from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.methods import find
 from symgen.pipeline import task
-from symgen.pipeline.making import loss
+from symgen.pipeline.build import loss
 from symgen.reference.precision import Array, Scalars, TooFewDigits, arb
 from symgen.reference.states import draw_besides, draw_states
 from symgen.support.errors import MethodRefusal, SymgenError

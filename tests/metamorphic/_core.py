@@ -12,7 +12,7 @@ import flint
 import numpy as np
 
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.making import made
+from symgen.pipeline.build import made
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars
 from symgen.verification.evaluating import Results, over

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from symgen.mechanism.mechanism import BASE, Body, Joint, Mechanism, Part
-from symgen.pipeline.making import loss
+from symgen.pipeline.build import loss
 from symgen.reference.precision import Array
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import Shift

@@ -18,8 +18,8 @@ from symgen.description.parsing import declared
 from symgen.description.readers import urdf
 from symgen.mechanism.joints import Sliding, helical, joint_type, prismatic, revolute
 from symgen.mechanism.mechanism import BASE, Joint, Mechanism, Part
-from symgen.pipeline import deriving
-from symgen.reference import determinant, forces, mechanics, motion, whole
+from symgen.pipeline import derive
+from symgen.reference import centroidal, determinant, forces, mechanics, motion
 from symgen.reference.precision import Array
 from symgen.vocabulary.poses import Shift, Turn
 from tests.metamorphic._core import inverse, negated
@@ -151,13 +151,13 @@ def limits_swapped(patch: Patch) -> None:
 
 
 def _misread(patch: Patch, distort: Callable[[Mechanism], Mechanism]) -> None:
-    begun, framed = motion.Motion.__init__, deriving.reframe
+    begun, framed = motion.Motion.__init__, derive.reframe
     patch.setattr(
         motion.Motion,
         "__init__",
         lambda self, told, *more, **links: begun(self, distort(told), *more, **links),
     )
-    patch.setattr(deriving, "reframe", lambda told: framed(distort(told)))
+    patch.setattr(derive, "reframe", lambda told: framed(distort(told)))
 
 
 def _joints(change: Callable[[int, Joint], Joint]) -> Callable[[Mechanism], Mechanism]:
@@ -416,7 +416,7 @@ def momentum_about_the_origin(patch: Patch) -> None:
     def told(reference: mechanics.Reference, **given: object) -> dict[str, Array]:
         h, centre = (
             was(reference, **given)["h"],
-            whole.center_of_mass(reference, given["q"], given.get("payload")),
+            centroidal.center_of_mass(reference, given["q"], given.get("payload")),
         )
         with reference.scalars.working():
             return {

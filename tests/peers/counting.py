@@ -12,9 +12,9 @@ from pycparser import c_ast, c_parser
 
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.ir import passes
-from symgen.ir.passes.recognize import recognize
+from symgen.ir.passes.merge_equal import merge_equal
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import choosing, deriving, layout, making
+from symgen.pipeline import build, choose, derive, layout
 
 ALIKE = {"casadi_sq": 1}
 """Functions of the text itself that are operations."""
@@ -52,19 +52,19 @@ class _Counter:
 
 
 IDEAS = {
-    "frames laid out": lambda: mock.patch.object(deriving, "choices", return_value=(layout.PLAIN,)),
+    "frames laid out": lambda: mock.patch.object(derive, "choices", return_value=(layout.PLAIN,)),
     "a layout of its own": lambda: mock.patch.object(
-        deriving, "choices", lambda mechanism, _: _general(mechanism)
+        derive, "choices", lambda mechanism, _: _general(mechanism)
     ),
     "bias of composite bodies": lambda: mock.patch.object(
-        choosing, "methods_for", _without("composite_body:bias")
+        choose, "methods_for", _without("composite_body:bias")
     ),
     "equal ways": lambda: mock.patch.object(
         Derivation, "either", lambda self, one, other: _first(one, other)
     ),
     "rows computed anew": lambda: mock.patch.object(passes, "LAST", ()),
     "values recognized": lambda: mock.patch.object(
-        passes, "PIPELINE", tuple(p for p in passes.PIPELINE if p is not recognize)
+        passes, "PIPELINE", tuple(p for p in passes.PIPELINE if p is not merge_equal)
     ),
 }
 """What is left out to see what it saves."""
@@ -79,7 +79,7 @@ def _first(one: Scalar, other: Scalar) -> Scalar:
 
 
 def _without(method: str):  # type: ignore[no-untyped-def]
-    every = choosing.methods_for
+    every = choose.methods_for
     return lambda mechanism, function: tuple(
         name for name in every(mechanism, function) if name != method
     )
@@ -104,9 +104,9 @@ def _fresh(mechanism: Mechanism, function: str) -> int:
         mock.patch("symgen.support.cache.find", return_value=None),
         mock.patch("symgen.support.cache.keep", return_value=None),
     ):
-        return making.program(mechanism, function).cost
+        return build.program(mechanism, function).cost
 
 
 def _forget() -> None:
-    for kept in (layout.layouts, deriving._attempt, making._asked):
+    for kept in (layout.layouts, derive._attempt, build._asked):
         kept.cache_clear()

@@ -130,7 +130,7 @@ def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
     """Measure what the options ask of a robot; with the robot's name, the target and the real type."""
     from symgen.certificate import checked_floors
     from symgen.delivery.cost_sheet import measured
-    from symgen.pipeline.making import programs_and_refusals
+    from symgen.pipeline.build import programs_and_refusals
     from symgen.pipeline.noticing import LEFT_OUT, absent
     from symgen.vocabulary.options import TextOptions
 

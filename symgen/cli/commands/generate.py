@@ -102,7 +102,8 @@ def run(options: Namespace) -> int:
     Raises Unfulfilled where a function that was named is missing, or the target's compiler refuses the text.
     """
     from symgen.delivery.writing import deliver, wrappers
-    from symgen.pipeline import assembled, making
+    from symgen.pipeline import assembly_report
+    from symgen.pipeline import build as making
     from symgen.vocabulary.identifiers import renaming
     from symgen.vocabulary.options import TextOptions
 
@@ -138,7 +139,11 @@ def run(options: Namespace) -> int:
     say_notes(mechanism, options.robot, drives=options.drives)
     if options.name is None and (called := renaming(mechanism.name)):
         print(f"symgen: note: {called}; --name NAME takes another", file=sys.stderr)
-    for line in (*assembled.sentences(mechanism), assembled.AS_IF_OPEN) if mechanism.loops else ():
+    for line in (
+        (*assembly_report.sentences(mechanism), assembly_report.AS_IF_OPEN)
+        if mechanism.loops
+        else ()
+    ):
         print(f"symgen: note: {line}", file=sys.stderr)
     made, refused = making.programs_and_refusals(
         mechanism, wanted, chosen, strict=options.strict
@@ -189,8 +194,8 @@ def run(options: Namespace) -> int:
 
 def _remarks(mechanism: Mechanism, made: Iterable[Form], chosen: ProgramOptions) -> list[str]:
     """Notes about the methods that were taken."""
-    from symgen.pipeline.choosing import loses_digits
-    from symgen.pipeline.forms import instead_of_rows
+    from symgen.pipeline.choose import loses_digits
+    from symgen.pipeline.form import instead_of_rows
     from symgen.pipeline.noticing import lost_digits
     from symgen.vocabulary.options import AUTO
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from random import Random
 
-from symgen.ir.passes import _ones
+from symgen.ir.passes import _opaque_ones
+from symgen.ir.passes._alternatives import behind, without_spare
 from symgen.ir.passes._candidates import Limits as Limits
 from symgen.ir.passes._search import improved
-from symgen.ir.passes._spare import behind, without_spare
 from symgen.ir.passes.balance import balance
 from symgen.ir.passes.divide import divide
 from symgen.ir.passes.eliminate import eliminate
 from symgen.ir.passes.factor import factor
 from symgen.ir.passes.fold import fold
-from symgen.ir.passes.gather import gather
-from symgen.ir.passes.recognize import recognize
+from symgen.ir.passes.merge_equal import merge_equal
+from symgen.ir.passes.reassociate_constants import reassociate_constants
 from symgen.ir.passes.resubstitute import resubstitute
 from symgen.ir.passes.value_number import value_number
 from symgen.ir.program import Program, check
@@ -25,10 +25,10 @@ FIRST = (eliminate, value_number)
 PIPELINE = (
     *FIRST,
     fold,
-    recognize,
+    merge_equal,
     fold,
     eliminate,
-    gather,
+    reassociate_constants,
     factor,
     value_number,
     fold,
@@ -41,7 +41,7 @@ LAST = (
     resubstitute,
     fold,
     eliminate,
-    gather,
+    reassociate_constants,
     factor,
     value_number,
     fold,
@@ -88,8 +88,8 @@ def polish(finished: Program) -> Program:
 def told(program: Program) -> Program:
     """The same Program where the numbers that the passes do not know are 1 (`symgen.ir.program.ONES`)."""
     return (
-        _through(_ones.told(program), (value_number, *LAST[1:]))
-        if _ones.apart(program)
+        _through(_opaque_ones.told(program), (value_number, *LAST[1:]))
+        if _opaque_ones.apart(program)
         else program
     )
 
@@ -105,11 +105,11 @@ def run(program: Program) -> Program:
 
 
 def as_recorded(program: Program) -> Program:
-    """The passes of PIPELINE but `recognize`: what can be computed in two ways is computed in the one that was recorded.
+    """The passes of PIPELINE but `merge_equal`: what can be computed in two ways is computed in the one that was recorded.
 
-    For what is exact in one of them where the other cancels, at states that `recognize` does not try.
+    For what is exact in one of them where the other cancels, at states that `merge_equal` does not try.
     """
-    return _through(program, [one for one in PIPELINE if one is not recognize])
+    return _through(program, [one for one in PIPELINE if one is not merge_equal])
 
 
 def _through(program: Program, some: Iterable[Callable[[Program], Program]]) -> Program:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Sequence
 
-from symgen.ir.passes._alternatives import PRIME as SMALL
-from symgen.ir.passes._alternatives import double, single
+from symgen.ir.passes._error_bounds import told
+from symgen.ir.passes._fingerprints import angles, residues
 from symgen.ir.passes._network import Network, Way
-from symgen.ir.passes._residues import angles, residues
-from symgen.ir.passes._round_offs import told
+from symgen.ir.passes._pair_matches import PRIME as SMALL
+from symgen.ir.passes._pair_matches import double, single
 from symgen.ir.passes._signed import SUMS, Place, Signed
 from symgen.ir.program import Port, Program
 

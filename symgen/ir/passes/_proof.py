@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symgen.ir.passes._residues import residues
+from symgen.ir.passes._alternatives import results
+from symgen.ir.passes._fingerprints import residues
 from symgen.ir.passes._signed import Place
-from symgen.ir.passes._spare import results
 from symgen.ir.program import Program
 from symgen.support.errors import ProgramError
 

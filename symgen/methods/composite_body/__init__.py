@@ -17,9 +17,9 @@ from symgen.methods.composite_body.centroid import (
     centroidal_momentum_matrix,
     potential_energy,
 )
+from symgen.methods.composite_body.constraint_mobility import QUANTITIES as OF_LOOPS
 from symgen.methods.composite_body.coriolis import coriolis_matrix, mass_matrix_coriolis_and_bias
 from symgen.methods.composite_body.coupled import interbody_forces, link_accelerations
-from symgen.methods.composite_body.held import QUANTITIES as OF_LOOPS
 from symgen.methods.composite_body.mass_matrix import Elimination, gravity_force, mass_matrix
 from symgen.methods.shared.method import Method, Variant
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, Vector
-from symgen.methods.shared.composite import composite_inertias
-from symgen.methods.shared.poses import base_axes, few_turns
-from symgen.methods.shared.whole import (
+from symgen.methods.shared.centroidal import (
     Matter,
     center,
     lever_inward,
@@ -20,6 +18,8 @@ from symgen.methods.shared.whole import (
     stand,
     total_mass,
 )
+from symgen.methods.shared.composite import composite_inertias
+from symgen.methods.shared.poses import base_axes, few_turns
 
 
 def center_of_mass(linkage: Linkage) -> tuple[list[Scalar], ...]:

@@ -10,8 +10,8 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, wrench_outward
 from symgen.methods.composite_body.bias import forward_dynamics
+from symgen.methods.shared.base_axes import Spatial, accelerations_in_base, wrenches_in_base
 from symgen.methods.shared.motion import Motion, force_and_moment
-from symgen.methods.shared.of_links import Spatial, accelerations_in_base, wrenches_in_base
 from symgen.methods.shared.outward import outward_sweep
 
 

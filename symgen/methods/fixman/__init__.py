@@ -9,15 +9,7 @@ form where that suits. Forms differ in how H is laid out (`fixman.planar`, `fixm
 from __future__ import annotations
 
 from symgen.mechanism.mechanism import Mechanism
-from symgen.methods.fixman.held import (
-    as_it_suits,
-    in_plane,
-    in_space,
-    mass_matrix_log_determinant_gradient,
-)
-from symgen.methods.fixman.levels import mass_matrix_solve as level_by_level
-from symgen.methods.fixman.quantities import QUANTITIES
-from symgen.methods.fixman.reach import (
+from symgen.methods.fixman.applicability import (
     only_points,
     parallel_refusal,
     planar_refusal,
@@ -25,6 +17,14 @@ from symgen.methods.fixman.reach import (
     segments_refusal,
     spatial_refusal,
 )
+from symgen.methods.fixman.factor import (
+    as_it_suits,
+    in_plane,
+    in_space,
+    mass_matrix_log_determinant_gradient,
+)
+from symgen.methods.fixman.levels import mass_matrix_solve as level_by_level
+from symgen.methods.fixman.quantities import QUANTITIES
 from symgen.methods.fixman.segments import mass_matrix_solve as in_segments
 from symgen.methods.shared.method import Method, Variant
 

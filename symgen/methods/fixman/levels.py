@@ -30,7 +30,7 @@ from symgen.support.errors import MethodRefusal
 
 
 def mass_matrix_solve(linkage: Linkage) -> Results:
-    """None in rows: `symgen.pipeline.loops.pointing` puts the steps below together."""
+    """None in rows: `symgen.pipeline.loops.planar_scan` puts the steps below together."""
     raise MethodRefusal(
         f"fixman:parallel is loops over the links of one long chain, and '{linkage.model.name}' is asked for in "
         "rows; ask generate or symgen.compile for it, or take fixman:planar"

@@ -14,6 +14,7 @@ from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Vector
+from symgen.methods.fixman.applicability import all_points, same_way
 from symgen.methods.fixman.geometry import (
     COS,
     PLANAR,
@@ -29,7 +30,6 @@ from symgen.methods.fixman.geometry import (
     metric,
 )
 from symgen.methods.fixman.partition import Partition, Pivot
-from symgen.methods.fixman.reach import all_points, same_way
 from symgen.support.errors import MethodRefusal
 
 

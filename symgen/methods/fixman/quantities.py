@@ -13,6 +13,13 @@ from symgen.derivation.model import declared
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Rotation
 from symgen.mechanism.mechanism import Mechanism
+from symgen.methods.fixman.applicability import (
+    all_points,
+    link_ends,
+    planar_refusal,
+    same_way,
+    spatial_refusal,
+)
 from symgen.methods.fixman.geometry import (
     AHEAD,
     COS,
@@ -26,13 +33,6 @@ from symgen.methods.fixman.geometry import (
 )
 from symgen.methods.fixman.partition import Block as Rows
 from symgen.methods.fixman.planar import point_masses
-from symgen.methods.fixman.reach import (
-    all_points,
-    link_ends,
-    planar_refusal,
-    same_way,
-    spatial_refusal,
-)
 from symgen.methods.fixman.spatial import carried, soft_and_hard, spatial
 from symgen.methods.shared.quantities import Block, Entries, Quantity, mirrored, named, scalar
 

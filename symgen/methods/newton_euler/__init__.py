@@ -2,6 +2,7 @@
 
 from symgen.methods.newton_euler.base_parameters import base_parameters, base_regressor
 from symgen.methods.newton_euler.bias_acceleration import bias_acceleration
+from symgen.methods.newton_euler.contact_equations import contact_equation, impact_equation
 from symgen.methods.newton_euler.momentum import (
     centroidal_momentum,
     centroidal_momentum_rate,
@@ -15,7 +16,6 @@ from symgen.methods.newton_euler.sweeps import (
     inverse_dynamics,
     mass_matrix,
 )
-from symgen.methods.newton_euler.touching import contact_equation, impact_equation
 from symgen.methods.shared.method import Method
 
 METHOD = Method(

@@ -13,8 +13,8 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import RigidInertia, Vector, twist_inward, wrench_outward
 from symgen.methods.newton_euler.sweeps import inward_sweep
+from symgen.methods.shared.centroidal import center, shares, stand
 from symgen.methods.shared.outward import outward_sweep
-from symgen.methods.shared.whole import center, shares, stand
 
 Wrench = tuple[Vector, Vector]
 """(moment, force), or angular and linear momentum: both are moved and turned alike."""

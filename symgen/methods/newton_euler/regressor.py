@@ -31,7 +31,7 @@ from symgen.derivation.constants import Mat3, Vec3
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, times, transposed, twist_inward
-from symgen.methods.newton_euler.meeting import Point, meetings
+from symgen.methods.newton_euler.spherical_wrist import Point, meetings
 from symgen.methods.shared.motion import Motion, acceleration_field
 from symgen.methods.shared.outward import outward_sweep
 

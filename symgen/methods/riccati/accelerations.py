@@ -8,7 +8,7 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.methods.riccati.dynamics import link_motion
-from symgen.methods.shared.of_links import accelerations_in_base
+from symgen.methods.shared.base_axes import accelerations_in_base
 
 
 def link_accelerations(linkage: Linkage) -> tuple[list[Scalar], ...]:

@@ -10,7 +10,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, wrench_outward
 from symgen.methods.riccati.dynamics import plus, three_sweeps
-from symgen.methods.shared.of_links import wrenches_in_base
+from symgen.methods.shared.base_axes import wrenches_in_base
 
 
 def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:

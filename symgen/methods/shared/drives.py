@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, wraps
 
 from symgen.derivation import constants as k
-from symgen.derivation.borne import bears, spared
 from symgen.derivation.drives import forces
+from symgen.derivation.gravity_compensation import bears, spared
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.mechanism.mechanism import Mechanism

@@ -19,7 +19,7 @@ from symgen.pages.report.pose import middle, skeleton
 from symgen.pages.report.show import counted, facts
 from symgen.pages.report.sparsity import pictures
 from symgen.pages.report.tree import draw
-from symgen.pipeline import making, touching
+from symgen.pipeline import build, contacts
 from symgen.support import files
 from symgen.support.errors import RequestError, SymgenError
 from symgen.support.version import __version__
@@ -143,13 +143,13 @@ def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
     found = []
     for done, (function, what) in enumerate(FUNCTIONS.items()):
         tell(f"counting {function} by every method", done, len(FUNCTIONS))
-        refused = making.refusal(mechanism, function, None) or touching.refusal(
+        refused = build.refusal(mechanism, function, None) or contacts.refusal(
             mechanism, function, ()
         )
         rows: list[dict[str, Any]] = []
         for method in methods.offered(function, mechanism) if refused is None else ():
             try:
-                program = making.program(mechanism, function, method)
+                program = build.program(mechanism, function, method)
             except SymgenError as error:
                 rows.append({"method": method, "why": str(error)})
                 continue

@@ -13,7 +13,7 @@ from symgen.mechanism.closed_loops import counted as loops_counted
 from symgen.mechanism.drives import NUMBERS
 from symgen.mechanism.mechanism import BASE, Body, Joint, Mechanism, Part, first_and_count
 from symgen.mechanism.notes import KINDS, gathered
-from symgen.pipeline import assembled, deriving
+from symgen.pipeline import assembly_report, derive
 from symgen.pipeline.layout import Layout, layouts
 from symgen.support.errors import MechanismError
 from symgen.support.tables import table
@@ -94,7 +94,7 @@ def _closed(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     """What closing its loops showed."""
     if mechanism.loops:
         yield from ("", "Closing the loops")
-        for sentence in assembled.sentences(mechanism):
+        for sentence in assembly_report.sentences(mechanism):
             yield from _wrapped(sentence, whole, "  ")
 
 
@@ -133,8 +133,8 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
     def of(where: Layout) -> list[dict[str, Any]]:
         return sharpened(
             lambda: record(
-                deriving.laid(mechanism, where),
-                deriving.regrouped(mechanism, where),
+                derive.laid(mechanism, where),
+                derive.regrouped(mechanism, where),
                 dict(where.axes),
             )
         )

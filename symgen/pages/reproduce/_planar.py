@@ -9,7 +9,7 @@ import numpy as np
 from symgen.description.loading import load
 from symgen.machine.building import Build
 from symgen.machine.solver import Solver
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.precision import Array
 
 BUILD = Build(optimize=2)
@@ -19,7 +19,7 @@ def compiled(n: int, methods: Mapping[str, str]) -> Solver:
     """The chain of n links; `methods`: function → method."""
     made = load(f"planar_point_mass:{n}")
     programs = {
-        function: making.program(made, function, method) for function, method in methods.items()
+        function: build.program(made, function, method) for function, method in methods.items()
     }
     return Solver.from_programs(made.name, programs, made.sizes, optimize=BUILD.optimize)
 

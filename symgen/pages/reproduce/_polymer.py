@@ -19,7 +19,7 @@ import numpy as np
 from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Body, Joint, Mechanism, Part
 from symgen.pages.reproduce._planar import BUILD
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.precision import Array
 from symgen.vocabulary.poses import ZERO3, Shift
 
@@ -65,7 +65,7 @@ def compiled(bonds: int) -> Solver:
     )
     return Solver.from_programs(
         robot.name,
-        {f: making.program(robot, f) for f in needed},
+        {f: build.program(robot, f) for f in needed},
         robot.sizes,
         optimize=BUILD.optimize,
         blocks="now",

@@ -17,8 +17,8 @@ from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.pages.reproduce import Progress
 from symgen.pages.reproduce._page import Page
 from symgen.pages.reproduce._swing import NEEDED, Array, Motion, balancing, pushed, swing
-from symgen.pipeline.assembled import assemble
-from symgen.pipeline.closing import assembly
+from symgen.pipeline.assembly_report import assemble
+from symgen.pipeline.loop_closure import assembly
 from symgen.reference.motion import Motion as Placing
 from symgen.reference.precision import FLOAT
 from symgen.support.version import __version__

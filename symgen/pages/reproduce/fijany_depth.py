@@ -12,7 +12,7 @@ from typing import Any
 from symgen.pages.reproduce import Progress
 from symgen.pages.reproduce._chains import dh_chain
 from symgen.pages.reproduce._page import Page, doubling_ticks, label_ends, legend_below, slope
-from symgen.pipeline.deriving import derive
+from symgen.pipeline.derive import derive
 from symgen.vocabulary.options import ProgramOptions
 
 TITLE = (

@@ -22,7 +22,7 @@ from symgen.pages.reproduce._chains import dh_chain
 from symgen.pages.reproduce._page import Page, doubling_ticks, legend_below
 from symgen.pages.reproduce._planar import BUILD
 from symgen.pages.reproduce._threads import THREADS, raced, threads
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.precision import Array
 from symgen.vocabulary.options import LOOPED, ProgramOptions
 from symgen.vocabulary.reals import REALS
@@ -61,7 +61,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         tell(f"{n} links", done, len(links))
         made = dh_chain(n)
         forms = {
-            method: making.shaped(made, FUNCTION, method, ProgramOptions(form=LOOPED))
+            method: build.shaped(made, FUNCTION, method, ProgramOptions(form=LOOPED))
             for method in WHO
             if n >= SHORTEST.get(method, 0)
         }

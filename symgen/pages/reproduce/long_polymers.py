@@ -16,7 +16,7 @@ from symgen.pages.reproduce import Progress
 from symgen.pages.reproduce._page import Page, legend_below
 from symgen.pages.reproduce._planar import BUILD
 from symgen.pages.reproduce._threads import THREADS, raced, threads
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.reference.planar_chain import gradient, log_determinant, solution
 from symgen.reference.precision import Array
 from symgen.vocabulary.options import LOOPED, ProgramOptions
@@ -43,7 +43,7 @@ def compiled(n: int, shared: bool) -> dict[str, Solver]:
         who: {SOLVE: m} for who, m in PARALLEL.items()
     }
     several = {
-        who: {f: making.shaped(made, f, m, options) for f, m in own.items()}
+        who: {f: build.shaped(made, f, m, options) for f, m in own.items()}
         for who, own in methods.items()
     }
     return {

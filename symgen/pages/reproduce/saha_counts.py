@@ -8,7 +8,7 @@ from typing import Any
 from symgen.pages.reproduce import Progress
 from symgen.pages.reproduce._chains import dh_chain
 from symgen.pages.reproduce._page import Page, legend_below
-from symgen.pipeline.deriving import derive
+from symgen.pipeline.derive import derive
 from symgen.vocabulary.options import ProgramOptions
 
 TITLE = "Operations of the solve I θ̈ = τ against the number of links, printed and counted"

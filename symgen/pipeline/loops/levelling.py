@@ -10,7 +10,7 @@ from typing import Any
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model
 from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar
-from symgen.derivation.tabled import OF_BASE, PREPARED, Columns, Tabled, constants_of
+from symgen.derivation.table_linkage import OF_BASE, PREPARED, Columns, Tabled, constants_of
 from symgen.ir import passes
 from symgen.ir.levelled import BEFORE, BEHIND, FRONT, KNOWN, RUN, Levelled, Tree, check
 from symgen.ir.program import Numbers, Port, Program, Row
@@ -18,9 +18,9 @@ from symgen.ir.program import evaluate as evaluate_program
 from symgen.ir.recursion import KEPT, TABLE, Kind
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.constraint_force import levels
-from symgen.pipeline.loops.chains import UNSEEN, unlike
-from symgen.pipeline.loops.grouping import Unlike
+from symgen.pipeline.loops.link_assignment import Unlike
 from symgen.pipeline.loops.recursing import laid, with_table
+from symgen.pipeline.loops.sample_chain import UNSEEN, unlike
 from symgen.support.errors import OutOfReach
 
 DYNAMICS, SOLVE, METHOD = "forward_dynamics", "mass_matrix_solve", "constraint_force:parallel"

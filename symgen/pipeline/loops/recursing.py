@@ -14,19 +14,19 @@ from symgen.derivation import constants as k
 from symgen.derivation.model import Frame, Link, Model, reframe, regroup
 from symgen.derivation.model.links import place
 from symgen.derivation.scalars import DivisionByZero
-from symgen.derivation.tabled import GEOMETRY, TEN, Columns, constants_of
+from symgen.derivation.table_linkage import GEOMETRY, TEN, Columns, constants_of
 from symgen.ir import passes
 from symgen.ir.program import Port, Program
 from symgen.ir.recursion import ENDED, TABLE, End, Kind, Recursion, Sweep, check
 from symgen.mechanism.joints import joint_type
 from symgen.mechanism.mechanism import BASE, Mechanism
-from symgen.pipeline.loops.chains import BEFORE, BEHIND, GHOST, Chain, Run, chained, run
-from symgen.pipeline.loops.finishing import finished
-from symgen.pipeline.loops.grouping import Group, Ref, Unlike, grouped
-from symgen.pipeline.loops.handing import Interface
-from symgen.pipeline.loops.keeping import Plan, planned, slotted
-from symgen.pipeline.loops.likeness import Folded, folded
-from symgen.pipeline.loops.sampling import sampled
+from symgen.pipeline.loops.epilogue import finished
+from symgen.pipeline.loops.interface import Interface
+from symgen.pipeline.loops.isomorphism import Folded, folded
+from symgen.pipeline.loops.link_assignment import Group, Ref, Unlike, grouped
+from symgen.pipeline.loops.liveness import Plan, planned, slotted
+from symgen.pipeline.loops.numeric_check import sampled
+from symgen.pipeline.loops.sample_chain import BEFORE, BEHIND, GHOST, Chain, Run, chained, run
 from symgen.pipeline.loops.steps import Step, results_of
 from symgen.support.errors import MethodRefusal, OutOfReach
 from symgen.vocabulary.functions import FUNCTIONS, Array

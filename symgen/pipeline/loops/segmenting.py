@@ -8,16 +8,16 @@ from fractions import Fraction
 
 from symgen.derivation import constants as k
 from symgen.derivation.scalars import Derivation, Scalar
-from symgen.derivation.tabled import GEOMETRY, TEN, Columns, constants_of
+from symgen.derivation.table_linkage import GEOMETRY, TEN, Columns, constants_of
 from symgen.ir import passes
 from symgen.ir.program import Port, Program, Row
 from symgen.ir.recursion import CARRIED, KEPT, Kind, Sweep
 from symgen.ir.segmented import ENDED, START, Across, Segmented, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.riccati import segments as blocks
-from symgen.pipeline.loops.chains import Build, Chain, chained, run, unlike
-from symgen.pipeline.loops.grouping import Unlike
+from symgen.pipeline.loops.link_assignment import Unlike
 from symgen.pipeline.loops.recursing import Swept, laid, swept
+from symgen.pipeline.loops.sample_chain import Build, Chain, chained, run, unlike
 from symgen.support.errors import OutOfReach
 
 FUNCTION, METHOD = "forward_dynamics", "riccati:segments"

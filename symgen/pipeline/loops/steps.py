@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from symgen.derivation.tabled import PREPARED
+from symgen.derivation.table_linkage import PREPARED
 from symgen.ir.program import Port, Program, Row
 from symgen.ir.recursion import CARRIED, KEPT, TABLE
-from symgen.pipeline.loops.chains import Chain
 from symgen.pipeline.loops.cuts import behind
-from symgen.pipeline.loops.grouping import Group, Own, Ref, Shared, Unlike
-from symgen.pipeline.loops.handing import Interface
-from symgen.pipeline.loops.keeping import Plan, own_of
+from symgen.pipeline.loops.interface import Interface
+from symgen.pipeline.loops.link_assignment import Group, Own, Ref, Shared, Unlike
+from symgen.pipeline.loops.liveness import Plan, own_of
+from symgen.pipeline.loops.sample_chain import Chain
 
 
 def results_of(chain: Chain, program: Program, group: Group) -> dict[str, tuple[list[int], int]]:

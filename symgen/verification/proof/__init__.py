@@ -35,7 +35,7 @@ from symgen.emission.target import Target
 from symgen.ir.program import Port, Program
 from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import closing, making
+from symgen.pipeline import build, loop_closure
 from symgen.reference.precision import Array
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.evaluating import in_machine_reals
@@ -81,7 +81,7 @@ def prove(
         folder = read_folder(robot, functions)
         _refuse_parameters(folder.options)
         forms = {
-            name: making.shaped(folder.mechanism, name, method, folder.options)
+            name: build.shaped(folder.mechanism, name, method, folder.options)
             for name, method in folder.methods.items()
         }
         made = {name: form for name, form in forms.items() if isinstance(form, Program)}
@@ -113,11 +113,11 @@ def prove(
     asked = [] if functions is None else functions
     if functions is None:
         functions = [
-            name for name in BY_DEFAULT if making.refusal(robot, name, options.payload) is None
+            name for name in BY_DEFAULT if build.refusal(robot, name, options.payload) is None
         ]
     _tell(progress, "deriving", 0, 1)
     options = replace(options, frame=options.frame or (tip(robot) if robot.frames else None))
-    made = making.programs(robot, functions, options)
+    made = build.programs(robot, functions, options)
     ranges = declared_ranges(robot, acceleration, contacts=len(options.contacts))
     for name in asked:
         if (
@@ -156,7 +156,7 @@ def _where_closed(mechanism: Mechanism, function: str) -> bool:
     """Whether a function is about positions on loops, or about the way there, and not about any in their ranges."""
     return (
         function in FUNCTIONS
-        and closing.known(mechanism, function)
+        and loop_closure.known(mechanism, function)
         and function != "constraint_residual"
     )
 

@@ -2,7 +2,7 @@
 
 Eva's intervals forget that a mass matrix is positive definite. So it is given the certified floors of the divisors
 (`certificate`), how large the multipliers of an elimination can get (`symgen.verification.proof.multipliers`), and that
-a share of a length is no longer than it (`symgen.certificate.squares`). What it was given is listed.
+a share of a length is no longer than it (`symgen.certificate.sum_of_squares`). What it was given is listed.
 A divisor without a certificate is not admitted, and the function then counts as not proved.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from symgen.certificate.divisors import Floor
 from symgen.certificate.ranges import Ranges
 from symgen.certificate.recognition import Recognition
-from symgen.certificate.squares import shares
+from symgen.certificate.sum_of_squares import shares
 from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from symgen.certificate.columns import Column, columns, travel
-from symgen.certificate.coupled import driven, own_ranges
+from symgen.certificate.mimic import driven, own_ranges
 from symgen.certificate.recognition import Multiplier, Recognition
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model

@@ -19,7 +19,7 @@ from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.ir.program import POSITIONS, Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import precision
-from symgen.reference.digits import answers
+from symgen.reference.adaptive_precision import answers
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars, arb
 from symgen.vocabulary.functions import FUNCTIONS, PREPARED

@@ -19,8 +19,8 @@ from symgen.ir.program import Port, Program
 from symgen.ir.program import evaluate as evaluate_program
 from symgen.ir.recursion import Recursion, evaluate
 from symgen.mechanism.mechanism import BASE
-from symgen.pipeline.loops.chains import GHOST
-from symgen.pipeline.loops.grouping import Unlike
+from symgen.pipeline.loops.link_assignment import Unlike
+from symgen.pipeline.loops.sample_chain import GHOST
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.functions import FUNCTIONS, Q
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from symgen.derivation import constants as k
 from symgen.derivation.model import reframe
 from symgen.derivation.scalars import Derivation
-from symgen.derivation.tabled import Columns
+from symgen.derivation.table_linkage import Columns
 from symgen.ir.levelled import BEFORE, KNOWN, RUN, Levelled, Tree, check
 from symgen.ir.program import Port, Program
 from symgen.ir.recursion import KEPT, TABLE, Kind
@@ -16,7 +16,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.methods import find
 from symgen.methods.fixman import levels
 from symgen.pipeline.loops.levelling import of_two, pruned
-from symgen.pipeline.loops.pointwise import FUNCTION, Made, numbers_of, step_of
+from symgen.pipeline.loops.planar_segments import FUNCTION, Made, numbers_of, step_of
 from symgen.support.errors import RequestError
 
 METHOD = "fixman:parallel"

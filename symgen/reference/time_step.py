@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from symgen.reference.arrays import axial, identity, skewed, stacked
+from symgen.reference.integrate import integrate
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array
-from symgen.reference.steps import integrate
 
 Accelerations = Callable[..., Array]
 """a (..., NV) at q, v, tau, and at what is felt, by name."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from symgen.description.arguments import validated
 from symgen.description.loading import load
 from symgen.mechanism.mechanism import Joint, Mechanism
-from symgen.pipeline import closing
+from symgen.pipeline import loop_closure
 from symgen.support.errors import ArgumentError, OutOfReach
 from symgen.vocabulary.functions import ASSEMBLING
 
@@ -51,14 +51,14 @@ def assemble(
     from symgen.reference import assembling
 
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    if (why := closing.refusal(mechanism, ASSEMBLING[0])) is not None:
+    if (why := loop_closure.refusal(mechanism, ASSEMBLING[0])) is not None:
         raise OutOfReach(why)
     if q is not None and len(q) != mechanism.nq:
         raise ArgumentError(
             f"q has {len(q)} numbers, and '{mechanism.name}' has {mechanism.nq} coordinates; give one for each"
         )
     _refuse_no_position(mechanism, [] if q is None else [float(x) for x in q])
-    closing.assembly(mechanism)
+    loop_closure.assembly(mechanism)
     try:
         found = assembling.closed_near(mechanism, q)
     except assembling.OpenLoops as error:
@@ -85,7 +85,7 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
     they are declared.
     """
     try:
-        found = closing.assembly(mechanism)
+        found = loop_closure.assembly(mechanism)
     except OutOfReach as error:
         return {"refused": str(error)}
     told = (
@@ -120,7 +120,7 @@ def sentences(mechanism: Mechanism) -> list[str]:
         f"A has {known['rows']} rows"
         + (f", {known['redundant']} of them redundant: {LEAST}" if known["redundant"] else ""),
     ]
-    found = closing.assembly(mechanism)
+    found = loop_closure.assembly(mechanism)
     said += [
         (ROUNDED_IDLE if found.rounded else IDLE).format(name=name, rows=_listed(rows))
         for name, rows in known["idle"].items()
@@ -130,7 +130,7 @@ def sentences(mechanism: Mechanism) -> list[str]:
 
 def rows(mechanism: Mechanism) -> str:
     """What the rows of A and C are, in their order, and with them the forces; and which velocities are independent."""
-    found = closing.assembly(mechanism)
+    found = loop_closure.assembly(mechanism)
     named = [
         f"{loop.name} {force} ({unit})"
         for loop, kept in zip(mechanism.loops, found.kept, strict=True)
@@ -171,7 +171,7 @@ def _chosen(mechanism: Mechanism, found: Assembly) -> list[str]:
 
 def shared(mechanism: Mechanism) -> bool:
     """Whether more is driven than moves, so that many forces do the same."""
-    found = closing.assembly(mechanism)
+    found = loop_closure.assembly(mechanism)
     return len(found.actuated) > mechanism.nv - found.rank and not found.unmoved
 
 

@@ -14,8 +14,8 @@ from symgen.description.tip import tip
 from symgen.ir.program import Program
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import cutting, deriving
-from symgen.pipeline.deriving import before_the_last, once
+from symgen.pipeline import derive, segment_lengths
+from symgen.pipeline.derive import before_the_last, once
 from symgen.support import cache
 from symgen.support.errors import MethodRefusal, OutOfReach, TooLong
 from symgen.vocabulary.functions import FUNCTIONS, PREPARING
@@ -24,7 +24,7 @@ from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.reals import loses
 
 if TYPE_CHECKING:
-    from symgen.reference.regularity import Loss
+    from symgen.reference.singularity import Loss
 
 OF_A_CALL = 5
 """Round-offs that any call has: of constants, of a sine (computed in whatever way), and of a logarithm."""
@@ -119,7 +119,7 @@ def best(
         if singular or lost:
             raise OutOfReach(singular or next(iter(lost.values())))
         raise TooLong(
-            f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {deriving.ROW_BUDGET} rows by every "
+            f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {derive.ROW_BUDGET} rows by every "
             "method; lock joints that do not matter with --lock, or ask for other functions with -f"
         )
     weighed += [f"{method} left (it would lose its digits here)" for method in (*hopeless, *lost)]
@@ -145,13 +145,13 @@ def terms(mechanism: Mechanism, function: str, method: str, options: ProgramOpti
             freedom,
         )  # NumPy, which a cached Program does without
 
-        found = max(found, freedom(mechanism, payload, deriving.starts(mechanism)))
+        found = max(found, freedom(mechanism, payload, derive.starts(mechanism)))
     if reading.centred:
         from symgen.reference.leverage import leverage
 
         found = max(found, leverage(mechanism, payload))
     if reading.tails:
-        found = max(found, cutting.larger(mechanism, options.real))
+        found = max(found, segment_lengths.larger(mechanism, options.real))
     if function in reading.outward:
         from symgen.reference.mobility import mobility
 

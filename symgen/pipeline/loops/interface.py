@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from symgen.ir.program import Program
 from symgen.pipeline.loops.cuts import behind
-from symgen.pipeline.loops.grouping import Ref, Unlike
-from symgen.pipeline.loops.likeness import Folded
+from symgen.pipeline.loops.isomorphism import Folded
+from symgen.pipeline.loops.link_assignment import Ref, Unlike
 
 
 class Interface:

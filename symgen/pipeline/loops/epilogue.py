@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from symgen.derivation.tabled import PREPARED
+from symgen.derivation.table_linkage import PREPARED
 from symgen.ir.program import Port, Program, Row
 from symgen.ir.recursion import ENDED
-from symgen.pipeline.loops.chains import Chain
-from symgen.pipeline.loops.grouping import Group, Ref, Taken, Unlike
-from symgen.pipeline.loops.handing import Interface
-from symgen.pipeline.loops.likeness import Folded
+from symgen.pipeline.loops.interface import Interface
+from symgen.pipeline.loops.isomorphism import Folded
+from symgen.pipeline.loops.link_assignment import Group, Ref, Taken, Unlike
+from symgen.pipeline.loops.sample_chain import Chain
 
 
 class Finish(NamedTuple):

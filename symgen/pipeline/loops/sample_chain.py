@@ -18,7 +18,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.links import NOTHING
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.tabled import (
+from symgen.derivation.table_linkage import (
     CENTRE,
     OF_BASE,
     PREPARED,
@@ -33,7 +33,7 @@ from symgen.ir.program import POSITIONS, Port, Program
 from symgen.mechanism.drives import NO_DRIVE
 from symgen.mechanism.joints import joint_type
 from symgen.mechanism.mechanism import BASE
-from symgen.pipeline.loops.grouping import Unlike
+from symgen.pipeline.loops.link_assignment import Unlike
 from symgen.vocabulary.functions import FUNCTIONS, Q
 
 GHOST = "free"
@@ -94,7 +94,7 @@ class Chain:
     robot: Model | None = None
     """The robot's own links."""
     base: Mapping[str, Sequence[k.Constant]] = field(default_factory=dict)
-    """What there is to know of the base (`symgen.derivation.tabled.OF_BASE`)."""
+    """What there is to know of the base (`symgen.derivation.table_linkage.OF_BASE`)."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """Results with a column a degree of freedom, and how many rows each has."""
 

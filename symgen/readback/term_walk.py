@@ -18,8 +18,8 @@ from pycparser import c_ast
 from symgen.ir.program import Numbers, Program
 from symgen.ir.recursion import ANGLE, KEPT, Angle, Recursion, angle_of, evaluate
 from symgen.readback.literals import literal, nearest, opposite
-from symgen.readback.owed import computed
 from symgen.readback.parsing import INDEX, name_of
+from symgen.readback.required_checks import computed
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import REALS, Real
 

@@ -65,9 +65,9 @@ def solves(mechanism: Mechanism) -> int:
 @lru_cache(maxsize=64)
 def moves(mechanism: Mechanism) -> tuple[tuple[int, int], ...]:
     """Of each loop, along how many of its rows the links on the way to its first and its second end move it by themselves."""
-    from symgen.reference import giving_way
+    from symgen.reference import loop_mobility
 
-    return giving_way.moves(mechanism, assembly(mechanism))
+    return loop_mobility.moves(mechanism, assembly(mechanism))
 
 
 def rows(mechanism: Mechanism) -> int:

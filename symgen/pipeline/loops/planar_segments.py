@@ -13,7 +13,7 @@ from typing import Any
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model, reframe
 from symgen.derivation.scalars import Derivation, Scalar
-from symgen.derivation.tabled import Columns
+from symgen.derivation.table_linkage import Columns
 from symgen.ir import passes
 from symgen.ir.program import Port, Program
 from symgen.ir.recursion import CARRIED, KEPT, TABLE, Kind, Sweep
@@ -21,7 +21,7 @@ from symgen.ir.segmented import ENDED, START, Across, Segmented, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods import find
 from symgen.methods.fixman import segments as points
-from symgen.methods.fixman.reach import link_ends
+from symgen.methods.fixman.applicability import link_ends
 from symgen.pipeline.loops.segmenting import LEAST
 from symgen.support.errors import OutOfReach, RequestError
 

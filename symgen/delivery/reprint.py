@@ -21,7 +21,7 @@ from symgen.delivery.omissions import missing_words
 from symgen.delivery.ownership import entries
 from symgen.delivery.writing import left_out
 from symgen.ir.recursion import Form
-from symgen.pipeline import making
+from symgen.pipeline import build
 from symgen.support.errors import SymgenError, printable
 from symgen.support.version import __version__
 from symgen.verification.folder import LARGEST_FILE, Folder
@@ -116,7 +116,7 @@ def _left_out(
     for function, text in why.items():
         if text.removeprefix(function).strip() not in _recorded(manifest, function):
             try:
-                making.shaped(folder.mechanism, function, None, folder.options)
+                build.shaped(folder.mechanism, function, None, folder.options)
             except SymgenError as error:
                 why[function] = str(error)
     return why
@@ -130,7 +130,7 @@ def _missing(folder: Folder, manifest: Mapping[str, Any]) -> dict[str, str]:
     for word in missing_words(manifest.get("not_modelled")):
         name, _, method = word.partition("=")
         try:
-            making.shaped(folder.mechanism, named(name), method or None, folder.options)
+            build.shaped(folder.mechanism, named(name), method or None, folder.options)
         except SymgenError as error:
             found[word] = str(error)
     return found

@@ -12,8 +12,8 @@ from fractions import Fraction
 from operator import add, mul
 from typing import Any
 
-from symgen.derivation import adjusted
 from symgen.derivation import constants as k
+from symgen.derivation import runtime_inertia
 from symgen.derivation.closed_forms import JointForm, joint_form
 from symgen.derivation.constants import Constant
 from symgen.derivation.geometry import LinkGeometry
@@ -192,7 +192,7 @@ class Tabled(Linkage):
         }
         self.behind = len(home.inputs[PREPARED]) - sum(OF_BASE.values())
         super().__init__(
-            model, home, frame, at_run_time=adjusted.AtRunTime((), self.behind, drives)
+            model, home, frame, at_run_time=runtime_inertia.AtRunTime((), self.behind, drives)
         )
         self.base_gravity = self.pull(0)
         for dof in self.dofs if "tau" in home.inputs else ():

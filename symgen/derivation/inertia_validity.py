@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from symgen.derivation import constants as k
-from symgen.derivation.adjusted import Matter
 from symgen.derivation.model import Model
+from symgen.derivation.runtime_inertia import Matter
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia, Vector
 

@@ -37,11 +37,12 @@ from symgen.derivation import constants
 from symgen.derivation.model.links import declared
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import closing, making, touching
+from symgen.pipeline import build, loop_closure
+from symgen.pipeline import contacts as touching
 from symgen.reference import contacts
 from symgen.reference.arrays import transposed
-from symgen.reference.damped import DAMPING
 from symgen.reference.mechanics import Reference
+from symgen.reference.minimum_norm import DAMPING
 from symgen.reference.precision import Array
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import FUNCTIONS
@@ -109,9 +110,9 @@ def felt(recognition: Recognition, options: ProgramOptions) -> Felt | None:
     function, mechanism, samples = recognition.function, recognition.mechanism, recognition.samples
     if function not in FORCES:
         return None
-    loops, touched = closing.known(mechanism, function), FUNCTIONS[function].counts("NT")
+    loops, touched = loop_closure.known(mechanism, function), FUNCTIONS[function].counts("NT")
     damped = (
-        touching.solves(mechanism, options.contacts) if touched else closing.solves(mechanism)
+        touching.solves(mechanism, options.contacts) if touched else loop_closure.solves(mechanism)
     ) > 1
     with samples.scalars.working():
         first = [_of_loops(samples, mechanism, options)] if loops else []
@@ -159,7 +160,7 @@ def _of_loops(
 def _jacobian(samples: Samples, mechanism: Mechanism, options: ProgramOptions) -> Program:
     """A as the function has it: derivatives, and what is pulled together, have it beside closed positions too."""
     anywhere = options.baumgarte or derivatives.told(samples.program.function) is not None
-    return making.made(mechanism, "constraint_jacobian", None, ProgramOptions(anywhere=anywhere))
+    return build.made(mechanism, "constraint_jacobian", None, ProgramOptions(anywhere=anywhere))
 
 
 def _of_contacts(
@@ -192,7 +193,7 @@ def least_damping(
     most = [
         float(np.nextafter(float(bodies.composite(k).upper()), np.inf)) for k in range(mechanism.nv)
     ]
-    loops, touched = closing.known(mechanism, function), FUNCTIONS[function].counts("NT")
+    loops, touched = loop_closure.known(mechanism, function), FUNCTIONS[function].counts("NT")
     trace = (
         _least_of_loops(_jacobian(recognition.samples, mechanism, options), most, ranges)
         if loops

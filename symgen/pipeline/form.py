@@ -13,22 +13,22 @@ from symgen.ir.program import Program
 from symgen.ir.recursion import Form, Recursion
 from symgen.ir.segmented import Segmented, check
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import cutting
-from symgen.pipeline.deriving import ROW_BUDGET, felt, frames
-from symgen.pipeline.loops import levelling, pointing, pointwise, recursion, segmenting
+from symgen.pipeline import segment_lengths
+from symgen.pipeline.derive import ROW_BUDGET, felt, frames
+from symgen.pipeline.loops import levelling, planar_scan, planar_segments, recursion, segmenting
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError, TooLong
 from symgen.vocabulary.functions import FUNCTIONS, USUAL
 from symgen.vocabulary.options import AUTO, LOOPED, UNROLLED, ProgramOptions
 from symgen.vocabulary.reals import REALS
 
-CUTTING = {segmenting.METHOD: segmenting, pointwise.METHOD: pointwise}
+CUTTING = {segmenting.METHOD: segmenting, planar_segments.METHOD: planar_segments}
 """What cuts one chain into segments, by method: each computes one function."""
-LEVELS = {levelling.METHOD: levelling, pointing.METHOD: pointing}
+LEVELS = {levelling.METHOD: levelling, planar_scan.METHOD: planar_scan}
 """What goes through one chain level by level, by method: each computes a few functions."""
 ALONE = {
     segmenting.METHOD: segmenting.FUNCTION,
-    pointwise.METHOD: pointwise.FUNCTION,
-    pointing.METHOD: pointwise.FUNCTION,
+    planar_segments.METHOD: planar_segments.FUNCTION,
+    planar_scan.METHOD: planar_segments.FUNCTION,
 }
 """The methods that are loops alone, and have no rows: each computes one function."""
 SHARE = 256
@@ -109,7 +109,7 @@ def apart(
     found = (
         _levelled(mechanism, name, function, _levels_of(mechanism, options))
         if name in LEVELS
-        else _segmented(mechanism, name, cutting.segments(mechanism, options.real))
+        else _segmented(mechanism, name, segment_lengths.segments(mechanism, options.real))
     )
     if isinstance(found, str):
         raise OutOfReach(found)
@@ -118,7 +118,7 @@ def apart(
 
 def _levels_of(mechanism: Mechanism, options: ProgramOptions) -> int:
     """How many segments have levels of their own: a power of two."""
-    groups = max(1, min(cutting.MOST, mechanism.nv // SHARE))
+    groups = max(1, min(segment_lengths.MOST, mechanism.nv // SHARE))
     return REALS[options.real].lanes * (1 << groups.bit_length() - 1)
 
 
@@ -140,7 +140,7 @@ def _segmented(mechanism: Mechanism, name: str, count: int) -> Segmented | str:
     try:
         found: Segmented = CUTTING[name].segmented(mechanism, count)
         if methods.find(name).tails:
-            found = check(replace(found, lengths=cutting.cut(mechanism, count)[0]))
+            found = check(replace(found, lengths=segment_lengths.cut(mechanism, count)[0]))
         return found
     except OutOfReach as error:
         return str(error)

@@ -5,7 +5,7 @@ says that M is regular. A ball that is too wide to tell says nothing about M: it
 about one digit a joint, so a chain of a thousand joints is decided in balls of some 1300 digits, in a few seconds.
 
 Most robots need none of this: where every joint feels enough of its own link, or of a few links, all others gone, it feels as
-much of all of them (`symgen.reference.alone`). That takes time as there are links.
+much of all of them (`symgen.reference.link_pivot_bounds`). That takes time as there are links.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flint import arb as ball
 from flint import fmpq
 
 from symgen.mechanism.mechanism import Mechanism
-from symgen.reference import alone
+from symgen.reference import link_pivot_bounds
 from symgen.reference.mechanics import Reference
 from symgen.reference.pivots import pivots
 from symgen.reference.precision import arb
@@ -82,16 +82,16 @@ def loss(mechanism: Mechanism, payload: str | None = None) -> Loss | None:
 
 def _each_feels_enough(mechanism: Mechanism, payload: str | None) -> bool:
     """Whether the least that each joint can feel tells that M is regular. If not, nothing is known yet."""
-    if not alone.physical(mechanism):
+    if not link_pivot_bounds.physical(mechanism):
         return False
     with arb(DIGITS).working():
-        enough = [MARGIN * bound for bound in alone.most(mechanism, payload)]
+        enough = [MARGIN * bound for bound in link_pivot_bounds.most(mechanism, payload)]
         unsure = [
             i
             for i, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True))
-            if not all(ball(pivot) > enough[i] for pivot in alone.least(joint, body))
+            if not all(ball(pivot) > enough[i] for pivot in link_pivot_bounds.least(joint, body))
         ]
-        few = list(alone.together(mechanism, unsure))
+        few = list(link_pivot_bounds.together(mechanism, unsure))
     return all(
         len(own) < len(mechanism.bodies) and _few_feel_enough(part, [enough[i] for i in own])
         for part, own in few

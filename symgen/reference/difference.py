@@ -15,9 +15,9 @@ import numpy as np
 
 from symgen.mechanism.joints import Orienting, Placing
 from symgen.reference.arrays import added, identity, quaternion, skewed, stacked, times, transposed
+from symgen.reference.integrate import SMALL, Moved, around, left_out, product
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, Scalars
-from symgen.reference.steps import SMALL, Moved, around, left_out, product
 
 HALVINGS = 4
 """Of half a turn: what is left is less than SMALL."""

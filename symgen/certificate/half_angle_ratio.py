@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from symgen.certificate.intervals import HALF_TURN, Interval, down, summed, times, up
-from symgen.certificate.squares import least
+from symgen.certificate.sum_of_squares import least
 from symgen.ir.program import Program, Row
 from symgen.reference.precision import Array
 

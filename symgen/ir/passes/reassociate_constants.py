@@ -12,7 +12,7 @@ KINDS = {"add": SUMS, "sub": SUMS, "mul": ("mul",)}
 """What an operation may be gathered with."""
 
 
-def gather(program: Program) -> Program:
+def reassociate_constants(program: Program) -> Program:
     """The same Program with at most one constant in each sum and each product of unshared, unnamed rows."""
     rows, count = program.rows, uses(program)
 

@@ -24,20 +24,20 @@ from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import (
     adjusting,
-    chaining,
-    choosing,
-    closing,
+    chain_rule,
+    choose,
     composing,
-    deriving,
+    contacts,
+    derive,
     differentiating,
+    loop_closure,
     noticing,
-    searching,
+    search,
     task,
-    touching,
 )
-from symgen.pipeline.deriving import before_the_last, felt, once
-from symgen.pipeline.forms import formed
-from symgen.pipeline.plain import from_plain, to_plain
+from symgen.pipeline.derive import before_the_last, felt, once
+from symgen.pipeline.form import formed
+from symgen.pipeline.serialize import from_plain, to_plain
 from symgen.support import cache
 from symgen.support.errors import (
     ArgumentError,
@@ -76,7 +76,7 @@ from symgen.vocabulary.options import (
 from symgen.vocabulary.reals import DOUBLE
 
 if TYPE_CHECKING:
-    from symgen.reference.regularity import Loss
+    from symgen.reference.singularity import Loss
 
 INVERSE_ON_REQUEST_ABOVE = 20
 Progress = Callable[[str, int, int], None]
@@ -85,13 +85,13 @@ Progress = Callable[[str, int, int], None]
 
 @lru_cache(maxsize=64)
 def loss(mechanism: Mechanism, payload: str | None) -> Loss | None:
-    """What makes M singular in every state, else None (see `symgen.reference.regularity`)."""
-    from symgen.reference import regularity
+    """What makes M singular in every state, else None (see `symgen.reference.singularity`)."""
+    from symgen.reference import singularity
 
     known = cache.find("loss", mechanism.content, payload)
     if known is not None:
-        return regularity.Loss(**known["lost"]) if known["lost"] else None
-    found = regularity.loss(mechanism, payload)
+        return singularity.Loss(**known["lost"]) if known["lost"] else None
+    found = singularity.loss(mechanism, payload)
     cache.keep({"lost": found and asdict(found)}, "loss", mechanism.content, payload)
     return found
 
@@ -107,7 +107,7 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
             f"{function} of '{mechanism.name}' is about the mass centre, and nothing that moves has a mass; give a link one, "
             "or let it carry a payload"
         )
-    if (why := closing.refusal(mechanism, function)) is not None:
+    if (why := loop_closure.refusal(mechanism, function)) is not None:
         return why
     lost = loss(mechanism, payload) if FUNCTIONS[function].needs_inverse else None
     return None if lost is None else f"{function} of '{mechanism.name}' divides by {lost.sentence}"
@@ -190,8 +190,8 @@ def made(
     refuse_many_joints(mechanism)
     for link in (*options.frames, *names_of(options.payload), *options.wrenches):
         mechanism.frame(link)
-    closing.settled(mechanism, options.baumgarte)
-    touching.settled(mechanism, options.contacts)
+    loop_closure.settled(mechanism, options.baumgarte)
+    contacts.settled(mechanism, options.contacts)
     if options.parameters:
         options = replace(options, parameters=adjusting.named(mechanism, options.parameters))
     found = _asked(
@@ -280,7 +280,7 @@ def _asked(
         return _chosen(mechanism, function, options)  # the function that it is ranked as needs less
     except TooManyRows:
         refused = (
-            f"{function} of '{mechanism.name}' by {method} needs more than {deriving.ROW_BUDGET} rows; "
+            f"{function} of '{mechanism.name}' by {method} needs more than {derive.ROW_BUDGET} rows; "
             "take another method or lock joints that do not matter with --lock"
         )
         cache.keep({"refused": refused}, "program", *key)
@@ -330,7 +330,10 @@ def _of_rows(
     mechanism: Mechanism, wanted: Derivative, method: str | None, options: ProgramOptions
 ) -> Program:
     """By the rows of the function, kept as the function's own Program is."""
-    function, options = wanted.name, replace(options, anywhere=closing.known(mechanism, wanted.of))
+    function, options = (
+        wanted.name,
+        replace(options, anywhere=loop_closure.known(mechanism, wanted.of)),
+    )
     base = made(mechanism, wanted.of, method, replace(options, series=True))
     differentiating.require_arguments(base, wanted, options.at_run_time)
     key = _key(mechanism, function, base.method, options)
@@ -341,7 +344,7 @@ def _of_rows(
     compose = methods.composition(base.method, wanted.of)
     if compose is not None and wanted.mode == "jacobian" and differentiating.of_steps(wanted):
         try:
-            found = chaining.jacobian(
+            found = chain_rule.jacobian(
                 mechanism,
                 wanted,
                 base.method,
@@ -351,7 +354,7 @@ def _of_rows(
             )
         except TooManyRows:
             raise TooLong(
-                f"{function} of '{mechanism.name}' needs more than {deriving.ROW_BUDGET} rows; ask for "
+                f"{function} of '{mechanism.name}' needs more than {derive.ROW_BUDGET} rows; ask for "
                 f"{wanted.of}:vjp or {wanted.of}:jvp, which are a row or a column at a time"
             ) from None
         cache.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
@@ -373,8 +376,8 @@ def _of_rows(
 def _redundant(mechanism: Mechanism, function: str, options: ProgramOptions) -> bool:
     """Whether forces that do nothing are among its answers: these solve no equation."""
     what = FUNCTIONS[function]
-    return (what.counts("NT") and touching.redundant(mechanism, options.contacts)) or (
-        what.of_loops and closing.assembly(mechanism).redundant > 0
+    return (what.counts("NT") and contacts.redundant(mechanism, options.contacts)) or (
+        what.of_loops and loop_closure.assembly(mechanism).redundant > 0
     )
 
 
@@ -397,7 +400,7 @@ def _searched(
     finished = (
         plain if made_of_others else before_the_last(mechanism, function, plain.method, options)
     )
-    found = searching.searched(finished, plain, options.rounds)
+    found = search.searched(finished, plain, options.rounds)
     kept = _key(mechanism, function, plain.method, replace(options, rounds=found.rounds))
     cache.keep(
         {"program": to_plain(replace(found, real=DOUBLE.name, passed_over=()))}, "program", *kept
@@ -409,7 +412,7 @@ def _dividing_by_something(
     mechanism: Mechanism, found: Program, options: ProgramOptions
 ) -> Program:
     """The Program. RequestError where the pivots of a singular M are among what it divides by: det M is 0 there, by others."""
-    if choosing.divides_by_pivots(found) and (lost := loss(mechanism, options.payload)):
+    if choose.divides_by_pivots(found) and (lost := loss(mechanism, options.payload)):
         raise RequestError(
             f"{found.function} of '{mechanism.name}' by {found.method} divides by {lost.sentence}"
         )
@@ -422,7 +425,7 @@ def _chosen(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pro
     known = cache.find("choice", *key)
     if known is None:
         try:
-            found = choosing.best(
+            found = choose.best(
                 mechanism, function, options, lambda: loss(mechanism, options.payload)
             )
         except OutOfReach as error:
@@ -458,7 +461,7 @@ def requested(
     """
     if functions is None:
         if mechanism.loops:
-            closing.assembly(
+            loop_closure.assembly(
                 mechanism
             )  # a robot whose loops do not close is not what it was meant to be
         usual = (*BY_DEFAULT, *(OF_LOOPS if mechanism.loops else ()))
@@ -491,7 +494,7 @@ def requested(
 def shaped(
     mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
 ) -> Form:
-    """Likewise `made`, in the form that is asked for (`symgen.pipeline.forms`)."""
+    """Likewise `made`, in the form that is asked for (`symgen.pipeline.form`)."""
     if (refused := refusal(mechanism, function, options.payload)) is not None:
         raise RequestError(refused)
     return formed(
@@ -556,7 +559,7 @@ def one_by_one(
         tell = partial(_tell, progress, len(found) + len(refused), len(wanted))
         tell(f"deriving {name}")
         try:
-            with searching.telling(tell):
+            with search.telling(tell):
                 found[name] = shaped(mechanism, name, wanted[name], options)
         except OutOfReach as error:
             needed = functions is not None and (strict or not isinstance(error, TooLong))

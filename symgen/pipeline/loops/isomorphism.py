@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from symgen.ir.program import Program
-from symgen.pipeline.loops.grouping import Group, Ref, Taken, Unlike
+from symgen.pipeline.loops.link_assignment import Group, Ref, Taken, Unlike
 
 
 class Folded(NamedTuple):

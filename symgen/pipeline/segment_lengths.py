@@ -33,7 +33,9 @@ def cut(mechanism: Mechanism, count: int) -> tuple[tuple[int, ...], float]:
     """How many links each segment of a chain has, none where they are even, and how many times less a joint of a segment resists
     by itself than in the chain, the most. Raises OutOfReach where there is no cut before which all joints resist.
     """
-    from symgen.reference.tails import tails  # NumPy, which a cached Program does without
+    from symgen.reference.truncated_pivots import (
+        tails,  # NumPy, which a cached Program does without
+    )
 
     freer = cache(tails(mechanism).freer)
     plain = even(len(mechanism.joints), count)

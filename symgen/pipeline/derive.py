@@ -20,9 +20,9 @@ from symgen.description.tip import tip
 from symgen.ir import passes
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import closing, touching
+from symgen.pipeline import contacts, loop_closure
 from symgen.pipeline.adjusting import adjusting as adjusting_of
-from symgen.pipeline.base import base_parameters
+from symgen.pipeline.base_parameters import base_parameters
 from symgen.pipeline.layout import PLAIN, Layout, choices
 from symgen.support.errors import MethodRefusal, SymgenError
 from symgen.vocabulary.functions import (
@@ -258,7 +258,8 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
         floors=options.floors and function in PREPARING,
         baumgarte=options.baumgarte and GAINS in what.feels,
         series=options.series and turns_by_series(mechanism, what),
-        anywhere=(options.anywhere or options.baumgarte) and closing.known(mechanism, function),
+        anywhere=(options.anywhere or options.baumgarte)
+        and loop_closure.known(mechanism, function),
         **links,
     )
 
@@ -330,7 +331,7 @@ def _recorded(
     where: Layout,
     longest: int,
 ) -> Program:
-    what, closed = FUNCTIONS[function], closing.known(mechanism, function)
+    what, closed = FUNCTIONS[function], loop_closure.known(mechanism, function)
     if (
         function in FEEL_WEIGHT and not options.parameters and options.payload is None
     ):  # those have weight of their own
@@ -364,7 +365,7 @@ def _recorded(
             NK=len(options.rows),
             NT=len(options.contacts),
             NS=adjusting.prepared.size if adjusting else 0,
-            **(closing.sizes(mechanism) if closed else {}),
+            **(loop_closure.sizes(mechanism) if closed else {}),
         )
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
@@ -393,13 +394,13 @@ def _recorded(
             )
             linkage.series = options.series
             if closed:
-                closing.lay(linkage, mechanism, options.anywhere)
+                loop_closure.lay(linkage, mechanism, options.anywhere)
             if what.counts("NT"):
                 points = [mechanism.contact(one) for one in options.contacts]
                 linkage.contacts = tuple(
                     model.placed(one.name, one.body, one.pose) for one in points
                 )
-                linkage.solves = touching.solves(mechanism, options.contacts)
+                linkage.solves = contacts.solves(mechanism, options.contacts)
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [

@@ -11,20 +11,20 @@ from __future__ import annotations
 
 from itertools import chain
 
+from symgen.ir.passes._alternatives import idle, results, without_spare
+from symgen.ir.passes._choose import Ways
+from symgen.ir.passes._error_bounds import round_offs
+from symgen.ir.passes._fingerprints import residues
 from symgen.ir.passes._proof import prove
 from symgen.ir.passes._quantities import Quantities
-from symgen.ir.passes._residues import residues
-from symgen.ir.passes._round_offs import round_offs
 from symgen.ir.passes._signed import Place, Signed
-from symgen.ir.passes._spare import idle, results, without_spare
-from symgen.ir.passes._ways import Ways
 from symgen.ir.program import Port, Program
 
 PRIME, SEED = 314159265358979347, 1
 """Near no power of two, for constants are such: modulo 2^61 − 1, 2^-31 would be 2^30. Below 2^60, as Python is quickest there."""
 
 
-def recognize(program: Program) -> Program:
+def merge_equal(program: Program) -> Program:
     """The same Program with each value computed once up to its sign; see the module docstring."""
     found = residues(PRIME, SEED, program)
     if found is None:  # it divides by zero

@@ -11,7 +11,7 @@ from itertools import count
 
 from symgen.ir.program import Program
 from symgen.pipeline.loops.cuts import behind, least_cut
-from symgen.pipeline.loops.grouping import Group, Ref
+from symgen.pipeline.loops.link_assignment import Group, Ref
 
 DEAR = ("sin", "cos", "sqrt", "log", "atan2", "div")
 """What is not worked out again where it can be kept."""

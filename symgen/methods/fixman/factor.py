@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
+from symgen.methods.fixman.applicability import in_a_plane
 from symgen.methods.fixman.gradient import gradient
 from symgen.methods.fixman.partition import Partition, eliminate, soft_inverse, soft_rates
 from symgen.methods.fixman.planar import absolute_forces, joint_rates, planar, rates_in_turn
-from symgen.methods.fixman.reach import in_a_plane
 from symgen.methods.fixman.spatial import spatial
 from symgen.methods.shared.factor import Factor, Results
 from symgen.support.errors import MethodRefusal
