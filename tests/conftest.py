@@ -30,6 +30,9 @@ gc.set_threshold(1_000_000, 100, 1000)
 # that only look at Programs as users have them share them within a run: `as_users_have_them`.
 os.environ["SYMGEN_CACHE_PROGRAMS"] = "off"
 
+# Tests count and replace what derives, which a forked process would not see; the tests run in several processes as it is.
+os.environ["SYMGEN_PROCESSES"] = "1"
+
 # Frames are laid out as is known of a built-in robot, else plainly. Any layout gives the same answers (test_layout.py); a search
 # of every robot here takes a quarter of an hour, its first choices alone a tenth of all tests. `polished_here` has those.
 FULL = layout.EFFORT

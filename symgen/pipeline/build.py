@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from copy import copy
 from dataclasses import asdict, replace
 from functools import lru_cache, partial
 from os import PathLike
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from symgen import methods
@@ -32,11 +33,12 @@ from symgen.pipeline import (
     differentiating,
     loop_closure,
     noticing,
+    parallel,
     search,
     task,
 )
 from symgen.pipeline.derive import before_the_last, felt, once
-from symgen.pipeline.form import formed
+from symgen.pipeline.form import formed, has_rows_alone
 from symgen.pipeline.serialize import from_plain, to_plain
 from symgen.support import cache
 from symgen.support.errors import (
@@ -553,19 +555,31 @@ def one_by_one(
 ) -> tuple[dict[str, Form], dict[str, str]]:
     """`programs_and_refusals`, each Program as it is by itself (`together`)."""
     wanted = requested(mechanism, functions, options.payload)
+    names = list(FUNCTIONS.in_order(wanted))
+
+    def derive(name: str) -> Form:
+        tell = partial(_tell, progress, names.index(name), len(names))
+        tell(f"deriving {name}")
+        with search.telling(tell):
+            return shaped(mechanism, name, wanted[name], options)
+
     found: dict[str, Form] = {}
     refused: dict[str, str] = {}
-    for name in FUNCTIONS.in_order(wanted):
-        tell = partial(_tell, progress, len(found) + len(refused), len(wanted))
-        tell(f"deriving {name}")
-        try:
-            with search.telling(tell):
-                found[name] = shaped(mechanism, name, wanted[name], options)
-        except OutOfReach as error:
-            needed = functions is not None and (strict or not isinstance(error, TooLong))
-            if needed or len(refused) + 1 == len(wanted):
-                raise
-            refused[name] = str(error)
+    in_parallel = options.effort == NORMAL and has_rows_alone(mechanism, options)
+    start = perf_counter()
+    with ExitStack() as stack:
+        for position, name in enumerate(names):
+            if in_parallel and perf_counter() - start > parallel.WORTH:
+                stack.enter_context(cache.in_memory())
+                parallel.run([partial(derive, later) for later in names[position:]])
+                in_parallel = False
+            try:
+                found[name] = derive(name)
+            except OutOfReach as error:
+                needed = functions is not None and (strict or not isinstance(error, TooLong))
+                if needed or len(refused) + 1 == len(wanted):
+                    raise
+                refused[name] = str(error)
     return found, refused
 
 

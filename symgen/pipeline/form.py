@@ -49,7 +49,7 @@ def formed(
     """
     if method in ALONE:
         return apart(mechanism, function, method, options)
-    if options.form == UNROLLED or (options.form == AUTO and len(mechanism.joints) <= SHORT):
+    if has_rows_alone(mechanism, options):
         return unrolled()
     try:
         found = looped(mechanism, function, method, options)
@@ -61,6 +61,11 @@ def formed(
         with suppress(TooLong):  # few rows a link, of more joints than rows are written for
             return unrolled()
     return found
+
+
+def has_rows_alone(mechanism: Mechanism, options: ProgramOptions) -> bool:
+    """True if no function is made of loops over links, but by a method that is loops alone."""
+    return options.form == UNROLLED or (options.form == AUTO and len(mechanism.joints) <= SHORT)
 
 
 def instead_of_rows(form: Form) -> bool:

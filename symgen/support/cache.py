@@ -20,7 +20,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,31 @@ OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _LONGEST_ENTRY = 200_000_000
 _PACKAGE = Path(__file__).resolve().parent.parent
 
+_memory: dict[str, str] | None = None
+"""Facts by their keys, both as JSON, while `in_memory` lasts."""
+
+
+@contextmanager
+def in_memory() -> Iterator[dict[str, str]]:
+    """Keep facts in memory too, and find them there first, in the body of a `with` statement; yields {key: facts} as JSON.
+
+    Facts that another process kept may be added to the dictionary. This works where the disk is not used as well.
+    """
+    global _memory
+    before = _memory
+    _memory = {} if before is None else before
+    try:
+        yield _memory
+    finally:
+        _memory = before
+
+
+def _in_memory(kind: str, key: tuple[Any, ...]) -> str | None:
+    """The key of facts in memory, as JSON; None for a key that JSON does not take."""
+    with suppress(TypeError, ValueError):
+        return json.dumps([kind, *key])
+    return None
+
 
 def cache_folder() -> Path:
     """Where libraries are kept, and with them the entries; see above."""
@@ -46,6 +71,8 @@ def cache_folder() -> Path:
 
 def find(kind: str, *key: Any) -> Any | None:
     """The facts that were kept under this key (text, numbers, None, and lists of them), or None."""
+    if _memory is not None and (facts := _memory.get(_in_memory(kind, key) or "")) is not None:
+        return json.loads(facts)
     whole = _key(kind, key)
     if whole is None:
         return None
@@ -65,6 +92,9 @@ def find(kind: str, *key: Any) -> Any | None:
 
 def keep(facts: Any, kind: str, *key: Any) -> None:
     """Keep `facts` (as JSON has them) under this key. If the disk refuses, nothing fails: the work is done again next time."""
+    if _memory is not None and (name := _in_memory(kind, key)) is not None:
+        with suppress(TypeError, ValueError):
+            _memory[name] = json.dumps(facts, separators=(",", ":"), allow_nan=False)
     whole = _key(kind, key)
     if whole is None:
         return

@@ -1,0 +1,126 @@
+"""Functions that several processes derive at the same time are the ones that one process derives."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from symgen.pipeline import parallel
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(code: str, *words: str, processes: int) -> str:
+    """Standard output of a program that may derive in that many processes, with nothing in the cache."""
+    environment = {
+        **os.environ,
+        "SYMGEN_PROCESSES": str(processes),
+        "SYMGEN_CACHE_PROGRAMS": "off",
+        "PYTHONPATH": str(ROOT),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+GENERATE = """
+import os, sys
+from symgen import cli
+from symgen.pipeline import build, parallel
+parallel.WORTH = 0.0
+ours, derived, build_one = os.getpid(), [], build.shaped
+def counted(mechanism, function, *rest):
+    derived.append(function)
+    return build_one(mechanism, function, *rest)
+build.shaped = counted
+words = ["-f", "forward_dynamics", "-f", "inverse_dynamics:jacobian", "-f", "mass_matrix", "-f", "jacobian"]
+cli.main(["generate", "scara", "-q", *words, "-o", sys.argv[1]])
+print(len(derived))
+"""
+
+
+def folder(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
+
+
+def test_any_number_of_processes_writes_the_same_bytes(tmp_path: Path) -> None:
+    serial = run(GENERATE, str(tmp_path / "serial" / "c"), processes=1)
+    shared = run(GENERATE, str(tmp_path / "shared" / "c"), processes=3)
+    assert folder(tmp_path / "serial" / "c") == folder(tmp_path / "shared" / "c")
+    assert int(serial) >= 4
+    # The parent asks for each function once more, and finds it in memory; the other processes did part of the work.
+    assert int(shared) >= 4
+
+
+JOBS = """
+import os, sys, time
+from symgen.pipeline import parallel
+from symgen.support import cache
+from symgen.support.errors import ArgumentError
+def job(number):
+    time.sleep(0.05)
+    cache.keep({"by": os.getpid()}, "job", number)
+    if number == 2:
+        raise ArgumentError("this job fails")
+    if number == 3 and os.getpid() != parent:
+        os._exit(1)
+parent = os.getpid()
+with cache.in_memory():
+    parallel.run([lambda number=number: job(number) for number in range(12)])
+    kept = [cache.find("job", number) for number in range(12)]
+print(len([facts for facts in kept if facts]), len({facts["by"] for facts in kept if facts}))
+print(cache.find("job", 0))
+"""
+
+
+def test_what_other_processes_keep_is_found_and_a_process_that_ends_early_leaves_a_gap() -> None:
+    found, workers = run(JOBS, processes=3).splitlines()[0].split()
+    assert 6 <= int(found) <= 12
+    assert int(workers) >= 2
+
+
+def test_memory_ends_with_the_request() -> None:
+    assert run(JOBS, processes=2).splitlines()[1] == "None"
+
+
+INTERRUPTED = """
+import os, time
+from symgen.pipeline import parallel
+from symgen.support import cache
+parent = os.getpid()
+def job():
+    if os.getpid() == parent:
+        raise KeyboardInterrupt
+    time.sleep(60)
+start = time.monotonic()
+try:
+    with cache.in_memory():
+        parallel.run([job] * 9)
+except KeyboardInterrupt:
+    print(time.monotonic() - start < 30)
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("no child is left")
+"""
+
+
+def test_an_interrupt_ends_the_other_processes() -> None:
+    assert run(INTERRUPTED, processes=3).split("\n")[:2] == ["True", "no child is left"]
+
+
+def test_a_process_with_threads_is_not_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMGEN_PROCESSES", "4")
+    monkeypatch.setattr(parallel.threading, "active_count", lambda: 2)
+    assert parallel.processes() == 1
