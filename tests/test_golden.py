@@ -20,7 +20,7 @@ from tests.golden.rows import Row, rows
 from tests.golden.table import NOTHING, hashes, known
 
 ROWS = rows()
-STRIDE = 13
+STRIDE = 17
 """Every so manieth row is made by a run of all tests; `make golden-all` makes them all."""
 TELLING = ("masses40 cyclic looped", "masses40 segments looped cpp17", "ur5 levels looped m7")
 """Rows that are made besides: forms of long chains, each of which has few rows."""

@@ -20,8 +20,8 @@ FILES = Path(__file__).resolve().parent / "robots"
 class Robot:
     """A robot by name or file, how it is read, and two of its links.
 
-    `task` are the rows of a task that it can have. `closure` takes the place of CLOSURE in the file. `tags` say what sort it is:
-    "loops", "still" (fewer functions have loops over links), "large" (few functions only).
+    `task` are the rows of a task that its second link can have. `closure` takes the place of CLOSURE in the file. `tags` has
+    "loops" where joints close loops.
     """
 
     source: str
@@ -40,10 +40,10 @@ def _robot(
 
 
 ROBOTS = {
-    "planar_arm": _robot("planar_arm", "link1 link2", "x,y", "arm"),
-    "scara": _robot("scara", "link2 link4", "wz,x,y,z", "arm"),
-    "point_masses": _robot("planar_point_mass:3", "link2 link3", "wz,x", "arm points"),
-    "spherical_pendulum": _robot("spherical_pendulum", "rod end", "wx,wy,wz", "several"),
+    "planar_arm": _robot("planar_arm", "link1 link2", "x,y"),
+    "scara": _robot("scara", "link2 link4", "wz,x,y,z"),
+    "point_masses": _robot("planar_point_mass:3", "link2 link3", "wz,x"),
+    "spherical_pendulum": _robot("spherical_pendulum", "rod end", "wx,wy,wz"),
     "tree": _robot("tree.urdf", "lift left", "wz"),
     "tree_coupled": _robot(
         "tree.urdf",
@@ -55,12 +55,12 @@ ROBOTS = {
         lock={},
         gravity="0,0.5,-9.81",
     ),
-    "hopper": _robot("hopper.urdf", "thigh foot", "wx,wz,x,y,z", "several", base="free"),
-    "ball": _robot("ball.xml", "lower upper", "wx,wy,wz", "several"),
-    "cart": _robot("cart.toml", "plate boom", "wz,x,y", "several"),
-    "screws": _robot("screws.toml", "nut tool", "wz,x", "several"),
-    "jaws": _robot("jaws.toml", "left right", "wy,y", "follow"),
-    "rows": _robot("rows.toml", "link2 link3", "wy,x,z", "arm"),
+    "hopper": _robot("hopper.urdf", "thigh foot", "wx,wz,x,y,z", base="free"),
+    "ball": _robot("ball.xml", "lower upper", "wx,wy,wz"),
+    "cart": _robot("cart.toml", "plate boom", "wz,x,y"),
+    "screws": _robot("screws.toml", "nut tool", "wz,x"),
+    "jaws": _robot("jaws.toml", "left right", "wy,y"),
+    "rows": _robot("rows.toml", "link2 link3", "wy,x,z"),
     "branches": _robot("branches.csv", "two three", "x"),
     "swing": _robot("swing.sdf", "seat knob", "wy,wx"),
     "slot": _robot("slot.toml", "rod tool", "wy", "loops"),
@@ -80,7 +80,7 @@ READ = {
         snap="off",
         drives="damping",
     ),
-    "ball_undriven": _robot("ball.xml", "upper lower", "wx,wy,wz", "several", drives="off"),
+    "ball_undriven": _robot("ball.xml", "upper lower", "wx,wy,wz", drives="off"),
 }
 """The same files read otherwise, for what a user gets."""
 CLOSURES = (
@@ -194,6 +194,8 @@ def arguments(choice: Choice) -> dict[str, Any]:
     said |= {
         word: choice[word] for word in ("trig", "real", "target", "name") if choice[word] != "-"
     }
+    if choice["bundle"] in ("motion_of_loops", "contacts") and "loops" in robot.tags:
+        said |= {"evidence": False} if choice["target"] != "-" else {}
     said |= {"baumgarte": True} if choice["gains"] != "-" else {}
     said |= {"functions_only": True} if choice["only"] != "-" else {}
     said |= {"wrap": choice["wrap"].split(",")} if choice["wrap"] != "-" else {}
@@ -369,7 +371,7 @@ LOOPED: dict[str, tuple[Robot, str, tuple[str, ...]]] = {
             STATUS,
         )
         for name, methods in (
-            ("scara", ("riccati", "udut")),
+            ("scara", ("riccati",)),
             ("rows", ("riccati", "constraint_force", "fixman:spatial")),
         )
         for method in methods
