@@ -228,7 +228,7 @@ def test_what_is_added_goes_where_its_like_stand() -> None:
         assert [
             leaf for leaf in there if leaf.suffix == suffix or (leaf / f"__init__{suffix}").exists()
         ], folder
-    assert {*LEAVES, "joints", "description/robots", "verification"} == {
+    assert {*LEAVES, "mechanism/joints", "description/robots", "verification"} == {
         folder for folder, _ in added
     }
 
