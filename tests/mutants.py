@@ -38,13 +38,17 @@ NOT_COPIED = shutil.ignore_patterns(".*", "build", "dist")
 FORTY = "tests/test_methods.py -k 'forty and (one or planar_arm or scara or square_tree6 or chain5)"
 
 ROOMS: dict[str, tuple[str, ...]] = {
-    "": (
-        "tests/test_reals.py tests/test_ir.py tests/test_toml.py tests/test_lumping.py",
-        "tests/test_passes.py -k pipeline",
-        "tests/test_shelf.py",
-        "tests/test_cli.py",
+    "": ("tests/test_cli.py", "tests/test_dask.py"),
+    **dict.fromkeys(
+        ("cli", "ir", "mechanism", "pages", "support", "vocabulary"),
+        (
+            "tests/test_reals.py tests/test_ir.py tests/test_toml.py tests/test_lumping.py",
+            "tests/test_passes.py -k pipeline",
+            "tests/test_shelf.py",
+            "tests/test_cli.py",
+        ),
     ),
-    "backends": (
+    "emission": (
         "tests/test_golden.py tests/test_c99.py",
         "tests/test_checked.py",
         "tests/test_inline_trig.py -k 'not proved'",
@@ -52,19 +56,19 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/test_cpp17.py",
         "tests/test_dropped_in.py -k 'ascii or markdown or signs'",
     ),
-    "backends/casadi": ("tests/test_casadi.py",),
+    "emission/backends/casadi": ("tests/test_casadi.py",),
     "certificate": (
         "tests/test_certificate.py",
         "tests/test_recognition.py tests/test_regularity.py",
         "tests/test_round_off.py",
     ),
-    "closures": ("tests/test_loops.py",),
-    "commands": (
+    "mechanism/closures": ("tests/test_loops.py",),
+    "cli/commands": (
         "tests/test_cli.py",
         "tests/test_prove.py -k 'not every'",
         "tests/test_inspection_requests.py -k listed",
     ),
-    "commands/cost": ("tests/test_cost.py -k 'command or sentence'",),
+    "cli/commands/cost": ("tests/test_cost.py -k 'command or sentence'",),
     "delivery": (
         "tests/test_golden.py tests/test_left_out.py tests/test_folder.py tests/test_replacing.py",
         "tests/test_evidence.py tests/test_dropped_in.py",
@@ -82,9 +86,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/test_bad_input.py tests/test_lumping.py",
         "tests/test_dropped_in.py -k no_file",
     ),
-    "differentiation": ("tests/test_derivatives.py",),
-    "disk": ("tests/test_disk.py tests/test_replacing.py",),
-    "functions": ("tests/test_golden.py", f"{FORTY}'"),
+    "pipeline/differentiation": ("tests/test_derivatives.py",),
+    "support/files": ("tests/test_disk.py tests/test_replacing.py",),
+    "vocabulary/functions": ("tests/test_golden.py", f"{FORTY}'"),
     "inspection": (
         "tests/test_inspection.py",
         "tests/test_inspection_requests.py",
@@ -96,26 +100,26 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(
         (
-            "backends/lanes",
+            "emission/lanes",
             "machine/arrays",
-            "machine/many",
+            "machine/batch",
             "readback/lanes",
             "verification/blocks",
         ),
         ("tests/test_many_states.py",),
     ),
     **dict.fromkeys(
-        ("backends/looped_lanes", "readback/looped_lanes"),
+        ("emission/looped_lanes", "readback/looped_lanes"),
         ("tests/test_looped_batch.py -k 'not folder'",),
     ),
     **dict.fromkeys(
         (
-            "backends/blocks",
-            "backends/indices",
-            "backends/loop_work",
-            "backends/looped",
+            "emission/blocks",
+            "emission/indices",
+            "emission/loop_work",
+            "emission/looped",
             "readback/looped",
-            "readback/walking",
+            "readback/term_walk",
         ),
         (
             "tests/test_looped_c.py -k 'not silent and not misra'",
@@ -123,42 +127,51 @@ ROOMS: dict[str, tuple[str, ...]] = {
         ),
     ),
     **dict.fromkeys(
-        ("backends/loop_checks", "readback/loop_checks", "recursion/guarding"),
+        ("emission/loop_checks", "readback/loop_checks", "ir/recursion/guarding"),
         ("tests/test_looped_checked.py -k 'not generate'",),
     ),
     **dict.fromkeys(
-        ("levelled", "looping/levelling", "backends/levelled", "methods/constraint_force/levels"),
+        (
+            "ir/levelled",
+            "pipeline/loops/levelling",
+            "emission/levelled",
+            "methods/constraint_force/levels",
+        ),
         ("tests/test_levels.py -k 'not generate'",),
     ),
     **dict.fromkeys(
         (
-            "segmented",
-            "looping/segmenting",
-            "backends/segmented",
-            "backends/lane_steps",
+            "ir/segmented",
+            "pipeline/loops/segmenting",
+            "emission/segmented",
+            "emission/lane_steps",
             "readback/segmented",
             "methods/riccati/segments",
-            "programs/cutting",
-            "reference/tails",
+            "pipeline/segment_lengths",
+            "reference/truncated_pivots",
         ),
         ("tests/test_segments.py -k 'not generate'", "tests/test_levels.py -k text"),
     ),
     "jax": ("tests/test_jax.py",),
-    "joints": (f"{FORTY}'", "tests/test_reference.py"),
+    "mechanism/joints": (f"{FORTY}'", "tests/test_reference.py"),
     **dict.fromkeys(
         ("reference/articulated", "reference/long", "verification/long"),
         ("tests/test_forms.py -k 'not folder'",),
     ),
-    **dict.fromkeys(("looping/pointwise", "methods/fixman/segments"), ("tests/test_pointwise.py",)),
-    **dict.fromkeys(("looping/pointing", "methods/fixman/levels"), ("tests/test_point_levels.py",)),
-    "looping": ("tests/test_looping.py",),
-    "recursion": ("tests/test_looping.py",),
+    **dict.fromkeys(
+        ("pipeline/loops/planar_segments", "methods/fixman/segments"), ("tests/test_pointwise.py",)
+    ),
+    **dict.fromkeys(
+        ("pipeline/loops/planar_scan", "methods/fixman/levels"), ("tests/test_point_levels.py",)
+    ),
+    "pipeline/loops": ("tests/test_looping.py",),
+    "ir/recursion": ("tests/test_looping.py",),
     "machine": (
         "tests/test_image.py tests/test_cost.py",
         "tests/test_solver.py -k 'not ctrl'",
         "tests/test_solver_builds.py tests/test_library.py",
     ),
-    "measuring": ("tests/test_bench.py", "tests/test_compare.py"),
+    "benchmarks": ("tests/test_bench.py", "tests/test_compare.py"),
     "methods": (f"{FORTY}'", "tests/test_variants.py", "tests/test_inspection_quantities.py"),
     **{
         f"methods/{name}": (
@@ -194,22 +207,22 @@ ROOMS: dict[str, tuple[str, ...]] = {
         (
             "methods/rk4",
             "methods/semi_implicit_euler",
-            "programs/composing",
-            "programs/chaining",
-            "reference/stepping",
+            "pipeline/composing",
+            "pipeline/chain_rule",
+            "reference/time_step",
         ),
         ("tests/test_step.py",),
     ),
-    "passes": ("tests/test_golden.py", "tests/test_passes.py"),
-    "pictures": (
+    "ir/passes": ("tests/test_golden.py", "tests/test_passes.py"),
+    "pages/pictures": (
         "tests/test_inspection_requests.py -k picture",
         "tests/test_compare.py -k 'picture or same_c'",
     ),
-    "programs": (
+    "pipeline": (
         "tests/test_derived_once.py tests/test_variants.py",
         "tests/test_regularity.py tests/test_shelf.py",
     ),
-    "proof": ("tests/test_round_off.py", "tests/test_prove.py", "tests/test_eva.py"),
+    "verification/proof": ("tests/test_round_off.py", "tests/test_prove.py", "tests/test_eva.py"),
     "readback": ("tests/test_readback.py", "tests/test_checked.py"),
     "reference": (
         "tests/test_reference.py",
@@ -217,8 +230,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/test_regularity.py",
         "tests/test_wrench.py tests/test_several_wrenches.py",
     ),
-    "report": ("tests/test_toml.py tests/test_report.py",),
-    "reproduce": ("tests/test_reproduce.py tests/test_saha_counts.py",),
+    "pages/report": ("tests/test_toml.py tests/test_report.py",),
+    "pages/reproduce": ("tests/test_reproduce.py tests/test_saha_counts.py",),
     "verification": (
         "tests/test_verdicts.py",
         "tests/test_verify.py -k 'not random'",

@@ -63,7 +63,7 @@ def test_a_function_that_a_robot_cannot_have_is_left_out_with_the_reason(
 ) -> None:
     monkeypatch.setattr("symgen.benchmarks.bench.ROUNDS", 1)
     monkeypatch.setattr("symgen.benchmarks.bench.SLICE", 1e-5)
-    for room in ("measuring.bench", "programs.making"):  # of all, those that it is about
+    for room in ("benchmarks.bench", "pipeline.build"):  # of all, those that it is about
         monkeypatch.setattr(
             f"symgen.{room}.BY_DEFAULT", ("inverse_dynamics", "mass_matrix", "forward_dynamics")
         )

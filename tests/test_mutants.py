@@ -71,21 +71,19 @@ def test_the_first_edits_are_spread_by_lines_and_stay_where_another_file_changes
     assert again == [edit for edit in first if edit.file == "b.py"]
 
 
-FILES = ("disk", "functions", "levelled", "segmented")
-"""Beside the folders, with tests of their own."""
-
-
 def test_every_room_has_tests_and_every_file_named_is_there() -> None:
-    assert {
-        room(path.relative_to(ROOT / "symgen").as_posix())
+    files = [
+        path.relative_to(ROOT / "symgen").with_suffix("").as_posix().replace("/_", "/")
         for path in (ROOT / "symgen").rglob("*.py")
-    } == {"symgen", *(start.partition("/")[0] for start in ROOMS if start and start not in FILES)}
-    assert all((ROOT / "symgen" / f"{file}.py").is_file() and file in ROOMS for file in FILES)
+    ]
+    rooms = {file.partition("/")[0] for file in files if "/" in file}
+    assert rooms == {start.partition("/")[0] for start in ROOMS if start}
+    assert not [start for start in ROOMS if not any(file.startswith(start) for file in files)]
     for given in ROOMS.values():
         for word in shlex.split(" ".join(given)):
             assert not word.startswith("tests/") or (ROOT / word).is_file(), word
     assert (
-        stages("methods/_udut_matrices.py")
+        stages("methods/_udut/matrices.py")
         == stages("methods/udut/matrices.py")
         != stages("methods/__init__.py")
     )
@@ -93,8 +91,8 @@ def test_every_room_has_tests_and_every_file_named_is_there() -> None:
 
 def test_an_error_is_planted_in_a_copy_and_taken_out_again(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
-    source = (ROOT / "symgen" / "tables.py").read_bytes()
-    edit = next(edit for edit in edits_of("tables.py", source) if edit.kind == "condition")
+    source = (ROOT / "symgen" / "support" / "tables.py").read_bytes()
+    edit = next(edit for edit in edits_of("support/tables.py", source) if edit.kind == "condition")
     (tree.root / "planted").mkdir()
     (tree.root / "planted" / "test_planted.py").write_text(
         f"from symgen.support import tables\ndef test_it():\n    assert len(open(tables.__file__).read()) == {len(source.decode())}\n",
@@ -102,14 +100,14 @@ def test_an_error_is_planted_in_a_copy_and_taken_out_again(tmp_path: Path) -> No
     )
     with_error = edit.applied(source)
     assert not tree.tested("planted/test_planted.py").killed
-    (tree.root / "symgen" / "tables.py").write_bytes(with_error)
+    (tree.root / "symgen" / "support" / "tables.py").write_bytes(with_error)
     found = tree.tested("planted/test_planted.py")
     assert (found.killed, found.by) == (True, "planted/test_planted.py::test_it")
     assert tree.has(found.by)
     assert not tree.has("planted/test_planted.py::test_no_more")
     assert tree.planted(edit, source, found.by).by == found.by
     assert (
-        (tree.root / "symgen" / "tables.py").read_bytes()
+        (tree.root / "symgen" / "support" / "tables.py").read_bytes()
         == source
-        == (ROOT / "symgen" / "tables.py").read_bytes()
+        == (ROOT / "symgen" / "support" / "tables.py").read_bytes()
     )
