@@ -30,9 +30,9 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.verification.adjusted import given
 from symgen.verification.algebra import check_algebra
-from symgen.verification.contact_identities import OF_CONTACTS
 from symgen.verification.evaluating import Results, in_machine_reals, over
 from symgen.verification.floating import check_floating
+from symgen.verification.identities.contacts import IDENTITIES as OF_CONTACTS
 from symgen.verification.proof import prove
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs

@@ -15,14 +15,14 @@ from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.verification.algebra import TOLERANCE
-from symgen.verification.calling import Functions, Identity
-from symgen.verification.dynamics_identities import OF_DERIVATIVES
 from symgen.verification.evaluating import Results, Runner, in_machine_reals, over
 from symgen.verification.floating import allowance
 from symgen.verification.identities import companions
+from symgen.verification.identities._identity import Functions, Identity
+from symgen.verification.identities.centroidal import IDENTITIES as OF_THE_WHOLE
+from symgen.verification.identities.dynamics_derivatives import IDENTITIES as OF_DERIVATIVES
 from symgen.verification.residuals import worst
 from symgen.verification.truth import Truth
-from symgen.verification.whole_identities import OF_THE_WHOLE
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import Z_AXIS
 from tests.robots_for_tests import largest, random_mechanism

@@ -26,7 +26,7 @@ from symgen.reference.pivots import pivots
 from symgen.reference.precision import FLOAT, TooFewDigits, arb
 from symgen.reference.singularity import Loss, loss
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
-from symgen.verification import elimination
+from symgen.verification.identities import dynamics as elimination
 from symgen.verification.truth import Truth
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import Angle, Turn, pose

@@ -17,8 +17,8 @@ from symgen.pipeline import choose
 from symgen.reference.singularity import loss
 from symgen.reference.states import GRID, INSTANT, draw_states
 from symgen.support.errors import RequestError
-from symgen.verification.elimination import pivots
 from symgen.verification.identities import IDENTITIES
+from symgen.verification.identities.dynamics import pivots
 from symgen.verification.report import Check, Report
 from symgen.verification.residuals import worst
 from symgen.verification.sizes import largest

@@ -17,8 +17,8 @@ from symgen.ir.program import POSITIONS
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.arrays import cross, identity
 from symgen.reference.precision import Array
-from symgen.verification.calling import Distance, Functions, Identity
 from symgen.verification.evaluating import Results
+from symgen.verification.identities._identity import Distance, Functions, Identity
 from symgen.verification.sizes import largest
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import Derivative

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from symgen.reference.precision import Array
-from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.identities._identity import Distance, Functions, Identity
 
 
 def _jacobian(f: Functions) -> Array:
@@ -45,7 +45,8 @@ def _what_the_task_pushes(f: Functions) -> Distance:
     return pulled - push, sizes.mass() @ sizes.of("dynamically_consistent_inverse", "Jbar")
 
 
-OF_TASKS = (
+RANK = 7
+IDENTITIES = (
     Identity(
         "Λ Λ⁻¹ = 1",
         ("operational_inertia", "operational_inertia_inverse"),

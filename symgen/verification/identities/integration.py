@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from symgen.reference.precision import Array
-from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.identities._identity import Distance, Functions, Identity
 
 
 def _no_time_moves_nothing(f: Functions) -> Distance:
@@ -107,7 +107,8 @@ def _reach(f: Functions) -> Array:
     return np.asarray(f.truth.sizes.of("integrate", "q_next").max(axis=-1))
 
 
-OF_STEPS = (
+RANK = 2
+IDENTITIES = (
     Identity("integrate by halves = integrate", ("integrate",), _two_halves_are_the_whole),
     Identity("integrate(dt=0) = q", ("integrate",), _no_time_moves_nothing),
     Identity("d/dt integrate = v", ("integrate",), _slowly_it_is_the_velocity, exact_only=True),

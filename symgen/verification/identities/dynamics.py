@@ -1,43 +1,20 @@
-"""(d) The functions against each other: relations that hold for every robot, without a reference.
+"""Inverse and forward dynamics, the mass matrix, and the motion of the frame.
 
-An identity is written once and run twice: over the Programs in balls (tolerance 1e-40) and over the compiled C in its own real
-type (tolerance: the round-offs of the functions that take part). Differences are relative to the size of the terms, as in
-`residuals`.
+Whether M is positive definite, and its determinant, are told by the elimination of one dense matrix from its last row to its first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from symgen.ir.recursion import Form
-from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
-from symgen.verification import derivative_identities
-from symgen.verification.algebra import TOLERANCE, centres, differ
-from symgen.verification.calling import DAMPED, Distance, Functions, Identity
-from symgen.verification.contact_identities import OF_CONTACTS
-from symgen.verification.coriolis_identities import OF_CORIOLIS
-from symgen.verification.driving import resistance, taken
-from symgen.verification.dynamics_identities import OF_DERIVATIVES
-from symgen.verification.elimination import determinant, is_positive
-from symgen.verification.evaluating import Runner, over
-from symgen.verification.floating import allowance
-from symgen.verification.loop_identities import OF_LOOPS
-from symgen.verification.parameter_identities import OF_PARAMETERS
-from symgen.verification.report import Check
-from symgen.verification.residuals import solved, times, worst
+from symgen.verification.identities._drives import resistance, taken
+from symgen.verification.identities._identity import Distance, Functions, Identity
+from symgen.verification.residuals import solved, times
 from symgen.verification.sizes import largest
-from symgen.verification.step_identities import OF_STEPS
-from symgen.verification.stepping_identities import OF_STEPPING
-from symgen.verification.task_identities import OF_TASKS
-from symgen.verification.truth import SHARPENINGS, Truth
-from symgen.verification.whole_identities import OF_THE_WHOLE
-from symgen.vocabulary.functions import FUNCTIONS, USUAL
-from symgen.vocabulary.options import PLAIN, TextOptions
-from symgen.vocabulary.reals import REALS, loses
+from symgen.vocabulary.functions import USUAL
 
 
 def _inverse_of_forward(f: Functions) -> Distance:
@@ -217,6 +194,66 @@ def _rotation(f: Functions) -> Distance:
     return turn @ np.swapaxes(turn, -1, -2) - np.eye(3, dtype=int), np.ones(len(turn))
 
 
+# -- the elimination of M --
+
+ROUNDING = 1e-13
+"""Share of the largest entry of M, times its size. M's rounding to double and the computation of its eigenvalues lose less."""
+VANISHING = 1e-60
+"""Share of the largest term of the diagonal. A pivot whose ball holds zero and is no wider than this is zero."""
+
+
+def pivots(matrix: Array) -> list[Any]:
+    """D of M = U D Uᵀ for one symmetric (n, n) matrix, over any scalar: elimination from the last row to the first.
+
+    D[k] is what joint k feels when every joint after it (its descendants among them) is free. Stops before a division by a pivot
+    that may be zero. Then fewer than n entries are returned: the last ones, from the leaves.
+    """
+    rest = matrix.copy()
+    found: list[Any] = []
+    for k in range(len(rest) - 1, -1, -1):
+        pivot = rest[k, k]
+        found.insert(0, pivot)
+        if not abs(pivot) > 0:  # for a ball: the radius does not exclude zero
+            return found
+        column = rest[:k, k]
+        near = np.array([i for i in range(k) if not column[i] == 0], dtype=int)  # noqa: SIM201 -- a ball is neither == nor != 0
+        if len(near):
+            gain = column[near] / pivot
+            rest[near[:, None], near[None, :]] -= gain[:, None] * column[near][None, :]
+    return found
+
+
+def determinant(matrix: Array, terms: Array) -> Any:
+    """Π D; NaN where a ball does not show whether a pivot is zero. `terms` (n,) are the sizes of the diagonal entries' terms."""
+    found = pivots(matrix)
+    if len(found) == len(matrix) and abs(found[0]) > 0:
+        return np.prod(np.array(found))
+    return 0 * matrix[0, 0] if _vanishes(found, terms) else np.nan
+
+
+def is_positive(matrix: Array, terms: Array) -> bool | None:
+    """Whether a symmetric ball matrix is positive definite; None where its balls do not show it. `terms` as of `determinant`."""
+    rounded = np.asarray(np.frompyfunc(lambda ball: float(ball.mid()), 1, 1)(matrix), dtype=float)
+    widest = max(float(ball.rad()) for ball in matrix.ravel())
+    size = float(np.abs(rounded).max())
+    if (
+        np.isfinite(rounded).all() and widest <= ROUNDING * size
+    ):  # Weyl: no eigenvalue moves by more than the norm of a change
+        lowest = np.linalg.eigvalsh(rounded)[0]
+        if lowest > ROUNDING * len(matrix) * size:
+            return True
+    found = pivots(matrix)
+    if len(found) == len(matrix) and all(pivot > 0 for pivot in found):
+        return True
+    return False if any(pivot < 0 for pivot in found) or _vanishes(found, terms) else None
+
+
+def _vanishes(found: list[Any], terms: Array) -> bool:
+    """Whether the pivot that an elimination stopped at is zero. Its entry, and all terms of that, may be: a point on its axis."""
+    return bool(abs(found[0]) <= VANISHING * terms.max())
+
+
+RANK = 0
 IDENTITIES = (
     Identity("ID(FD(tau)) = tau", ("inverse_dynamics", "forward_dynamics"), _inverse_of_forward),
     Identity("M Minv = 1", ("mass_matrix", "inverse_mass_matrix"), _mass_times_inverse),
@@ -272,103 +309,4 @@ IDENTITIES = (
         _jacobian_is_the_derivative,
         exact_only=True,
     ),
-    *OF_THE_WHOLE,
-    *OF_STEPS,
-    *OF_DERIVATIVES,
-    *OF_STEPPING,
-    *OF_CORIOLIS,
-    *OF_PARAMETERS,
-    *OF_TASKS,
-    *OF_LOOPS,
-    *OF_CONTACTS,
 )
-
-
-def companions(function: str, mechanism: Mechanism) -> tuple[str, ...]:
-    """Other functions that make the function's first identity checkable, when it is verified alone."""
-    if (wanted := FUNCTIONS[function].derivative) is not None:
-        return derivative_identities.companions(wanted, mechanism)
-    found = (one.needs for one in IDENTITIES if function in one.needs and one.speaks_of(mechanism))
-    return tuple(name for name in next(found, ()) if name != function)
-
-
-def check_identities(
-    programs: Mapping[str, Form],
-    compiled: Mapping[str, Runner] | None,
-    truth: Truth,
-    text: TextOptions = PLAIN,
-    lost: Collection[str] = (),
-) -> Iterator[Check]:
-    """Every identity whose functions are there, over the balls and then, where it makes sense, over the compiled C.
-
-    In the compiled C an identity is not judged when one of its functions is in `lost`.
-    """
-    over_balls = [_exactly(programs, truth)]
-    over_floats = None if compiled is None else Functions(compiled, truth.floats, truth, False)
-    for identity in (*IDENTITIES, *derivative_identities.of_derivatives(programs)):
-        if (
-            any(function not in programs for function in identity.needs)
-            or not identity.speaks_of(truth.mechanism)
-            or (identity.absent and identity.absent(truth))
-        ):
-            continue
-        damped = identity.damped is not None and identity.damped(truth)
-        for attempt in range(SHARPENINGS + 1):
-            if attempt == len(over_balls):
-                over_balls.append(_exactly(programs, over_balls[-1].truth.sharper))
-            found, blurred = _check(
-                identity, over_balls[attempt], DAMPED if damped else TOLERANCE, "", 1.0
-            )
-            if found.passed or not blurred:
-                break
-        yield found
-        if over_floats is not None and not identity.exact_only:
-            real = next(iter(programs.values())).real
-            units = sum(allowance(programs[function], truth, text) for function in identity.needs)
-            found, _ = _check(identity, over_floats, units, " eps", REALS[real].eps)
-            open_ = next(
-                (
-                    f
-                    for f in identity.needs
-                    if f in lost or loses(allowance(programs[f], truth, text), real)
-                ),
-                "",
-            )
-            beyond = loses(units, real) or not np.isfinite(
-                found.error
-            )  # what is too large for the type has its own check
-            yield (
-                replace(found, unjudged=f"{open_} loses its digits here", lost=beyond)
-                if open_
-                else found
-            )
-
-
-def _exactly(programs: Mapping[str, Form], truth: Truth) -> Functions:
-    return Functions(
-        {f: over(truth.scalars, program) for f, program in programs.items()},
-        truth.balls,
-        truth,
-        True,
-    )
-
-
-def _check(
-    identity: Identity, functions: Functions, bound: float, unit: str, scale: float
-) -> tuple[Check, bool]:
-    """The check, and whether it may have failed only because the balls are too wide: no ball says that there is a difference, or
-    the midpoints say that there is none.
-    """
-    with functions.truth.scalars.working(), np.errstate(all="ignore"):
-        found, told = [], False
-        for one in [functions] if identity.together else functions.of_each_frame(identity.needs):
-            difference, size = identity.distance(one)
-            found.append(
-                (*worst(difference, size * scale), worst(centres(difference), size * scale)[0])
-            )
-            told = told or differ(difference)
-        error, state, _ = max(found)
-        centre = max(centre for _, _, centre in found)
-    where = f"largest at state {state}{', compiled' if unit else ''}"
-    blurred = not np.isfinite(centre) or centre <= bound < error or not told
-    return Check("identities", identity.title, error, bound, unit, where), blurred

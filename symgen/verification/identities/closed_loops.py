@@ -16,7 +16,7 @@ from symgen.reference.arrays import times, transposed
 from symgen.reference.constrained import assembled
 from symgen.reference.integrate import integrate
 from symgen.reference.precision import Array
-from symgen.verification.calling import Distance, Functions, Identity, terms
+from symgen.verification.identities._identity import Distance, Functions, Identity, terms
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import CLOSED
 
@@ -174,7 +174,8 @@ def _not_pulled(truth: Truth) -> bool:
     return not _open(truth) or _redundant(truth)
 
 
-OF_LOOPS = (
+RANK = 8
+IDENTITIES = (
     Identity(
         "M a + c = tau + Aᵀ λ",
         ("constrained_forward_dynamics", "constraint_jacobian", "inverse_dynamics"),

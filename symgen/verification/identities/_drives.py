@@ -10,7 +10,7 @@ import numpy as np
 from symgen.reference.drives import driven, with_armature, with_forces
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
-from symgen.verification.calling import Functions
+from symgen.verification.identities._identity import Functions
 
 
 def _reference(f: Functions) -> Reference:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from symgen.verification.calling import Distance, Functions, Identity
-from symgen.verification.driving import resistance
+from symgen.verification.identities._drives import resistance
+from symgen.verification.identities._identity import Distance, Functions, Identity
 from symgen.verification.residuals import times
 
 
@@ -46,7 +46,8 @@ def _bias(f: Functions) -> Distance:
     )
 
 
-OF_CORIOLIS = (
+RANK = 5
+IDENTITIES = (
     Identity(
         "Ṁ = C + Cᵀ", ("coriolis_matrix", "mass_matrix"), _rate_of_the_mass_matrix, exact_only=True
     ),

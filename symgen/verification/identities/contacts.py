@@ -10,8 +10,8 @@ import numpy as np
 
 from symgen.reference import contacts
 from symgen.reference.precision import Array
-from symgen.verification.calling import Distance, Functions, Identity, terms
 from symgen.verification.contact_sizes import pushes
+from symgen.verification.identities._identity import Distance, Functions, Identity, terms
 from symgen.verification.residuals import times
 from symgen.verification.truth import Truth
 
@@ -194,7 +194,8 @@ def _energy_is_lost_closed(f: Functions) -> Distance:
     return energies[0] - energies[1] - energies[2], terms(*energies)
 
 
-OF_CONTACTS = (
+RANK = 9
+IDENTITIES = (
     Identity(
         "no contact: a = FD(tau), no force",
         (DYNAMICS, "forward_dynamics"),

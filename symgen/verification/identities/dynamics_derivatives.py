@@ -1,4 +1,4 @@
-"""The derivatives of the dynamics against the dynamics, and against each other: rows of IDENTITIES."""
+"""The derivatives of the dynamics against the dynamics, and against each other."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 
 from symgen.reference.arrays import cross, identity
 from symgen.reference.precision import Array
-from symgen.verification.calling import Distance, Functions, Identity
 from symgen.verification.derivative_sizes import DERIVATIVES
-from symgen.verification.driving import of_bodies, resistance, slopes
 from symgen.verification.evaluating import Results
+from symgen.verification.identities._drives import of_bodies, resistance, slopes
+from symgen.verification.identities._identity import Distance, Functions, Identity
 from symgen.verification.residuals import times
 
 
@@ -101,7 +101,8 @@ def _inverse_beside(f: Functions) -> Distance:
 
 
 _ID, _FD = "inverse_dynamics_derivatives", "forward_dynamics_derivatives"
-OF_DERIVATIVES = (
+RANK = 3
+IDENTITIES = (
     Identity(
         "dtau_dq v = d/dt ID(q ⊕ v t)", (_ID, "inverse_dynamics"), _slope_along_q, exact_only=True
     ),

@@ -8,7 +8,7 @@ import numpy as np
 
 from symgen.reference.precision import Array
 from symgen.verification import drive_sizes
-from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.identities._identity import Distance, Functions, Identity
 
 SHORT = Fraction(4, 10**9)
 """Of the time that a motion takes to change: as much of an error of order 5 is below the tolerance, and of order 4 far above."""
@@ -86,7 +86,8 @@ def _sizes(f: Functions, function: str) -> Array:
     )
 
 
-OF_STEPPING = (
+RANK = 4
+IDENTITIES = (
     Identity(
         "step = integrate after FD",
         ("step", "forward_dynamics", "integrate"),

@@ -1,4 +1,4 @@
-"""What is said of all moving links at once, against the forces, the poses, and each other: rows of IDENTITIES.
+"""Energy, momentum, mass centre and link poses against the forces, the Jacobian, and each other.
 
 Derivatives are along v. What they are relative to counts the function itself as well, whose slope may be nothing.
 """
@@ -10,7 +10,7 @@ import numpy as np
 from symgen.mechanism.mechanism import BASE
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
-from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.identities._identity import Distance, Functions, Identity
 from symgen.verification.residuals import times
 
 
@@ -115,7 +115,8 @@ def _pose_of_the_frame(f: Functions) -> Distance:
     return difference, np.concatenate([np.ones((f.truth.count, 9)), size], axis=-1)
 
 
-OF_THE_WHOLE = (
+RANK = 1
+IDENTITIES = (
     Identity(
         "J̇ v = d/dt J v", ("bias_acceleration", "jacobian"), _slope_of_the_jacobian, exact_only=True
     ),

@@ -6,8 +6,8 @@ import numpy as np
 
 from symgen.reference.parameters import declared
 from symgen.reference.precision import Array
-from symgen.verification.calling import Distance, Functions, Identity
-from symgen.verification.driving import taken
+from symgen.verification.identities._drives import taken
+from symgen.verification.identities._identity import Distance, Functions, Identity
 from symgen.verification.residuals import times
 
 
@@ -48,7 +48,8 @@ def _of_the_declared_base(f: Functions) -> Distance:
     return times(f("base_regressor")["Y_base"], base) - _tau_of_the_bodies(f), size
 
 
-OF_PARAMETERS = (
+RANK = 6
+IDENTITIES = (
     Identity("Y π = tau", ("regressor", "inverse_dynamics"), _of_the_declared),
     Identity(
         "Y_base π_base = tau",

@@ -1,0 +1,158 @@
+"""(d) The functions against each other: relations that hold for every robot, without a reference.
+
+Identities are found by discovery: a file without a leading underscore has IDENTITIES, and a RANK that orders the files in a
+report. An identity is written once and run twice: over the Programs in balls (tolerance 1e-40) and over the compiled C in its own
+real type (tolerance: the round-offs of the functions that take part). Differences are relative to the size of the terms, as in
+`residuals`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+
+from symgen.ir.recursion import Form
+from symgen.mechanism.mechanism import Mechanism
+from symgen.verification.algebra import TOLERANCE, centres, differ
+from symgen.verification.evaluating import Runner, over
+from symgen.verification.floating import allowance
+from symgen.verification.identities import _derivatives
+from symgen.verification.identities._identity import DAMPED, Functions, Identity
+from symgen.verification.report import Check
+from symgen.verification.residuals import worst
+from symgen.verification.truth import SHARPENINGS, Truth
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import PLAIN, TextOptions
+from symgen.vocabulary.reals import REALS, loses
+
+
+def _discover_identities() -> tuple[Identity, ...]:
+    """Read the identities of every file, the files by RANK."""
+    names = (m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    leaves = sorted((import_module(f"{__name__}.{name}") for name in names), key=lambda m: m.RANK)
+    return tuple(identity for leaf in leaves for identity in leaf.IDENTITIES)
+
+
+IDENTITIES = _discover_identities()
+"""The identities of functions that are no derivatives; those of a derivative are made for it (`_derivatives`)."""
+
+
+def companions(function: str, mechanism: Mechanism) -> tuple[str, ...]:
+    """Other functions that make the function's first identity checkable, when it is verified alone."""
+    if (derivative := FUNCTIONS[function].derivative) is not None:
+        return _derivatives.companions(derivative, mechanism)
+    needs = (
+        identity.needs
+        for identity in IDENTITIES
+        if function in identity.needs and identity.speaks_of(mechanism)
+    )
+    return tuple(name for name in next(needs, ()) if name != function)
+
+
+def check_identities(
+    programs: Mapping[str, Form],
+    compiled: Mapping[str, Runner] | None,
+    truth: Truth,
+    text: TextOptions = PLAIN,
+    lost: Collection[str] = (),
+) -> Iterator[Check]:
+    """Check every identity whose functions are there: over the balls and then, where it makes sense, over the compiled C.
+
+    In the compiled C an identity is not judged when one of its functions is in `lost`.
+    """
+    over_balls = [_over_balls(programs, truth)]
+    over_floats = None if compiled is None else Functions(compiled, truth.floats, truth, False)
+    for identity in (*IDENTITIES, *_derivatives.of_derivatives(programs)):
+        if not _applies(identity, programs, truth):
+            continue
+        yield _check_over_balls(identity, programs, over_balls)
+        if over_floats is not None and not identity.exact_only:
+            yield _check_over_floats(identity, programs, over_floats, text, lost)
+
+
+def _applies(identity: Identity, programs: Mapping[str, Form], truth: Truth) -> bool:
+    """True if the identity's functions are there, and it holds for the mechanism at these states."""
+    return (
+        all(function in programs for function in identity.needs)
+        and identity.speaks_of(truth.mechanism)
+        and not (identity.absent and identity.absent(truth))
+    )
+
+
+def _check_over_balls(
+    identity: Identity, programs: Mapping[str, Form], over_balls: list[Functions]
+) -> Check:
+    """Check an identity over balls, with more digits while only the balls' radii are too wide.
+
+    `over_balls` are the functions with the digits of the states, then with twice as many, and so on. Digits that are missing are
+    added to it.
+    """
+    truth = over_balls[0].truth
+    damped = identity.damped is not None and identity.damped(truth)
+    bound = DAMPED if damped else TOLERANCE
+    for attempt in range(SHARPENINGS + 1):
+        if attempt == len(over_balls):
+            over_balls.append(_over_balls(programs, over_balls[-1].truth.sharper))
+        check, blurred = _check(identity, over_balls[attempt], bound, "", 1.0)
+        if check.passed or not blurred:
+            break
+    return check
+
+
+def _check_over_floats(
+    identity: Identity,
+    programs: Mapping[str, Form],
+    over_floats: Functions,
+    text: TextOptions,
+    lost: Collection[str],
+) -> Check:
+    """Check an identity over the compiled C; it is not judged where one of its functions loses its digits."""
+    real = next(iter(programs.values())).real
+    allowances = {
+        function: allowance(programs[function], over_floats.truth, text)
+        for function in identity.needs
+    }
+    units = sum(allowances.values())
+    check, _ = _check(identity, over_floats, units, " eps", REALS[real].eps)
+    losing = next((f for f in identity.needs if f in lost or loses(allowances[f], real)), "")
+    if not losing:
+        return check
+    # What is too large for the type has its own check.
+    beyond = loses(units, real) or not np.isfinite(check.error)
+    return replace(check, unjudged=f"{losing} loses its digits here", lost=beyond)
+
+
+def _over_balls(programs: Mapping[str, Form], truth: Truth) -> Functions:
+    return Functions(
+        {f: over(truth.scalars, program) for f, program in programs.items()},
+        truth.balls,
+        truth,
+        True,
+    )
+
+
+def _check(
+    identity: Identity, functions: Functions, bound: float, unit: str, scale: float
+) -> tuple[Check, bool]:
+    """The check, and True if it may have failed only because the balls are too wide: no ball says that there is a difference, or
+    the midpoints say that there is none.
+    """
+    with functions.truth.scalars.working(), np.errstate(all="ignore"):
+        errors, differs = [], False
+        for of_frame in (
+            [functions] if identity.together else functions.of_each_frame(identity.needs)
+        ):
+            difference, size = identity.distance(of_frame)
+            errors.append(
+                (*worst(difference, size * scale), worst(centres(difference), size * scale)[0])
+            )
+            differs = differs or differ(difference)
+        error, state, _ = max(errors)
+        centre = max(centre for _, _, centre in errors)
+    where = f"largest at state {state}{', compiled' if unit else ''}"
+    blurred = not np.isfinite(centre) or centre <= bound < error or not differs
+    return Check("identities", identity.title, error, bound, unit, where), blurred
