@@ -34,7 +34,7 @@ from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals, over
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
-from symgen.vocabulary.contacts import Contact, settled, told
+from symgen.vocabulary.contacts import Contact, parse_contact, validate_contacts
 from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import random_mechanism
 
@@ -304,16 +304,18 @@ def close(ours: np.ndarray, theirs: Any) -> None:
 
 
 def test_points_are_named_with_exact_decimals() -> None:
-    assert told("foot") == Contact("foot")
-    assert told("foot:0.1, -2e-2,.5") == Contact(
+    assert parse_contact("foot") == Contact("foot")
+    assert parse_contact("foot:0.1, -2e-2,.5") == Contact(
         "foot", (Fraction(1, 10), Fraction(-1, 50), Fraction(1, 2))
     )
-    assert told("arm:tip") == Contact("arm:tip")
-    assert told("arm:tip:0,0,1") == Contact("arm:tip", (Fraction(0), Fraction(0), Fraction(1)))
-    assert settled(["foot: 0, 0,1", "foot"]) == ("foot:0,0,1", "foot")
+    assert parse_contact("arm:tip") == Contact("arm:tip")
+    assert parse_contact("arm:tip:0,0,1") == Contact(
+        "arm:tip", (Fraction(0), Fraction(0), Fraction(1))
+    )
+    assert validate_contacts(["foot: 0, 0,1", "foot"]) == ("foot:0,0,1", "foot")
     for wrong in ("foot:0,0", "foot:1", "foot:0,0,x", "foot:0,0,1e999", "foot:0,0,1,2"):
         with pytest.raises(ArgumentError, match="three numbers"):
-            told(wrong)
+            parse_contact(wrong)
     with pytest.raises(ArgumentError, match="are the same point"):
         ProgramOptions(contact=["foot", "foot:0,0,0.0"])
     with pytest.raises(ArgumentError, match="no contact is named"):

@@ -37,8 +37,8 @@ class Loop:
     def type(self) -> ClosureType:
         return closure(self.kind)
 
-    def told(self, links: Sequence[str]) -> str:
-        """In a line; `links` are the names of the bodies and then of the base."""
+    def describe(self, links: Sequence[str]) -> str:
+        """Write the loop in one line; `links` are the names of the bodies and then of the base."""
         numbers = "".join(f", {name} {float(value):g}" for name, value in self.parameters)
         return f"{self.name}: {self.kind} from {links[self.first.body]} to {links[self.second.body]}{numbers}"
 

@@ -21,7 +21,7 @@ from symgen.support.errors import ArgumentError, printable
 
 ZERO = Fraction(0)
 FRICTION_SPEED = Fraction(1, 1000)
-"""ε unless it is told (rad/s, and m/s of a joint that slides)."""
+"""ε unless a description or a user says otherwise (rad/s, and m/s of a joint that slides)."""
 LEAST_SPEED, MOST_SPEED = Fraction(1, 10**9), Fraction(10**9)
 """Their squares are numbers of every real type of the C, so that no root is 0."""
 KINDS = ("armature", "damping", "friction", "stiffness")

@@ -1,4 +1,4 @@
-"""What tells two declared things apart: a hash of all their numbers and names."""
+"""Hash of all numbers and names that a mechanism declares."""
 
 from __future__ import annotations
 
@@ -9,40 +9,36 @@ from fractions import Fraction
 from typing import Any
 
 LATER = ("drive", "friction_speed", "gravcomp", "loops", "start", "each")
-"""Fields that declarations have not always had."""
+"""Fields added later. They enter the hash only where they are not default, so that old hashes stay valid."""
 NAMED = ("independent", "actuated")
-"""Likewise, and alike in what they hold, so that their names are told with them."""
+"""Further fields added later. Both hold the same type, so that their names enter the hash too."""
 
 
 def content_of(value: Any, silent: tuple[str, ...] = ()) -> str:
-    """Hash of all that a dataclass declares, except its `silent` fields and those that are not compared."""
-    return hashlib.sha256(json.dumps(_told_fields(value, silent)).encode()).hexdigest()
+    """Hash all that a dataclass declares, except its `silent` fields and those that are not compared."""
+    return hashlib.sha256(json.dumps(_plain_fields(value, silent)).encode()).hexdigest()
 
 
-def _told(value: Any) -> Any:
-    """A declared value as plain JSON, every number whole: what two mechanisms differ in, this differs in.
+def _plain(value: Any) -> Any:
+    """Write a declared value as plain JSON with whole numbers, different for different values.
 
-    No repr is asked, since that is made for people and leaves things out.
+    The repr is not used: it is made for people and leaves things out.
     """
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     if isinstance(value, tuple):
-        return [_told(one) for one in value]
-    return [type(value).__name__, *_told_fields(value)]
+        return [_plain(entry) for entry in value]
+    return [type(value).__name__, *_plain_fields(value)]
 
 
-def _told_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
-    """What later fields say is told where it is not their default, so that a mechanism without them is called what it was."""
-    own = (
-        (one, getattr(value, one.name))
-        for one in fields(value)
-        if one.compare and one.name not in silent
-    )
-    there = [
-        (one, given)
-        for one, given in own
-        if one.name not in (*LATER, *NAMED) or given != one.default
-    ]
-    return [[one.name, _told(given)] if one.name in NAMED else _told(given) for one, given in there]
+def _plain_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
+    """Write the fields that are compared; of LATER and NAMED only those that are not default."""
+    plain = []
+    for field in fields(value):
+        entry = getattr(value, field.name)
+        is_default = field.name in (*LATER, *NAMED) and entry == field.default
+        if field.compare and field.name not in silent and not is_default:
+            plain.append([field.name, _plain(entry)] if field.name in NAMED else _plain(entry))
+    return plain

@@ -12,15 +12,13 @@ joint's frame). Lengths in m, masses in kg, angles in rad.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from symgen.mechanism import trees
-from symgen.mechanism.bodies import Body as Body
-from symgen.mechanism.bodies import Part as Part
 from symgen.mechanism.closed_loops import Loop, Start, choice_fault, counted, start_fault
 from symgen.mechanism.closed_loops import fault as loops_fault
 from symgen.mechanism.coupling import Follows, common, resolved, seen
@@ -31,7 +29,7 @@ from symgen.mechanism.joints import AboutAxis, Coordinate, Elementary, JointType
 from symgen.mechanism.notes import Note as Note
 from symgen.support.errors import ArgumentError, MechanismError
 from symgen.support.tables import html_table
-from symgen.vocabulary.contacts import told
+from symgen.vocabulary.contacts import parse_contact
 from symgen.vocabulary.functions import Sizes
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.poses import Z_AXIS, ZERO3, Pose, Shift, Vector3
@@ -112,6 +110,47 @@ class Joint:
 
 
 @dataclass(frozen=True, repr=False)
+class Part:
+    """One declared inertia, carried by a body.
+
+    `pose` leads from the body's frame to the part's centre of mass and axes; `moments` = (Ixx, Ixy, Ixz, Iyy, Iyz,
+    Izz) are about that centre, in those axes (tensor entries: Ixy is −∫xy dm). A point mass has zero moments. `gravcomp` is
+    the fraction of its weight that is borne for it, at its centre.
+    """
+
+    link: str
+    pose: Pose
+    mass: Fraction
+    moments: tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction] = (Fraction(0),) * 6
+    gravcomp: Fraction = Fraction(0)
+
+    def __repr__(self) -> str:
+        return f"<Part {self.link}: {float(self.mass):g} kg>"
+
+
+@dataclass(frozen=True, repr=False)
+class Body:
+    """What one joint moves: its own declared inertia and that of every link lumped into it (`parts`)."""
+
+    name: str
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def mass(self) -> Fraction:
+        return sum((part.mass for part in self.parts), Fraction(0))
+
+    @property
+    def unborne(self) -> Body:
+        """The same, of which no weight is borne."""
+        return replace(
+            self, parts=tuple(replace(part, gravcomp=Fraction(0)) for part in self.parts)
+        )
+
+    def __repr__(self) -> str:
+        return f"<Body {self.name}: {float(self.mass):g} kg, of {', '.join(part.link for part in self.parts) or 'nothing'}>"
+
+
+@dataclass(frozen=True, repr=False)
 class Frame:
     """A named frame (every declared link has one): a constant `pose` from the frame of `body` (-1: the base)."""
 
@@ -158,77 +197,56 @@ class Mechanism:
     """Those that are driven; none for the independent ones."""
 
     def __post_init__(self) -> None:
-        if len(self.joints) != len(self.bodies):
-            raise MechanismError(
-                f"{self.name}: {len(self.joints)} joints but {len(self.bodies)} bodies; each joint moves one"
-            )
-        if not self.joints:
-            raise MechanismError(
-                f"{self.name}: no joint moves, so there are no dynamics; declare or unlock at least one joint"
-            )
-        for what, names in (
-            ("joint", [j.name for j in self.joints]),
-            ("frame", [f.name for f in self.frames]),
-        ):
-            twice = sorted(name for name, times in Counter(names).items() if times > 1)
-            if twice:
-                raise MechanismError(
-                    f"{self.name}: {what} name '{twice[0]}' is used twice; give each {what} its own name"
-                )
+        fault = next(self._faults(), None)
+        if fault is not None:
+            raise MechanismError(f"{self.name}: {fault}")
+
+    def _faults(self) -> Iterator[str]:
+        """Yield what is wrong and what to do; each check relies on those before it."""
+        yield from self._count_faults()
+        yield from _name_faults("joint", [joint.name for joint in self.joints])
+        yield from _name_faults("frame", [frame.name for frame in self.frames])
         for index, joint in enumerate(self.joints):
-            where = f"{self.name}: joint '{joint.name}'"
-            if not -1 <= joint.parent < index:
-                raise MechanismError(
-                    f"{where} has parent {joint.parent}; parents must stand before children"
-                )
-            if not any(joint.axis):
-                raise MechanismError(f"{where} has a zero axis; give it a direction")
-            if not joint.type.directed and joint.axis != Z_AXIS:
-                raise MechanismError(f"{where} is {joint.kind}, which has no axis; leave it out")
-            wanted, given = (
-                [p.name for p in joint.type.parameters],
-                [name for name, _ in joint.parameters],
-            )
-            if wanted != given:
-                raise MechanismError(
-                    f"{where} is {joint.kind} and declares {', '.join(given) or 'no numbers'}; "
-                    f"its type takes {', '.join(wanted) or 'none'}"
-                )
-            if not all(value for _, value in joint.parameters):
-                raise MechanismError(
-                    f"{where} has a parameter of zero, which makes it another type of joint; declare that"
-                )
-            if (fault := joint.drive.fault(joint.type.nq, joint.type.nv)) is not None:
-                raise MechanismError(f"{where}: {fault[0]}; {fault[1]}")
+            yield from (f"joint '{joint.name}'{fault}" for fault in _joint_faults(joint, index))
+        yield from self._mass_faults()
+        yield from self._frame_faults()
+        if self.coupled and not any(self.follows):
+            yield "no joint mimics another, so that none can be coupled; leave them independent"
+        slow = speed_fault(self.friction_speed)
+        if slow is not None and any(joint.drive.friction for joint in self.joints):
+            yield "; ".join(slow)
+        yield from map("; ".join, self._loop_faults())
+
+    def _count_faults(self) -> Iterator[str]:
+        if len(self.joints) != len(self.bodies):
+            yield f"{len(self.joints)} joints but {len(self.bodies)} bodies; each joint moves one"
+        if not self.joints:
+            yield "no joint moves, so there are no dynamics; declare or unlock at least one joint"
+
+    def _mass_faults(self) -> Iterator[str]:
         for body in self.bodies:
             for part in body.parts:
                 if part.mass < 0:
-                    raise MechanismError(
-                        f"{self.name}: link '{part.link}' has a negative mass; masses must be zero or more"
-                    )
+                    yield f"link '{part.link}' has a negative mass; masses must be zero or more"
+
+    def _frame_faults(self) -> Iterator[str]:
         for frame in self.frames:
             if not -1 <= frame.body < len(self.bodies):
-                raise MechanismError(
-                    f"{self.name}: frame '{frame.name}' is fixed to body {frame.body}, which does not exist"
-                )
-        if self.coupled and not any(self.follows):
-            raise MechanismError(
-                f"{self.name}: no joint mimics another, so that none can be coupled; leave them independent"
-            )
-        slow = speed_fault(self.friction_speed)
-        if slow is not None and any(joint.drive.friction for joint in self.joints):
-            raise MechanismError(f"{self.name}: {slow[0]}; {slow[1]}")
-        wrong = loops_fault(self.loops, len(self.bodies)) or start_fault(
-            self.start,
-            self.loops,
-            {joint.name: (joint.type.nq, joint.type.quaternion) for joint in self.joints},
+                yield f"frame '{frame.name}' is fixed to body {frame.body}, which does not exist"
+
+    def _loop_faults(self) -> Iterator[tuple[str, str]]:
+        """Yield (what is wrong, what to do) with loops, their start and the joints chosen for them."""
+        coordinates = {joint.name: (joint.type.nq, joint.type.quaternion) for joint in self.joints}
+        faults = (
+            loops_fault(self.loops, len(self.bodies)),
+            start_fault(self.start, self.loops, coordinates),
         )
-        for what, chosen in (("independent", self.independent), ("actuated", self.actuated)):
-            wrong = wrong or (
-                choice_fault(what, chosen, self.loops, self.velocities_of) if chosen else None
-            )
-        if wrong is not None:
-            raise MechanismError(f"{self.name}: {wrong[0]}; {wrong[1]}")
+        yield from (fault for fault in faults if fault is not None)
+        for what, names in (("independent", self.independent), ("actuated", self.actuated)):
+            if names:
+                fault = choice_fault(what, names, self.loops, self.velocities_of)
+                if fault is not None:
+                    yield fault
 
     @cached_property
     def content(self) -> str:
@@ -446,7 +464,7 @@ class Mechanism:
 
     def contact(self, text: str) -> Frame:
         """The frame at a point that `symgen.vocabulary.contacts` reads, its axes those of the link's declared frame."""
-        on = self.frame((touching := told(text)).link)
+        on = self.frame((touching := parse_contact(text)).link)
         return Frame(
             text, on.body, on.pose if touching.point == ZERO3 else (*on.pose, Shift(touching.point))
         )
@@ -483,13 +501,41 @@ class Mechanism:
                 )
             )
         warnings = [f"{note.kind}: {note.text}" for note in self.notes if note.kind == "warning"]
-        loops = [f"loop {loop.told(self.carriers)}" for loop in self.loops]
+        loops = [f"loop {loop.describe(self.carriers)}" for loop in self.loops]
         return html_table(self._summary, rows, texts=(1, 2, 3, 4, 6), below=[*loops, *warnings])
 
     @property
     def _summary(self) -> str:
         count = f"{len(self.joints)} joint{'s' * (len(self.joints) != 1)}{counted(self.loops)}"
         return f"{self.name}: {count}, {float(self.mass):g} kg moving, gravity {_numbers(self.gravity)} m/s²"
+
+
+def _name_faults(what: str, names: list[str]) -> Iterator[str]:
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    if twice:
+        yield f"{what} name '{twice[0]}' is used twice; give each {what} its own name"
+
+
+def _joint_faults(joint: Joint, index: int) -> Iterator[str]:
+    """Yield what is wrong with the joint of body `index`, each to follow the joint's name."""
+    if not -1 <= joint.parent < index:
+        yield f" has parent {joint.parent}; parents must stand before children"
+    if not any(joint.axis):
+        yield " has a zero axis; give it a direction"
+    if not joint.type.directed and joint.axis != Z_AXIS:
+        yield f" is {joint.kind}, which has no axis; leave it out"
+    wanted = [parameter.name for parameter in joint.type.parameters]
+    declared = [name for name, _ in joint.parameters]
+    if wanted != declared:
+        yield (
+            f" is {joint.kind} and declares {', '.join(declared) or 'no numbers'}; "
+            f"its type takes {', '.join(wanted) or 'none'}"
+        )
+    if not all(value for _, value in joint.parameters):
+        yield " has a parameter of zero, which makes it another type of joint; declare that"
+    drive_fault = joint.drive.fault(joint.type.nq, joint.type.nv)
+    if drive_fault is not None:
+        yield f": {'; '.join(drive_fault)}"
 
 
 def first_and_count(own: slice) -> list[int]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.support import cache
 from symgen.support.errors import ArgumentError
-from symgen.vocabulary.contacts import told
+from symgen.vocabulary.contacts import parse_contact
 from symgen.vocabulary.functions import FUNCTIONS
 
 
@@ -24,7 +24,7 @@ def settled(mechanism: Mechanism, contacts: Iterable[str]) -> None:
     for text in _immovable(mechanism, named):
         raise ArgumentError(
             f"no joint moves the contact '{text}' of '{mechanism.name}', which lies on the axes of those that "
-            f"carry it; move it with --contact {told(text).link}:x,y,z (m, in the link's frame)"
+            f"carry it; move it with --contact {parse_contact(text).link}:x,y,z (m, in the link's frame)"
         )
 
 

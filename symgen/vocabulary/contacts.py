@@ -20,17 +20,17 @@ class Contact(NamedTuple):
     point: Vector3 = ZERO3
 
 
-def told(text: str) -> Contact:
-    """What LINK or LINK:x,y,z names; ArgumentError where the point is no three numbers.
+def parse_contact(text: str) -> Contact:
+    """Read LINK or LINK:x,y,z; raise ArgumentError where the point is no three numbers.
 
     A name may have colons: a point is what follows the last one, where that has a comma or is a number.
     """
-    link, colon, written = text.rpartition(":")
-    words = [word.strip() for word in written.split(",")]
-    numbers = [_NUMBER.fullmatch(word) is not None for word in words]
-    if not colon or not (len(words) > 1 or numbers[0]):
+    link, colon, point = text.rpartition(":")
+    words = [word.strip() for word in point.split(",")]
+    are_numbers = [_NUMBER.fullmatch(word) is not None for word in words]
+    if not colon or not (len(words) > 1 or are_numbers[0]):
         return Contact(text)
-    if len(words) != 3 or not all(numbers):
+    if len(words) != 3 or not all(are_numbers):
         raise ArgumentError(
             f"the contact '{printable(text, 60)}' does not give its point as three numbers; write LINK:x,y,z in "
             "m, as foot:0,0,-0.02, or LINK for the origin of its frame"
@@ -39,18 +39,19 @@ def told(text: str) -> Contact:
     return Contact(link, (x, y, z))
 
 
-def settled(texts: Iterable[str]) -> tuple[str, ...]:
-    """The contacts as they are written down, without spaces; ArgumentError where two are the same point of a link."""
-    found: dict[Contact, str] = {}
-    for text in (one.strip() for one in texts):
-        contact = told(text)
-        if contact in found:
+def validate_contacts(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the contacts as written, without spaces; raise ArgumentError where two are the same point of a link."""
+    texts_by_contact: dict[Contact, str] = {}
+    for text in (text.strip() for text in texts):
+        contact = parse_contact(text)
+        if contact in texts_by_contact:
             raise ArgumentError(
-                f"the contacts '{printable(found[contact], 60)}' and '{printable(text, 60)}' are the same point; "
+                f"the contacts '{printable(texts_by_contact[contact], 60)}' and '{printable(text, 60)}' are the same point; "
                 "name every point once"
             )
-        _, _, written = (
-            text.rpartition(":") if contact.point != ZERO3 or text != contact.link else ("", "", "")
+        has_point = contact.point != ZERO3 or text != contact.link
+        point = text.rpartition(":")[2] if has_point else ""
+        texts_by_contact[contact] = (
+            f"{contact.link}:{''.join(point.split())}" if point else contact.link
         )
-        found[contact] = f"{contact.link}:{''.join(written.split())}" if written else contact.link
-    return tuple(found.values())
+    return tuple(texts_by_contact.values())

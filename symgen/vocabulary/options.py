@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
 from symgen.support.errors import ArgumentError
-from symgen.vocabulary.contacts import settled
+from symgen.vocabulary.contacts import validate_contacts
 from symgen.vocabulary.functions import (
     ALL_ROWS,
     AT_RUN_TIME,
@@ -93,7 +93,7 @@ class ProgramOptions:
             "the frame '{}' is named twice; name every frame once",
         )
         object.__setattr__(
-            self, "contact", settled(self.contacts) if self.contacts else self.contact
+            self, "contact", validate_contacts(self.contacts) if self.contacts else self.contact
         )
         self._settle(
             "contact",

@@ -144,7 +144,7 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
 
 def _loops(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     """A line a loop, below the tree; and where closing them starts."""
-    yield from (f"loop {loop.told(mechanism.carriers)}" for loop in mechanism.loops)
+    yield from (f"loop {loop.describe(mechanism.carriers)}" for loop in mechanism.loops)
     if mechanism.start:
         places = ", ".join(f"{joint} {_vector(values)}" for joint, values in mechanism.start)
         yield from _wrapped(f"closing starts at {places}", whole)
