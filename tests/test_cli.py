@@ -37,7 +37,7 @@ from symgen.mechanism.drives import FRICTION_SPEED
 from symgen.mechanism.notes import Note
 from symgen.support.errors import SymgenError
 from symgen.verification import proof
-from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.functions import FUNCTIONS, PROVED_BY_DEFAULT
 from tests.descriptions import INERTIAL, joint, link, robot
 
 Run = Callable[..., tuple[int, str, str]]
@@ -974,7 +974,7 @@ DEFAULTS: dict[tuple[str, str], object] = {
     ("show", "--friction-speed"): float(FRICTION_SPEED),
     ("show", "--mimic"): "independent",
     ("verify", "--states"): inspect.signature(symgen.verify).parameters["states"].default,
-    ("prove", "--function"): ", ".join(proof.BY_DEFAULT),
+    ("prove", "--function"): ", ".join(PROVED_BY_DEFAULT),
     ("prove", "--states"): proof.STATES,
     ("prove", "--acceleration"): ACCELERATION,
     (

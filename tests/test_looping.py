@@ -30,6 +30,7 @@ from symgen.pipeline.loops import recursing, recursion
 from symgen.pipeline.loops.cuts import behind, least_cut
 from symgen.reference.midpoint_numbers import Point, points
 from symgen.support.errors import OutOfReach, ProgramError
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.c_programs import DOUBLES
 from tests.recursions import sums
@@ -340,7 +341,8 @@ def test_forces_lose_no_digits_by_inertia_that_is_moved_to_the_parents(
 ) -> None:
     n, random = 256, Random(1)
     moved = recursion(random_mechanism(n, 1), "inverse_dynamics", "newton_euler")
-    monkeypatch.setattr(recursing, "FORCES", ())
+    changed = replace(FUNCTIONS["inverse_dynamics"], sums_forces=False)
+    monkeypatch.setitem(FUNCTIONS.data, "inverse_dynamics", changed)
     own = recursion(random_mechanism(n, 1), "inverse_dynamics", "newton_euler")
     assert moved.cost < 0.9 * own.cost
     state = {name: [random.uniform(-2, 2) for _ in range(n)] for name in ("q", "v", "a")}

@@ -17,7 +17,6 @@ from symgen.mechanism.closed_loops import End, Loop
 from symgen.mechanism.closures import Unspun, closure, closures
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared import constrained
-from symgen.pipeline import differentiating
 from symgen.pipeline.build import program
 from symgen.pipeline.loop_closure import assembly
 from symgen.reference import closing, minimum_norm
@@ -30,7 +29,7 @@ from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals, over
 from symgen.verification.proof import prove, prove_programs
 from symgen.verification.truth import Truth
-from symgen.vocabulary import derivatives
+from symgen.vocabulary import derivatives, functions
 from symgen.vocabulary.functions import CLOSED, FUNCTIONS, OF_LOOPS
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import X_AXIS, Angle, Shift, Turn
@@ -159,7 +158,9 @@ def test_what_solves_an_equation_is_shorter_to_differentiate_by_it(
 ) -> None:
     robot = replace(symgen.load("four_bar"), name="again")
     by_equation = program(robot, "constrained_forward_dynamics:jacobian").cost
-    monkeypatch.setattr(differentiating, "SOLVES", {})
+    name = "constrained_forward_dynamics"
+    unsolved = replace(functions.OF_LOOPS[name], solves=None)
+    monkeypatch.setitem(functions._BESIDES, name, unsolved)
     assert (
         by_equation
         < program(replace(robot, name="anew"), "constrained_forward_dynamics:jacobian").cost

@@ -12,7 +12,8 @@ import pytest
 from symgen import generate
 from symgen.cli import main
 from symgen.pipeline.build import programs, refusal
-from symgen.verification.proof import BY_DEFAULT, divisor_floors, prove, prove_programs
+from symgen.verification.proof import divisor_floors, prove, prove_programs
+from symgen.vocabulary.functions import PROVED_BY_DEFAULT
 from symgen.vocabulary.options import HOST, ProgramOptions, TextOptions
 from tests.robots_for_tests import robot
 
@@ -61,7 +62,9 @@ def test_facts_are_what_the_library_gives(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize("name", ["planar_arm", "planar_point_mass", "chain3", "square_tree6"])
 def test_every_robot_is_answered_for(name: str) -> None:
-    wanted = [function for function in BY_DEFAULT if refusal(robot(name), function, None) is None]
+    wanted = [
+        function for function in PROVED_BY_DEFAULT if refusal(robot(name), function, None) is None
+    ]
     proof = prove(robot(name), wanted, ProgramOptions("float"), states=100)
     assert proof.holds
     assert str(proof)

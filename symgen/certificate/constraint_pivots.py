@@ -50,13 +50,6 @@ from symgen.vocabulary.options import ProgramOptions
 
 IDLE = Fraction(3, 2)
 """Least of 3 (1 − s) + s² t over 0 ≤ s ≤ 1, where t ≥ 3/2; where it is less, t is."""
-FORCES = (
-    "constrained_forward_dynamics",
-    "constraint_impulse",
-    "contact_forward_dynamics",
-    "contact_impulse",
-)
-"""Functions whose divisors are pivots of M and of S."""
 SINGULAR = (
     "it is zero where the rows of A depend on each other; no floor is known, and --checked compares it with the smallest "
     "normal number"
@@ -108,7 +101,7 @@ class Damped:
 def felt(recognition: Recognition, options: ProgramOptions) -> Felt | None:
     """None where a Program eliminates no T."""
     function, mechanism, samples = recognition.function, recognition.mechanism, recognition.samples
-    if function not in FORCES:
+    if not FUNCTIONS[function].solves_constraints:
         return None
     loops, touched = loop_closure.known(mechanism, function), FUNCTIONS[function].counts("NT")
     damped = (

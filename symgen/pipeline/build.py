@@ -361,7 +361,7 @@ def _of_rows(
             ) from None
         cache.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
         return found
-    solved, equation = differentiating.SOLVES.get(wanted.of), None
+    solved, equation = FUNCTIONS[wanted.of].solves, None
     if solved is not None and not _redundant(mechanism, wanted.of, options):
         base = (
             base

@@ -43,17 +43,6 @@ CLOSE = 1.05
 """Times the fewest operations, after the first passes, within which the passes behind them may change who has fewer."""
 LONG = 30_000
 """Operations after the first passes, beyond which those behind take minutes: they are not run to compare layouts."""
-FEEL_WEIGHT = (
-    "inverse_dynamics",
-    "forward_dynamics",
-    "bias_force",
-    "mass_matrix_and_bias",
-    "mass_matrix_coriolis_and_bias",
-    "link_accelerations",
-    "inverse_dynamics_derivatives",
-    "forward_dynamics_derivatives",
-)
-"""Functions that feel weight in the forces of joints alone, so that what is borne of it may be taken off gravity."""
 ROW_BUDGET = 100_000
 """Most rows of a Program. A C compiler takes half a minute for as many, and reading the C back as long. A derivation may have
 four times as many, which is a gigabyte of memory.
@@ -333,7 +322,7 @@ def _recorded(
 ) -> Program:
     what, closed = FUNCTIONS[function], loop_closure.known(mechanism, function)
     if (
-        function in FEEL_WEIGHT and not options.parameters and options.payload is None
+        what.weight_by_joints and not options.parameters and options.payload is None
     ):  # those have weight of their own
         mechanism = lightened(mechanism)
     build = methods.derivation(method, function)

@@ -32,52 +32,7 @@ class Origin(NamedTuple):
         return program.inputs, program.outputs, program.rows
 
 
-class Solves(NamedTuple):
-    """What a function solves: the `equation` that gives the right sides, its `unknowns` by argument as the function gives them,
-    and the `rights` by result as the function takes them. `solution` is the function itself, or what takes those as well that
-    are always zero, and gives those that nobody asks for.
-    """
-
-    equation: str
-    unknowns: dict[str, str]
-    rights: dict[str, str]
-    solution: str
-
-
-SOLVES = {
-    "forward_dynamics": Solves("inverse_dynamics", {"a": "a"}, {"tau": "tau"}, "forward_dynamics"),
-    "constrained_forward_dynamics": Solves(
-        "loop_equation",
-        {"a": "a", "lambda": "lambda"},
-        {"tau": "tau", "opening": "opening"},
-        "loop_solution",
-    ),
-    "contact_forward_dynamics": Solves(
-        "contact_equation",
-        {"a": "a", "lambda": "lambda", "forces": "forces"},
-        {"tau": "tau", "opening": "opening", "drift": "drift"},
-        "contact_solution",
-    ),
-    "contact_impulse": Solves(
-        "impact_equation",
-        {"v_after": "v_after", "lambda": "lambda", "impulses": "impulses"},
-        {"push": "push", "opening": "opening", "drift": "drift"},
-        "impact_solution",
-    ),
-}
-"""By function. One whose forces are redundant solves no equation: forces that do nothing have no equation of their own."""
 RECURSION = "derivative_recursion"
-RECURSIVE = {
-    "inverse_dynamics": (
-        "inverse_dynamics_derivatives",
-        {"dtau_dq": "dtau_dq", "dtau_dv": "dtau_dv", "dtau_da": "M"},
-    ),
-    "forward_dynamics": (
-        "forward_dynamics_derivatives",
-        {"da_dq": "da_dq", "da_dv": "da_dv", "da_dtau": "Minv"},
-    ),
-}
-"""By function: the one that has its Jacobian by that method, and what the blocks are called there."""
 LEFT = 4
 """Times as many rows are recorded as the passes leave, at most."""
 
@@ -135,7 +90,7 @@ def _turns(program: Program) -> bool:
 
 
 def differentiate(program: Program, wanted: Derivative, equation: Program | None = None) -> Program:
-    """`wanted` of a Program. With an `equation`, that of the function of SOLVES, the Program is that of its solution."""
+    """`wanted` of a Program. With an `equation`, that its function solves, the Program is that of its solution."""
     by = wanted.by or FUNCTIONS[wanted.of].own
     solves = None if equation is None else _equation(equation, wanted.of)
     long = (
@@ -152,7 +107,9 @@ def differentiate(program: Program, wanted: Derivative, equation: Program | None
 
 
 def _equation(equation: Program, function: str) -> Equation:
-    solved, what = SOLVES[function], FUNCTIONS[function]
+    what = FUNCTIONS[function]
+    solved = what.solves
+    assert solved is not None
     own, given = ({array.name for array in arrays} for arrays in (what.arguments, what.results))
     return Equation(
         equation,
@@ -189,10 +146,11 @@ def require_arguments(program: Program, wanted: Derivative, asked: Collection[st
 
 def recursive(wanted: Derivative) -> str | None:
     """The function that has this derivative by RECURSION among its results, None where there is none."""
-    if wanted.mode != "jacobian" or wanted.of not in RECURSIVE:
+    source = FUNCTIONS[wanted.of].jacobian_from
+    if wanted.mode != "jacobian" or source is None:
         return None
-    whole, called = RECURSIVE[wanted.of]
-    return whole if all(block.name in called for block in FUNCTIONS[wanted.name].results) else None
+    blocks = FUNCTIONS[wanted.name].results
+    return source.function if all(block.name in source.blocks for block in blocks) else None
 
 
 def of_steps(wanted: Derivative) -> bool:
@@ -202,9 +160,10 @@ def of_steps(wanted: Derivative) -> bool:
 
 def out_of(whole: Program, wanted: Derivative) -> Program:
     """The derivative out of the Program of `recursive`."""
-    called, blocks = RECURSIVE[wanted.of][1], {port.name: port for port in whole.outputs}
+    source, blocks = FUNCTIONS[wanted.of].jacobian_from, {port.name: port for port in whole.outputs}
+    assert source is not None
     outputs = [
-        blocks[called[block.name]]._replace(name=block.name)
+        blocks[source.blocks[block.name]]._replace(name=block.name)
         for block in FUNCTIONS[wanted.name].results
     ]
     return passes.run(replace(whole.with_rows(whole.rows, outputs), function=wanted.name))

@@ -33,21 +33,6 @@ from symgen.vocabulary.functions import FUNCTIONS, Sizes
 
 MEASURED = (("inverse_dynamics", "newton_euler"), ("mass_matrix", "composite_body"))
 """What is counted: everything else is made of the same steps."""
-RELATED = {
-    "bias_force": ("inverse_dynamics",),
-    "mass_matrix_and_bias": ("inverse_dynamics", "mass_matrix"),
-    "forward_dynamics": ("inverse_dynamics", "mass_matrix"),
-    "constrained_forward_dynamics": ("inverse_dynamics", "mass_matrix"),
-    "mass_matrix_solve": ("mass_matrix",),
-    "inverse_mass_matrix": ("mass_matrix",),
-    "inverse_dynamics_derivatives": ("inverse_dynamics", "mass_matrix"),
-    "forward_dynamics_derivatives": ("inverse_dynamics", "mass_matrix"),
-    "coriolis_matrix": ("inverse_dynamics", "mass_matrix"),
-    "mass_matrix_coriolis_and_bias": ("inverse_dynamics", "mass_matrix"),
-}
-"""What else is made of the rows of a function that is counted, and so is tried in its layout too."""
-OF_PARAMETERS = ("regressor", "base_regressor")
-"""About inertia in the declared frames of the links, which start there then."""
 MOST_JOINTS = 40
 """Of a robot that is searched: a count of every choice of a longer one takes minutes."""
 SWEEPS = 3
@@ -99,9 +84,9 @@ class Layouts:
 
 def choices(mechanism: Mechanism, function: str) -> tuple[Layout, ...]:
     """The layouts that a function of a robot is tried in; of those that count alike the first is taken."""
-    found = layouts(mechanism)
-    own = [one for measured, one in found.own if measured in (function, *RELATED.get(function, ()))]
-    if function in OF_PARAMETERS:
+    found, what = layouts(mechanism), FUNCTIONS[function]
+    own = [one for measured, one in found.own if measured in (function, *what.layouts_of)]
+    if what.declared_frames:
         return tuple(
             dict.fromkeys(Layout((), one.axes, declared=True) for one in (found.general, PLAIN))
         )

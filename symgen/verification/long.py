@@ -32,6 +32,7 @@ from symgen.verification.algebra import TOLERANCE
 from symgen.verification.evaluating import Runner, in_decimals, in_machine_reals
 from symgen.verification.long_sizes import sizes, wholes
 from symgen.verification.report import Check, lost_digits
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.reals import REALS, loses
 
@@ -42,32 +43,12 @@ STATES = 2
 """States of a robot that is longer, at most: each takes some seconds for ten thousand links."""
 SEEN = 1000
 """Times that the error of what is solved for may be what it is in NumPy's numbers: three digits."""
-FORCES = ("inverse_dynamics", "bias_force", "gravity_force")
-SOLVES = ("forward_dynamics", "mass_matrix_solve")
-WHOLES = (
-    "forward_kinematics",
-    "link_poses",
-    "center_of_mass",
-    "kinetic_energy",
-    "potential_energy",
-    "centroidal_momentum",
-    "centroidal_momentum_rate",
-    "integrate",
-    "difference",
-)
-PIVOTS = (
-    "mass_matrix_determinant",
-    "mass_matrix_log_determinant",
-    "mass_matrix_log_determinant_gradient",
-)
-CAUSED = ("link_accelerations", "interbody_forces")
-FRAMED = ("bias_acceleration", "operational_inertia_inverse", "jacobian")
 ROADS = {
-    "forces that are summed part by part": (*FORCES, *SOLVES, *CAUSED),
-    "inertias through joints that give way": (*PIVOTS, *CAUSED, FRAMED[1]),
-    "motions that are carried from link to link": (*WHOLES, *FRAMED),
+    "forces that are summed part by part": ("forces", "solution", "link_dynamics"),
+    "inertias through joints that give way": ("determinant", "link_dynamics", "frame_inertia"),
+    "motions that are carried from link to link": ("totals", "frame", "frame_inertia"),
 }
-"""What judges them, in words."""
+"""What judges them, in words: by `Function.long_check`."""
 
 
 class LongTruth:
@@ -131,18 +112,19 @@ class LongTruth:
         )
 
     def told(self, form: Looped) -> dict[str, Array]:
-        """What the reference gives of one of WHOLES, PIVOTS, CAUSED or FRAMED."""
-        if form.function in CAUSED:
+        """What the reference gives of a function whose results it has."""
+        check = FUNCTIONS[form.function].long_check
+        if check == "link_dynamics":
             return {port.name: self.caused[port.name] for port in form.outputs}
         with self.scalars.working():
-            if form.function in PIVOTS:
-                of = (
-                    self.articulated.determinant,
-                    self.articulated.log_determinant,
-                    self.articulated.gradient,
-                )
-                return {form.outputs[0].name: of[PIVOTS.index(form.function)]()}
-            if form.function == FRAMED[1]:
+            if check == "determinant":
+                answer = {
+                    "mass_matrix_determinant": self.articulated.determinant,
+                    "mass_matrix_log_determinant": self.articulated.log_determinant,
+                    "mass_matrix_log_determinant_gradient": self.articulated.gradient,
+                }[form.function]
+                return {form.outputs[0].name: answer()}
+            if check == "frame_inertia":
                 return {
                     form.outputs[0].name: operational_inertia_inverse(
                         self.motion, self.articulated, self.states["q"]
@@ -167,7 +149,8 @@ class LongTruth:
     def terms(self, form: Looped, a: Array | None) -> Array:
         """The sizes (count, NV) of the terms of a function's forces, or of those that accelerations are an answer to."""
         still = np.zeros_like(self.floats["v"])
-        v = still if form.function in ("gravity_force", "mass_matrix_solve") else self.floats["v"]
+        moves = "v" in FUNCTIONS[form.function].own
+        v = self.floats["v"] if moves else still
         given = (
             a
             if a is not None
@@ -183,12 +166,13 @@ class LongTruth:
         chain, and soon says nothing, while their errors do not.
         """
         eps = REALS[form.real].eps
-        if form.function in FORCES:
+        check = FUNCTIONS[form.function].long_check
+        if check == "forces":
             return [
                 [float(row.max())]
                 for row in self.terms(form, None) * (eps * (_allowed(form, text) + more))
             ]
-        if form.function in WHOLES:
+        if check == "totals":
             of = eps * (_allowed(form, text) + more)
             return [
                 [float(of * self.wholes[port.name][state]) for port in form.outputs]
@@ -227,14 +211,16 @@ class LongTruth:
 
 def check_long_algebra(form: Looped, truth: LongTruth, label: str) -> Check:
     """The largest error of a component, against the largest of what is to be."""
-    if form.function in FORCES + SOLVES:
+    check = FUNCTIONS[form.function].long_check
+    if check in ("forces", "solution"):
         wanted, found = truth.wanted(form.function, truth.exact(form))
         pairs = [(found, wanted)]
     else:
         told = truth.told(form)
         pairs = [(x, told[name]) for name, x in truth.all_of(form).items()]
     with truth.scalars.working():
-        if form.function in CAUSED:  # what is to be is believed where it asks for these forces
+        # the reference's motion is trusted if inverse dynamics gives the applied forces for it
+        if check == "link_dynamics":
             pairs.append((truth.caused["left"] + truth.states["tau"], truth.states["tau"]))
         error = max(_largest((found - wanted) / _scale(wanted)) for found, wanted in pairs)
     return Check(
@@ -258,13 +244,14 @@ def check_long_floating(
     for name, values in answers.items():
         if not np.isfinite(values).all():
             return Check("floating", label, np.inf, allowed, " eps", f"{name} is not finite")
-    if form.function in WHOLES:
+    check = FUNCTIONS[form.function].long_check
+    if check == "totals":
         return _floating_wholes(form, answers, truth, label, allowed)
-    if form.function in PIVOTS + CAUSED + FRAMED:
+    if check not in ("forces", "solution"):
         return _floating_as_numpy(form, answers, truth, label)
     answer = next(iter(answers.values()))
     with truth.scalars.working():
-        if form.function in FORCES:
+        if check == "forces":
             found, wanted, terms = (
                 truth.scalars.array(answer.astype(float)),
                 truth.exact(form),
@@ -280,7 +267,7 @@ def check_long_floating(
 def _out_of_range(form: Looped, truth: LongTruth) -> str | None:
     """Why a determinant is no number of the type."""
     real = np.finfo(REALS[form.real].numpy)
-    if form.function != PIVOTS[0] or all(
+    if form.function != "mass_matrix_determinant" or all(
         real.tiny < abs(float(x)) < real.max for x in truth.exact(form)
     ):
         return None

@@ -18,7 +18,7 @@ from symgen.ir.program import Program
 from symgen.ir.recursion import Form, Looped
 from symgen.reference.precision import Array
 from symgen.verification.sizes import LEAST, largest
-from symgen.verification.step_sizes import SMOOTH, slopes
+from symgen.verification.step_sizes import slopes
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import CLOSED, FUNCTIONS, PREPARING, Function
 from symgen.vocabulary.options import PLAIN, TextOptions
@@ -87,7 +87,7 @@ def _bounds(program: Program, truth: Truth, text: TextOptions) -> dict[str, Arra
         found[port.name] = (
             np.stack(errors, axis=-1).reshape(truth.count, *port.shape) / REALS[program.real].eps
         )
-    if what.derivative is not None and what.derivative.of in SMOOTH:
+    if what.derivative is not None and FUNCTIONS[what.derivative.of].smooth:
         most = CANCELLED * slopes(truth, what.derivative)
         found = {
             name: np.minimum(sizes, most.reshape(-1, *[1] * (sizes.ndim - 1)))

@@ -51,12 +51,8 @@ def along(mechanism: Mechanism, q: Array, step: Array) -> Array:
     return np.asarray(total)
 
 
-SMOOTH = ("integrate", "difference")
-"""Functions whose derivatives are bounded at every turn, so that these may lose no digits anywhere."""
-
-
 def slopes(truth: ExactAnswers, wanted: Derivative) -> Array:
-    """Size of a derivative of one of SMOOTH (count,): a factor for each time that it is differentiated, of what the steps are
+    """Size of a derivative of a smooth function (count,): a factor for each time that it is differentiated, of what the steps are
     multiplied by, and the sums of changes and weights.
     """
 

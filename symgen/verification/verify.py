@@ -257,7 +257,11 @@ def verify_programs(
             f"{what} drawn once, and the robot described with {'it' if count == 1 else 'them'}"
         )
     if far is not None:
-        by = " and ".join(road for road, names in ROADS.items() if {*names} & {*loops})
+        by = " and ".join(
+            road
+            for road, checks in ROADS.items()
+            if any(FUNCTIONS[name].long_check in checks for name in loops)
+        )
         notes.append(
             f"so long a robot: {', '.join(loops)} judged at {far.count} state{'s' * (far.count > 1)}, by {by}"
         )

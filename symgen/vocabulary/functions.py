@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import UserDict
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.arrays import ALL_ROWS as ALL_ROWS
@@ -45,6 +46,34 @@ OF_FORCES = (*ON_LINKS, PREPARED)
 """Those that change sums of all forces."""
 
 
+LongCheck = Literal[
+    "forces", "solution", "totals", "determinant", "link_dynamics", "frame", "frame_inertia"
+]
+"""How loops over the links of a long robot are judged: by the forces that a reference sums or that a solution answers,
+by the sizes of the results, or by the same operations in NumPy's numbers."""
+
+
+class Solves(NamedTuple):
+    """The equation that a function solves.
+
+    `equation` gives the right sides. `unknowns`: the function's results, by argument of the equation. `rights`: the
+    function's arguments, by result of the equation. `solution` is the function itself, or one that also takes the right
+    sides that are always zero, and also gives the unknowns that are not among the function's results.
+    """
+
+    equation: str
+    unknowns: Mapping[str, str]
+    rights: Mapping[str, str]
+    solution: str
+
+
+class JacobianFrom(NamedTuple):
+    """A function that has the Jacobian of another among its results; `blocks`: their names there, by block."""
+
+    function: str
+    blocks: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class Function:
     """One computed quantity: `arguments` in the order of the C call, then `results`."""
@@ -70,6 +99,25 @@ class Function:
     """True when a method may divide by pivots of M in it, which are nothing where M is singular, although it needs no M^-1."""
     on_request: bool = False
     """True when it is made only where it is asked for by name: it is long, and most controllers do without."""
+    weight_by_joints: bool = False
+    """True when weight enters by the forces of joints alone, so that gravity compensation may be subtracted from gravity."""
+    sums_forces: bool = False
+    """True when it sums forces from tip to base, which loses no digit where inertia is moved to the parents, however long the
+    chain is. It piles up on the inner links, so that an elimination loses two."""
+    proved: bool = False
+    """True when `symgen prove` takes it where no function is named."""
+    smooth: bool = False
+    """True when its derivatives are bounded at every turn, so that these may lose no digits anywhere."""
+    layouts_of: tuple[str, ...] = ()
+    """The functions of whose rows it is made too, so that it is tried in their layouts of the frames."""
+    declared_frames: bool = False
+    """True when it is about inertia in the declared frames of the links, so that its layouts start there."""
+    long_check: LongCheck | None = None
+    """How its loops over the links of a long robot are judged; None where it has no loops."""
+    solves: Solves | None = field(default=None, hash=False)
+    """The equation that it solves; of one whose forces are redundant it is not taken: forces that do nothing have none."""
+    jacobian_from: JacobianFrom | None = field(default=None, hash=False)
+    """The function that has its Jacobian by recursion among its results."""
 
     def counts(self, size: Size) -> bool:
         """Whether an argument or a result is as long as that."""
@@ -90,6 +138,11 @@ class Function:
     def knows_loops(self) -> bool:
         """Whether it takes the loops of a robot for closed, where it has some; all else is that of the tree."""
         return self.counts("NL") or self.counts("NI") or self.counts("NT")
+
+    @property
+    def solves_constraints(self) -> bool:
+        """True if its divisors are the pivots of M and of the constraints' S = A M^-1 A^T."""
+        return self.needs_inverse and self.knows_loops and self.name not in EQUATIONS
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -274,6 +327,13 @@ OF_LOOPS = {
             "M a + c = tau + A^T lambda with A a + gamma = 0: what joint forces cause while loops stay closed",
             needs_inverse=True,
             feels=AT_RUN_TIME,
+            layouts_of=("inverse_dynamics", "mass_matrix"),
+            solves=Solves(
+                "loop_equation",
+                {"a": "a", "lambda": "lambda"},
+                {"tau": "tau", "opening": "opening"},
+                "loop_solution",
+            ),
         ),
         Function(
             "constrained_inverse_dynamics",
@@ -456,6 +516,15 @@ def derived(function: Function, wanted: Derivative) -> Function | None:
         results=tuple(results),
         what=said,
         ranked_as="",
+        weight_by_joints=False,
+        sums_forces=False,
+        proved=False,
+        smooth=False,
+        layouts_of=(),
+        declared_frames=False,
+        long_check=None,
+        solves=None,
+        jacobian_from=None,
     )
 
 
@@ -504,6 +573,14 @@ FUNCTIONS = Functions(
                 (TAU,),
                 "tau = M(q) a + C(q,v) v + g(q)",
                 feels=OF_FORCES,
+                weight_by_joints=True,
+                sums_forces=True,
+                proved=True,
+                long_check="forces",
+                jacobian_from=JacobianFrom(
+                    "inverse_dynamics_derivatives",
+                    {"dtau_dq": "dtau_dq", "dtau_dv": "dtau_dv", "dtau_da": "M"},
+                ),
             ),
             Function(
                 "forward_dynamics",
@@ -512,24 +589,67 @@ FUNCTIONS = Functions(
                 "a = M(q)^-1 (tau - c)",
                 needs_inverse=True,
                 feels=OF_FORCES,
+                weight_by_joints=True,
+                proved=True,
+                layouts_of=("inverse_dynamics", "mass_matrix"),
+                long_check="solution",
+                solves=Solves("inverse_dynamics", {"a": "a"}, {"tau": "tau"}, "forward_dynamics"),
+                jacobian_from=JacobianFrom(
+                    "forward_dynamics_derivatives",
+                    {"da_dq": "da_dq", "da_dv": "da_dv", "da_dtau": "Minv"},
+                ),
             ),
-            Function("bias_force", (Q, V), (C,), "c = C(q,v) v + g(q)", feels=OF_FORCES),
-            Function("gravity_force", (Q,), (Array("g", ("NV",), "gravity force"),), "g(q)"),
-            Function("mass_matrix", (Q,), (M,), "M(q)"),
+            Function(
+                "bias_force",
+                (Q, V),
+                (C,),
+                "c = C(q,v) v + g(q)",
+                feels=OF_FORCES,
+                weight_by_joints=True,
+                sums_forces=True,
+                layouts_of=("inverse_dynamics",),
+                long_check="forces",
+            ),
+            Function(
+                "gravity_force",
+                (Q,),
+                (Array("g", ("NV",), "gravity force"),),
+                "g(q)",
+                sums_forces=True,
+                long_check="forces",
+            ),
+            Function(
+                "mass_matrix",
+                (Q,),
+                (M,),
+                "M(q)",
+                proved=True,
+            ),
             Function(
                 "mass_matrix_and_bias",
                 (Q, V),
                 (M, C),
                 "M(q) and c(q,v) in one pass",
                 feels=OF_FORCES,
+                weight_by_joints=True,
+                layouts_of=("inverse_dynamics", "mass_matrix"),
             ),
-            Function("inverse_mass_matrix", (Q,), (MINV,), "M(q)^-1", needs_inverse=True),
+            Function(
+                "inverse_mass_matrix",
+                (Q,),
+                (MINV,),
+                "M(q)^-1",
+                needs_inverse=True,
+                layouts_of=("mass_matrix",),
+            ),
             Function(
                 "mass_matrix_solve",
                 (Q, B),
                 (Array("x", ("NV",), "M^-1 b"),),
                 "x = M(q)^-1 b",
                 needs_inverse=True,
+                layouts_of=("mass_matrix",),
+                long_check="solution",
             ),
             Function(
                 "mass_matrix_determinant",
@@ -537,6 +657,7 @@ FUNCTIONS = Functions(
                 (Array("det", (), "determinant of the mass matrix"),),
                 "det M(q)",
                 by_pivots=True,
+                long_check="determinant",
             ),
             Function(
                 "mass_matrix_log_determinant",
@@ -552,6 +673,7 @@ FUNCTIONS = Functions(
                 "ln det M(q)",
                 needs_inverse=True,
                 ranked_as="mass_matrix_determinant",
+                long_check="determinant",
             ),
             Function(
                 "mass_matrix_log_determinant_gradient",
@@ -559,6 +681,7 @@ FUNCTIONS = Functions(
                 (Array("grad", ("NV",), "d ln det M / dq"),),
                 "d ln det M(q) / dq",
                 needs_inverse=True,
+                long_check="determinant",
             ),
             Function(
                 "operational_inertia_inverse",
@@ -573,6 +696,7 @@ FUNCTIONS = Functions(
                 "inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T",
                 needs_frame=True,
                 needs_inverse=True,
+                long_check="frame_inertia",
             ),
             Function(
                 "link_accelerations",
@@ -590,6 +714,8 @@ FUNCTIONS = Functions(
                 needs_frame=True,
                 needs_inverse=True,
                 feels=OF_FORCES,
+                weight_by_joints=True,
+                long_check="link_dynamics",
             ),
             Function(
                 "interbody_forces",
@@ -607,6 +733,7 @@ FUNCTIONS = Functions(
                 needs_inverse=True,
                 own_inertia=True,
                 feels=OF_FORCES,
+                long_check="link_dynamics",
             ),
             Function(
                 "forward_kinematics",
@@ -615,6 +742,7 @@ FUNCTIONS = Functions(
                 "pose of the chosen frame in the base",
                 needs_frame=True,
                 feels=(),
+                long_check="totals",
             ),
             Function(
                 "jacobian",
@@ -623,6 +751,7 @@ FUNCTIONS = Functions(
                 "twist of the chosen frame = J(q) v",
                 needs_frame=True,
                 feels=(),
+                long_check="frame",
             ),
             Function(
                 "bias_acceleration",
@@ -631,6 +760,7 @@ FUNCTIONS = Functions(
                 "acceleration of the chosen frame that velocities alone cause, dJ/dt v",
                 needs_frame=True,
                 feels=(),
+                long_check="frame",
             ),
             Function(
                 "link_poses",
@@ -645,6 +775,7 @@ FUNCTIONS = Functions(
                 ),
                 "poses of all links",
                 feels=(),
+                long_check="totals",
             ),
             Function(
                 "center_of_mass",
@@ -653,6 +784,7 @@ FUNCTIONS = Functions(
                 "mass centre of the whole",
                 keeps_mass=True,
                 needs_mass=True,
+                long_check="totals",
             ),
             Function(
                 "center_of_mass_jacobian",
@@ -667,6 +799,7 @@ FUNCTIONS = Functions(
                 (Q, V),
                 (Array("T", (), "kinetic energy (J)"),),
                 "T = v^T M(q) v / 2",
+                long_check="totals",
             ),
             Function(
                 "potential_energy",
@@ -680,6 +813,7 @@ FUNCTIONS = Functions(
                 ),
                 "potential energy of gravity",
                 keeps_mass=True,
+                long_check="totals",
             ),
             Function(
                 "centroidal_momentum",
@@ -694,6 +828,7 @@ FUNCTIONS = Functions(
                 "momentum of all moving links about their mass centre",
                 keeps_mass=True,
                 needs_mass=True,
+                long_check="totals",
             ),
             Function(
                 "centroidal_momentum_matrix",
@@ -722,6 +857,7 @@ FUNCTIONS = Functions(
                 "dh/dt at (q, v, a): what the base and the surroundings exert, weight included",
                 keeps_mass=True,
                 needs_mass=True,
+                long_check="totals",
             ),
             Function(
                 "inverse_dynamics_derivatives",
@@ -730,6 +866,8 @@ FUNCTIONS = Functions(
                 "derivatives of inverse dynamics, those along q by velocities (q ⊕ δ), and M",
                 feels=OF_FORCES,
                 on_request=True,
+                weight_by_joints=True,
+                layouts_of=("inverse_dynamics", "mass_matrix"),
             ),
             Function(
                 "forward_dynamics_derivatives",
@@ -739,6 +877,8 @@ FUNCTIONS = Functions(
                 needs_inverse=True,
                 feels=OF_FORCES,
                 on_request=True,
+                weight_by_joints=True,
+                layouts_of=("inverse_dynamics", "mass_matrix"),
             ),
             Function(
                 "integrate",
@@ -747,6 +887,8 @@ FUNCTIONS = Functions(
                 "q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion "
                 "stays as long as it was",
                 feels=(),
+                smooth=True,
+                long_check="totals",
             ),
             Function(
                 "difference",
@@ -760,6 +902,8 @@ FUNCTIONS = Functions(
                 ),
                 "the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter",
                 feels=(),
+                smooth=True,
+                long_check="totals",
             ),
             Function(
                 "step",
@@ -785,6 +929,7 @@ FUNCTIONS = Functions(
                 (CORIOLIS,),
                 "C(q,v) with dM/dt - 2 C skew-symmetric and C v = c - g",
                 on_request=True,
+                layouts_of=("inverse_dynamics", "mass_matrix"),
             ),
             Function(
                 "mass_matrix_coriolis_and_bias",
@@ -793,6 +938,8 @@ FUNCTIONS = Functions(
                 "M(q), C(q,v) and c(q,v) in one pass",
                 feels=OF_FORCES,
                 on_request=True,
+                weight_by_joints=True,
+                layouts_of=("inverse_dynamics", "mass_matrix"),
             ),
             Function(
                 "regressor",
@@ -808,6 +955,7 @@ FUNCTIONS = Functions(
                 "Y(q,v,a) with tau = Y pi, linear in the inertial parameters pi",
                 feels=(PREPARED,),
                 on_request=True,
+                declared_frames=True,
             ),
             Function(
                 "base_regressor",
@@ -822,6 +970,7 @@ FUNCTIONS = Functions(
                 "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be",
                 feels=(PREPARED,),
                 on_request=True,
+                declared_frames=True,
             ),
             Function(
                 "base_parameters",
@@ -884,6 +1033,12 @@ FUNCTIONS = Functions(
                 needs_inverse=True,
                 feels=AT_RUN_TIME,
                 on_request=True,
+                solves=Solves(
+                    "contact_equation",
+                    {"a": "a", "lambda": "lambda", "forces": "forces"},
+                    {"tau": "tau", "opening": "opening", "drift": "drift"},
+                    "contact_solution",
+                ),
             ),
             Function(
                 "contact_impulse",
@@ -893,9 +1048,22 @@ FUNCTIONS = Functions(
                 "impact without bouncing",
                 needs_inverse=True,
                 on_request=True,
+                solves=Solves(
+                    "impact_equation",
+                    {"v_after": "v_after", "lambda": "lambda", "impulses": "impulses"},
+                    {"push": "push", "opening": "opening", "drift": "drift"},
+                    "impact_solution",
+                ),
             ),
         )
     }
 )
 BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)
 """What is made where no function is named."""
+PROVED_BY_DEFAULT = tuple(
+    sorted(
+        (name for name, function in FUNCTIONS.items() if function.proved),
+        key=lambda name: FUNCTIONS[name].needs_inverse,
+    )
+)
+"""The functions that `symgen prove` takes where none is named; those that divide come last."""

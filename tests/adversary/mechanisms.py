@@ -34,7 +34,6 @@ from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.evaluating import Runner, over
 from symgen.verification.floating import check_floating
 from symgen.verification.report import Check
-from symgen.verification.step_sizes import SMOOTH
 from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, USUAL
@@ -192,7 +191,13 @@ def attacked(
     what = f"{function}={method} with {options} and {text}, states {states}"
     try:
         wanted = FUNCTIONS[function].derivative
-        count = TURNING if derivatives.of(function) in SMOOTH else STATES if wanted is None else 1
+        count = (
+            TURNING
+            if FUNCTIONS[derivatives.of(function)].smooth
+            else STATES
+            if wanted is None
+            else 1
+        )
         truth = Second(
             made,
             count,

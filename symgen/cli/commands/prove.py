@@ -20,11 +20,10 @@ from symgen.cli.commands._sharing import (
     say_notes,
 )
 from symgen.support.errors import DescriptionError, RequestError
+from symgen.vocabulary.functions import PROVED_BY_DEFAULT
 from symgen.vocabulary.options import HOST
 
 SUMMARY = "divisors that cannot vanish and bounds of the round-off, over the joint ranges"
-BY_DEFAULT = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
-"""Those of `symgen.verification.proof`, which takes long to import."""
 EPILOG = """D exact >=: the link's own inertia, for every configuration; round-off: the most that the C's D can be below
 that, over the joint ranges; least seen: of the computed D over the random states. Joints that are missing are not divided by.
 bound: of |computed - exact|, for all states of the ranges, or, where the function divides, at each of the random states
@@ -37,7 +36,7 @@ def arguments(parser: Parser) -> None:
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     program_arguments(
         parser,
-        functions=f"{', '.join(BY_DEFAULT)}, as far as the robot has them; of a folder, all its functions",
+        functions=f"{', '.join(PROVED_BY_DEFAULT)}, as far as the robot has them; of a folder, all its functions",
         parameters="refused: nothing is proved of numbers that may change at run time",
     )
     parser.add_argument(

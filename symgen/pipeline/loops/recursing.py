@@ -31,11 +31,6 @@ from symgen.pipeline.loops.steps import Step, results_of
 from symgen.support.errors import MethodRefusal, OutOfReach
 from symgen.vocabulary.functions import FUNCTIONS, Array
 
-FORCES = ("inverse_dynamics", "bias_force", "gravity_force")
-"""Functions in which inertia is moved to the parents. It piles up on the inner links. Sums of forces lose no digit by that: along
-2048 links they are off by the same few units of round-off. An elimination loses two.
-"""
-
 
 def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "") -> Recursion:
     """The function by one method, as sweeps; of the `frame` of that name where it is about one. Raises OutOfReach, in one
@@ -46,7 +41,7 @@ def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "")
 
 def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> Recursion:
     ports = _ports(mechanism, function, False), _ports(mechanism, function, True)
-    regrouped = function in FORCES and methods.find(method).regroups
+    regrouped = FUNCTIONS[function].sums_forces and methods.find(method).regroups
     model, numbers = _laid(mechanism, regrouped, any(_widths(function).values()), k.digits())
     frame = model.frame(mechanism, named) if FUNCTIONS[function].needs_frame else None
     trunks = [i for i, link in enumerate(model.links) if link.kind == GHOST]

@@ -44,11 +44,9 @@ from symgen.verification.proof.finite import finite
 from symgen.verification.proof.report import Divisor, Proof, Proved
 from symgen.verification.proof.round_off import RoundOff, bounded, observe
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.functions import FUNCTIONS, PROVED_BY_DEFAULT
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 
-BY_DEFAULT = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
-"""The functions that are proved by default."""
 STATES = 10_000
 
 Progress = Callable[[str, int, int], None]
@@ -72,7 +70,7 @@ def prove(
     """Prove bounds for functions of a mechanism, or for the C in a folder that `symgen generate` wrote (`options` and `text` are
     then the folder's).
 
-    `functions` as for `symgen.generate`; None: those of BY_DEFAULT that the robot can have, or all in the folder. `trig_ulps` is
+    `functions` as for `symgen.generate`; None: those of PROVED_BY_DEFAULT that the robot can have, or all in the folder. `trig_ulps` is
     the assumed error of sines and cosines (None: `Printer.ulps`). `with_eva` also runs Frama-C (`finite`). Raises RequestError
     for what cannot be asked for. Raises BuildError with `with_eva` where there is no Frama-C, and without a C compiler unless
     `compiled` is False.
@@ -113,7 +111,9 @@ def prove(
     asked = [] if functions is None else functions
     if functions is None:
         functions = [
-            name for name in BY_DEFAULT if build.refusal(robot, name, options.payload) is None
+            name
+            for name in PROVED_BY_DEFAULT
+            if build.refusal(robot, name, options.payload) is None
         ]
     _tell(progress, "deriving", 0, 1)
     options = replace(options, frame=options.frame or (tip(robot) if robot.frames else None))
