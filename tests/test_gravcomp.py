@@ -81,7 +81,7 @@ ROBOTS = {"small": small, "mixed": mixed}
 CASES = [
     (name, function, method)
     for function, method in PROVIDED
-    if function in FELT and method != "fixman:planar" and not methods.find(method).followers
+    if function in FELT and method != "fixman:planar" and not methods.find(method).mimic_only
     for name in ROBOTS
     if name == "small" or function not in ("link_accelerations", "interbody_forces")
     if name == "small" or methods.find(method).refusal(ROBOTS[name]()) is None

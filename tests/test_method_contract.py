@@ -61,7 +61,7 @@ def faults(name: str, method: Method, made: Iterable[Mechanism]) -> list[str]:
     if (
         any(f in method.functions for f in FOLLOWS[:4])
         and not set(FOLLOWS) <= set(method.functions)
-        and not method.looped
+        and not method.looped_only
     ):
         found.append("it solves with M and is not completed")
     if "mass_matrix" in method.functions and "mass_matrix_and_bias" not in method.functions:
@@ -104,7 +104,7 @@ def test_what_is_found_by_name_is_one_object_and_its_derivations_too() -> None:
             assert methods.derivation(name, function) is methods.derivation(name, function)
             assert (name in methods.providers(function)) != methods.find(
                 name
-            ).looped  # which is no way to rows
+            ).looped_only  # which is no way to rows
 
 
 @pytest.fixture
@@ -202,9 +202,9 @@ def test_a_variant_says_for_itself_what_it_says_and_the_rest_is_the_methods() ->
         source=SOURCE,
         functions={"mass_matrix": mass_matrix},
         refusal=lambda _: "all",
-        differs=lambda _: True,
+        cancels=lambda _: True,
         variants={
-            "own": Variant(factor=at_origins, refusal=lambda _: "mine", differs=lambda _: False),
+            "own": Variant(factor=at_origins, refusal=lambda _: "mine", cancels=lambda _: False),
             "plain": Variant(factor=at_origins),
         },
         regroups=False,
@@ -212,7 +212,7 @@ def test_a_variant_says_for_itself_what_it_says_and_the_rest_is_the_methods() ->
     )
     own, plain = made.variant("own"), made.variant("plain")
     assert (own.refusal(robot("scara")), plain.refusal(robot("scara"))) == ("mine", "all")
-    assert (own.differs(robot("scara")), plain.differs(robot("scara"))) == (False, True)
+    assert (own.cancels(robot("scara")), plain.cancels(robot("scara"))) == (False, True)
     assert not own.functions
     assert (own.source, own.regroups, own.sweeps) == (SOURCE, False, True)
 

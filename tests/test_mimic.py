@@ -386,7 +386,7 @@ def test_a_factor_that_the_reference_drops_is_seen(
 
 def test_methods_along_the_tree_refuse_in_a_sentence(gripper: Mechanism) -> None:
     for name in ("riccati", "fixman", "constraint_force", "udut", "udut:links"):
-        assert not methods.find(name).couples
+        assert not methods.find(name).supports_mimic
     with pytest.raises(
         RequestError,
         match="riccati goes along the tree joint by joint, and in 'gripper' joint 'left_tip' foll",

@@ -22,7 +22,8 @@ CASES = [
     for i, method in enumerate(
         m
         for m in methods.names()
-        if not methods.find(m).asked and any(m in methods.providers(name) for name in OF_ANY_ROBOT)
+        if not methods.find(m).explicit_only
+        and any(m in methods.providers(name) for name in OF_ANY_ROBOT)
     )
 ]
 """Methods take them in turn; `tests/test_grasps.py` has those that are taken only where they are asked for."""
@@ -70,7 +71,7 @@ def test_a_method_verifies_wherever_it_applies(method: str, seed: int) -> None:
         flat(seed)
         if method in IN_A_PLANE
         else anyhow(0)
-        if methods.find(method).followers
+        if methods.find(method).mimic_only
         else spatial(seed)
     )
     assert methods.find(method).refusal(made) is None
@@ -80,8 +81,8 @@ def test_a_method_verifies_wherever_it_applies(method: str, seed: int) -> None:
 IN_A_PLANE = {
     method
     for method in methods.names()
-    if not methods.find(method).followers
-    and not methods.find(method).asked
+    if not methods.find(method).mimic_only
+    and not methods.find(method).explicit_only
     and all(methods.find(method).refusal(spatial(seed)) for seed in SEEDS)
 }
 

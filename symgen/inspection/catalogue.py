@@ -59,7 +59,7 @@ def results() -> dict[str, Result]:
 def why_not(mechanism: Mechanism, method: str, quantity: Quantity) -> str | None:
     """Why a robot has no such quantity, in one sentence; None if it has."""
     found = methods.find(method)
-    own = quantity.refusal if found.couples or not mechanism.coupled else None
+    own = quantity.refusal if found.supports_mimic or not mechanism.coupled else None
     return (own or found.refusal)(mechanism)
 
 

@@ -116,14 +116,14 @@ def providers(function: str) -> tuple[str, ...]:
         name
         for name in names()
         if (function in find(name).functions or function in find(name).compositions)
-        and not find(name).looped
+        and not find(name).looped_only
     )
 
 
 def offered(function: str, mechanism: Mechanism) -> tuple[str, ...]:
     """The methods that compute a function, without those for joints that follow others where none does."""
     return tuple(
-        name for name in providers(function) if mechanism.coupled or not find(name).followers
+        name for name in providers(function) if mechanism.coupled or not find(name).mimic_only
     )
 
 

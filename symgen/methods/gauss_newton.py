@@ -68,6 +68,6 @@ def turned(robot: Calls) -> Scalar:
 
 METHOD = Method(
     source="Levenberg 1944, with μ as a part of the trace: (1)",
-    couples=True,
+    mimic="supported",
     compositions={"assembly_step": step},
 )

@@ -21,7 +21,6 @@ def mass_matrix_log_determinant_gradient(robot: Calls) -> Results:
 
 METHOD = Method(
     source="Linnainmaa 1976, written out as (1)-(2)",
-    couples=True,
-    followers=True,
+    mimic="required",
     compositions={"mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient},
 )

@@ -91,5 +91,7 @@ def bracket(robot: Calls, x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scal
 
 
 METHOD = Method(
-    source="Munthe-Kaas 1998, written out as (1)-(5)", couples=True, compositions={"step_rk4": step}
+    source="Munthe-Kaas 1998, written out as (1)-(5)",
+    mimic="supported",
+    compositions={"step_rk4": step},
 )

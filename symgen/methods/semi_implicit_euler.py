@@ -24,6 +24,6 @@ def step(robot: Calls) -> Results:
 
 METHOD = Method(
     source="Hairer, Lubich & Wanner 2006, chapter I, written out as (1)-(2)",
-    couples=True,
+    mimic="supported",
     compositions={"step": step},
 )

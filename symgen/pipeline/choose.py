@@ -72,10 +72,11 @@ def best(
     long = mechanism.nv > LONG_CHAIN
 
     def order(name: str) -> tuple[bool, bool, str]:
-        return methods.find(name).differs(mechanism), long and not methods.find(name).sweeps, name
+        return methods.find(name).cancels(mechanism), long and not methods.find(name).sweeps, name
 
     for method in sorted(
-        (m for m in methods_for(mechanism, function) if not methods.find(m).asked), key=order
+        (m for m in methods_for(mechanism, function) if not methods.find(m).explicit_only),
+        key=order,
     ):
         reading = methods.reading(method, function, mechanism)
         if reading in seen:  # a variant that shares another's derivation
@@ -140,19 +141,19 @@ def terms(mechanism: Mechanism, function: str, method: str, options: ProgramOpti
     payload = options.payload
     reading = methods.find(method)
     found = 1.0
-    if reading.differs(mechanism):
+    if reading.cancels(mechanism):
         from symgen.reference.free_bodies import (
             freedom,
         )  # NumPy, which a cached Program does without
 
         found = max(found, freedom(mechanism, payload, derive.starts(mechanism)))
-    if reading.centred:
+    if reading.about_mass_centre:
         from symgen.reference.leverage import leverage
 
         found = max(found, leverage(mechanism, payload))
-    if reading.tails:
+    if reading.segments_end_free:
         found = max(found, segment_lengths.larger(mechanism, options.real))
-    if function in reading.outward:
+    if function in reading.carries_mobility_outward:
         from symgen.reference.mobility import mobility
 
         found = max(found, mobility(mechanism, options.frame or tip(mechanism), payload))

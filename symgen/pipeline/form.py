@@ -144,7 +144,7 @@ def _segmented(mechanism: Mechanism, name: str, count: int) -> Segmented | str:
     """The Segmented, or why there is none."""
     try:
         found: Segmented = CUTTING[name].segmented(mechanism, count)
-        if methods.find(name).tails:
+        if methods.find(name).segments_end_free:
             found = check(replace(found, lengths=segment_lengths.cut(mechanism, count)[0]))
         return found
     except OutOfReach as error:
@@ -207,8 +207,8 @@ def _candidates(mechanism: Mechanism, function: str) -> tuple[list[str], list[st
         name
         for name in methods.offered(function, mechanism)
         if methods.composition(name, function) is None
-        and not methods.find(name).asked
-        and not (apart and methods.find(name).couples)
+        and not methods.find(name).explicit_only
+        and not (apart and methods.find(name).supports_mimic)
         and methods.find(name).refusal(mechanism) is None
     ]
     once = [
@@ -217,5 +217,5 @@ def _candidates(mechanism: Mechanism, function: str) -> tuple[list[str], list[st
         if name == methods.alike(name, function, mechanism)
         or methods.alike(name, function, mechanism) not in several
     ]
-    differing = [name for name in once if methods.find(name).differs(mechanism)]
+    differing = [name for name in once if methods.find(name).cancels(mechanism)]
     return [name for name in once if name not in differing], differing

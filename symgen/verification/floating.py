@@ -68,7 +68,7 @@ def allowance(program: Form, truth: Truth, text: TextOptions = PLAIN) -> float:
 
 def differs(program: Form, truth: Truth) -> bool:
     """Whether its method's answer is a difference of larger terms. Its smaller entries are then no better than its largest."""
-    return program.function not in PREPARING and methods.find(program.method).differs(
+    return program.function not in PREPARING and methods.find(program.method).cancels(
         truth.mechanism
     )
 

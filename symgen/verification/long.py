@@ -234,7 +234,9 @@ def check_long_floating(
     """The compiled loops in units of round-off of their terms; of what solves, those of the forces that it is an answer to."""
     eps = REALS[form.real].eps
     allowed = _allowed(form, text) * (
-        segment_lengths.larger(truth.mechanism, form.real) if find(form.method).tails else 1.0
+        segment_lengths.larger(truth.mechanism, form.real)
+        if find(form.method).segments_end_free
+        else 1.0
     )
     answers = run(truth.arguments(form, truth.floats))
     if loses(allowed, form.real):

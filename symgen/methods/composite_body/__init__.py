@@ -48,10 +48,10 @@ METHOD = Method(
                 "link_accelerations": link_accelerations,  # (16)-(30), RK (2.2)-(2.5)
                 "interbody_forces": interbody_forces,  # RK (2.6)-(2.12)
             },
-            followers=True,
+            mimic="required",
         ),
     },
     factor=Elimination,  # (17)-(30)
     quantities={**QUANTITIES, **OF_LOOPS},
-    couples=True,
+    mimic="supported",
 )

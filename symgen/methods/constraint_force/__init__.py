@@ -47,7 +47,7 @@ def refusal(mechanism: Mechanism) -> str | None:
     )
 
 
-def differs(mechanism: Mechanism) -> bool:
+def cancels(mechanism: Mechanism) -> bool:
     """True: the constraint forces take back most of what H_aa alone would let a light link do; and of a free body, which nothing
     takes back, the products of an inverse cancel where it turns easily or its mass centre is far."""
     return True
@@ -73,7 +73,7 @@ METHOD = Method(
         ),
     },
     refusal=refusal,
-    differs=differs,
+    cancels=cancels,
     regroups=False,  # every link's own inertia is inverted
     quantities=QUANTITIES,
 )

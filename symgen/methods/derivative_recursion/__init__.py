@@ -71,5 +71,5 @@ METHOD = Method(
         "inverse_dynamics_derivatives": inverse_dynamics_derivatives,  # (D1)-(D12)
         "forward_dynamics_derivatives": forward_dynamics_derivatives,  # (D13), (D14)
     },
-    couples=True,
+    mimic="supported",
 )

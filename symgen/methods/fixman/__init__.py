@@ -34,19 +34,19 @@ def stands_for(mechanism: Mechanism) -> str:
     return "planar" if planar_refusal(mechanism) is None else "spatial"
 
 
-def differs_in_a_plane(mechanism: Mechanism) -> bool:
+def cancels_in_a_plane(mechanism: Mechanism) -> bool:
     """Not for point masses, whose H is that of the chain's own directions."""
     return not only_points(mechanism)
 
 
-def differs_in_space(mechanism: Mechanism) -> bool:
+def cancels_in_space(mechanism: Mechanism) -> bool:
     """True: a light link far from its joint is freer by itself than in the chain by orders of magnitude."""
     return True
 
 
-def differs(mechanism: Mechanism) -> bool:
+def cancels(mechanism: Mechanism) -> bool:
     """As the form that the robot has."""
-    return stands_for(mechanism) == "spatial" or differs_in_a_plane(mechanism)
+    return stands_for(mechanism) == "spatial" or cancels_in_a_plane(mechanism)
 
 
 METHOD = Method(
@@ -59,29 +59,29 @@ METHOD = Method(
                 "mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient
             },  # LC (8)
             refusal=planar_refusal,
-            differs=differs_in_a_plane,
+            cancels=cancels_in_a_plane,
         ),
         "parallel": Variant(
             functions={"mass_matrix_solve": level_by_level},  # LC (12)-(25)
             refusal=parallel_refusal,
-            differs=differs_in_a_plane,
-            looped=True,
+            cancels=cancels_in_a_plane,
+            choice="explicit_loops",
         ),
         "segments": Variant(
             functions={"mass_matrix_solve": in_segments},  # LC (12)-(25)
             refusal=segments_refusal,
-            differs=differs_in_a_plane,
-            looped=True,
+            cancels=cancels_in_a_plane,
+            choice="explicit_loops",
         ),
         "spatial": Variant(
             factor=in_space,  # WC (11)-(19)
             refusal=spatial_refusal,
-            differs=differs_in_space,
+            cancels=cancels_in_space,
         ),
     },
     stands_for=stands_for,
     refusal=refusal,
-    differs=differs,
+    cancels=cancels,
     sweeps=True,
     regroups=False,  # H needs inertias that links have, one by one
     quantities=QUANTITIES,

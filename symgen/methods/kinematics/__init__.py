@@ -19,6 +19,6 @@ METHOD = Method(
         "constraint_jacobian": constraint_jacobian,
         "constraint_bias": constraint_bias,
     },
-    couples=True,
+    mimic="supported",
     quantities=QUANTITIES,
 )

@@ -36,5 +36,5 @@ METHOD = Method(
         "impact_equation": impact_equation,
     },
     quantities=QUANTITIES,
-    couples=True,
+    mimic="supported",
 )

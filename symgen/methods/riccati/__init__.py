@@ -37,7 +37,9 @@ METHOD = Method(
             functions={"forward_dynamics": fd4, "interbody_forces": interbody_forces}
         ),  # (5.13)-(5.17)
         "segments": Variant(
-            functions={"forward_dynamics": forward_dynamics}, looped=True, tails=True
+            functions={"forward_dynamics": forward_dynamics},
+            choice="explicit_loops",
+            segments_end_free=True,
         ),  # (4.16), (5.4), (5.16)
         "grasps": Variant(
             functions={
@@ -45,10 +47,10 @@ METHOD = Method(
                 "loop_solution": constrained_forward_dynamics,
             },
             refusal=none_held,
-            asked=True,
+            choice="explicit",
         ),
     },
-    outward=frozenset({"operational_inertia_inverse"}),
+    carries_mobility_outward=frozenset({"operational_inertia_inverse"}),
     sweeps=True,
     quantities=QUANTITIES,
 )

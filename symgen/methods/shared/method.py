@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.composition import Compose
@@ -15,6 +16,10 @@ from symgen.vocabulary.names import named
 Functions = Mapping[str, Derive]
 Refusal = Callable[[Mechanism], str | None]
 """Why a robot is not suited, in one sentence; None where it is."""
+Choice = Literal["automatic", "explicit", "explicit_loops"]
+"""How a method is chosen: among the methods of a function, by its name alone, or by its name and as loops over links alone."""
+Mimic = Literal["refused", "supported", "required"]
+"""Robots with mimic joints: a method refuses them, takes them too, or takes no other."""
 
 
 def suits(mechanism: Mechanism) -> str | None:
@@ -29,22 +34,20 @@ def never(mechanism: Mechanism) -> bool:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Variant:
-    """Another reading of the same method, asked for as "method:variant".
+    """Another reading of the same method, requested as "method:variant".
 
-    Its functions and its factor are its own, none is taken from the method. A refusal and a `differs` that it does not
-    state are the method's, as is all else but `centred`, `shallow`, `followers`, `asked`, `looped` and `tails`.
+    Its functions and its factor are its own, none is taken from the method. The fields that are None here are the
+    method's, as is all that is no field of a variant.
     """
 
     functions: Functions = field(default_factory=dict)
     factor: TakeApart | None = None
     refusal: Refusal | None = None
-    differs: Callable[[Mechanism], bool] | None = None
-    centred: bool = False
+    cancels: Callable[[Mechanism], bool] | None = None
+    mimic: Mimic | None = None
+    choice: Choice = "automatic"
     shallow: bool = False
-    followers: bool = False
-    asked: bool = False
-    looped: bool = False
-    tails: bool = False
+    segments_end_free: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,19 +61,18 @@ class Method:
 
     `variants`: its other readings. `stands_for`: which of them the method by its plain name is on a robot, where that is one.
     `refusal`: why a robot is not suited. What only a derivation can see, such as a run-time payload, a method declines by
-    raising MethodRefusal. `differs`: whether the answer is a difference of larger terms, M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ:
-    what each link would do were it free, less what its neighbours keep it from; round-off is then measured against them.
-    `centred`: whether its reference points are the links' mass centres, from which what a link carries may be far. `outward`: the
-    functions in which it carries Λ⁻¹ of a link out to the next one, which feels little of it where the link is light.
+    raising MethodRefusal. `mimic`: robots with mimic joints; a method that supports them takes M apart entry by entry, or not
+    at all. `choice`: how it is chosen; "explicit" where it does not hold in every state in which others do.
 
-    `sweeps`: whether it goes along the links without pairing them, so that its length grows as their number does. `regroups`:
-    whether it accepts links whose inertia was moved into their parents. `shallow`: whether few operations one after another are
-    what it is for, so that it is kept from the passes that have fewer of them in longer chains. `couples`: whether it goes on
-    where joints follow others across the tree: it takes M apart entry by entry, or not at all. `followers`: whether it is
-    there for such robots alone. `asked`: whether it is taken only where it is asked for by its name, since it does not stand
-    in every state in which others do. `looped`: whether it is there as loops over links alone, and so asked for by its name
-    too. `tails`: whether it sweeps segments of a chain as if nothing were behind their last links. `quantities`: the letters that
-    it lets people look at.
+    Precision: `cancels` is true if the answer is a difference of larger terms, M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ: what each link
+    would do were it free, less what its neighbours keep it from; round-off is then measured against them.
+    `about_mass_centre`: its reference points are the links' mass centres, which may be far from what a link carries.
+    `carries_mobility_outward`: the functions in which it carries Λ⁻¹ of a link out to the next one, on which it depends little
+    where the link is light. `segments_end_free`: it sweeps segments of a chain as if their last links carried nothing.
+
+    `sweeps`: it goes along the links without pairing them, so that its length grows as their number does. `regroups`: it
+    accepts links whose inertia was moved into their parents. `shallow`: its purpose is short chains of operations, so that the
+    passes that lengthen chains are left out. `quantities`: the letters that can be inspected.
     """
 
     source: str
@@ -80,17 +82,15 @@ class Method:
     variants: Mapping[str, Variant] = field(default_factory=dict)
     stands_for: Callable[[Mechanism], str] | None = None
     refusal: Refusal = suits
-    differs: Callable[[Mechanism], bool] = never
-    centred: bool = False
-    outward: frozenset[str] = frozenset()
+    mimic: Mimic = "refused"
+    choice: Choice = "automatic"
+    cancels: Callable[[Mechanism], bool] = never
+    about_mass_centre: bool = False
+    carries_mobility_outward: frozenset[str] = frozenset()
+    segments_end_free: bool = False
     sweeps: bool = False
     regroups: bool = True
     shallow: bool = False
-    couples: bool = False
-    followers: bool = False
-    asked: bool = False
-    looped: bool = False
-    tails: bool = False
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -116,6 +116,26 @@ class Method:
         for function in self.compositions:
             named(function)
 
+    @property
+    def supports_mimic(self) -> bool:
+        """True if it takes robots with mimic joints."""
+        return self.mimic != "refused"
+
+    @property
+    def mimic_only(self) -> bool:
+        """True if it takes no robot without mimic joints."""
+        return self.mimic == "required"
+
+    @property
+    def explicit_only(self) -> bool:
+        """True if it is never chosen automatically."""
+        return self.choice != "automatic"
+
+    @property
+    def looped_only(self) -> bool:
+        """True if it has no rows, only loops over links."""
+        return self.choice == "explicit_loops"
+
     def variant(self, name: str) -> Method:
         """A variant as a method by itself; "" is the method."""
         if not name:
@@ -128,14 +148,13 @@ class Method:
             compositions={},
             variants={},
             stands_for=None,
-            centred=own.centred,
-            shallow=own.shallow,
-            followers=own.followers,
-            asked=own.asked,
-            looped=own.looped,
-            tails=own.tails,
+            about_mass_centre=False,
             refusal=own.refusal or self.refusal,
-            differs=own.differs or self.differs,
+            cancels=own.cancels or self.cancels,
+            mimic=own.mimic or self.mimic,
+            choice=own.choice,
+            shallow=own.shallow,
+            segments_end_free=own.segments_end_free,
             quantities={
                 letter: one for letter, one in self.quantities.items() if one.variant in ("", name)
             },

@@ -101,8 +101,8 @@ def suiting(name: str, method: Method) -> Refusal:
 
     return (
         where_joints_follow
-        if method.followers
+        if method.mimic_only
         else method.refusal
-        if method.couples
+        if method.supports_mimic
         else along_the_tree
     )

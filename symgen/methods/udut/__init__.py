@@ -19,7 +19,7 @@ METHOD = Method(
     source="Saha, (4), (17)-(39)",
     factor=at_centres,  # (32)-(39)
     variants={"links": Variant(factor=at_origins)},
-    centred=True,
+    about_mass_centre=True,
     regroups=False,  # a moved inertia has no mass centre of its own
     quantities=QUANTITIES,
 )
