@@ -15,7 +15,7 @@ from symgen import emission
 from symgen.emission.backend import Printer, Wrapper
 from symgen.emission.c_text import C
 from symgen.emission.language import PRODUCT, SUM, Language
-from symgen.emission.writer import CALLED, Turn, Writer, live_rows
+from symgen.emission.writer import CALLED, Spelling, Turn, Writer, live_rows
 from symgen.ir.program import Numbers, Program, evaluate
 from symgen.vocabulary.reals import DOUBLE
 from tests.c_programs import arm, forward_dynamics, scrambled
@@ -36,10 +36,13 @@ PYTHON = Language(
 FLOATS = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
 
 
-def written(program: Program, language: Language, **more: Any) -> tuple[str, Writer]:
+def written(
+    program: Program, language: Language, turn: Turn | None = None, indent: int = 0
+) -> tuple[str, Writer]:
     """The statements, line by line, and the writer that knows what each result is called."""
     calls = {op: language.call(op, DOUBLE) for op in CALLED}
-    writer = Writer(program, language, [port.name for port in program.inputs], calls, **more)
+    inputs = [port.name for port in program.inputs]
+    writer = Writer(program, Spelling(language, inputs, calls, turn=turn), indent=indent)
     lines = []
     for group in writer.statements():
         lines += [group["comment"]] if group["comment"] else []

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 from symgen.emission import sincos
 from symgen.emission.c_text import WIDTH
-from symgen.emission.language import Language
 from symgen.emission.target import Target
-from symgen.emission.writer import live_rows
+from symgen.emission.writer import Spelling, live_rows
 from symgen.ir.program import Bound, Element, Program
 from symgen.ir.recursion import Form, Looped, steps_of
 from symgen.vocabulary.reals import REALS
@@ -66,6 +65,32 @@ def guards(program: Program, live: Sequence[int], floors: Mapping[int, Bound]) -
     ]
 
 
+class Comparisons(NamedTuple):
+    """Rows that a checked function compares before it stores; none in a function without checks."""
+
+    angles: Sequence[int] = ()
+    """Rows whose magnitude must stay within the range of the text's sine and cosine."""
+    guards: Sequence[Guard] = ()
+    """Divisors and operands of logarithms and roots with their least values."""
+    hiding: Sequence[int] = ()
+    """Operands from which an infinite number gives a finite result."""
+    finite: Sequence[int] = ()
+    """Rows that must be finite."""
+
+
+def comparisons(program: Program, target: Target, floors: Mapping[int, Bound]) -> Comparisons:
+    """Return the comparisons of a Program's function; `floors` are certified bounds of rows."""
+    if not target.checked:
+        return Comparisons()
+    live = live_rows(program)
+    return Comparisons(
+        angles(program, live) if target.text.trig == "inline" else (),
+        guards(program, live, floors),
+        hiding_rows(program, live),
+        finite_rows(program, live),
+    )
+
+
 def finite_rows(program: Program, live: Iterable[int]) -> list[int]:
     """Rows that must be finite, each once: results, and operands from which an infinite number gives a finite one.
 
@@ -106,54 +131,54 @@ def ancestors(program: Program, rows: Iterable[int]) -> set[int]:
 
 def conditions(
     program: Program,
-    language: Language,
-    inputs: Sequence[str],
+    spelling: Spelling,
     text: Mapping[int, str],
-    angles: Iterable[int],
-    guards: Iterable[Guard],
+    compared: Comparisons,
     results: Iterable[str],
 ) -> dict[str, str]:
-    """Conditions of a checked function by name. `text` holds its rows as they are written, `results` numbers to be finite."""
-    real = REALS[program.real]
+    """Return the conditions of a checked function by name.
+
+    `text` holds the rows as the function writes them, `results` the numbers that must be finite.
+    """
+    language, real = spelling.language, REALS[program.real]
 
     def number(value: Fraction | int) -> str:
         return language.literal(Fraction(value), real)
 
-    def size(row: int) -> str:
-        return f"{language.call('fabs', real)}({text[row]})"
+    def magnitude(value: str) -> str:
+        return f"{language.call('fabs', real)}({value})"
+
+    def element(port: int, index: int) -> str:
+        return language.at(spelling.inputs[port], index)
+
+    def length_error(port: int, first: int) -> str:
+        """Write by how much the square of a quaternion's length differs from 1."""
+        entries = [element(port, k) for k in range(first, first + 4)]
+        square = " + ".join(f"{entry}*{entry}" for entry in entries)
+        return magnitude(f"{square} - {number(1)}")
+
+    def guarded(guard: Guard) -> str:
+        value, least = text[guard.row], guard.bound
+        left = magnitude(value) if guard.magnitude else value
+        right = element(*least) if isinstance(least, Element) else number(least)
+        return f"{left} >= {right}"
 
     zeros = [
-        f"{number(0)}*{language.at(name, k)}"
-        for name, port in zip(inputs, program.inputs, strict=True)
+        f"{number(0)}*{element(i, k)}"
+        for i, port in enumerate(program.inputs)
         for k in range(port.size)
     ]
-    ranges = [f"{size(row)} <= {number(sincos.RANGE)}" for row in angles]
-    units = []
-    for place, first in program.unit_quaternions:
-        square = " + ".join(
-            f"{entry}*{entry}"
-            for entry in (language.at(inputs[place], k) for k in range(first, first + 4))
-        )
-        units.append(
-            f"{language.call('fabs', real)}({square} - {number(1)}) <= {number(LENGTH[program.real])}"
-        )
-
-    def bound(least: Bound) -> str:
-        return (
-            language.at(inputs[least.port], least.place)
-            if isinstance(least, Element)
-            else number(least)
-        )
-
-    divisors = [
-        f"{size(g.row) if g.magnitude else text[g.row]} >= {bound(g.bound)}" for g in guards
+    units = [
+        f"{length_error(port, first)} <= {number(LENGTH[program.real])}"
+        for port, first in program.unit_quaternions
     ]
+    ranges = [f"{magnitude(text[row])} <= {number(sincos.RANGE)}" for row in compared.angles]
     return {
         "zero": number(0),
         "zeros": lines(zeros, "+", 8),
         "units": lines(units, "&&", 8),
         "ranges": lines(ranges, "&&", 8),
-        "divisors": lines(divisors, "&&", 12),
+        "divisors": lines([guarded(guard) for guard in compared.guards], "&&", 12),
         "finite": _finite(list(results), number(0), 16),
     }
 

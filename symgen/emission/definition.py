@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from symgen.emission import blocks as _blocks
@@ -21,7 +23,7 @@ from symgen.emission.ports import (
     symbolic,
 )
 from symgen.emission.target import Target
-from symgen.emission.writer import CALLED, Turn, Writer, live_rows
+from symgen.emission.writer import CALLED, Spelling, Turn, Writer, live_rows
 from symgen.ir.levelled import Levelled
 from symgen.ir.program import Bound, Outline, Port, Program
 from symgen.ir.recursion import WORK, Form, Recursion, steps_of
@@ -130,7 +132,7 @@ def macros(target: Target) -> set[str]:
     return {f"{target.name}_{macro}" for macro in named}
 
 
-def _refuse_nothing(program: Program) -> None:
+def _reject_vanishing_result(program: Program) -> None:
     """RequestError for a number as the result that is a constant other than zero, and zero in the real type: a tiny det M."""
     for port in program.outputs:
         value = program.rows[port.rows[0]].value if port.shape == () else None
@@ -172,96 +174,151 @@ def turn_of(program: Program, target: Target) -> Turn | None:
     return Turn(f"{target.name}_turns", function, f"{target.name}_ANGLES", count)
 
 
-def function(
-    program: Program,
-    target: Target,
-    floors: Mapping[int, Bound],
-    part: int | None,
-    turn: Turn | None,
-    arrays: bool = False,
-) -> dict[str, Any]:
-    """Return the facts of a function that its template prints; with `arrays` every argument is an array, structs too."""
-    names = parameters(program, target)
-    _refuse_nothing(program)
-    inputs = [names[port.name] for port in program.inputs]
-    structs = {
-        names[port.name] for port in program.inputs if struct_of(port, target.name) and not arrays
-    }
-    read_as = [f"{name}->value" if name in structs else name for name in inputs]
-    live = live_rows(program)
-    guards = _checks.guards(program, live, floors) if target.checked else []
-    angles = (
-        _checks.angles(program, live) if target.checked and target.text.trig == "inline" else []
-    )
-    finite = _checks.finite_rows(program, live) if target.checked else []
-    taken = macros(target) | {
-        target.symbol(program.function),
-        *names.values(),
-        *(turn or ()),
-        *(["value"] if structs else []),
-    }
-    # What goes from part to part is a local: a turn's sine and its cosine go by themselves, and are read off it in one block.
-    sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
-    first = _checks.ancestors(program, angles)
-    met = {_angle(program, i) for i in first.intersection(sines)}
-    first |= {i for i in sines if _angle(program, i) in met}
+@dataclass(frozen=True)
+class PrintedFunction:
+    """A Program that is printed as one function, with all that decides its text.
+
+    `floors` are certified bounds of rows for a checked function; `turn` gives sines and cosines where the text has its own.
+    `part` is how many statements a part has, about; None: the function stays in one piece.
+    """
+
+    program: Program
+    target: Target
+    floors: Mapping[int, Bound] = field(default_factory=dict)
+    turn: Turn | None = None
+    part: int | None = None
+    arrays: bool = False
+    """True where every argument is an array, structs too."""
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """The parameter of each port."""
+        return parameters(self.program, self.target)
+
+    @cached_property
+    def inputs(self) -> list[str]:
+        """The parameters that are arguments."""
+        return [self.names[port.name] for port in self.program.inputs]
+
+    @cached_property
+    def structs(self) -> list[str]:
+        """The arguments that are taken by the address of a struct."""
+        ports = [] if self.arrays else self.program.inputs
+        return [self.names[port.name] for port in ports if struct_of(port, self.target.name)]
+
+    @cached_property
+    def taken(self) -> set[str]:
+        """Names that no local gets."""
+        words = {self.target.symbol(self.program.function), *self.names.values()}
+        if self.turn:
+            words |= {self.turn.kind, self.turn.function, self.turn.size}
+        return macros(self.target) | words | ({"value"} if self.structs else set())
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """How C spells the arguments and the calls."""
+        structs = self.structs
+        inputs = [f"{name}->value" if name in structs else name for name in self.inputs]
+        return Spelling(C, inputs, calls(self.program.real, self.target), self.taken, self.turn)
+
+    @cached_property
+    def live(self) -> list[int]:
+        """The rows that a result depends on."""
+        return live_rows(self.program)
+
+    @cached_property
+    def comparisons(self) -> _checks.Comparisons:
+        """The rows that a checked function compares."""
+        return _checks.comparisons(self.program, self.target, self.floors)
+
+    @cached_property
+    def sines(self) -> list[int]:
+        """In parts, the rows that are sines and cosines.
+
+        Only a local goes from part to part: the sine and the cosine of a turn are read off it in one block.
+        """
+        rows = self.program.rows
+        return [i for i in self.live if self.part is not None and rows[i].op in ("sin", "cos")]
+
+    @cached_property
+    def unread(self) -> list[str]:
+        """The arguments that no row reads."""
+        rows = self.program.rows
+        read = {rows[i].value[0] for i in self.live if rows[i].op == "input"}
+        return [name for i, name in enumerate(self.inputs) if i not in read]
+
+
+def function(printed: PrintedFunction) -> dict[str, Any]:
+    """Return the facts of a function that its template prints."""
+    program, target, turn = printed.program, printed.target, printed.turn
+    _reject_vanishing_result(program)
+    compared = printed.comparisons
+    finite_and_guarded = [*compared.finite, *(guard.row for guard in compared.guards)]
     writer = Writer(
         program,
-        C,
-        read_as,
-        calls(program.real, target),
-        taken,
-        turn,
-        forced={*angles, *sines, *finite, *(guard.row for guard in guards)},
-        indent=4 * (target.checked and part is None),
+        printed.spelling,
+        forced={*compared.angles, *printed.sines, *finite_and_guarded},
+        indent=4 * (target.checked and printed.part is None),
     )
-    own = {name: writer.local(name) for name in ("status", "none")} if target.checked else {}
-    read = {program.rows[i].value[0] for i in live if program.rows[i].op == "input"}
-    before = writer.statements(first)  # what is checked first of all
-    if turn and turn.lanes:
-        angled = together(program)
-        writer.turned(
-            [rows[0] for rows in angled],
-            _checks.ancestors(program, [row for rows in angled for row in rows]),
-        )
-    # In parts, what takes sines of arguments stands first, so that the angles are not read late.
-    soon = [] if part is None else writer.statements(_checks.ancestors(program, sines))
-    groups = writer.statements()
-    said = prototype(program, target)
-    if arrays:
-        said["parameters"] = [parameter | {"struct": ""} for parameter in said["parameters"]]
-    said |= {
+    locals_of_checks = (
+        {name: writer.local(name) for name in ("status", "none")} if target.checked else {}
+    )
+    blocks = _blocks_of(printed, writer)
+    facts = prototype(program, target)
+    if printed.arrays:
+        facts["parameters"] = [parameter | {"struct": ""} for parameter in facts["parameters"]]
+    facts |= {
         "real": program.real,
         "turns": turn is not None,
         "angles": turn.lanes if turn else 0,
-        "unread": [name for i, name in enumerate(inputs) if i not in read and not target.checked],
-        "before": before,
-        "groups": groups,
+        "unread": [] if target.checked else printed.unread,
+        "before": blocks[0],
+        "groups": blocks[-1],
         "parts": [],
         "stores": [
-            {"name": names[port.name], "element": k, "value": writer.text[row]}
+            {"name": printed.names[port.name], "element": k, "value": writer.text[row]}
             for port in program.outputs
             for k, row in enumerate(port.rows)
         ],
     }
-    text = writer.text
-    if part is not None:
-        found, text = _cut(
-            said,
-            [before, soon, groups],
-            part,
-            writer,
-            inputs,
-            [*angles],
-            [*finite, *(g.row for g in guards)],
-            turn.kind if turn else "",
-            target.checked,
+    text: Mapping[int, str] = writer.text
+    if printed.part is not None:
+        kept = {text[row]: 1 for row in compared.angles}
+        kept |= {text[row]: len(blocks) for row in finite_and_guarded}
+        cut, text = _in_parts(printed, facts, blocks, kept, writer)
+        facts |= cut
+    results = [text[row] for row in compared.finite]
+    return facts | {
+        "checks": locals_of_checks
+        and locals_of_checks
+        | _checks.conditions(program, printed.spelling, text, compared, results)
+    }
+
+
+def _blocks_of(printed: PrintedFunction, writer: Writer) -> list[_parts.Groups]:
+    """Write all statements: those of angles that are checked, in parts those of other sines, and the rest.
+
+    In parts, what takes sines of arguments stands early, so that the angles are not read late.
+    """
+    program, turn = printed.program, printed.turn
+    checked = writer.statements(_checked_first(printed))
+    if turn and turn.lanes:
+        angles = together(program)
+        writer.turned(
+            [rows[0] for rows in angles],
+            _checks.ancestors(program, [row for rows in angles for row in rows]),
         )
-        said |= found
-    checks = own and own | _checks.conditions(
-        program, C, read_as, text, angles, guards, [text[row] for row in finite]
-    )
-    return said | {"checks": checks}
+    in_parts = printed.part is not None
+    sines = writer.statements(_checks.ancestors(program, printed.sines)) if in_parts else []
+    return [checked, sines, writer.statements()]
+
+
+def _checked_first(printed: PrintedFunction) -> set[int]:
+    """Return the rows of the angles that are checked, and in parts the sines and cosines of angles among them."""
+    program = printed.program
+    rows = _checks.ancestors(program, printed.comparisons.angles)
+    met = {_angle(program, i) for i in rows.intersection(printed.sines)}
+    return rows | {i for i in printed.sines if _angle(program, i) in met}
 
 
 def _angle(program: Program, i: int) -> Any:
@@ -270,63 +327,72 @@ def _angle(program: Program, i: int) -> Any:
     return program.rows[angle].value if program.rows[angle].op == "input" else angle
 
 
-def _cut(
+def _in_parts(
+    printed: PrintedFunction,
     function: Mapping[str, Any],
     blocks: Sequence[_parts.Groups],
-    length: int,
+    kept: Mapping[str, int],
     writer: Writer,
-    inputs: Sequence[str],
-    angles: Sequence[int],
-    guarded: Sequence[int],
-    pair: str,
-    checked: bool,
 ) -> tuple[dict[str, Any], dict[int, str]]:
-    """What the template says of a function in parts, and how its rows are written in the function that calls them.
+    """Return what changes in the facts of a function in parts, and how the function that calls them writes each row.
 
-    A checked one stores by itself, behind its last check.
+    `kept` are locals that it reads after so many blocks. A checked function stores by itself, behind its last check.
     """
-    symbol, work, text = function["symbol"], writer.local("work"), writer.text
+    checked, turn, work = printed.target.checked, printed.turn, writer.local("work")
     stores = [_parts.Store(**store) for store in function["stores"]]
-    kept = {text[row]: 1 for row in angles} | {text[row]: len(blocks) for row in guarded}
-    kept |= {store.value: len(blocks) for store in stores} if checked else {}
-    made = _parts.cut(blocks, length, inputs, () if checked else stores, kept, pair)
-    given = {p["name"]: p for p in function["parameters"]}
-    array = {"real": writer.program.real, "name": work, "size": made.size}
-    parts = []
-    for number, one in enumerate(made.parts, 1):
-        results = dict.fromkeys(store.name for store in one.stores)
-        shared = (
-            [array | {"qualifier": "" if one.puts else "const "}] if one.takes or one.puts else []
-        )
-        taken = (
-            [given[name] for name in inputs if name in one.reads]
-            + shared
-            + [given[name] for name in results]
-        )
-        parts.append(
-            {
-                "symbol": f"{symbol}_part_{number}",
-                "parameters": taken,
-                "groups": one.groups,
-                "takes": [{"name": name, "place": C.at(work, place)} for name, place in one.takes],
-                "puts": [{"name": name, "place": C.at(work, place)} for place, name in one.puts],
-                "stores": one.stores,
-                "call": f"{symbol}_part_{number}({', '.join(p['name'] for p in taken)})",
-            }
-        )
-    there = {name: C.at(work, place) for name, place in made.places.items()}
-    called = [part["call"] for part in parts]
-    stores = (
-        [store._replace(value=there.get(store.value, store.value)) for store in stores]
-        if checked
-        else []
+    if checked:
+        kept = {**kept, **{store.value: len(blocks) for store in stores}}
+    assert printed.part is not None
+    cut = _parts.cut(
+        blocks,
+        printed.part,
+        printed.inputs,
+        () if checked else stores,
+        kept,
+        turn.kind if turn else "",
     )
+    array = {"real": printed.program.real, "name": work, "size": cut.size}
+    parts = [
+        _part(part, number, function, printed.inputs, array)
+        for number, part in enumerate(cut.parts, 1)
+    ]
+    places = {name: C.at(work, place) for name, place in cut.places.items()}
+    calls_of_parts = [part["call"] for part in parts]
     return {
         "parts": parts,
         "work": array,
-        "first_calls": called[: made.ends[1]],
-        "calls": called[made.ends[1] :],
+        "first_calls": calls_of_parts[: cut.ends[1]],
+        "calls": calls_of_parts[cut.ends[1] :],
         "before": [],
         "groups": [],
-        "stores": stores,
-    }, {row: there.get(name, name) for row, name in text.items()}
+        "stores": [
+            store._replace(value=places.get(store.value, store.value))
+            for store in stores
+            if checked
+        ],
+    }, {row: places.get(name, name) for row, name in writer.text.items()}
+
+
+def _part(
+    part: _parts.Part,
+    number: int,
+    function: Mapping[str, Any],
+    inputs: Sequence[str],
+    array: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the facts of one part: it takes the arguments that it reads, the work array, and the results that it stores."""
+    by_name = {parameter["name"]: parameter for parameter in function["parameters"]}
+    taken = [by_name[name] for name in inputs if name in part.reads]
+    if part.takes or part.puts:
+        taken.append({**array, "qualifier": "" if part.puts else "const "})
+    taken += [by_name[name] for name in dict.fromkeys(store.name for store in part.stores)]
+    symbol, work = f"{function['symbol']}_part_{number}", array["name"]
+    return {
+        "symbol": symbol,
+        "parameters": taken,
+        "groups": part.groups,
+        "takes": [{"name": name, "place": C.at(work, place)} for name, place in part.takes],
+        "puts": [{"name": name, "place": C.at(work, place)} for place, name in part.puts],
+        "stores": part.stores,
+        "call": f"{symbol}({', '.join(parameter['name'] for parameter in taken)})",
+    }

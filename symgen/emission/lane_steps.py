@@ -10,7 +10,6 @@ from typing import Any
 from symgen.emission import definition
 from symgen.emission import lanes as _lanes
 from symgen.emission.c_text import WIDTH, C
-from symgen.emission.definition import calls, parameters
 from symgen.emission.ports import operations_text
 from symgen.emission.target import Target
 from symgen.ir.program import Program
@@ -25,27 +24,12 @@ def lane_step(
     """What the template says of it; `told` says of what kind it is. All lanes share the ports that are `alike`. By `--trig auto`
     its sines are the text's own, or those of <math.h> where it is not `own`.
     """
-    names = parameters(step, target)
-    alone = target.text.trig == "inline"
-    turn = definition.turn_of(step, target) if alone else None
-    taken = definition.macros(target) | {
-        target.symbol(step.function),
-        *names.values(),
-        *(turn or ()),
-    }
-    early = [] if alone else definition.early(step)
-    found = _lanes.function(
-        step,
-        target,
-        names,
-        calls(step.real, target),
-        early,
-        turn,
-        taken,
-        {},
-        None,
-        [names[port] for port in alike if port in names],
-    )
+    inline = target.text.trig == "inline"
+    turn = definition.turn_of(step, target) if inline else None
+    printed = definition.PrintedFunction(step, target, turn=turn)
+    early = [] if inline else definition.early(step)
+    names = printed.names
+    found = _lanes.function(printed, early, [names[port] for port in alike if port in names])
     loop = own and target.text.trig == "auto" and len(early) > 0
     found |= {
         "symbol": target.symbol(step.function),

@@ -15,12 +15,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from symgen.emission import checks, parts
+from symgen.emission import checks as _checks
+from symgen.emission import parts
 from symgen.emission.c_text import C
+from symgen.emission.definition import PrintedFunction
 from symgen.emission.language import Language
-from symgen.emission.target import Target
-from symgen.emission.writer import Turn, Writer, live_rows
-from symgen.ir.program import Bound, Program
+from symgen.emission.writer import Writer
 from symgen.ir.recursion import Form
 from symgen.vocabulary.reals import REALS
 
@@ -50,115 +50,127 @@ def lanes(real: str) -> int:
 
 
 def function(
-    program: Program,
-    target: Target,
-    names: Mapping[str, str],
-    calls: Mapping[str, str],
-    together: Sequence[Sequence[int]],
-    turn: Turn | None,
-    taken: set[str],
-    floors: Mapping[int, Bound],
-    part: int | None,
-    alike: Collection[str] = (),
+    printed: PrintedFunction, together: Sequence[Sequence[int]], alike: Collection[str] = ()
 ) -> dict[str, Any]:
-    """What the template says of one function.
+    """Return the facts of a function of lanes that its template prints.
 
-    `names` are its parameters by port, `calls` the functions that it may call, `together` the angles whose sines are taken
-    between two loops, the rows of each, and `turn` what gives those of one angle inside a loop. `part` is how many statements a
-    part has, about; None: it stays in one piece. All lanes share the arrays that are `alike`.
+    `together` are the angles whose sines are taken between two loops, the rows of each; the turn of the function, if any, gives
+    those of one angle inside a loop. All lanes share the arrays that are `alike`.
     """
-    live, language = live_rows(program), replace(LANES, alike=frozenset(alike))
-    inputs = [names[port.name] for port in program.inputs]
-    guards = checks.guards(program, live, floors) if target.checked else []
-    angles = checks.angles(program, live) if target.checked and turn else []
-    hiding = checks.hiding_rows(program, live) if target.checked else []
-    sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
-    forced = {
-        *sines,
-        *angles,
-        *hiding,
-        *(guard.row for guard in guards),
-        *(row for rows in together for row in rows),
-    }
-    writer = Writer(program, language, inputs, calls, taken | {LANE}, turn, forced=forced, indent=4)
-    own = {name: writer.local(name) for name in ("angle", "turn", "work", "status", "none")}
+    program, target = printed.program, printed.target
+    writer, compared = _writer(printed, together, alike), printed.comparisons
+    names = {name: writer.local(name) for name in ("angle", "turn", "work", "status", "none")}
+    angles = _checks.ancestors(program, [row for rows in together for row in rows])
+    blocks = [writer.statements(angles)] if together else [[]]
+    read = _name_sines(writer, together, names["turn"], lanes(program.real))
+    sines = _checks.ancestors(program, printed.sines)
+    blocks += [writer.statements(sines) if sines else [], writer.statements()]
+    checked = [*compared.angles, *compared.hiding, *(guard.row for guard in compared.guards)]
+    kept = {angle["value"]: 1 for angle in read} | {writer.text[row]: 3 for row in checked}
+    cut = _cut(printed, blocks, kept, writer)
+    places = {name: LANES.at(names["work"], place) for name, place in cut.places.items()}
+    text = {row: places.get(writer.text[row], writer.text[row]) for row in checked}
+    loops = [_loop(part, names["work"], printed.inputs) for part in cut.parts]
+    arrays, names_of_driver = driver(program, printed.names)
+    unread = _unread(printed, loops, read)
+    work = {"name": names["work"], "size": cut.size, "count": cut.size}
+    symbol = target.symbol(program.function)
     count = lanes(program.real)
-    first = (
-        writer.statements(checks.ancestors(program, [row for rows in together for row in rows]))
-        if together
-        else []
+    numbers = cut.size + 3 * len(read) + sum(array["count"] for array in arrays)
+    return {
+        "own": names,
+        "angles": count * len(read),
+        "work": work,
+        "driver": names_of_driver,
+        "read": [angle | {"value": places.get(angle["value"], angle["value"])} for angle in read],
+        "before": loops[: cut.ends[1]],
+        "between": loops[cut.ends[1] : cut.ends[2]],
+        "loops": loops[cut.ends[2] :],
+        "parts": []
+        if printed.part is None
+        else _functions(symbol, loops[cut.ends[2] :], arrays, work),
+        "parameters": [
+            array | {"unread": array["name"] in unread, "lanes": array["name"] not in alike}
+            for array in arrays
+        ],
+        "checks": _conditions(printed, text) if target.checked else {},
+        "bytes": REALS[program.real].size * count * numbers,
+    }
+
+
+def _writer(
+    printed: PrintedFunction, together: Sequence[Sequence[int]], alike: Collection[str]
+) -> Writer:
+    """Return the writer of one lane's statements, which stand in a loop."""
+    compared = printed.comparisons
+    spelling = replace(
+        printed.spelling,
+        language=replace(LANES, alike=frozenset(alike)),
+        inputs=printed.inputs,
+        taken=(printed.taken - {"value"}) | {LANE},
     )
-    read = [
+    guarded = [guard.row for guard in compared.guards]
+    angles = [row for rows in together for row in rows]
+    forced = {*printed.sines, *compared.angles, *compared.hiding, *guarded, *angles}
+    return Writer(printed.program, spelling, forced=forced, indent=4)
+
+
+def _name_sines(
+    writer: Writer, together: Sequence[Sequence[int]], turn: str, count: int
+) -> list[dict[str, str]]:
+    """Name the sines of angles that are taken between two loops; return where each angle is put, and its value."""
+    for k, rows in enumerate(together):
+        writer.pairs[writer.angle(rows[0])] = {
+            "sin": f"{turn}.sine[{_place(k * count)}]",
+            "cos": f"{turn}.cosine[{_place(k * count)}]",
+        }
+    return [
         {"place": _place(k * count), "value": writer.text[rows[0]]}
         for k, rows in enumerate(together)
     ]
-    for k, rows in enumerate(together):
-        writer.pairs[writer.angle(rows[0])] = {
-            op: f"{own['turn']}.{kind}[{_place(k * count)}]"
-            for op, kind in (("sin", "sine"), ("cos", "cosine"))
-        }
-    early = writer.statements(checks.ancestors(program, sines)) if sines else []
-    groups = writer.statements()
+
+
+def _cut(
+    printed: PrintedFunction,
+    blocks: Sequence[parts.Groups],
+    kept: Mapping[str, int],
+    writer: Writer,
+) -> parts.Cut:
+    """Cut the statements into loops, of which the last ones store the results."""
     stores = [
-        parts.Store(names[port.name], k, writer.text[row])
-        for port in program.outputs
+        parts.Store(printed.names[port.name], k, writer.text[row])
+        for port in printed.program.outputs
         for k, row in enumerate(port.rows)
     ]
-    checked = [*angles, *hiding, *(guard.row for guard in guards)]
-    kept = {one["value"]: 1 for one in read} | {writer.text[row]: 3 for row in checked}
-    made = parts.Cut(
-        (parts.Part((), [], (), tuple(stores), frozenset()),), 0, {}, (0, 0, 0, 1)
-    )  # where nothing is computed
-    if first or early or groups:
-        made = parts.cut(
-            [first, early, groups],
-            part or len(program.rows) + 1,
-            inputs,
-            stores,
-            kept,
-            turn.kind if turn else "",
-        )
-    there = {name: LANES.at(own["work"], place) for name, place in made.places.items()}
-    text = {row: there.get(writer.text[row], writer.text[row]) for row in checked}
+    length = printed.part or len(printed.program.rows) + 1
+    pair = printed.turn.kind if printed.turn else ""
+    return parts.cut(blocks, length, printed.inputs, stores, kept, pair)
+
+
+def _conditions(printed: PrintedFunction, text: Mapping[int, str]) -> dict[str, str]:
+    """Return the conditions of one lane: results are read where they are stored, other rows as `text` has them."""
+    program = printed.program
     stored = {
-        row: LANES.at(names[port.name], k)
+        row: LANES.at(printed.names[port.name], k)
         for port in program.outputs
         for k, row in enumerate(port.rows)
     }
-    finite = [
-        stored.get(row, text.get(row, ""))
-        for row in (checks.finite_rows(program, live) if target.checked else ())
-    ]
-    loops = [_loop(one, own["work"], inputs) for one in made.parts]
-    arrays, driven = driver(program, names)
-    behind = loops[made.ends[2] :]
-    touched = {name for loop in loops for name in loop["reads"]} | (
-        {*inputs} if target.checked else set()
-    )
-    touched |= {name for name in inputs for one in read if one["value"].startswith(f"{name}[")}
-    work = {"name": own["work"], "size": made.size, "count": made.size}
+    results = [stored.get(row, text.get(row, "")) for row in printed.comparisons.finite]
+    spelling = replace(printed.spelling, language=LANES, inputs=printed.inputs)
+    return _checks.conditions(program, spelling, text, printed.comparisons, results)
+
+
+def _unread(
+    printed: PrintedFunction, loops: Sequence[Mapping[str, Any]], read: Sequence[Mapping[str, str]]
+) -> set[str]:
+    """Return the arguments that neither a loop, nor a check, nor an angle taken between two loops reads."""
+    if printed.target.checked:
+        return set()
+    touched = {name for loop in loops for name in loop["reads"]}
     return {
-        "own": own,
-        "angles": count * len(read),
-        "work": work,
-        "driver": driven,
-        "read": [one | {"value": there.get(one["value"], one["value"])} for one in read],
-        "before": loops[: made.ends[1]],
-        "between": loops[made.ends[1] : made.ends[2]],
-        "loops": behind,
-        "parts": []
-        if part is None
-        else _functions(target.symbol(program.function), behind, arrays, work),
-        "parameters": [
-            array | {"unread": array["name"] not in touched, "lanes": array["name"] not in alike}
-            for array in arrays
-        ],
-        "checks": checks.conditions(program, LANES, inputs, text, angles, guards, finite)
-        if target.checked
-        else {},
-        "bytes": REALS[program.real].size
-        * count
-        * (made.size + 3 * len(read) + sum(array["count"] for array in arrays)),
+        name
+        for name in printed.inputs
+        if name not in touched and not any(angle["value"].startswith(f"{name}[") for angle in read)
     }
 
 

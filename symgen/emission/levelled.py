@@ -255,7 +255,7 @@ def _tree(
                 **target.context,
                 of_parts="static",
                 of_all="static ",
-                **definition.function(alone, target, {}, None, None),
+                **definition.function(definition.PrintedFunction(alone, target)),
             )
         )
         given = {

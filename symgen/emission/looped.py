@@ -135,7 +135,9 @@ class Text:
                 **self.plain.context,
                 of_parts="static",
                 of_all="static ",
-                **definition.function(step, self.plain, {}, None, self._turn(step, lanes)),
+                **definition.function(
+                    definition.PrintedFunction(step, self.plain, turn=self._turn(step, lanes))
+                ),
             )
             for step in (*self.steps.values(), *(one for one in (self.looked, self.last) if one))
         ]

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -63,6 +64,54 @@ class Cut(NamedTuple):
     ends: tuple[int, ...]
 
 
+Line = tuple[str, Mapping[str, str]]
+"""A local under the comment of its step."""
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Lines by part; the arguments that each part reads, the results that it stores, and where each local begins."""
+
+    lines: Sequence[Sequence[Line]]
+    words: Sequence[Sequence[str]]
+    reads: Sequence[frozenset[str]]
+    stored: Sequence[Sequence[Store]]
+    home: Mapping[str, int]
+
+    @classmethod
+    def of(
+        cls,
+        lines: Sequence[Sequence[Line]],
+        arguments: Collection[str],
+        stores: Iterable[Store],
+    ) -> _Pieces:
+        """Read the words of each piece; a result is stored where it is known and no later piece reads an argument."""
+        words = [
+            [word for _, line in piece for word in _WORD.findall(line["value"])] for piece in lines
+        ]
+        home = {line["name"]: n for n, piece in enumerate(lines) for _, line in piece}
+        reads = [frozenset(word for word in piece if word in arguments) for piece in words]
+        first = max((n for n, names in enumerate(reads) if names), default=0)
+        stored: list[list[Store]] = [[] for _ in lines]
+        for store in stores:
+            stored[max(first, home.get(store.value, first))].append(store)
+        return cls(lines, words, reads, stored, home)
+
+    def used(self, n: int) -> Iterator[str]:
+        """Words of the values of piece n, then of the results that it stores."""
+        yield from self.words[n]
+        yield from (store.value for store in self.stored[n])
+
+    def last_uses(self) -> dict[str, int]:
+        """For each local, the last piece that uses it."""
+        last = dict(self.home)
+        for n in range(len(self.lines)):
+            for name in self.used(n):
+                if name in last:
+                    last[name] = max(last[name], n)
+        return last
+
+
 def cut(
     blocks: Sequence[Groups],
     length: int,
@@ -71,62 +120,34 @@ def cut(
     kept: Mapping[str, int],
     pair: str = "",
 ) -> Cut:
-    """Parts of about `length` statements. No part holds statements of two `blocks`.
+    """Parts of about `length` statements. No part holds statements of two `blocks`; without any statement there is one part.
 
     `arguments` are the names of the arguments. `kept` are locals that the caller reads, each after the parts of so many blocks.
     `pair` is the type of a local that does not go across, as an array does not.
     """
-    pieces: list[list[tuple[str, Mapping[str, str]]]] = []
+    lines: list[list[Line]] = []
     ends = [0]
     for groups in blocks:
-        pieces += _pieces(
-            [(group["comment"], line) for group in groups for line in group["locals"]], length, pair
-        )
-        ends.append(len(pieces))
-    words = [[set(_WORD.findall(line["value"])) for _, line in piece] for piece in pieces]
-    home = {line["name"]: n for n, piece in enumerate(pieces) for _, line in piece}
-    reads = [
-        frozenset(word for found in piece for word in found if word in arguments) for piece in words
-    ]
-    first = max((n for n, names in enumerate(reads) if names), default=0)
-    stored: list[list[Store]] = [[] for _ in pieces]
-    for store in stores:
-        stored[max(first, home.get(store.value, first))].append(store)
-    last = dict(home)
-    for n, piece in enumerate(words):
-        for name in (
-            *(word for found in piece for word in found),
-            *(store.value for store in stored[n]),
-        ):
-            if name in last:
-                last[name] = max(last[name], n)
-    for name, block in kept.items():
-        if name in home:
-            last[name] = max(last[name], ends[block])
-    parts, size, places = _placed(pieces, home, last, stored, reads)
+        block = [(group["comment"], line) for group in groups for line in group["locals"]]
+        lines += _pieces(block, length, pair)
+        ends.append(len(lines))
+    if not lines:
+        lines, ends[-1] = [[]], 1
+    pieces = _Pieces.of(lines, arguments, stores)
+    last = pieces.last_uses()
+    for name in pieces.home.keys() & kept.keys():
+        last[name] = max(last[name], ends[kept[name]])
+    parts, size, places = _placed(pieces, last)
     return Cut(tuple(parts), size, places, tuple(ends))
 
 
-def _placed(
-    pieces: Sequence[Sequence[tuple[str, Mapping[str, str]]]],
-    home: Mapping[str, int],
-    last: Mapping[str, int],
-    stored: Sequence[Sequence[Store]],
-    reads: Sequence[frozenset[str]],
-) -> tuple[list[Part], int, dict[str, int]]:
+def _placed(pieces: _Pieces, last: Mapping[str, int]) -> tuple[list[Part], int, dict[str, int]]:
     """The parts, with places in the work array for what goes across: each the lowest that is free."""
-    wanted: list[dict[str, None]] = [{} for _ in pieces]
-    for n, piece in enumerate(pieces):
-        used = (
-            *(word for _, line in piece for word in _WORD.findall(line["value"])),
-            *(store.value for store in stored[n]),
-        )
-        wanted[n] = {name: None for name in used if home.get(name, n) < n}
     places: dict[str, int] = {}
     busy: list[tuple[int, int]] = []
     free: list[int] = []
     size, parts = 0, []
-    for n, piece in enumerate(pieces):
+    for n, piece in enumerate(pieces.lines):
         while busy and busy[0][0] <= n:
             heapq.heappush(free, heapq.heappop(busy)[1])
         puts = []
@@ -139,12 +160,14 @@ def _placed(
                 places[name] = heapq.heappop(free)
                 heapq.heappush(busy, (last[name], places[name]))
                 puts.append((places[name], name))
-        takes = tuple((name, places[name]) for name in wanted[n])
-        parts.append(Part(takes, _grouped(piece), tuple(puts), tuple(stored[n]), reads[n]))
+        wanted = dict.fromkeys(name for name in pieces.used(n) if pieces.home.get(name, n) < n)
+        takes = tuple((name, places[name]) for name in wanted)
+        stores = tuple(pieces.stored[n])
+        parts.append(Part(takes, _grouped(piece), tuple(puts), stores, pieces.reads[n]))
     return parts, size, places
 
 
-def _grouped(piece: Iterable[tuple[str, Mapping[str, str]]]) -> list[dict[str, Any]]:
+def _grouped(piece: Iterable[Line]) -> list[dict[str, Any]]:
     """Statements under the comments of their steps again."""
     groups: list[dict[str, Any]] = []
     for comment, line in piece:
@@ -154,9 +177,7 @@ def _grouped(piece: Iterable[tuple[str, Mapping[str, str]]]) -> list[dict[str, A
     return groups
 
 
-def _pieces(
-    lines: list[tuple[str, Mapping[str, str]]], length: int, pair: str
-) -> list[list[tuple[str, Mapping[str, str]]]]:
+def _pieces(lines: list[Line], length: int, pair: str) -> list[list[Line]]:
     """Lines in pieces of about equal length, cut where few values go across and no pair does."""
     if not lines:
         return []
@@ -177,9 +198,7 @@ def _pieces(
     return [lines[begin:end] for begin, end in zip(cuts, [*cuts[1:], len(lines)], strict=True)]
 
 
-def _across(
-    lines: Sequence[tuple[str, Mapping[str, str]]], pair: str
-) -> tuple[list[int], list[int]]:
+def _across(lines: Sequence[Line], pair: str) -> tuple[list[int], list[int]]:
     """How many values, and how many pairs and arrays, go across the place before each line."""
     names = [line["name"].partition("[")[0] for _, line in lines]
     begins = {name: n for n, name in enumerate(names)}

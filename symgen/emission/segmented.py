@@ -194,7 +194,7 @@ def _across(
                 **target.context,
                 of_parts="static",
                 of_all="static ",
-                **definition.function(own, target, {}, None, None),
+                **definition.function(definition.PrintedFunction(own, target)),
             )
         )
         given = {

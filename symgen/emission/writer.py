@@ -7,6 +7,7 @@ Parentheses are written where the grammar would group otherwise, and where the l
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -41,37 +42,33 @@ def live_rows(program: Program) -> list[int]:
     return sorted(needed)
 
 
+@dataclass(frozen=True)
+class Spelling:
+    """How one function spells its arguments and calls: names of `inputs`, and `calls` by operation.
+
+    No local is called as one of `taken`. `turn` gives sines and cosines where the text has its own.
+    """
+
+    language: Language
+    inputs: Sequence[str]
+    calls: Mapping[str, str]
+    taken: Collection[str] = ()
+    turn: Turn | None = None
+
+
 class Writer:
     """Turns rows into statements: `text[i]` is how row i is written where it is used, `rank[i]` how tightly it binds.
 
-    `inputs` are the names of the arguments, `calls` those of the functions by operation. `taken` are names that no local gets.
     The rows in `forced` become locals although nothing else asks for it; lines are indented by `indent` more columns.
     """
 
     def __init__(
-        self,
-        program: Program,
-        language: Language,
-        inputs: Sequence[str],
-        calls: Mapping[str, str],
-        taken: Collection[str] = (),
-        turn: Turn | None = None,
-        forced: Collection[int] = (),
-        indent: int = 0,
+        self, program: Program, spelling: Spelling, forced: Collection[int] = (), indent: int = 0
     ) -> None:
-        self.program, self.rows, self.language, self.real = (
-            program,
-            program.rows,
-            language,
-            REALS[program.real],
-        )
-        self.inputs, self.calls, self.turn, self.forced, self.indent = (
-            inputs,
-            calls,
-            turn,
-            frozenset(forced),
-            indent,
-        )
+        self.program, self.rows, self.real = program, program.rows, REALS[program.real]
+        self.language, self.turn = spelling.language, spelling.turn
+        self.inputs, self.calls = spelling.inputs, spelling.calls
+        self.forced, self.indent = frozenset(forced), indent
         self.live = live_rows(program)
         self.uses = [0] * len(self.rows)
         for i in self.live:
@@ -83,7 +80,7 @@ class Writer:
         self.pairs: dict[str | int, dict[str, str]] = {}
         self.step = -1
         self.temporaries = 0
-        self.taken = {*taken, *inputs}
+        self.taken = {*spelling.taken, *spelling.inputs}
         self.names = self._names()
 
     def local(self, name: str) -> str:

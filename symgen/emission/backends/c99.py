@@ -30,7 +30,7 @@ from symgen.emission import parts as _parts
 from symgen.emission import sincos as _sincos
 from symgen.emission.backend import Printer
 from symgen.emission.c_text import C
-from symgen.emission.definition import calls, parameters, turns
+from symgen.emission.definition import PrintedFunction, calls, parameters, turns
 from symgen.emission.legend import legend
 from symgen.emission.ports import counted, counts_bodies, several, single_real
 from symgen.emission.target import Target
@@ -60,7 +60,8 @@ def source(
     if isinstance(program, Looped):
         return str(_of(program).source(program, target))
     turn = _definition.turn_of(program, target)
-    function = _definition.function(program, target, floors or {}, part or _length(program), turn)
+    printed = PrintedFunction(program, target, floors or {}, turn, part or _length(program))
+    function = _definition.function(printed)
     return render(NAME, "function.c.j2", **target.context, **function)
 
 
@@ -73,7 +74,10 @@ def definition(
     turn = (
         Turn(f"{target.name}_pair", f"{target.name}_sincos") if _definition.early(program) else None
     )
-    return _definition.function(program, target, floors or {}, _length(program), turn, arrays=True)
+    part = _length(program)
+    return _definition.function(
+        PrintedFunction(program, target, floors or {}, turn, part, arrays=True)
+    )
 
 
 def parts(program: Form, target: Target) -> tuple[int, int]:
@@ -81,7 +85,8 @@ def parts(program: Form, target: Target) -> tuple[int, int]:
     part = _length(program)
     if part is None or isinstance(program, Looped):
         return 0, 0
-    function = _definition.function(program, target, {}, part, _definition.turn_of(program, target))
+    turn = _definition.turn_of(program, target)
+    function = _definition.function(PrintedFunction(program, target, turn=turn, part=part))
     return len(function["parts"]), function["work"]["size"]
 
 
@@ -155,28 +160,14 @@ def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[s
             f"{program.function} by {program.method} has the links of one state in its lanes; leave out --batch, "
             "or take another method"
         )
-    names = parameters(program, target)
-    alone = (
-        target.text.trig == "inline"
-    )  # a sine without a branch, which stands in the loop over the states
-    turn = _definition.turn_of(program, target) if alone else None
-    taken = _definition.macros(target) | {
-        target.symbol(program.function),
-        *names.values(),
-        *(turn or ()),
-    }
+    inline = target.text.trig == "inline"  # without a branch, in the loop over the states
+    turn = _definition.turn_of(program, target) if inline else None
+    part = _parts.LINES_OF_MANY if is_cut(program) else None
     called = calls(program.real, target)
     found = _definition.prototype(program, target)
     found |= lanes.function(
-        program,
-        target,
-        names,
-        called,
-        [] if alone else _definition.early(program),
-        turn,
-        taken,
-        floors,
-        _parts.LINES_OF_MANY if is_cut(program) else None,
+        PrintedFunction(program, target, floors, turn, part),
+        [] if inline else _definition.early(program),
     )
     loop = target.text.trig == "auto" and bool(_definition.together(program))
     found |= {
