@@ -127,7 +127,7 @@ def test_the_compiled_c_is_as_near_as_its_sizes_say(tangent: str, real: str) -> 
     truth.floats |= {name: values.astype(float) for name, values in given.items()}
     assert np.isfinite(ours).all()
     assert (
-        np.abs(ours - exact) <= 8 * REALS[real].eps * truth.sizes.of("difference", "delta")
+        np.abs(ours - exact) <= 8 * REALS[real].eps * truth.scales.of("difference", "delta")
     ).all()
 
 

@@ -92,7 +92,7 @@ def test_the_compiled_c_is_as_near_as_its_sizes_say(span: str, real: str) -> Non
     truth = Truth(mechanism, 4, 5)
     truth.floats |= {name: values.astype(float) for name, values in given.items()}
     assert np.isfinite(ours).all()
-    assert (missed <= 8 * REALS[real].eps * truth.sizes.of("integrate", "q_next")).all()
+    assert (missed <= 8 * REALS[real].eps * truth.scales.of("integrate", "q_next")).all()
 
 
 @cache

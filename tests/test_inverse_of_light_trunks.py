@@ -74,7 +74,7 @@ def test_a_column_is_no_solution(tmp_path: Path) -> None:
     """What this file is about: M X − 1 is far beyond what solutions may leave, in C that is right in every entry."""
     plot = Plot(trunk(*TRUNKS[0]), "double", tmp_path, [FUNCTION])
     results = plot.results(FUNCTION, tmp_path / "whole")
-    sizes, scalars = plot.truth.sizes, plot.truth.scalars
+    sizes, scalars = plot.truth.scales, plot.truth.scalars
     with scalars.working():
         left = plot.truth.mass_matrix @ scalars.array(results["Minv"]) - np.eye(7, dtype=int)
     allowed = sizes.roots[..., None] * (sizes.roots[:, None, :] @ np.abs(results["Minv"]))

@@ -237,13 +237,13 @@ def test_round_off_is_within_the_size_of_the_terms(convention: Convention) -> No
     for function in FOLLOWING:
         made = stated(mechanism, function, convention, frames[0])
         name = made.outputs[0].name
-        exact, size = truth.results(function)[name], truth.sizes.of(function, name)
+        exact, size = truth.results(function)[name], truth.scales.of(function, name)
         found = run(made, truth.floats)[name]
         with truth.scalars.working():
             missed = np.abs(truth.scalars.array(found) - exact).astype(float)
         assert (missed <= 2**-53 * (made.depth + 2) * size).all()
         assert (np.abs(exact.astype(float)) <= 1.001 * size).all()
-    angular = truth.sizes.of("jacobian", "J")[
+    angular = truth.scales.of("jacobian", "J")[
         :, slice(0, 3) if convention.order == "angular" else slice(3, 6)
     ]
     assert (angular <= 1.0).all()

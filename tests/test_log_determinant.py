@@ -27,10 +27,10 @@ from symgen.pipeline.derive import before_the_last, derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.support.errors import MechanismError
-from symgen.verification import log_sizes
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
+from symgen.verification.scales import determinant as log_sizes
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS, Sizes
@@ -401,7 +401,7 @@ def test_the_sizes_are_not_far_above_the_answers(name: str) -> None:
     for function in (VALUE, SLOPE):
         result = FUNCTIONS[function].results[0].name
         exact = np.abs(np.array(known.results(function)[result], dtype=float).reshape(4, -1))
-        size = known.sizes.of(function, result).reshape(4, -1)
+        size = known.scales.of(function, result).reshape(4, -1)
         assert (size >= exact * 0.99).all()
         assert (size.max(axis=1) <= 1e4 * exact.max(axis=1)).all()
 
@@ -411,10 +411,10 @@ def test_the_sizes_hold_for_the_worst_mass_matrix_within_theirs(name: str) -> No
     """δM_jk = ±s_jk, s_jk = √(s_j s_k), to first order: δ ln det M = tr(M⁻¹ δM)."""
     known = Truth(robot(name), 4)
     inverse = np.array(known.results("inverse_mass_matrix")["Minv"], dtype=float)
-    roots = known.sizes.roots
+    roots = known.scales.roots
     worst = np.sign(inverse) * roots[:, :, None] * roots[:, None, :]
     moved = np.trace(inverse @ worst, axis1=-2, axis2=-1)
-    assert (known.sizes.of(VALUE, FUNCTIONS[VALUE].results[0].name) >= moved * 0.999).all()
+    assert (known.scales.of(VALUE, FUNCTIONS[VALUE].results[0].name) >= moved * 0.999).all()
 
 
 def test_the_size_of_a_slope_is_summed_entry_by_entry() -> None:
@@ -431,7 +431,7 @@ def test_the_size_of_a_slope_is_summed_entry_by_entry() -> None:
     for state, i, j, k in np.ndindex(2, 2, 2, 2):
         change = mass[state] * levers[state, max(i, j)] * levers[state, k] + inertia[state]
         expected[state, i] += 2 * inverse[state, j, k] * change
-    roots = known.sizes.roots
+    roots = known.scales.roots
     part = log_sizes.Resisting([0, 1], turns, levers, mass, inertia)
     added = log_sizes.gradient(known, roots, [part]) - log_sizes.gradient(known, roots, [])
     np.testing.assert_allclose(added, expected, rtol=1e-9)

@@ -133,7 +133,7 @@ def test_the_size_of_a_place_counts_how_far_the_base_is() -> None:
     """Round-off is measured against it: no smaller than the place, no larger than the base's distance and the arm's length."""
     far = Truth(based(robot("puma560"), (FAR,)), 4, frame=tip(robot("puma560")))
     place = np.array(far.results("forward_kinematics")["p"], dtype=float).reshape(4, 3)
-    size, distance = far.sizes.of("forward_kinematics", "p")[:, 0], np.linalg.norm(place, axis=-1)
+    size, distance = far.scales.of("forward_kinematics", "p")[:, 0], np.linalg.norm(place, axis=-1)
     assert (size >= distance).all()
     assert (size <= distance + 5).all()  # m
 

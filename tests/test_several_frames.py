@@ -121,12 +121,12 @@ def test_the_answers_and_sizes_of_all_frames_are_those_of_each() -> None:
     for function in (*FRAMED, *SINGLE):
         for name, values in together.results(function).items():
             stacked = [one.results(function)[name] for one in alone]
-            sizes = [one.sizes.of(function, name) for one in alone]
+            sizes = [one.scales.of(function, name) for one in alone]
             if function in SINGLE:
                 stacked, sizes = stacked[:1], sizes[:1]
-                values, found = values[:, None], together.sizes.of(function, name)[:, None]
+                values, found = values[:, None], together.scales.of(function, name)[:, None]
             else:
-                found = together.sizes.of(function, name)
+                found = together.scales.of(function, name)
             assert found.shape == values.shape
             np.testing.assert_allclose(found, np.stack(sizes, axis=1), rtol=1e-12, atol=1e-18)
             with together.scalars.working():

@@ -270,12 +270,12 @@ def test_sizes_and_answers_are_those_of_each_together() -> None:
     for k, one in enumerate(alone):
         one.floats["wrench"] = together.floats["wrench"][:, k]
     v, a = together.floats["v"], together.floats["a"]
-    shares = sum(one.sizes.pushed() for one in alone)
-    np.testing.assert_allclose(together.sizes.pushed(), shares, rtol=1e-12)
+    shares = sum(one.scales.pushed() for one in alone)
+    np.testing.assert_allclose(together.scales.pushed(), shares, rtol=1e-12)
     still = Truth(TREE, 2, frame="tool")
-    bare = still.sizes.wrenches(v, a)
-    shares = sum(one.sizes.wrenches(v, a) - bare for one in alone)
-    np.testing.assert_allclose(together.sizes.wrenches(v, a), bare + shares, rtol=1e-12)
+    bare = still.scales.wrenches(v, a)
+    shares = sum(one.scales.wrenches(v, a) - bare for one in alone)
+    np.testing.assert_allclose(together.scales.wrenches(v, a), bare + shares, rtol=1e-12)
     for function, result in (
         ("inverse_dynamics", "tau"),
         ("bias_force", "c"),
@@ -284,7 +284,7 @@ def test_sizes_and_answers_are_those_of_each_together() -> None:
         answers = together.rough.evaluate(function, together.arguments(function, together.floats))[
             result
         ]
-        assert (together.sizes.of(function, result) >= np.abs(answers) * (1 - 1e-12)).all(), (
+        assert (together.scales.of(function, result) >= np.abs(answers) * (1 - 1e-12)).all(), (
             function
         )
 

@@ -146,8 +146,8 @@ def test_the_default_never_loses_its_digits(real: str, monkeypatch: pytest.Monke
 def test_what_drives_the_joints_is_the_bias_where_nothing_accelerates() -> None:
     """The size of M a + c − tau at a = 0, less that of tau, is the size of c."""
     known = Truth(symgen.load("scara"), 4)
-    rest = known.sizes.driven(0 * known.floats["v"]) - np.abs(known.floats["tau"])
-    np.testing.assert_allclose(rest, known.sizes.of("bias_force", "c"), rtol=1e-9)
+    rest = known.scales.driven(0 * known.floats["v"]) - np.abs(known.floats["tau"])
+    np.testing.assert_allclose(rest, known.scales.of("bias_force", "c"), rtol=1e-9)
 
 
 def test_freedom_grows_as_the_links_get_lighter_and_no_unit_changes_it() -> None:

@@ -19,11 +19,11 @@ from symgen.reference.states import GRID, INSTANT, draw_states
 from symgen.support.errors import RequestError
 from symgen.verification.identities import IDENTITIES
 from symgen.verification.identities.dynamics import pivots
+from symgen.verification.magnitude import largest
 from symgen.verification.report import Check, Report
 from symgen.verification.residuals import worst
-from symgen.verification.sizes import largest
+from symgen.verification.scales.centroidal import BY_RESULT as WHOLE
 from symgen.verification.truth import Truth
-from symgen.verification.whole_sizes import WHOLE
 from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from symgen.vocabulary.poses import Z_AXIS
 from tests.oracles import CLOSED_FORMS, random_tree
@@ -183,7 +183,7 @@ def test_sizes_bound_the_answers() -> None:
             for result, answers in truth.results(function).items():
                 entries, size = (
                     np.abs(np.asarray(answers, dtype=float)),
-                    truth.sizes.of(function, result),
+                    truth.scales.of(function, result),
                 )
                 assert size.shape == entries.shape
                 assert (size >= entries * (1 - 1e-12)).all(), result
@@ -196,7 +196,7 @@ def test_the_size_of_a_momentum_is_the_same_wherever_the_robot_stands() -> None:
     here, there = (Truth(made, 4, frame="tool") for made in (tree, based(tree, (FAR,))))
     for function in OF_THE_WHOLE:
         for result in FUNCTIONS[function].results:
-            near, far = (truth.sizes.of(function, result.name) for truth in (here, there))
+            near, far = (truth.scales.of(function, result.name) for truth in (here, there))
             if result.name in ("com", "p_links", "U"):
                 assert (far > 100 * near).all()
                 assert (far < 2e5).all()
@@ -212,7 +212,7 @@ def test_a_light_wrist_has_a_size_of_its_own() -> None:
         ("bias_force", "c"),
         ("gravity_force", "g"),
     ):
-        size = truth.sizes.of(function, result)
+        size = truth.scales.of(function, result)
         assert (size[:, 6] < size[:, 1] / 10).all(), result
 
 
@@ -220,7 +220,7 @@ def test_what_only_slides_has_no_size_from_its_speed() -> None:
     """Nothing turns, so that no force goes with the square of a rate: the bias is the weight."""
     truth = Truth(robot("prismatic_prismatic"), 4)
     np.testing.assert_array_equal(
-        truth.sizes.of("bias_force", "c"), truth.sizes.of("gravity_force", "g")
+        truth.scales.of("bias_force", "c"), truth.scales.of("gravity_force", "g")
     )
 
 

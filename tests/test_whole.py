@@ -17,7 +17,7 @@ from symgen.pipeline.choose import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import in_machine_reals
-from symgen.verification.whole_sizes import WHOLE
+from symgen.verification.scales.centroidal import BY_RESULT as WHOLE
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Shift, Turn, compose, pose
 from tests.robots_for_tests import draw, point_mass_arm, random_mechanism

@@ -554,6 +554,6 @@ def test_sizes_bound_the_answers_under_a_wrench() -> None:
             answers = truth.rough.evaluate(function, truth.arguments(function, truth.floats))[
                 result
             ]
-            size, entries = truth.sizes.of(function, result), np.abs(answers)
+            size, entries = truth.scales.of(function, result), np.abs(answers)
             assert (size >= entries * (1 - 1e-12)).all(), function
             assert (size.max(axis=-1) <= 1e4 * entries.max(axis=-1)).all(), function

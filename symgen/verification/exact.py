@@ -34,7 +34,7 @@ GUARD = 25
 """Working digits beyond those asked for. Balls lose them because operands depend on each other."""
 KNOWN = 50
 """Digits that an answer has at least."""
-_WORKED_OUT = ("sharper", "sizes", "of_each_frame")
+_WORKED_OUT = ("sharper", "scales", "of_each_frame")
 """What depends on the frame and is kept once it is known."""
 
 

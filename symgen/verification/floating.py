@@ -1,6 +1,6 @@
 """(c) The compiled C against the exact answer, in units of round-off scaled by the problem.
 
-The unit is eps times the natural size of the answer: the sum of its terms' absolute values (`symgen.verification.sizes`). For
+The unit is eps times the natural size of the answer: the sum of its terms' absolute values (`symgen.verification.scales`). For
 functions that solve with M it is the size that a residual is relative to. A straight-line program without divisions returns the
 exact sum of its terms, each multiplied by at most `depth` factors 1 + δ with |δ| ≤ eps/2 (Higham, Accuracy and Stability of
 Numerical Algorithms, lemma 3.1). Its constants, its sines and the quaternions among its arguments carry one more each. So the
@@ -24,11 +24,11 @@ from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
 from symgen.verification.evaluating import Runner
 from symgen.verification.levers import followed
-from symgen.verification.log_sizes import trace
+from symgen.verification.magnitude import largest
 from symgen.verification.report import Check, lost_digits
 from symgen.verification.residuals import SOLVED, by_state, distances, natural, solves
 from symgen.verification.running_error import bounds
-from symgen.verification.sizes import largest
+from symgen.verification.scales.determinant import trace
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS, PREPARING
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
@@ -201,6 +201,6 @@ def _singular(program: Form, truth: Truth, broken: Array, allowed: float) -> flo
     if not program.operations["div"] and "log" not in program.operations:
         return 0.0
     with suppress(RequestError):  # M itself is singular, and then nobody may divide
-        least = float(trace(truth, truth.sizes.roots)[broken].min())
+        least = float(trace(truth, truth.scales.roots)[broken].min())
         return allowed * least if allowed * least * REALS[program.real].eps >= 1 else 0.0
     return 0.0

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from symgen.reference.precision import Array
-from symgen.verification.derivative_sizes import DERIVATIVES
-from symgen.verification.sizes import above, largest
+from symgen.verification.magnitude import above, largest
+from symgen.verification.scales.dynamics_derivatives import DERIVATIVES
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS
 
@@ -78,13 +78,13 @@ def times(matrix: Array, vector: Array) -> Array:
 
 def driven(difference: Array, size: Array, b: Array, truth: Truth) -> Distance:
     """Of a residual M x − b, joint by joint, weighed with 1/√s_j."""
-    weights = 1 / truth.sizes.roots
+    weights = 1 / truth.scales.roots
     return Distance(difference, size, largest(b * weights), largest(size * weights), weights)
 
 
 def _forward_dynamics(results: Mapping[str, Array], truth: Truth) -> Distance:
     a, b = results["a"], right(truth, "a")
-    return driven(times(truth.mass_matrix, a) - b, truth.sizes.driven(a), b, truth)
+    return driven(times(truth.mass_matrix, a) - b, truth.scales.driven(a), b, truth)
 
 
 def _solve(results: Mapping[str, Array], truth: Truth) -> Distance:
@@ -95,15 +95,15 @@ def solved(mass: Array, x: Array, b: Array, truth: Truth) -> Distance:
     """M x = b."""
     return driven(
         times(mass, x) - b,
-        truth.sizes.roots * truth.sizes.weighed(x) + np.abs(b.astype(float)),
+        truth.scales.roots * truth.scales.weighed(x) + np.abs(b.astype(float)),
         b,
         truth,
     )
 
 
 def _inverse(results: Mapping[str, Array], truth: Truth) -> Distance:
-    exact, roots = truth.results("inverse_mass_matrix")["Minv"], truth.sizes.roots
-    size, weights = truth.sizes.inverse(), roots[..., None] * roots[:, None, :]
+    exact, roots = truth.results("inverse_mass_matrix")["Minv"], truth.scales.roots
+    size, weights = truth.scales.inverse(), roots[..., None] * roots[:, None, :]
     return Distance(
         results["Minv"] - exact, size, largest(exact * weights), largest(size * weights), weights
     )
@@ -111,7 +111,7 @@ def _inverse(results: Mapping[str, Array], truth: Truth) -> Distance:
 
 def _columns(by: str, results: Mapping[str, Array], truth: Truth) -> Distance:
     """M ∂a = −∂ID(a), a column for each coordinate. What a is off by, it is off by in ∂ID as well."""
-    name, sizes, v = f"da_d{by}", truth.sizes, truth.floats["v"]
+    name, sizes, v = f"da_d{by}", truth.scales, truth.floats["v"]
     found, exact = results[name], truth.results("forward_dynamics_derivatives")[name]
     weights = 1 / sizes.roots[..., None]
     size = sizes.roots[..., None] * (
@@ -187,7 +187,7 @@ def natural(
     """Sizes of a result, (count, …) as it is. An answer that is a difference of larger terms is judged by the `whole`."""
     if bounds:
         return bounds[result]
-    size = truth.sizes.of(function, result)
+    size = truth.scales.of(function, result)
     return (
         np.broadcast_to(largest(size).reshape(-1, *[1] * (size.ndim - 1)), size.shape)
         if whole

@@ -17,8 +17,8 @@ from symgen.emission import printer
 from symgen.ir.program import Program
 from symgen.ir.recursion import Form, Looped
 from symgen.reference.precision import Array
-from symgen.verification.sizes import LEAST, largest
-from symgen.verification.step_sizes import slopes
+from symgen.verification.magnitude import LEAST, largest
+from symgen.verification.scales.integration import slopes
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import CLOSED, FUNCTIONS, PREPARING, Function
 from symgen.vocabulary.options import PLAIN, TextOptions

@@ -9,7 +9,7 @@ from symgen.ir.program import Program
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Runner
 from symgen.verification.exact import ExactAnswers
-from symgen.verification.sizes import Sizes, SizesOfFrames
+from symgen.verification.scales import Scales, ScalesOfFrames
 
 SHARPENINGS = 4
 """How often the digits are doubled when only the balls are too wide."""
@@ -29,10 +29,8 @@ class Truth(ExactAnswers):
             self._known[function] = run(self.arguments(function))
 
     @cached_property
-    def sizes(self) -> Sizes:
+    def scales(self) -> Scales:
         """The sizes that round-off is measured against."""
-        return (
-            Sizes(self)
-            if len(self.of_each_frame) == 1
-            else SizesOfFrames(self, [one.sizes for one in self.of_each_frame])
-        )
+        if len(self.of_each_frame) == 1:
+            return Scales(self)
+        return ScalesOfFrames(self, [one.scales for one in self.of_each_frame])

@@ -288,7 +288,7 @@ def _judged(
         word = Weighed(
             Built(truth.mechanism, options.frames[0], truth.links["payload"], state), state
         )
-        word.terms = float(truth.sizes.forces(truth.floats["v"], truth.floats["a"])[k].max())
+        word.terms = float(truth.scales.forces(truth.floats["v"], truth.floats["a"])[k].max())
         error = pinocchio_answers.ERRORS[program.function](
             {name: values[k] for name, values in found.items()}, word
         )

@@ -19,7 +19,7 @@ from symgen.reference.arrays import cross, identity
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Results
 from symgen.verification.identities._identity import Distance, Functions, Identity
-from symgen.verification.sizes import largest
+from symgen.verification.magnitude import largest
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import FUNCTIONS

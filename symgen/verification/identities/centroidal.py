@@ -28,12 +28,12 @@ def _masses(f: Functions) -> Array:
 def _kinetic_energy(f: Functions) -> Distance:
     v = f.states["v"]
     found = f("kinetic_energy")["T"] - (v * times(f("mass_matrix")["M"], v)).sum(axis=-1) / 2
-    return found[:, None], f.truth.sizes.weighed(v)[:, 0] ** 2 / 2
+    return found[:, None], f.truth.scales.weighed(v)[:, 0] ** 2 / 2
 
 
 def _slope_of_the_potential_energy(f: Functions) -> Distance:
     power = (f("gravity_force")["g"] * f.states["v"]).sum(axis=-1)
-    sizes, v = f.truth.sizes, np.abs(f.truth.floats["v"])
+    sizes, v = f.truth.scales, np.abs(f.truth.floats["v"])
     size = (sizes.of("gravity_force", "g") * v).sum(axis=-1) + sizes.of("potential_energy", "U")
     return (power - f.slopes("potential_energy")["U"])[:, None], size
 
@@ -42,11 +42,11 @@ def _potential_energy_of_the_centre(f: Functions) -> Distance:
     weight = _masses(f) * _reference(f).gravity
     return (f("potential_energy")["U"] + (weight * f("center_of_mass")["com"]).sum(axis=-1))[
         :, None
-    ], 2 * f.truth.sizes.of("potential_energy", "U")
+    ], 2 * f.truth.scales.of("potential_energy", "U")
 
 
 def _slope_of_the_centre(f: Functions) -> Distance:
-    sizes, v = f.truth.sizes, np.abs(f.truth.floats["v"])
+    sizes, v = f.truth.scales, np.abs(f.truth.floats["v"])
     size = times(sizes.of("center_of_mass_jacobian", "Jcom"), v) + sizes.of("center_of_mass", "com")
     return times(f("center_of_mass_jacobian")["Jcom"], f.states["v"]) - f.slopes("center_of_mass")[
         "com"
@@ -55,7 +55,7 @@ def _slope_of_the_centre(f: Functions) -> Distance:
 
 def _centre_of_the_links(f: Functions) -> Distance:
     """com = Σ m (p + R c)/Σ m, with the declared m and c of every part and the payload."""
-    poses, sizes = f("link_poses"), f.truth.sizes
+    poses, sizes = f("link_poses"), f.truth.scales
     total = 0 * poses["p_links"][:, 0]
     for part in _reference(f).parts(f.states.get("payload")):
         place = poses["p_links"][:, part.body] + times(poses["R_links"][:, part.body], part.centre)
@@ -67,12 +67,12 @@ def _centre_of_the_links(f: Functions) -> Distance:
 def _momentum(f: Functions) -> Distance:
     return f("centroidal_momentum")["h"] - times(
         f("centroidal_momentum_matrix")["A_G"], f.states["v"]
-    ), f.truth.sizes.of("centroidal_momentum", "h")
+    ), f.truth.scales.of("centroidal_momentum", "h")
 
 
 def _momentum_of_the_centre(f: Functions) -> Distance:
     velocity = times(f("center_of_mass_jacobian")["Jcom"], f.states["v"])
-    size = 2 * f.truth.sizes.of("centroidal_momentum", "h")[:, 3:]
+    size = 2 * f.truth.scales.of("centroidal_momentum", "h")[:, 3:]
     return f("centroidal_momentum")["h"][:, 3:] - _masses(f) * velocity, size
 
 
@@ -81,13 +81,13 @@ def _slope_of_the_momentum(f: Functions) -> Distance:
     slope = times(f.slopes("centroidal_momentum_matrix")["A_G"], f.states["v"]) + times(
         matrix, f.states["a"]
     )
-    sizes = f.truth.sizes
+    sizes = f.truth.scales
     size = sizes.of("centroidal_momentum_rate", "hdot") + sizes.of("centroidal_momentum", "h")
     return f("centroidal_momentum_rate")["hdot"] - slope, size
 
 
 def _slope_of_the_jacobian(f: Functions) -> Distance:
-    v, sizes = f.states["v"], f.truth.sizes
+    v, sizes = f.states["v"], f.truth.scales
     size = sizes.of("bias_acceleration", "Jdot_v") + times(
         sizes.of("jacobian", "J"), np.abs(f.truth.floats["v"])
     )
@@ -100,7 +100,7 @@ def _pose_of_the_frame(f: Functions) -> Distance:
         _reference(f),
         f("link_poses"),
         f("forward_kinematics"),
-        f.truth.sizes,
+        f.truth.scales,
     )
     assert reference.frame is not None
     turn, shift = reference.pose(reference.frame.pose)

@@ -10,9 +10,9 @@ import numpy as np
 
 from symgen.reference import contacts
 from symgen.reference.precision import Array
-from symgen.verification.contact_sizes import pushes
 from symgen.verification.identities._identity import Distance, Functions, Identity, terms
 from symgen.verification.residuals import times
+from symgen.verification.scales.contacts import pushes
 from symgen.verification.truth import Truth
 
 DYNAMICS, IMPACT = "contact_forward_dynamics", "contact_impulse"
@@ -34,7 +34,7 @@ def _without_any(f: Functions) -> Distance:
     some = np.asarray(found["forces"] != 0).reshape(len(free), -1)
     return np.concatenate(
         [found["a"] - free, np.where(some, np.inf, 0.0)], axis=-1
-    ), np.concatenate([f.truth.sizes.joint_accelerations(), np.ones(some.shape)], axis=-1)
+    ), np.concatenate([f.truth.scales.joint_accelerations(), np.ones(some.shape)], axis=-1)
 
 
 def _without_impact(f: Functions) -> Distance:
@@ -53,7 +53,7 @@ def _forces_in_the_joints(f: Functions) -> Distance:
     a, forces = found["a"], found["forces"].reshape(len(found["a"]), -1)
     reference = f.truth.reference if f.exact else f.truth.rough
     A = np.swapaxes(contacts.jacobian(reference, f.states["q"]), -1, -2)
-    sizes, rough = f.truth.sizes, np.asarray(a, dtype=float)
+    sizes, rough = f.truth.scales, np.asarray(a, dtype=float)
     size = sizes.driven(a) + sizes.forces(f.truth.floats["v"], rough)
     size = size + pushes(
         sizes, np.swapaxes(np.asarray(A, dtype=float), -1, -2), np.asarray(forces, dtype=float)
@@ -75,11 +75,11 @@ def _points(f: Functions, v: Array, a: Array, power: int) -> Array:
 
 def _size_of_points(f: Functions, function: str, result: str) -> Array:
     A = np.abs(np.asarray(contacts.jacobian(f.truth.rough, f.truth.floats["q"])))
-    own = np.abs(np.asarray(f.truth.results(function)[result], dtype=float)) + f.truth.sizes.of(
+    own = np.abs(np.asarray(f.truth.results(function)[result], dtype=float)) + f.truth.scales.of(
         function, result
     )
     rate = np.abs(f.truth.floats["v"]).sum(axis=-1, keepdims=True)
-    return np.asarray(times(A, own) + (1 + f.truth.sizes.length()[:, None]) * rate * rate)
+    return np.asarray(times(A, own) + (1 + f.truth.scales.length()[:, None]) * rate * rate)
 
 
 def _points_stand(f: Functions) -> Distance:
@@ -99,7 +99,7 @@ def _energy_is_lost(f: Functions) -> Distance:
     v, after = f.states["v"], f(IMPACT)["v_after"]
     whole, kept, lost = (f("kinetic_energy", v=one)["T"] for one in (v, after, v - after))
     left = (whole - kept - lost)[:, None]
-    sizes = f.truth.sizes
+    sizes = f.truth.scales
     off = sizes.weighed(sizes.of(IMPACT, "v_after")) * (sizes.weighed(v) + sizes.weighed(after))
     return left, np.asarray(sizes.weighed(v) ** 2 + sizes.weighed(after) ** 2 + off)
 

@@ -10,7 +10,7 @@ from symgen.verification.residuals import times
 
 
 def _rate_of_the_mass_matrix(f: Functions) -> Distance:
-    C, sizes = f("coriolis_matrix")["C"], f.truth.sizes
+    C, sizes = f("coriolis_matrix")["C"], f.truth.scales
     size = sizes.of("coriolis_matrix", "C")
     difference = f.slopes("mass_matrix")["M"] - C - np.swapaxes(C, -1, -2)
     return difference, size + np.swapaxes(
@@ -19,7 +19,7 @@ def _rate_of_the_mass_matrix(f: Functions) -> Distance:
 
 
 def _along_the_velocities(f: Functions) -> Distance:
-    along, sizes = times(f("coriolis_matrix")["C"], f.states["v"]), f.truth.sizes
+    along, sizes = times(f("coriolis_matrix")["C"], f.states["v"]), f.truth.scales
     bias, weight = (
         f("bias_force", **f.at_rest())["c"] - resistance(f, f.states["v"]),
         f("gravity_force")["g"],
@@ -31,17 +31,17 @@ def _along_the_velocities(f: Functions) -> Distance:
 
 
 def _mass(f: Functions) -> Distance:
-    return f("mass_matrix_coriolis_and_bias")["M"] - f("mass_matrix")["M"], f.truth.sizes.mass()
+    return f("mass_matrix_coriolis_and_bias")["M"] - f("mass_matrix")["M"], f.truth.scales.mass()
 
 
 def _coriolis(f: Functions) -> Distance:
-    return f("mass_matrix_coriolis_and_bias")["C"] - f("coriolis_matrix")["C"], f.truth.sizes.of(
+    return f("mass_matrix_coriolis_and_bias")["C"] - f("coriolis_matrix")["C"], f.truth.scales.of(
         "coriolis_matrix", "C"
     )
 
 
 def _bias(f: Functions) -> Distance:
-    return f("mass_matrix_coriolis_and_bias")["c"] - f("bias_force")["c"], f.truth.sizes.of(
+    return f("mass_matrix_coriolis_and_bias")["c"] - f("bias_force")["c"], f.truth.scales.of(
         "bias_force", "c"
     )
 

@@ -12,14 +12,14 @@ import numpy as np
 from symgen.reference.precision import Array
 from symgen.verification.identities._drives import resistance, taken
 from symgen.verification.identities._identity import Distance, Functions, Identity
+from symgen.verification.magnitude import largest
 from symgen.verification.residuals import solved, times
-from symgen.verification.sizes import largest
 from symgen.vocabulary.functions import USUAL
 
 
 def _inverse_of_forward(f: Functions) -> Distance:
     a, tau = f("forward_dynamics")["a"], f.states["tau"]
-    back, sizes = f("inverse_dynamics", a=a)["tau"], f.truth.sizes
+    back, sizes = f("inverse_dynamics", a=a)["tau"], f.truth.scales
     # the inverse dynamics' own round-off is relative to its terms at this a, the forward dynamics' to the residual's
     return back - tau, sizes.driven(a) + sizes.forces(
         f.truth.floats["v"], np.asarray(a, dtype=float)
@@ -28,7 +28,7 @@ def _inverse_of_forward(f: Functions) -> Distance:
 
 def _mass_times_inverse(f: Functions) -> Distance:
     """What M⁻¹ is off by, in the sizes of its entries, M takes to √s_i Σ_k √s_k of them."""
-    mass, inverse, sizes = f("mass_matrix")["M"], f("inverse_mass_matrix")["Minv"], f.truth.sizes
+    mass, inverse, sizes = f("mass_matrix")["M"], f("inverse_mass_matrix")["Minv"], f.truth.scales
     size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ sizes.inverse())
     return mass @ inverse - np.eye(f.truth.mechanism.nv, dtype=int), size
 
@@ -39,14 +39,14 @@ def _mass_times_solution(f: Functions) -> Distance:
 
 def _symmetric(f: Functions) -> Distance:
     mass = f("mass_matrix")["M"]
-    return mass - np.swapaxes(mass, -1, -2), f.truth.sizes.mass()
+    return mass - np.swapaxes(mass, -1, -2), f.truth.scales.mass()
 
 
 def _positive(f: Functions) -> Distance:
     """1 where a pivot of the Program's M is not positive although the description's own are; NaN where balls do not show it."""
     found = []
     for mine, true, terms in zip(
-        f("mass_matrix")["M"], f.truth.mass_matrix, f.truth.sizes.diagonal(), strict=True
+        f("mass_matrix")["M"], f.truth.mass_matrix, f.truth.scales.diagonal(), strict=True
     ):
         own = is_positive(mine, terms)
         declared = True if own else is_positive(true, terms)
@@ -61,17 +61,17 @@ def _determinant(f: Functions) -> Distance:
     product = np.array(
         [
             determinant(*one)
-            for one in zip(f("mass_matrix")["M"], f.truth.sizes.diagonal(), strict=True)
+            for one in zip(f("mass_matrix")["M"], f.truth.scales.diagonal(), strict=True)
         ]
     )
     if f.exact and np.isfinite(f.truth.condition):
         return (det - product)[:, None], largest(product[:, None])
-    return (det - product)[:, None], f.truth.sizes.determinant()
+    return (det - product)[:, None], f.truth.scales.of("mass_matrix_determinant", "det")
 
 
 def _log_determinant(f: Functions) -> Distance:
     logarithm, det = f("mass_matrix_log_determinant")["logdet"], f("mass_matrix_determinant")["det"]
-    return (logarithm - np.log(det))[:, None], f.truth.sizes.of(
+    return (logarithm - np.log(det))[:, None], f.truth.scales.of(
         "mass_matrix_log_determinant", "logdet"
     )
 
@@ -79,10 +79,10 @@ def _log_determinant(f: Functions) -> Distance:
 def _slope_of_the_log_determinant(f: Functions) -> Distance:
     slope = (f("mass_matrix_log_determinant_gradient")["grad"] * f.states["v"]).sum(axis=-1)
     size = (
-        f.truth.sizes.of("mass_matrix_log_determinant_gradient", "grad")
+        f.truth.scales.of("mass_matrix_log_determinant_gradient", "grad")
         * np.abs(f.truth.floats["v"])
     ).sum(axis=-1)
-    size = size + f.truth.sizes.of(
+    size = size + f.truth.scales.of(
         "mass_matrix_log_determinant", "logdet"
     )  # where no angle enters, that of the slope is zero
     return (slope - f.slopes("mass_matrix_log_determinant")["logdet"])[:, None], size
@@ -91,13 +91,15 @@ def _slope_of_the_log_determinant(f: Functions) -> Distance:
 def _mass_from_inverse_dynamics(f: Functions) -> Distance:
     a, zero = f.states["a"], 0 * f.states["a"]
     difference = f("inverse_dynamics")["tau"] - f("inverse_dynamics", a=zero)["tau"]
-    return times(f("mass_matrix")["M"], a) - difference, f.truth.sizes.of("inverse_dynamics", "tau")
+    return times(f("mass_matrix")["M"], a) - difference, f.truth.scales.of(
+        "inverse_dynamics", "tau"
+    )
 
 
 def _bias_is_inverse_dynamics(f: Functions) -> Distance:
     return f("bias_force")["c"] - f("inverse_dynamics", a=0 * f.states["a"])[
         "tau"
-    ], f.truth.sizes.of("bias_force", "c")
+    ], f.truth.scales.of("bias_force", "c")
 
 
 def _gravity_is_bias_at_rest(f: Functions) -> Distance:
@@ -113,15 +115,15 @@ def _gravity_is_inverse_dynamics_at_rest(f: Functions) -> Distance:
 def _size_at_rest(f: Functions) -> Array:
     """Of gravity, and of the springs."""
     still = 0 * f.truth.floats["v"]
-    return f.truth.sizes.of("gravity_force", "g") + f.truth.sizes.resisting(still, still)
+    return f.truth.scales.of("gravity_force", "g") + f.truth.scales.resisting(still, still)
 
 
 def _both_masses(f: Functions) -> Distance:
-    return f("mass_matrix_and_bias")["M"] - f("mass_matrix")["M"], f.truth.sizes.mass()
+    return f("mass_matrix_and_bias")["M"] - f("mass_matrix")["M"], f.truth.scales.mass()
 
 
 def _both_biases(f: Functions) -> Distance:
-    return f("mass_matrix_and_bias")["c"] - f("bias_force")["c"], f.truth.sizes.of(
+    return f("mass_matrix_and_bias")["c"] - f("bias_force")["c"], f.truth.scales.of(
         "bias_force", "c"
     )
 
@@ -130,7 +132,7 @@ def _jacobian_is_the_derivative(f: Functions) -> Distance:
     moved, twist = f.slopes("forward_kinematics"), times(f.jacobian(), f.states["v"])
     spin = moved["R"] @ np.swapaxes(f("forward_kinematics")["R"], -1, -2)
     rate = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
-    size = np.maximum(1.0, times(f.truth.sizes.jacobian(), np.abs(f.truth.floats["v"])))
+    size = np.maximum(1.0, times(f.truth.scales.jacobian(), np.abs(f.truth.floats["v"])))
     return np.concatenate([rate, moved["p"]], axis=-1) - twist, size
 
 
@@ -138,7 +140,7 @@ def _operational_inertia(f: Functions) -> Distance:
     jacobian, inverse = f.jacobian(), f("inverse_mass_matrix")["Minv"]
     turned = np.swapaxes(jacobian, -1, -2)
     # in floats, the inverse's own error is that of its residual times itself
-    sizes = f.truth.sizes
+    sizes = f.truth.scales
     ends = sizes.inverse_entries()
     reach = (
         np.abs(np.asarray(jacobian, dtype=float)) @ ends[..., None] * sizes.weighed(ends)[..., None]
@@ -156,13 +158,13 @@ def _acceleration_of_the_frame(f: Functions) -> Distance:
     moving = times(f.jacobian(), f("forward_dynamics")["a"]) + times(
         f.slope_of_the_jacobian(), f.states["v"]
     )
-    return f("link_accelerations")["alpha_tip"] - moving, f.truth.sizes.tip_acceleration()
+    return f("link_accelerations")["alpha_tip"] - moving, f.truth.scales.tip_acceleration()
 
 
 def _acceleration_across_the_joints(f: Functions) -> Distance:
     return f("interbody_forces")["a"] - f("forward_dynamics")[
         "a"
-    ], f.truth.sizes.joint_accelerations()
+    ], f.truth.scales.joint_accelerations()
 
 
 def _force_along_the_joints(f: Functions) -> Distance:
@@ -172,7 +174,7 @@ def _force_along_the_joints(f: Functions) -> Distance:
     results, reference = f("interbody_forces"), f.truth.reference if f.exact else f.truth.rough
     placed, a, tau = reference.placements(f.states["q"]), results["a"], f.states["tau"]
     found, crossed = [0 * tau[:, 0]] * tau.shape[-1], [np.zeros(len(tau))] * tau.shape[-1]
-    crossing = f.truth.sizes.wrenches(f.truth.floats["v"], np.asarray(a, dtype=float))
+    crossing = f.truth.scales.wrenches(f.truth.floats["v"], np.asarray(a, dtype=float))
     for i, placement in enumerate(placed):
         for unit, (k, rate) in zip(
             reference.twists(i, placement.turn[0]), reference.shares[i], strict=True
@@ -183,7 +185,7 @@ def _force_along_the_joints(f: Functions) -> Distance:
             found[k] = found[k] + (results["F"][:, i] * twist).sum(axis=-1)
             crossed[k] = crossed[k] + abs(float(rate)) * crossing[:, i]
     # a residual as `_inverse_of_forward` is, out of wrenches that may be far larger than what they do along the joints
-    sizes = f.truth.sizes
+    sizes = f.truth.scales
     size = sizes.driven(a) + np.stack(crossed, axis=-1)
     taken_size = sizes.resisting(f.truth.floats["v"], np.asarray(a, dtype=float))
     return np.stack(found, axis=-1) - (tau - taken(f, a)), size + taken_size

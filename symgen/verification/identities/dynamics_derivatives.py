@@ -6,16 +6,16 @@ import numpy as np
 
 from symgen.reference.arrays import cross, identity
 from symgen.reference.precision import Array
-from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.evaluating import Results
 from symgen.verification.identities._drives import of_bodies, resistance, slopes
 from symgen.verification.identities._identity import Distance, Functions, Identity
 from symgen.verification.residuals import times
+from symgen.verification.scales.dynamics_derivatives import DERIVATIVES
 
 
 def _slope_along_q(f: Functions) -> Distance:
     """dtau_dq v = d/dt ID(q ⊕ v t)."""
-    v, sizes = f.states["v"], f.truth.sizes
+    v, sizes = f.states["v"], f.truth.scales
     size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dq"), np.abs(f.truth.floats["v"]))
     found = (
         times(f("inverse_dynamics_derivatives")["dtau_dq"], v) - f.slopes("inverse_dynamics")["tau"]
@@ -27,7 +27,7 @@ def _slope_along_q(f: Functions) -> Distance:
 
 def _quadratic_in_rates(f: Functions) -> Distance:
     """dtau_dv v = 2 (ID(v) − ID(v=0)): rates are there as squares, but in the forces of drives."""
-    v, sizes = f.states["v"], f.truth.sizes
+    v, sizes = f.states["v"], f.truth.scales
     moved = f("inverse_dynamics")["tau"] - f("inverse_dynamics", v=0 * v)["tau"]
     moved = moved - (resistance(f, v) - resistance(f, 0 * v))
     size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dv"), np.abs(f.truth.floats["v"]))
@@ -40,9 +40,9 @@ def _rate_of_the_mass_matrix(f: Functions) -> Distance:
     found, rate = f("inverse_dynamics_derivatives"), f.slopes("inverse_dynamics_derivatives")["M"]
     half, turned = found["dtau_dv"] - slopes(f) - rate, of_bodies(f, found["M"]) @ _brackets(f)
     difference = half + turned
-    size = f.truth.sizes.of("inverse_dynamics_derivatives", "dtau_dv")
+    size = f.truth.scales.of("inverse_dynamics_derivatives", "dtau_dv")
     size = (
-        size + f.truth.sizes.mass() * (1 + np.abs(f.truth.floats["v"]).sum(axis=-1))[:, None, None]
+        size + f.truth.scales.mass() * (1 + np.abs(f.truth.floats["v"]).sum(axis=-1))[:, None, None]
     )
     return difference + np.swapaxes(difference, -1, -2), size + np.swapaxes(size, -1, -2)
 
@@ -68,12 +68,12 @@ def _brackets(f: Functions) -> Array:
 
 
 def _mass_beside(f: Functions) -> Distance:
-    return f("inverse_dynamics_derivatives")["M"] - f("mass_matrix")["M"], f.truth.sizes.mass()
+    return f("inverse_dynamics_derivatives")["M"] - f("mass_matrix")["M"], f.truth.scales.mass()
 
 
 def _solved(f: Functions, by: str, inverse: Results) -> Distance:
     """M da + dtau = 0, a column for each coordinate."""
-    found, sizes = f("forward_dynamics_derivatives")[f"da_d{by}"], f.truth.sizes
+    found, sizes = f("forward_dynamics_derivatives")[f"da_d{by}"], f.truth.scales
     size = sizes.roots[..., None] * (
         sizes.roots[:, None, :] @ np.abs(np.asarray(found, dtype=float))
     )
@@ -94,7 +94,7 @@ def _solved_along_v(f: Functions) -> Distance:
 
 
 def _inverse_beside(f: Functions) -> Distance:
-    sizes = f.truth.sizes
+    sizes = f.truth.scales
     mass, inverse = f("mass_matrix")["M"], f("forward_dynamics_derivatives")["Minv"]
     size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ sizes.inverse())
     return mass @ inverse - np.eye(f.truth.mechanism.nv, dtype=int), size

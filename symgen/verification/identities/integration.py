@@ -49,14 +49,14 @@ def _quaternions_keep_their_length(f: Functions) -> Distance:
 
 
 def _size(f: Functions) -> Array:
-    return f.truth.sizes.of("integrate", "q_next")
+    return f.truth.scales.of("integrate", "q_next")
 
 
 def _the_way_leads_there(f: Functions) -> Distance:
     """q ⊕ δ = q_next, but for the sign of a quaternion and whole turns of a planar joint."""
     goal, one = f.states["q_next"], 1 + 0 * f.states["dt"]
     arrived = f("integrate", v=f("difference")["delta"], dt=one)["q_next"]
-    size = f.truth.sizes.of("difference", "delta").max(axis=-1)
+    size = f.truth.scales.of("difference", "delta").max(axis=-1)
     return _one_pose(f, arrived, goal), 1 + size
 
 
@@ -65,7 +65,7 @@ def _the_way_back_is_the_step(f: Functions) -> Distance:
     short = f.states["dt"] / 8
     reached = f("integrate", dt=short)["q_next"]
     gone = f.states["v"] * short[:, None]
-    return f("difference", q_next=reached)["delta"] - gone, f.truth.sizes.of(
+    return f("difference", q_next=reached)["delta"] - gone, f.truth.scales.of(
         "difference", "delta"
     ) + _reach(f)[:, None]
 
@@ -73,7 +73,7 @@ def _the_way_back_is_the_step(f: Functions) -> Distance:
 def _back_is_the_negative(f: Functions) -> Distance:
     """q ⊖ q_next = −(q_next ⊖ q)."""
     back = f("difference", q=f.states["q_next"], q_next=f.states["q"])["delta"]
-    return back + f("difference")["delta"], f.truth.sizes.of("difference", "delta")
+    return back + f("difference")["delta"], f.truth.scales.of("difference", "delta")
 
 
 def _nothing_is_apart_from_itself(f: Functions) -> Distance:
@@ -81,7 +81,7 @@ def _nothing_is_apart_from_itself(f: Functions) -> Distance:
     turned = f.states["q"].copy()
     for first in f.truth.mechanism.quaternions:
         turned[:, first : first + 4] = -turned[:, first : first + 4]
-    return f("difference", q_next=turned)["delta"], f.truth.sizes.of("difference", "delta")
+    return f("difference", q_next=turned)["delta"], f.truth.scales.of("difference", "delta")
 
 
 def _one_pose(f: Functions, found: Array, wanted: Array) -> Array:
@@ -104,7 +104,7 @@ def _one_pose(f: Functions, found: Array, wanted: Array) -> Array:
 
 def _reach(f: Functions) -> Array:
     """What a step is large against, per state."""
-    return np.asarray(f.truth.sizes.of("integrate", "q_next").max(axis=-1))
+    return np.asarray(f.truth.scales.of("integrate", "q_next").max(axis=-1))
 
 
 RANK = 2

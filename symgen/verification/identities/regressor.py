@@ -13,7 +13,7 @@ from symgen.verification.residuals import times
 
 def _of_the_declared(f: Functions) -> Distance:
     """Y π = tau, with the π of the description."""
-    reference, sizes = f.truth.reference if f.exact else f.truth.rough, f.truth.sizes
+    reference, sizes = f.truth.reference if f.exact else f.truth.rough, f.truth.scales
     pi = declared(reference)
     size = times(sizes.of("regressor", "Y"), np.abs(pi.astype(float))) + sizes.of(
         "inverse_dynamics", "tau"
@@ -28,7 +28,7 @@ def _tau_of_the_bodies(f: Functions) -> Array:
 
 def _by_base_parameters(f: Functions) -> Distance:
     """Y_base of the base parameters that any parameters amount to = Y of these."""
-    pi, sizes = f.states["pi"], f.truth.sizes
+    pi, sizes = f.states["pi"], f.truth.scales
     found = times(f("base_regressor")["Y_base"], f("base_parameters")["pi_base"])
     size = times(sizes.of("regressor", "Y"), np.abs(f.truth.floats["pi"])) + times(
         sizes.of("base_regressor", "Y_base"), sizes.of("base_parameters", "pi_base")
@@ -38,7 +38,7 @@ def _by_base_parameters(f: Functions) -> Distance:
 
 def _of_the_declared_base(f: Functions) -> Distance:
     """Y_base of the description's base parameters = tau."""
-    reference, sizes = f.truth.reference if f.exact else f.truth.rough, f.truth.sizes
+    reference, sizes = f.truth.reference if f.exact else f.truth.rough, f.truth.scales
     pi = np.broadcast_to(declared(reference), f.states["pi"].shape)
     base = f("base_parameters", pi=pi)["pi_base"]
     amounts = np.abs(np.asarray(base, dtype=float))

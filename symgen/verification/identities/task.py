@@ -17,7 +17,7 @@ def _unit(f: Functions) -> Array:
 
 
 def _inertia_times_its_inverse(f: Functions) -> Distance:
-    rows, sizes = list(f.truth.reference.task_rows), f.truth.sizes
+    rows, sizes = list(f.truth.reference.task_rows), f.truth.scales
     found, mobility = (
         f("operational_inertia")["Lambda"],
         f("operational_inertia_inverse")["Lambda_inv"][:, rows][:, :, rows],
@@ -28,7 +28,7 @@ def _inertia_times_its_inverse(f: Functions) -> Distance:
 
 
 def _jacobian_times_its_inverse(f: Functions) -> Distance:
-    rows, sizes = list(f.truth.reference.task_rows), f.truth.sizes
+    rows, sizes = list(f.truth.reference.task_rows), f.truth.scales
     J, found = _jacobian(f), f("dynamically_consistent_inverse")["Jbar"]
     size = np.abs(np.asarray(J, dtype=float)) @ sizes.of("dynamically_consistent_inverse", "Jbar")
     size = size + sizes.jacobian(sizes.lever())[:, rows] @ np.abs(np.asarray(found, dtype=float))
@@ -40,7 +40,7 @@ def _what_the_task_pushes(f: Functions) -> Distance:
     push = np.swapaxes(_jacobian(f), -1, -2) @ f("operational_inertia")["Lambda"]
     pulled, sizes = (
         f("mass_matrix")["M"] @ f("dynamically_consistent_inverse")["Jbar"],
-        f.truth.sizes,
+        f.truth.scales,
     )
     return pulled - push, sizes.mass() @ sizes.of("dynamically_consistent_inverse", "Jbar")
 

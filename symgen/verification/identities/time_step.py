@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from symgen.reference.precision import Array
-from symgen.verification import drive_sizes
+from symgen.verification import drive_scales
 from symgen.verification.identities._identity import Distance, Functions, Identity
 
 SHORT = Fraction(4, 10**9)
@@ -41,7 +41,7 @@ def _at_once_it_is_the_acceleration(f: Functions) -> Distance:
     """d/dt v⁺ at dt = 0 is a, by central differences with h = 1e-25."""
     h, still = f.truth.scalars.constant(Fraction(1, 10**25)), 0 * f.given("step", "dt")
     up, down = (f("step_rk4", dt=still + s)["v_next"] for s in (h, -h))
-    return (up - down) / (2 * h) - f("forward_dynamics")["a"], f.truth.sizes.joint_accelerations()
+    return (up - down) / (2 * h) - f("forward_dynamics")["a"], f.truth.scales.joint_accelerations()
 
 
 def _two_halves_are_the_whole(f: Functions) -> Distance:
@@ -70,9 +70,9 @@ def _quick_drives(f: Functions, a: Array) -> Array:
     """How often in a second what drives do changes (count,): by damping, by a spring, and where friction turns its sign."""
     mechanism, v = f.truth.mechanism, f.truth.floats["v"]
     free = np.abs(np.asarray(f.truth.results("inverse_mass_matrix")["Minv"], dtype=float))
-    sprung = np.sqrt(free @ drive_sizes.stiffness(mechanism)[:, None])
-    slowed = free @ drive_sizes.slopes(mechanism, v)[..., None] + sprung
-    turned = np.abs(a) * drive_sizes.bend(mechanism, v)
+    sprung = np.sqrt(free @ drive_scales.stiffness(mechanism)[:, None])
+    slowed = free @ drive_scales.slopes(mechanism, v)[..., None] + sprung
+    turned = np.abs(a) * drive_scales.bend(mechanism, v)
     return np.asarray((slowed[..., 0] + turned).max(axis=-1))
 
 
@@ -82,7 +82,7 @@ def _both(q: Array, v: Array) -> Array:
 
 def _sizes(f: Functions, function: str) -> Array:
     return np.concatenate(
-        [f.truth.sizes.of(function, name) for name in ("q_next", "v_next")], axis=-1
+        [f.truth.scales.of(function, name) for name in ("q_next", "v_next")], axis=-1
     )
 
 

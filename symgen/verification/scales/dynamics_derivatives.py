@@ -1,6 +1,6 @@
 """How large the terms of the derivatives of inverse dynamics are, entry by entry at each state.
 
-A part resists with the force F and the moment N of `symgen.verification.sizes`. Joint k turns them, which takes as much of them
+A part resists with the force F and the moment N of `symgen.verification.scales`. Joint k turns them, which takes as much of them
 as it turns by, and shifts the lever that joint j has: both count whether k carries j or not, since a wrench that goes inward is
 made of both. It also shifts the part by its own lever in the field of acceleration. A rate of joint k changes F and N in what is
 quadratic in rates.
@@ -9,25 +9,13 @@ quadratic in rates.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from functools import partial
 
 import numpy as np
 
 from symgen.reference.precision import Array
-from symgen.verification import drive_sizes
-from symgen.verification.exact import ExactAnswers
-from symgen.verification.log_sizes import Resisting
-
-
-class Bodies(Protocol):
-    """What is asked of `symgen.verification.sizes.Sizes`."""
-
-    truth: ExactAnswers
-    parts: list[Resisting]
-    gravity: float
-    rates: list[tuple[float, float]]
-
-    def pushed(self) -> Array: ...
+from symgen.verification import drive_scales
+from symgen.verification.scales._bodies import Bodies, Resisting
 
 
 def along_q(bodies: Bodies, v: Array, a: Array) -> Array:
@@ -50,7 +38,7 @@ def along_q(bodies: Bodies, v: Array, a: Array) -> Array:
             + _each(part.levers * (mass * bent)[:, None], part.levers)
         )
         _put(total, part, size + 4 * _each(turns * (part.inertia * bent)[:, None], turns))
-    return np.asarray(total + np.diag(drive_sizes.stiffness(bodies.truth.mechanism)))
+    return np.asarray(total + np.diag(drive_scales.stiffness(bodies.truth.mechanism)))
 
 
 def along_v(bodies: Bodies, v: Array, a: Array) -> Array:
@@ -63,7 +51,7 @@ def along_v(bodies: Bodies, v: Array, a: Array) -> Array:
         force = 2 * mass * (speed * turns + rate * part.levers)
         _put(total, part, _each(part.levers, force) + _each(turns, 4 * inertia * rate * turns))
     return np.asarray(
-        total + drive_sizes.slopes(bodies.truth.mechanism, v)[..., None] * np.eye(v.shape[-1])
+        total + drive_scales.slopes(bodies.truth.mechanism, v)[..., None] * np.eye(v.shape[-1])
     )
 
 
@@ -81,3 +69,10 @@ DERIVATIVES: dict[str, Callable[[Bodies, Array, Array], Array]] = {
     "dtau_dv": along_v,
 }
 """One size a result, by its name: (bodies, v, a) → (count, NV, NV)."""
+
+
+def _at_the_states(result: str, bodies: Bodies) -> Array:
+    return DERIVATIVES[result](bodies, bodies.truth.floats["v"], bodies.truth.floats["a"])
+
+
+BY_RESULT = {result: partial(_at_the_states, result) for result in DERIVATIVES}

@@ -7,7 +7,8 @@ both equations, in floats, says how large. Forces that are redundant are damped,
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -15,24 +16,11 @@ from symgen.reference import contacts
 from symgen.reference.minimum_norm import DAMPING
 from symgen.reference.precision import Array
 from symgen.verification.exact import ExactAnswers
+from symgen.verification.scales._bodies import Bodies
 from symgen.vocabulary.functions import FUNCTIONS
 
 
-class Bodies(Protocol):
-    """What is asked of `symgen.verification.sizes.Sizes`."""
-
-    truth: ExactAnswers
-    rates: list[tuple[float, float]]
-    gravity: float
-
-    @property
-    def roots(self) -> Array: ...
-    def weighed(self, x: Array) -> Array: ...
-    def driven(self, a: Array) -> Array: ...
-    def length(self) -> Array: ...
-
-
-def sizes(bodies: Bodies, function: str) -> dict[str, Array]:
+def _sizes(function: str, bodies: Bodies) -> dict[str, Array]:
     """Of the results of a function of contacts, by name."""
     truth = bodies.truth
     (moved, forces), results = FUNCTIONS[function].results, truth.results(function)
@@ -117,3 +105,8 @@ def _times(matrix: Array, vector: Array) -> Array:
 
 def _floats(values: Any) -> Array:
     return np.asarray(values, dtype=float)
+
+
+BY_FUNCTION = {
+    name: partial(_sizes, name) for name in ("contact_forward_dynamics", "contact_impulse")
+}

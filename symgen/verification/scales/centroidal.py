@@ -7,37 +7,33 @@ Both go by where a joint's link is declared, or by where along the joint's axis 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 
 import numpy as np
 
 from symgen.mechanism.mechanism import BASE
+from symgen.pipeline.derive import starts
 from symgen.reference.centroidal import center_of_mass
-from symgen.reference.motion import Placement
 from symgen.reference.precision import Array
-from symgen.verification.drive_sizes import armature
-from symgen.verification.exact import ExactAnswers
-from symgen.verification.log_sizes import Resisting
+from symgen.verification.drive_scales import armature
+from symgen.verification.scales._bodies import Bodies
 
 
-@dataclass(frozen=True)
 class Whole:
-    """The parts at the states of `truth`, as `symgen.verification.sizes` has them."""
+    """The parts at the states of `bodies.truth`, as those answers see them that are about all links at once."""
 
-    truth: ExactAnswers
-    placed: Sequence[Placement]
-    parts: Sequence[Resisting]
-    arms: Sequence[Array]
-    rates: Array
-    """(2, NV): rad and m that each unit of v turns and slides its body by."""
-    length: Array
-    """Of the longest way along the bodies (count,)."""
-    lever: Array
-    """Of a lever of the frame's twist (count,)."""
-    starts: Sequence[tuple[float, ...]]
-    """Where each link's frame starts, in the declared one (m)."""
+    def __init__(self, bodies: Bodies) -> None:
+        self.truth, self.placed = bodies.truth, bodies.placed
+        self.parts, self.arms = bodies.parts, bodies.arms
+        self.rates = np.array(bodies.rates).T
+        """(2, NV): rad and m that each unit of v turns and slides its body by."""
+        self.length = bodies.length()
+        """Of the longest way along the bodies (count,)."""
+        self.lever = bodies.lever()
+        """Of a lever of the frame's twist (count,)."""
+        self.starts = starts(self.truth.mechanism)
+        """Where each link's frame starts, in the declared one (m)."""
 
     @cached_property
     def total(self) -> Array:
@@ -178,7 +174,7 @@ class Whole:
         )
 
 
-WHOLE: dict[str, Callable[[Whole], Array]] = {
+_WHOLE: dict[str, Callable[[Whole], Array]] = {
     "Jdot_v": Whole.bias_acceleration,
     "R_links": Whole.axes,
     "p_links": Whole.origins,
@@ -191,3 +187,10 @@ WHOLE: dict[str, Callable[[Whole], Array]] = {
     "hdot": Whole.momentum_rate,
 }
 """One size a result, by its name: (count, …) as the result."""
+
+
+def _of_the_whole(result: str, bodies: Bodies) -> Array:
+    return _WHOLE[result](Whole(bodies))
+
+
+BY_RESULT = {result: partial(_of_the_whole, result) for result in _WHOLE}

@@ -5,21 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from symgen.reference.precision import Array
-from symgen.verification.exact import ExactAnswers
+from symgen.verification.scales._bodies import Bodies
 
 
-def inertia(truth: ExactAnswers, mobility: Array) -> Array:
-    """Size of Λ (count, k, k): |Λ| S |Λ|, S being that of J M⁻¹ Jᵀ; `mobility` is S for all six rows."""
+def inertia(bodies: Bodies) -> Array:
+    """Size of Λ (count, k, k): |Λ| S |Λ|, S being that of J M⁻¹ Jᵀ."""
+    truth, mobility = bodies.truth, bodies.mobility()
     rows = list(truth.reference.task_rows)
     found = np.abs(np.asarray(truth.results("operational_inertia")["Lambda"], dtype=float))
     return np.asarray(found @ mobility[:, rows][:, :, rows] @ found)
 
 
-def inverse(truth: ExactAnswers, mobility: Array, jacobian: Array, roots: Array) -> Array:
-    """Size of J̄ = X Λ (count, NV, k), X = M⁻¹ Jᵀ: that of X times Λ, and X times that of Λ.
-
-    `jacobian` (count, 6, NV) is the size of J, and `roots` (count, NV) that of M: √s_i √s_j.
-    """
+def inverse(bodies: Bodies) -> Array:
+    """Size of J̄ = X Λ (count, NV, k), X = M⁻¹ Jᵀ: that of X times Λ, and X times that of Λ."""
+    truth, jacobian, roots = bodies.truth, bodies.jacobian(), bodies.roots
     rows = list(truth.reference.task_rows)
     with truth.scalars.working():
         J = truth.reference.jacobian(truth.balls["q"])[:, rows]
@@ -33,4 +32,7 @@ def inverse(truth: ExactAnswers, mobility: Array, jacobian: Array, roots: Array)
     ]
     off = weighed + solved @ np.swapaxes(jacobian[:, rows], -1, -2)
     found = np.abs(np.asarray(truth.results("operational_inertia")["Lambda"], dtype=float))
-    return np.asarray(off @ found + X @ inertia(truth, mobility))
+    return np.asarray(off @ found + X @ inertia(bodies))
+
+
+BY_RESULT = {"Lambda": inertia, "Jbar": inverse}

@@ -5,18 +5,17 @@ Of every part: its velocity for a unit of degree of freedom i, times how fast th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from symgen.reference.precision import Array
-from symgen.verification.log_sizes import Resisting
+from symgen.verification.scales._bodies import Bodies
 
 
-def coriolis(parts: Iterable[Resisting], v: Array) -> Array:
-    """Size of C (count, NV, NV) at velocities v (count, NV)."""
+def coriolis(bodies: Bodies) -> Array:
+    """Size of C (count, NV, NV)."""
+    v = bodies.truth.floats["v"]
     total = np.zeros((*v.shape, v.shape[-1]))
-    for part in parts:
+    for part in bodies.parts:
         rate, speed = (one[:, None] for one in part.moving(v))
         own = np.array(part.joints)
         changed = rate * part.levers + part.turns * speed
@@ -27,3 +26,6 @@ def coriolis(parts: Iterable[Resisting], v: Array) -> Array:
         turned = 2 * inertia * rate[:, :, None] * (part.turns[:, None] * part.turns)
         total[:, own[:, None], own] += mass * part.levers[:, :, None] * changed[:, None, :] + turned
     return total
+
+
+BY_RESULT = {"C": coriolis}

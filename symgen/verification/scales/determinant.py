@@ -1,4 +1,4 @@
-"""How much round-off ln det M and its gradient take over from M: δ ln det M = tr(M⁻¹ δM), entry by entry.
+"""Sizes of det M, ln det M and its gradient: the round-off that they take over from M: δ ln det M = tr(M⁻¹ δM), entry by entry.
 
 An entry of M is known to eps times the size of its terms, s_jk ≤ √(s_j s_k) with the sizes s of the diagonal entries. Both sums
 below are of absolute values. No choice of units or frames changes them.
@@ -7,31 +7,16 @@ below are of absolute values. No choice of units or frames changes them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
 from symgen.reference.precision import Array
+from symgen.support.errors import RequestError
 from symgen.verification.exact import ExactAnswers
+from symgen.verification.magnitude import LEAST, largest
+from symgen.verification.scales._bodies import Bodies, Resisting
 
 STEP = 2.0**-17  # of the central difference that a size is taken from: good to eight digits
-
-
-class Resisting(NamedTuple):
-    """A part as the joints that carry it feel it: `turns` is 1 where a joint turns, `levers` is (count, k), `inertia` a norm;
-    `borne`, without its sign, is the fraction of its weight that is borne."""
-
-    joints: list[int]
-    turns: Array
-    levers: Array
-    mass: Array
-    inertia: Array
-    borne: float = 0.0
-
-    def moving(self, rates: Array) -> tuple[Array, Array]:
-        """Sizes (count,) of how fast it turns and of how fast its centre moves, at rates (count, NV) of the joints."""
-        own = np.abs(rates)[:, self.joints]
-        return (own * self.turns).sum(axis=-1), (own * self.levers).sum(axis=-1)
 
 
 def log_determinant(truth: ExactAnswers, roots: Array) -> Array:
@@ -77,3 +62,22 @@ def gradient(truth: ExactAnswers, roots: Array, parts: Iterable[Resisting]) -> A
 def _floats(truth: ExactAnswers, function: str) -> Array:
     (value,) = truth.results(function).values()
     return np.asarray(value, dtype=float)
+
+
+def determinant(bodies: Bodies) -> Array:
+    """Size of det M per state (count,): it changes relatively by tr(M⁻¹ δM). Hadamard's bound where M is singular."""
+    try:
+        det = largest(bodies.truth.results("mass_matrix_determinant")["det"])
+        return np.asarray(det * trace(bodies.truth, bodies.roots))
+    except RequestError:
+        terms = bodies.diagonal()  # an entry may be zero, and all terms of it may be
+        return np.asarray(
+            np.prod(np.maximum(terms, LEAST * terms.max(axis=-1, keepdims=True)), axis=-1)
+        )
+
+
+BY_RESULT = {
+    "logdet": lambda bodies: log_determinant(bodies.truth, bodies.roots),
+    "grad": lambda bodies: gradient(bodies.truth, bodies.roots, bodies.parts),
+    "det": determinant,
+}

@@ -1,52 +1,40 @@
-"""How large the terms of an answer are, entry by entry at each state. Round-off is measured against them.
-
-A force is a sum over parts of levers times masses times accelerations. Its size takes every term with its absolute value. The
-lever is the farthest that the part gets from the joint on its way out. No choice of frames changes this size, and it stays honest
-where the sum itself cancels (a wrist that gravity does not load).
-
-Functions that solve with M are measured joint by joint. An elimination of a positive definite M is exact for a matrix that
-differs by a few eps √(s_i s_j) in entry ij, with s_j the size of M_jj (Higham, Accuracy and Stability of Numerical Algorithms,
-theorem 10.5, after Demmel). That holds in any units of the joints. So a wrist of 1e-4 kg m² is judged by its own scale, and a
-loss at the shoulder does not excuse it.
-"""
+"""The parts as the joints that carry them move them, and the sizes of forces, M, J and accelerations that follow from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-import flint
 import numpy as np
 
 from symgen.mechanism.mechanism import BASE, Frame
-from symgen.pipeline.derive import starts
-from symgen.reference.base import base
 from symgen.reference.precision import Array
-from symgen.support.errors import RequestError
-from symgen.verification import (
-    contact_sizes,
-    coriolis_sizes,
-    drive_sizes,
-    log_sizes,
-    parameter_sizes,
-    step_sizes,
-    stepping_sizes,
-    task_sizes,
-)
+from symgen.verification import drive_scales
 from symgen.verification import levers as leverage
-from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.exact import ExactAnswers
-from symgen.verification.log_sizes import Resisting
-from symgen.verification.whole_sizes import WHOLE, Whole
-from symgen.vocabulary.functions import FUNCTIONS
-
-LEAST = 1e-20
-"""Share of a result's largest entry. No entry counts as smaller, so that the radius of a ball round zero is no error."""
+from symgen.verification.magnitude import largest
 
 
-class Sizes:
-    """The sizes at the states of `truth`."""
+class Resisting(NamedTuple):
+    """A part as the joints that carry it feel it: `turns` is 1 where a joint turns, `levers` is (count, k), `inertia` a norm;
+    `borne`, without its sign, is the fraction of its weight that is borne."""
+
+    joints: list[int]
+    turns: Array
+    levers: Array
+    mass: Array
+    inertia: Array
+    borne: float = 0.0
+
+    def moving(self, rates: Array) -> tuple[Array, Array]:
+        """Sizes (count,) of how fast it turns and of how fast its centre moves, at rates (count, NV) of the joints."""
+        own = np.abs(rates)[:, self.joints]
+        return (own * self.turns).sum(axis=-1), (own * self.levers).sum(axis=-1)
+
+
+class Bodies:
+    """The bodies at the states of `truth`, and the sizes that depend on them alone."""
 
     def __init__(self, truth: ExactAnswers) -> None:
         self.truth = truth
@@ -118,7 +106,7 @@ class Sizes:
 
     def resisting(self, v: Array, a: Array) -> Array:
         """Size of what the drives resist with (count, NV), and of the weight that is borne."""
-        total = drive_sizes.forces(self.truth.mechanism, self.truth.floats["q"], v, a)
+        total = drive_scales.forces(self.truth.mechanism, self.truth.floats["q"], v, a)
         for part in (one for one in self.parts if one.borne):
             total[:, part.joints] += (
                 part.levers * (part.borne * self.gravity * np.abs(np.asarray(part.mass)))[..., None]
@@ -154,7 +142,7 @@ class Sizes:
         """Sizes of the mass matrix' diagonal entries (count, NV). That of M_jk is at most the root of the product of two of
         them.
         """
-        total = drive_sizes.armature(self.truth.mechanism) + np.zeros(self.truth.floats["v"].shape)
+        total = drive_scales.armature(self.truth.mechanism) + np.zeros(self.truth.floats["v"].shape)
         for support, turns, arms, mass, inertia, _ in self.parts:
             total[:, support] += (
                 arms * arms * np.asarray(mass)[..., None]
@@ -277,126 +265,3 @@ class Sizes:
         weighed = levers @ self.roots[..., None]
         bent = self.jacobian() @ np.swapaxes(levers, -1, -2)
         return np.asarray(weighed * np.swapaxes(weighed, -1, -2) + bent + np.swapaxes(bent, -1, -2))
-
-    @property
-    def whole(self) -> Whole:
-        """All parts, as those answers see them that are about all links at once."""
-        return Whole(
-            self.truth,
-            self.placed,
-            self.parts,
-            self.arms,
-            np.array(self.rates).T,
-            self.length(),
-            self.lever(),
-            starts(self.truth.mechanism),
-        )
-
-    def determinant(self) -> Array:
-        """Size of det M per state (count,): it changes relatively by tr(M⁻¹ δM). Hadamard's bound where M is singular."""
-        try:
-            det = largest(self.truth.results("mass_matrix_determinant")["det"])
-            return np.asarray(det * log_sizes.trace(self.truth, self.roots))
-        except RequestError:
-            terms = self.diagonal()  # an entry may be zero, and all terms of it may be
-            return np.asarray(
-                np.prod(np.maximum(terms, LEAST * terms.max(axis=-1, keepdims=True)), axis=-1)
-            )
-
-    def of(self, function: str, result: str) -> Array:
-        """Natural size of every entry of one result of a function, (count, …) as the result."""
-        found = self._of(function, result)
-        if FUNCTIONS[function].follows and self.truth.convention.order == "linear":
-            half = [*range(3, 6), *range(3)]
-            found = found[..., half] if result == "Jdot_v" else found[..., half, :]
-        return np.maximum(found, LEAST * largest(found).reshape(-1, *[1] * (found.ndim - 1)))
-
-    def _of(self, function: str, result: str) -> Array:
-        v, a = self.truth.floats["v"], self.truth.floats["a"]
-        if FUNCTIONS[function].counts("NT"):
-            return contact_sizes.sizes(self, function)[result]
-        if result in WHOLE:
-            return WHOLE[result](self.whole)
-        if result in DERIVATIVES:
-            return DERIVATIVES[result](self, v, a)
-        if result == "tau":
-            return self.forces(v, a)
-        if result == "c":
-            return self.forces(v, 0 * a)
-        if result == "g":
-            return self.forces(0 * v, 0 * a, wrench=False)
-        if result == "M":
-            return self.mass()
-        if result == "C":
-            return coriolis_sizes.coriolis(self.parts, v)
-        if result == "Y":
-            return parameter_sizes.regressor(self.truth, self.placed, self.gravity)
-        if result == "Y_base":
-            return self._of("regressor", "Y")[..., base(self.truth.rough)[0]]
-        if result == "pi_base":
-            return np.asarray(np.abs(self.truth.floats["pi"]) @ np.abs(base(self.truth.rough)[1]).T)
-        if result == "J":
-            return self.jacobian(self.lever())
-        if result == "R":
-            return np.ones((self.truth.count, 3, 3))
-        if result == "p":
-            return np.repeat(self.distance()[:, None], 3, axis=-1)
-        if function == "link_accelerations":
-            return self.accelerations() if result == "alpha" else self.tip_acceleration()
-        if function == "interbody_forces":  # F inherits the round-off of a
-            rates = self.joint_accelerations()
-            return (
-                rates
-                if result == "a"
-                else np.repeat(self.wrenches(v, rates)[..., None], 6, axis=-1)
-            )
-        if result == "Lambda_inv":
-            return self.mobility()
-        if result == "Lambda":
-            return task_sizes.inertia(self.truth, self.mobility())
-        if result == "Jbar":
-            return task_sizes.inverse(self.truth, self.mobility(), self.jacobian(), self.roots)
-        if result == "logdet":
-            return log_sizes.log_determinant(self.truth, self.roots)
-        if result == "grad":
-            return log_sizes.gradient(self.truth, self.roots, self.parts)
-        if result == "det":
-            return self.determinant()
-        if function in stepping_sizes.STEPS:
-            return stepping_sizes.STEPS[function](self, type(self))[result]
-        if result == "q_next":
-            return step_sizes.moved(self.truth)
-        if result == "delta":
-            return step_sizes.parted(self.truth)
-        raise KeyError(result)  # solutions are judged by their residual
-
-
-class SizesOfFrames(Sizes):
-    """The sizes where several frames are named: of what is there for each of them stacked, of the rest as for the first."""
-
-    def __init__(self, truth: ExactAnswers, each: Sequence[Sizes]) -> None:
-        super().__init__(truth)
-        self.each = each
-
-    def _of(self, function: str, result: str) -> Array:
-        if FUNCTIONS[function].needs_frames:
-            return np.stack([one._of(function, result) for one in self.each], axis=1)
-        return self.each[0]._of(function, result)
-
-
-def above(values: Array) -> Array:
-    """Every magnitude, as floats rounded up: of floats, or of balls with their radii."""
-    if values.dtype != object:
-        return np.asarray(np.where(np.isfinite(values), np.abs(values), np.inf))
-    with np.errstate(invalid="ignore"):  # of a ball round what is not finite
-        return np.asarray(np.frompyfunc(_above, 1, 1)(values), dtype=float)
-
-
-def largest(values: Array) -> Array:
-    """Largest magnitude per state (count,), as floats rounded up: of floats, or of balls with their radii."""
-    return np.asarray(above(values).reshape(len(values), -1).max(axis=-1))
-
-
-def _above(ball: Any) -> float:
-    upper = float(flint.arb(abs(ball)).upper()) if isinstance(ball, flint.arb) else abs(float(ball))
-    return upper if upper == upper else float("inf")

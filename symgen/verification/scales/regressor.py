@@ -5,18 +5,17 @@ Of every link: the force and the moment that a unit of a parameter takes, at the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from symgen.reference.motion import Placement
+from symgen.reference.base import base
 from symgen.reference.precision import Array
-from symgen.verification.exact import ExactAnswers
 from symgen.verification.levers import felt
+from symgen.verification.scales._bodies import Bodies
 
 
-def regressor(truth: ExactAnswers, placed: Sequence[Placement], gravity: float) -> Array:
+def regressor(bodies: Bodies) -> Array:
     """Size of Y (count, NV, 10·NB)."""
+    truth, placed = bodies.truth, bodies.placed
     reference = truth.rough
     v, a = np.abs(truth.floats["v"]), np.abs(truth.floats["a"])
     total = np.zeros((*v.shape, 10 * len(placed)))
@@ -42,8 +41,21 @@ def regressor(truth: ExactAnswers, placed: Sequence[Placement], gravity: float) 
         )
         field, pull = (
             (turning + 2 * rate * rate)[:, None],
-            (moving + 2 * rate * speed + gravity)[:, None],
+            (moving + 2 * rate * speed + bodies.gravity)[:, None],
         )
         columns = [levers * pull] + [levers * field + turns * pull] * 3 + [turns * field] * 6
         total[:, support, 10 * body : 10 * body + 10] = np.stack(columns, axis=-1)
     return total
+
+
+def base_regressor(bodies: Bodies) -> Array:
+    """Size of Y_base (count, NV, NR)."""
+    return regressor(bodies)[..., base(bodies.truth.rough)[0]]
+
+
+def base_parameters(bodies: Bodies) -> Array:
+    """Size of pi_base (count, NR)."""
+    return np.asarray(np.abs(bodies.truth.floats["pi"]) @ np.abs(base(bodies.truth.rough)[1]).T)
+
+
+BY_RESULT = {"Y": regressor, "Y_base": base_regressor, "pi_base": base_parameters}

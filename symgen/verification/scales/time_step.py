@@ -6,44 +6,31 @@ A stage errs by the size of its own accelerations, and by what those of its plac
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
-from typing import Protocol
 
 import numpy as np
 
 from symgen.reference.integrate import integrate
 from symgen.reference.precision import Array
 from symgen.reference.time_step import bracket
-from symgen.verification import drive_sizes
+from symgen.verification import drive_scales
 from symgen.verification.exact import ExactAnswers
-from symgen.verification.step_sizes import along
+from symgen.verification.scales._bodies import Bodies
+from symgen.verification.scales.integration import along
 
 STEP = 2.0**-17  # of a central difference over a turn: good to eight digits
 
 
-class Dynamic(Protocol):
-    """`symgen.verification.sizes.Sizes`, as far as it is needed here."""
-
-    truth: ExactAnswers
-
-    def joint_accelerations(self) -> Array:
-        """(count, NV)."""
-
-
-Measured = Callable[[ExactAnswers], Dynamic]
-
-
-def semi_implicit_euler(sizes: Dynamic, measured: Measured) -> dict[str, Array]:
+def semi_implicit_euler(bodies: Bodies) -> dict[str, Array]:
     """Sizes of q_next (count, NQ) and of v_next (count, NV)."""
-    floats, h = sizes.truth.floats, np.abs(sizes.truth.floats["instant"])[:, None]
-    later = np.abs(floats["v"]) + h * sizes.joint_accelerations()
-    return {"q_next": along(sizes.truth.mechanism, floats["q"], h * later), "v_next": later}
+    floats, h = bodies.truth.floats, np.abs(bodies.truth.floats["instant"])[:, None]
+    later = np.abs(floats["v"]) + h * bodies.joint_accelerations()
+    return {"q_next": along(bodies.truth.mechanism, floats["q"], h * later), "v_next": later}
 
 
-def rk4(sizes: Dynamic, measured: Measured) -> dict[str, Array]:
+def rk4(bodies: Bodies) -> dict[str, Array]:
     """The same, through four stages (q_k, v_k), each at the place that the rates before it lead to."""
-    truth, mechanism = sizes.truth, sizes.truth.mechanism
+    truth, mechanism = bodies.truth, bodies.truth.mechanism
     q, v, dt = (truth.floats[name] for name in ("q", "v", "instant"))
     speed, time, h = np.abs(v), dt[:, None], np.abs(dt)[:, None]
 
@@ -54,7 +41,7 @@ def rk4(sizes: Dynamic, measured: Measured) -> dict[str, Array]:
         place = _at(truth, integrate(truth.rough, q, rates, part * dt), v + part * time * a)
         by_place, by_velocity = _slopes(place)
         erring = _tangent(truth, along(mechanism, q, part * h * terms))
-        found = measured(place).joint_accelerations() + _times(by_place, erring)
+        found = Bodies(place).joint_accelerations() + _times(by_place, erring)
         return place.results("forward_dynamics")["a"], found + _times(
             by_velocity, speed + part * h * size
         )
@@ -64,7 +51,7 @@ def rk4(sizes: Dynamic, measured: Measured) -> dict[str, Array]:
             "forward_dynamics", truth.reference_arguments("forward_dynamics", truth.floats)
         )["a"]
     )
-    s1 = sizes.joint_accelerations()
+    s1 = bodies.joint_accelerations()
     a2, s2 = stage(v, speed, 0.5, a1, s1)
     turned = bracket(truth.rough, v, a1) * time**2 / 8
     a3, s3 = stage(
@@ -80,13 +67,6 @@ def rk4(sizes: Dynamic, measured: Measured) -> dict[str, Array]:
         "q_next": along(mechanism, q, h * through),
         "v_next": speed + h * (s1 + 2 * s2 + 2 * s3 + s4) / 6,
     }
-
-
-STEPS: dict[str, Callable[[Dynamic, Measured], dict[str, Array]]] = {
-    "step": semi_implicit_euler,
-    "step_rk4": rk4,
-}
-"""The sizes of the results, by function."""
 
 
 def _at(truth: ExactAnswers, q: Array, v: Array) -> ExactAnswers:
@@ -117,7 +97,7 @@ def _slopes(truth: ExactAnswers) -> tuple[Array, Array]:
 
     moved = [truth.rough.moved(given["q"], way) for way in (STEP * aside, -STEP * aside)]
     free = np.abs(np.asarray(truth.results("inverse_mass_matrix")["Minv"], dtype=float))
-    rubbed = free * drive_sizes.slopes(truth.mechanism, given["v"])[:, None, :]
+    rubbed = free * drive_scales.slopes(truth.mechanism, given["v"])[:, None, :]
     return change("q", *moved) / STEP, change("v", given["v"] + aside, given["v"] - aside) + rubbed
 
 
@@ -152,3 +132,6 @@ def _turning(truth: ExactAnswers, x: Array, y: Array) -> Array:
 
 def _times(matrix: Array, vector: Array) -> Array:
     return np.asarray((matrix @ vector[..., None])[..., 0])
+
+
+BY_FUNCTION = {"step": semi_implicit_euler, "step_rk4": rk4}
