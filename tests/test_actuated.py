@@ -32,6 +32,7 @@ from symgen.support.errors import (
 )
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from tests.looped import arms
@@ -218,7 +219,7 @@ def test_forces_that_are_right_and_not_the_least_are_seen() -> None:
     there = {name: program(mechanism, name) for name in (FORWARD, INVERSE)}
     found = {
         one.subject: one.passed
-        for one in verify_programs(mechanism, there, states=2, compiled=False).checks
+        for one in verify_programs(Subject(mechanism, there, states=2, compiled=False)).checks
     }
     assert found[SHARED]
     assert "constrained ID(constrained FD(tau)) = tau" not in found
@@ -233,7 +234,7 @@ def test_forces_that_are_right_and_not_the_least_are_seen() -> None:
     there[INVERSE] = padded
     found = {
         one.subject: one.passed
-        for one in verify_programs(mechanism, there, states=2, compiled=False).checks
+        for one in verify_programs(Subject(mechanism, there, states=2, compiled=False)).checks
     }
     assert not found[SHARED]
 

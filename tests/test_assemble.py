@@ -24,6 +24,7 @@ from symgen.reference import closing
 from symgen.reference.motion import Motion
 from symgen.reference.precision import arb
 from symgen.support.errors import ArgumentError, OutOfReach, StateError
+from symgen.verification.subject import Subject
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import ASSEMBLING
 from symgen.vocabulary.options import ProgramOptions
@@ -212,7 +213,9 @@ def test_a_wrong_step_is_caught(planted: str) -> None:
             robot, "assembly_step", "gauss_newton", compose, ProgramOptions(), made.__getitem__
         )
         assert (
-            verify_programs(robot, {"assembly_step": found}, states=2, compiled=False).passed
+            verify_programs(
+                Subject(robot, {"assembly_step": found}, states=2, compiled=False)
+            ).passed
             is passed
         )
 

@@ -24,6 +24,7 @@ from symgen.reference.precision import Array, arb
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import over
+from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary import derivatives
@@ -213,9 +214,11 @@ def test_gains_that_do_something_else_are_seen(plant: Callable[[Program], Progra
     """By the reference, and by the residual, which needs none."""
     robot = four_bar()
     there = {name: made(robot, name, None, PULLED) for name in (FUNCTION, *BESIDE)}
-    assert verify_programs(robot, there, PULLED, states=2, compiled=False).passed
+    assert verify_programs(Subject(robot, there, PULLED, states=2, compiled=False)).passed
     found = verify_programs(
-        robot, {**there, FUNCTION: plant(there[FUNCTION])}, PULLED, states=2, compiled=False
+        Subject(
+            robot, {**there, FUNCTION: plant(there[FUNCTION])}, PULLED, states=2, compiled=False
+        )
     )
     failed = {one.subject for one in found.checks if not one.passed}
     assert "A a + γ + K_d A v + K_p C = 0" in failed

@@ -32,6 +32,7 @@ from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, RequestError, UnknownName
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals, over
+from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.contacts import Contact, parse_contact, validate_contacts
@@ -129,7 +130,7 @@ def test_their_derivatives_are_exact(mode: str) -> None:
                 *([f"{IMPACT}:{mode}"] if mode in ("jvp", "vjp") else []),
             )
         }
-        report = verify_programs(made, found, options, states=2, compiled=False)
+        report = verify_programs(Subject(made, found, options, states=2, compiled=False))
         assert report.passed, str(report)
 
 
@@ -469,7 +470,7 @@ def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch)
             ("forward_dynamics", None),
         )
     }
-    report = verify_programs(made, programs, options, states=2, compiled=False)
+    report = verify_programs(Subject(made, programs, options, states=2, compiled=False))
     build._asked.cache_clear()
     derive._attempt.cache_clear()
     failed = {
@@ -506,7 +507,7 @@ def test_an_error_in_the_equation_is_caught_in_the_derivative(
         name: build.made(made, name, "composite_body", options)
         for name in (f"{DYNAMICS}:jvp", DYNAMICS)
     }
-    report = verify_programs(made, found, options, states=2, compiled=False)
+    report = verify_programs(Subject(made, found, options, states=2, compiled=False))
     build._asked.cache_clear()
     derive._attempt.cache_clear()
     failed = [(check.kind, check.subject) for check in report.failures]

@@ -34,6 +34,7 @@ from symgen.verification.evaluating import Results, in_machine_reals, over
 from symgen.verification.floating import check_floating
 from symgen.verification.identities.contacts import IDENTITIES as OF_CONTACTS
 from symgen.verification.proof import prove
+from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.options import ProgramOptions
@@ -259,7 +260,7 @@ def test_numbers_at_run_time_leave_the_solves_as_they_are() -> None:
     assert touching.solves(made, ("link2",)) < contacts.solves(
         given(made, programs, options, 0).mechanism, ("link2",), Reference
     )
-    assert verify_programs(made, programs, options, states=1, compiled=False).passed
+    assert verify_programs(Subject(made, programs, options, states=1, compiled=False)).passed
 
 
 # -- errors that are planted ---------------------------------------------------------------------------------------------------
@@ -304,7 +305,7 @@ def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch)
     plant(monkeypatch)
     made, options = robot("hopper"), ProgramOptions(contact=POINTS["hopper"])
     programs = {name: program("hopper", name) for name in (DYNAMICS, AROUND[0])}
-    report = verify_programs(made, programs, options, states=3, compiled=False)
+    report = verify_programs(Subject(made, programs, options, states=3, compiled=False))
     undone(monkeypatch)
     failed = {
         (check.kind, check.subject.partition("=")[0] if check.kind == "algebra" else "")

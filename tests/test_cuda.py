@@ -25,7 +25,7 @@ from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build as making
 from symgen.support.errors import ArgumentError, RequestError
-from symgen.verification.device import check_device
+from symgen.verification.text import check_device
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests import cuda_peers, cuda_states
 from tests.cuda_tools import ONE_ROUNDING, CudaMissing, Device, compiled, gpu, nvcc, on_cpu, on_gpu

@@ -24,7 +24,7 @@ from symgen.reference.states import draw_states
 from symgen.support.errors import StateError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.floating import check_floating
-from symgen.verification.text import check_text
+from symgen.verification.text import Source, check_text
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import Sizes
 from symgen.vocabulary.options import TextOptions
@@ -341,6 +341,6 @@ def test_the_check_of_a_quaternion_is_read_back(what: str) -> None:
         assert old in text
         text = text.replace(old, new, 1)
     check = check_text(
-        program, text, "f", target, c99.header({"gravity_force": program}, target), "", {}
+        program, Source(text, c99.header({"gravity_force": program}, target)), "f", target, {}
     )
     assert check.passed == (what == "nothing")

@@ -30,6 +30,7 @@ from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.identities import check_identities, companions
 from symgen.verification.report import Check
+from symgen.verification.subject import Files, Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary import derivatives
@@ -292,11 +293,12 @@ def test_a_slip_in_the_c_is_caught_by_reading_it_and_by_running_it() -> None:
     place = text.index(" - ", text.index("{"))
     slip = f"{text[:place]} + {text[place + 3 :]}"
     report = verify_programs(
-        symgen.load("scara"),
-        {made.function: made},
-        states=2,
-        sources={made.function: slip},
-        name="scara",
+        Subject(
+            symgen.load("scara"),
+            {made.function: made},
+            states=2,
+            files=Files(sources={made.function: slip}, name="scara"),
+        )
     )
     assert {check.kind: check.passed for check in report.checks} == {
         "algebra": True,

@@ -34,6 +34,7 @@ from symgen.reference.states import draw_states
 from symgen.support.errors import ProgramError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.proof import prove, prove_programs
+from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.options import ProgramOptions, TextOptions
@@ -415,7 +416,7 @@ def test_it_is_verified(real: str, text: TextOptions) -> None:
     made_of = {
         name: symgen.program(made(*ALL), name, real=real) for name in ("integrate", "difference")
     }
-    report = verify_programs(made(*ALL), made_of, ProgramOptions(real), text, states=8)
+    report = verify_programs(Subject(made(*ALL), made_of, ProgramOptions(real), text, states=8))
     assert report.passed, str(report)
     assert (
         sum(one.kind == "identities" for one in report.checks) == 7 + 8
@@ -492,7 +493,7 @@ def test_operands_that_are_exchanged_are_seen() -> None:
     own = program("free")
     (index,) = (i for i, row in enumerate(own.rows) if row.op == "atan2")
     wrong = planted(own, index, args=own.rows[index].args[::-1])
-    report = verify_programs(made("free"), {"difference": wrong}, states=4)
+    report = verify_programs(Subject(made("free"), {"difference": wrong}, states=4))
     assert {"algebra", "floating"} <= {one.kind for one in report.failures}
 
 
@@ -515,7 +516,7 @@ def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(difference, "logarithm", logarithm)
     report = verify_programs(
-        made("free"), {"difference": program("free")}, states=5, compiled=False
+        Subject(made("free"), {"difference": program("free")}, states=5, compiled=False)
     )
     assert "algebra" in {one.kind for one in report.failures}
 

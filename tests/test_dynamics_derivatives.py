@@ -16,6 +16,7 @@ from symgen.derivation.spatial import Vector
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.derivative_recursion import bodies, derivatives, motion, recursion
 from symgen.pipeline.derive import derive
+from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import BY_DEFAULT
@@ -84,7 +85,7 @@ def test_a_payload_and_wrenches_are_felt_to_forty_digits() -> None:
         payload=made.frames[-1].name, wrench=(made.frames[-1].name, made.frames[1].name)
     )
     found = {function: derive(made, function, METHOD, options) for function in (INVERSE, FORWARD)}
-    report = verify_programs(made, found, options, states=2, compiled=False)
+    report = verify_programs(Subject(made, found, options, states=2, compiled=False))
     assert [check.passed for check in report.of("algebra")] == [True, True]
     assert any(port.name == "wrench" for port in found[INVERSE].inputs)
 
@@ -249,7 +250,7 @@ def test_a_planted_error_is_caught_by_the_reference_and_by_an_identity(
     plant(monkeypatch)
     wrong = derive(telling(), function, METHOD, ProgramOptions())
     report = verify_programs(
-        telling(), {function: wrong}, helpers=helpers, states=1, compiled=False
+        Subject(telling(), {function: wrong}, helpers=helpers, states=1, compiled=False)
     )
     for kind in ("algebra", "identities"):
         assert any(check.error > 1e-6 for check in report.of(kind)), kind

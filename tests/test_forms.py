@@ -41,6 +41,7 @@ from symgen.verification.long import (
     check_long_floating,
     sizes,
 )
+from symgen.verification.subject import Subject
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import AUTO, LOOPED, ProgramOptions, TextOptions
@@ -250,7 +251,7 @@ def test_loops_of_long_robots_are_verified() -> None:
             ("mass_matrix_solve", "riccati"),
         )
     }
-    report = verify_programs(mechanism, forms, ProgramOptions(), TEXT, states=1)
+    report = verify_programs(Subject(mechanism, forms, ProgramOptions(), TEXT, states=1))
     assert report.passed, str(report)
     assert {check.kind for check in report.checks} == {"algebra", "text", "floating"}
     assert "judged at 1 state, by forces that are summed part by part" in str(report)
@@ -263,7 +264,7 @@ def test_loops_of_a_long_robot_that_moves_freely_are_verified() -> None:
         function: recursion(mechanism, function, BY.get(function, "riccati"), tip(mechanism))
         for function in ("forward_dynamics", "link_poses", "integrate")
     }
-    report = verify_programs(mechanism, forms, ProgramOptions(), TEXT, states=1)
+    report = verify_programs(Subject(mechanism, forms, ProgramOptions(), TEXT, states=1))
     assert report.passed, str(report)
     assert not report.unjudged
 
@@ -331,7 +332,7 @@ def test_a_determinant_that_is_no_double_is_said() -> None:
     heavy = point_mass_arm(*[10**3] * 300)
     one = recursion(heavy, "mass_matrix_determinant", "riccati")
     report = verify_programs(
-        heavy, {"mass_matrix_determinant": one}, ProgramOptions(), TEXT, states=1
+        Subject(heavy, {"mass_matrix_determinant": one}, ProgramOptions(), TEXT, states=1)
     )
     assert not report.failures
     assert [(check.kind, check.unjudged) for check in report.unjudged] == [
@@ -405,7 +406,9 @@ def test_a_long_result_that_is_zero_is_judged() -> None:
     """J̇ v of slides: there is no largest entry to count round-offs of."""
     slides = random_mechanism(LONG + 10, 1, joints=("prismatic",))
     one = recursion(slides, "bias_acceleration", "newton_euler", tip(slides))
-    report = verify_programs(slides, {"bias_acceleration": one}, ProgramOptions(), TEXT, states=1)
+    report = verify_programs(
+        Subject(slides, {"bias_acceleration": one}, ProgramOptions(), TEXT, states=1)
+    )
     assert report.passed, str(report)
     truth = LongTruth(slides, 1, 0, tip(slides))
     off = {"Jdot_v": np.full((1, 6), 1e-9)}

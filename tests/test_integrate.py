@@ -26,6 +26,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
 from symgen.verification.proof import prove, prove_programs
+from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.options import ProgramOptions, TextOptions
@@ -315,11 +316,13 @@ def test_every_number_is_finite_over_the_ranges(real: str) -> None:
 )
 def test_it_is_verified(real: str, text: TextOptions) -> None:
     report = verify_programs(
-        made(*ALL),
-        {"integrate": replace(program(*ALL), real=real)},
-        ProgramOptions(real),
-        text,
-        states=8,
+        Subject(
+            made(*ALL),
+            {"integrate": replace(program(*ALL), real=real)},
+            ProgramOptions(real),
+            text,
+            states=8,
+        )
     )
     assert report.passed, str(report)
     assert (
@@ -402,7 +405,7 @@ def test_a_sign_that_is_turned_in_any_row_is_seen() -> None:
         wrong = planted(own, index, op={"add": "sub", "sub": "add"}[row.op])
         with np.errstate(all="ignore"):
             report = verify_programs(
-                made("free", "planar"), {"integrate": wrong}, states=2, compiled=False
+                Subject(made("free", "planar"), {"integrate": wrong}, states=2, compiled=False)
             )
         assert {"algebra", "identities"} <= {one.kind for one in report.failures}, (index, row)
         turned += 1
@@ -424,7 +427,9 @@ def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.Monk
         )
 
     monkeypatch.setattr(integrate, "_series", series)
-    report = verify_programs(made("free"), {"integrate": program("free")}, states=4, compiled=False)
+    report = verify_programs(
+        Subject(made("free"), {"integrate": program("free")}, states=4, compiled=False)
+    )
     assert {one.kind for one in report.failures} >= {"algebra", "floating"}
 
 
@@ -438,7 +443,7 @@ def test_another_constant_under_the_root_is_seen(value: Fraction) -> None:
     wrong = replace(planted(own, index, value=value), real="float")
     with np.errstate(all="ignore"):
         report = verify_programs(
-            made("free"), {"integrate": wrong}, ProgramOptions("float"), states=4
+            Subject(made("free"), {"integrate": wrong}, ProgramOptions("float"), states=4)
         )
     assert {one.kind for one in report.failures} >= (
         {"algebra"} if value > Fraction(1, 2**90) else {"floating"}

@@ -21,6 +21,7 @@ from symgen.pipeline.choose import methods_for
 from symgen.pipeline.derive import derive, models
 from symgen.reference.precision import Array
 from symgen.verification.report import Report
+from symgen.verification.subject import Subject
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
@@ -235,7 +236,9 @@ def test_the_methods_are_two_ways() -> None:
 def checked(mechanism: Mechanism, derived: Callable[[], symgen.Program]) -> Report:
     """The function verified beside the forward dynamics that its accelerations have to equal."""
     helpers = {"forward_dynamics": symgen.program(mechanism, "forward_dynamics")}
-    return verify_programs(mechanism, {"interbody_forces": derived()}, states=3, helpers=helpers)
+    return verify_programs(
+        Subject(mechanism, {"interbody_forces": derived()}, states=3, helpers=helpers)
+    )
 
 
 def test_a_moment_that_forgets_the_lever_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

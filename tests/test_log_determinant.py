@@ -31,6 +31,7 @@ from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
 from symgen.verification.scales import determinant as log_sizes
+from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS, Sizes
@@ -386,9 +387,9 @@ def test_an_error_of_a_billionth_is_caught_by_algebra_floating_point_and_identit
     programs = {
         f: symgen.program(robot("panda"), f) for f in (VALUE, SLOPE, "mass_matrix_determinant")
     }
-    assert verify_programs(robot("panda"), programs, states=4).passed
+    assert verify_programs(Subject(robot("panda"), programs, states=4)).passed
     programs[function] = planted(programs[function], _scaled(1 + Fraction(1, 10**9)))
-    report = verify_programs(robot("panda"), programs, states=4)
+    report = verify_programs(Subject(robot("panda"), programs, states=4))
     assert {check.kind for check in report.failures} == {"algebra", "floating", "identities"}, str(
         report
     )

@@ -21,7 +21,7 @@ from symgen.ir.recursion import End, Recursion, evaluate
 from symgen.pipeline.loops import recursing
 from symgen.readback.looped import compare
 from symgen.verification.compiled import preprocessed
-from symgen.verification.text import check_text
+from symgen.verification.text import Source, check_text
 from symgen.vocabulary.options import TRIG, TextOptions
 from tests.c_programs import DOUBLES
 from tests.recursions import TOYS, mixed, sizes
@@ -427,7 +427,9 @@ def test_what_the_preprocessor_sees_is_the_recursion(trig: str) -> None:
         (seen,) = preprocessed({function: slipped}, headers, own).values()
         sincos = headers.get(own.sincos, "")
         assert (
-            check_text(recursion, slipped, "toy", own, headers[own.header], sincos, seen=seen).error
+            check_text(
+                recursion, Source(slipped, headers[own.header], sincos, seen), "toy", own
+            ).error
             == count
         )
 

@@ -26,7 +26,7 @@ from symgen.pipeline import build
 from symgen.readback.lanes import lanes
 from symgen.readback.rows import compare
 from symgen.support.errors import ArgumentError, ProgramError, StateError
-from symgen.verification.blocks import Drawn, check_blocks
+from symgen.verification.blocks import BlockFiles, Drawn, check_blocks
 from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import BY_DEFAULT
@@ -101,7 +101,9 @@ def checked_blocks(
     floors: dict[str, dict[int, Fraction]] = {function: {} for function in programs}
     headers, own = printer().headers(programs, target), printer().batches(programs, target)
     runners = compiled_runners(programs, texts(programs, target, floors), headers, target)
-    found = check_blocks(programs, given or own, own, headers, target, drawn_from(truth), runners)
+    found = check_blocks(
+        programs, BlockFiles(given or own, own, headers, target), drawn_from(truth), runners
+    )
     return [f"{check.subject}: {check.detail}" for check in found if not check.passed]
 
 
@@ -267,7 +269,10 @@ def test_other_bits_are_seen() -> None:
     single = texts({"forward_dynamics": program}, target, {"forward_dynamics": {}})
     runners = compiled_runners({"forward_dynamics": program}, single, headers, target)
     found = check_blocks(
-        {"forward_dynamics": other}, own, own, headers, target, drawn_from(truth), runners
+        {"forward_dynamics": other},
+        BlockFiles(own, own, headers, target),
+        drawn_from(truth),
+        runners,
     )
     assert ["has other bits than of one state alone" in check.detail for check in found] == [True]
 

@@ -28,6 +28,7 @@ from symgen.pipeline import adjusting, build
 from symgen.support.errors import ArgumentError, MethodRefusal, OutOfReach, SymgenError, UnknownName
 from symgen.verification.adjusted import draw, given
 from symgen.verification.algebra import check_algebra
+from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS, JUDGE, PREPARING, REGROUP
@@ -54,7 +55,7 @@ def made(
 def wrong(mechanism: Mechanism, programs: dict[str, Program], asked: Sequence[str]) -> list[str]:
     """The checks that fail, nothing compiled."""
     chosen = ProgramOptions(parameters=adjusting.named(mechanism, asked))
-    report = verify_programs(mechanism, programs, chosen, states=2, compiled=False)
+    report = verify_programs(Subject(mechanism, programs, chosen, states=2, compiled=False))
     return [
         f"{check.kind} {check.subject}"
         for check in report.checks

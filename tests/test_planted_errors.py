@@ -26,6 +26,7 @@ from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
 from symgen.verification.report import Report
+from symgen.verification.subject import Files, Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.poses import Shift, Turn
@@ -49,7 +50,7 @@ def caught_by(report: Report) -> set[str]:
 
 
 def test_the_untouched_robot_passes() -> None:
-    report = verify_programs(robot(), programs(robot()), states=STATES)
+    report = verify_programs(Subject(robot(), programs(robot()), states=STATES))
     assert report.passed, str(report)
     assert {check.kind for check in report.checks} == {"algebra", "text", "floating", "identities"}
 
@@ -105,7 +106,7 @@ def _swapped_inertia(mechanism: Mechanism) -> Mechanism:
     "plant", [_another_sign, _transposed_pose, _lost_mass, _wrong_parent, _swapped_inertia]
 )
 def test_a_wrong_description_is_caught(plant: Callable[[Mechanism], Mechanism]) -> None:
-    report = verify_programs(robot(), programs(plant(robot())), states=STATES)
+    report = verify_programs(Subject(robot(), programs(plant(robot())), states=STATES))
     # the functions agree with each other about the wrong robot, so the identities cannot see it: the reference does
     assert caught_by(report) >= {"algebra", "floating"}, str(report)
 
@@ -215,7 +216,9 @@ def test_a_wrong_program_is_caught(plant: Callable[[Program], Program]) -> None:
     correct = programs(robot())
     wrong = plant(correct["inverse_dynamics"])
     assert wrong.rows != correct["inverse_dynamics"].rows
-    report = verify_programs(robot(), {**correct, "inverse_dynamics": wrong}, states=STATES)
+    report = verify_programs(
+        Subject(robot(), {**correct, "inverse_dynamics": wrong}, states=STATES)
+    )
     assert caught_by(report) >= {"algebra", "floating", "identities"}, str(report)
     assert {check.subject.split("=")[0] for check in report.of("algebra") if not check.passed} == {
         "inverse_dynamics"
@@ -290,6 +293,8 @@ def test_a_wrong_text_is_caught(plant: Callable[[str], str]) -> None:
     mechanism, correct = robot(), programs(robot())
     target = c99.Target(mechanism.name, mechanism.sizes)
     wrong = plant(c99.source(correct["inverse_dynamics"], target))
-    report = verify_programs(mechanism, correct, states=STATES, sources={"inverse_dynamics": wrong})
+    report = verify_programs(
+        Subject(mechanism, correct, states=STATES, files=Files(sources={"inverse_dynamics": wrong}))
+    )
     assert caught_by(report) >= {"text", "floating", "identities"}, str(report)
     assert all(check.passed for check in report.of("algebra"))

@@ -18,7 +18,7 @@ from symgen.readback.literals import nearest
 from symgen.readback.preprocessor import disguises
 from symgen.readback.rows import compare
 from symgen.verification.compiled import preprocessed
-from symgen.verification.text import check_text
+from symgen.verification.text import Source, check_text
 from symgen.vocabulary.functions import Sizes
 from symgen.vocabulary.options import TRIG, TextOptions
 from symgen.vocabulary.reals import REALS
@@ -129,7 +129,7 @@ def test_one_error_gives_one_sentence_with_its_line() -> None:
 def test_the_first_of_many_differences_is_the_detail() -> None:
     broken = TEXT.replace("0.7*s_2", "0.8*s_2").replace("6.867*", "6.868*")
     wrong = compare(forward_dynamics(), broken)
-    check = check_text(forward_dynamics(), broken, "f", c99.Target("arm", Sizes(2, 2, 2)))
+    check = check_text(forward_dynamics(), Source(broken), "f", c99.Target("arm", Sizes(2, 2, 2)))
     assert (check.error, check.detail) == (len(wrong), wrong[0])
     assert len(wrong) > 1
 

@@ -17,6 +17,7 @@ from symgen.pipeline import build, derive
 from symgen.pipeline.base_parameters import base_parameters
 from symgen.reference.base import base
 from symgen.reference.mechanics import Reference
+from symgen.verification.subject import Subject
 from symgen.verification.verify import verify_programs
 from tests.robots_for_tests import draw, of_kind, random_mechanism
 
@@ -112,7 +113,7 @@ def test_an_error_in_the_method_is_caught_twice(monkeypatch: pytest.MonkeyPatch,
     planted(monkeypatch, what)
     wrong = derive.Attempt(robot, Y, "newton_euler", build.ProgramOptions()).program()
     report = verify_programs(
-        robot, {Y: wrong}, states=1, compiled=False, helpers={"inverse_dynamics": helper}
+        Subject(robot, {Y: wrong}, states=1, compiled=False, helpers={"inverse_dynamics": helper})
     )
     assert {"algebra", "identities"} <= {check.kind for check in report.checks if not check.passed}
 
@@ -137,6 +138,6 @@ def test_a_wrong_map_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         for name in BASE
     }
     report = verify_programs(
-        robot, made, states=1, compiled=False, helpers={"inverse_dynamics": helper}
+        Subject(robot, made, states=1, compiled=False, helpers={"inverse_dynamics": helper})
     )
     assert {"algebra", "identities"} <= {check.kind for check in report.checks if not check.passed}

@@ -27,6 +27,7 @@ from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.proof import prove
+from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS
@@ -331,7 +332,7 @@ def test_wrenches_confused_are_caught(
         monkeypatch.setattr(Linkage, "_exerted", lambda *given: plant(right, *given))
     wrong = derive.derive(TREE, function, method, options)
     report = verify_programs(
-        TREE, {function: wrong}, options, states=1, compiled=False, helpers=helpers
+        Subject(TREE, {function: wrong}, options, states=1, compiled=False, helpers=helpers)
     )
     assert caught_by(report) >= ({"algebra", "floating", "identities"} if plant else set()), str(
         report
@@ -345,7 +346,7 @@ def test_a_quadruped_pushed_at_its_feet_is_verified() -> None:
     programs = {
         name: symgen.program(quadruped, name, method, wrench=FEET) for name, method in ways.items()
     }
-    report = verify_programs(quadruped, programs, options, states=1, compiled=False)
+    report = verify_programs(Subject(quadruped, programs, options, states=1, compiled=False))
     assert report.passed, str(report)
     assert {check.subject for check in report.of("identities")} == {"c in one pass = c"}
 

@@ -26,6 +26,7 @@ from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError, UnknownName
 from symgen.verification.evaluating import in_machine_reals, over
+from symgen.verification.subject import Subject
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.options import ProgramOptions
@@ -106,7 +107,7 @@ def test_joints_of_several_degrees_are_verified_with_a_load_and_wrenches() -> No
     assert all(
         {"payload", "wrench"} <= {port.name for port in made.inputs} for made in programs.values()
     )
-    report = verify_programs(mechanism, programs, options, states=2, compiled=False)
+    report = verify_programs(Subject(mechanism, programs, options, states=2, compiled=False))
     assert report.passed, str(report)
     assert any("halves" in check.subject for check in report.of("identities"))
 
@@ -314,7 +315,9 @@ def test_half_a_product_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda name: symgen.program(mechanism, name),
     )
     helpers = {name: symgen.program(mechanism, name) for name in ("step", "step:jvp")}
-    report = verify_programs(mechanism, {asked: wrong}, helpers=helpers, states=2, compiled=False)
+    report = verify_programs(
+        Subject(mechanism, {asked: wrong}, helpers=helpers, states=2, compiled=False)
+    )
     failed = {check.kind for check in report.checks if not check.passed and not check.unjudged}
     assert {"algebra", "identities"} <= failed
 
@@ -331,7 +334,7 @@ def test_without_a_bracket_the_order_is_lost(
     wrong = composing.composed(
         mechanism, "step_rk4", "rk4", compose, ProgramOptions(), lambda name: program(name, "free")
     )
-    report = verify_programs(mechanism, {"step_rk4": wrong}, states=3, compiled=False)
+    report = verify_programs(Subject(mechanism, {"step_rk4": wrong}, states=3, compiled=False))
     failed = [check.subject for check in report.checks if not check.passed and not check.unjudged]
     assert failed[0] == "step_rk4=rk4"
     assert "step_rk4 by halves − step_rk4 = O(dt⁵)" in failed

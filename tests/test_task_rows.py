@@ -14,6 +14,7 @@ from symgen.cli import main
 from symgen.methods.shared import task
 from symgen.pipeline import build, derive
 from symgen.support.errors import ArgumentError, RequestError, UnknownName
+from symgen.verification.subject import Subject
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import random_mechanism
@@ -101,7 +102,9 @@ def test_an_error_in_the_elimination_is_caught_twice(monkeypatch: pytest.MonkeyP
         name: build.made(ROBOT, name, None, options)
         for name in ("operational_inertia_inverse", "jacobian")
     }
-    report = verify_programs(ROBOT, made, options, states=1, compiled=False, helpers=helpers)
+    report = verify_programs(
+        Subject(ROBOT, made, options, states=1, compiled=False, helpers=helpers)
+    )
     for function in (INERTIA, INVERSE):
         assert not next(
             check for check in report.of("algebra") if check.subject.startswith(function)

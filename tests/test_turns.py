@@ -24,6 +24,7 @@ from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError
 from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.subject import Subject
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import FUNCTIONS
@@ -372,10 +373,14 @@ def test_verify_sees_slopes_of_quotients_at_small_turns(function: str) -> None:
     assert wanted is not None
     quotients = replace(differentiate(symgen.program(robot, wanted.of), wanted), real="double")
     options = ProgramOptions()
-    report = verify_programs(robot, {function: quotients}, options, states=3, compiled=False)
+    report = verify_programs(
+        Subject(robot, {function: quotients}, options, states=3, compiled=False)
+    )
     assert {check.kind for check in report.failures} == {"floating"}
     ours = verify_programs(
-        robot, {function: symgen.program(robot, function)}, options, states=3, compiled=False
+        Subject(
+            robot, {function: symgen.program(robot, function)}, options, states=3, compiled=False
+        )
     )
     assert not ours.failures
 

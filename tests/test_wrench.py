@@ -24,6 +24,7 @@ from symgen.support.errors import RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
+from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS, WRENCH
@@ -510,7 +511,7 @@ def test_a_wrench_laid_out_wrongly_is_caught(
     monkeypatch.setattr(Linkage, "_exerted", lambda *given: plant(right, *given))
     wrong = derive.derive(TREE, function, method, options)
     report = verify_programs(
-        TREE, {function: wrong}, options, states=2, compiled=False, helpers=helpers
+        Subject(TREE, {function: wrong}, options, states=2, compiled=False, helpers=helpers)
     )
     assert caught_by(report) >= {"algebra", "floating", "identities"}, str(report)
 

@@ -26,7 +26,7 @@ from symgen.support.errors import SymgenError, printable
 from symgen.support.version import __version__
 from symgen.verification.folder import LARGEST_FILE, Folder
 from symgen.verification.report import FILES, Check
-from symgen.verification.verify import Floors
+from symgen.verification.subject import Floors
 from symgen.vocabulary.names import named
 
 MEASURED = ("cost", "proof")

@@ -20,8 +20,9 @@ from symgen.support.errors import ArgumentError
 from symgen.verification.folder import programs as programs_of
 from symgen.verification.folder import read_folder
 from symgen.verification.report import Report
+from symgen.verification.subject import Subject
 from symgen.verification.verify import verify as verify_functions
-from symgen.verification.verify import verify_folder
+from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import USUAL
 from symgen.vocabulary.options import AUTO, HOST, NORMAL, Links, Names, Rows, names_of
 
@@ -126,16 +127,19 @@ def _verify_folder(
     sought = {f: one for f, one in programs.items() if f in folder.methods}
     helpers = {f: one for f, one in programs.items() if f not in folder.methods}
     floors = checked_floors(folder.mechanism, programs, folder.options, folder.text)
-    report = verify_folder(
-        folder,
+    subject = Subject(
+        folder.mechanism,
         sought,
-        floors,
+        folder.options,
+        folder.text,
         states,
-        seed=seed,
-        compiled=compiled,
-        progress=progress,
-        helpers=helpers,
+        seed,
+        compiled,
+        helpers,
+        folder.files,
+        floors,
     )
+    report = verify_programs(subject, progress)
     if functions is not None:
         return replace(
             report,

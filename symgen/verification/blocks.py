@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import re
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,41 +21,47 @@ from symgen.emission import printer
 from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.ir.recursion import Form, Recursion
-from symgen.machine.compilers import find_compiler
 from symgen.reference.precision import Array
 from symgen.support.errors import BuildError, ProgramError
+from symgen.verification import compiled
+from symgen.verification.compiled import run_compiler
 from symgen.verification.evaluating import Runner
 from symgen.verification.report import Check
+from symgen.verification.text import other_lines
 from symgen.vocabulary.reals import REALS
 
 Drawn = Callable[[Form], Mapping[str, Array]]
 """The arguments of a function, by name: arrays of as many rows as there are states."""
-FLAGS = ("-std=c99", "-ffp-contract=off", "-fPIC", "-O2")
+FLAGS = (*compiled.FLAGS, "-O2")
 MORE = 5
 """States beyond whole blocks: those that were drawn are gone through again."""
-_TIMEOUT = 600
 _NEEDS = re.compile(r"(#define \w+_BATCH_(?:STACK|WORK) )(\d+)")
 _PROTOTYPE = r"\w+_API (void|int|ptrdiff_t) \w+_(batch|strided)\([\w *,]*\);"
 
 
+@dataclass(frozen=True)
+class BlockFiles:
+    """The files of functions for many states by name: `texts` as they are judged, `printed` as symgen prints them now, and the
+    `headers` that they include."""
+
+    texts: Mapping[str, str]
+    printed: Mapping[str, str]
+    headers: Mapping[str, str]
+    target: Target
+
+
 def check_blocks(
     programs: Mapping[str, Form],
-    texts: Mapping[str, str],
-    printed: Mapping[str, str],
-    headers: Mapping[str, str],
-    target: Target,
+    files: BlockFiles,
     drawn: Drawn,
     runners: Mapping[str, Runner],
     uncompiled: str = "",
 ) -> list[Check]:
-    """One check a function. `texts` are the files of many states by name, `printed` those that symgen prints now, `headers` the
-    others that they include; `drawn` gives states of a function; `runners` are the compiled functions of one state, none where
+    """Make one check a function. `drawn` gives states of a function; `runners` are the compiled functions of one state, none where
     nothing is compiled. Then the bits are not judged, and `uncompiled` says why.
     """
-    wrong = {
-        function: _read_back(program, texts, printed, target)
-        for function, program in programs.items()
-    }
+    target = files.target
+    wrong = {function: _read_back(program, files) for function, program in programs.items()}
     # A text that is not what it should be may write anywhere: it is not called.
     sound = (
         {function: program for function, program in programs.items() if not wrong[function]}
@@ -65,7 +71,7 @@ def check_blocks(
     if sound:
         try:
             with tempfile.TemporaryDirectory(prefix="symgen-verify-") as folder:
-                loaded = _compiled(Path(folder), sound, texts, headers, target)
+                loaded = _compiled(Path(folder), sound, files)
                 for function, program in sound.items():
                     call = getattr(loaded, f"{target.symbol(function)}_strided")
                     arguments = drawn(program)
@@ -88,15 +94,14 @@ def check_blocks(
     ]
 
 
-def _read_back(
-    program: Form, texts: Mapping[str, str], printed: Mapping[str, str], target: Target
-) -> list[str]:
+def _read_back(program: Form, files: BlockFiles) -> list[str]:
     """What keeps the text from being the Program, lane by lane, within the frame that is printed now."""
     from symgen.readback import looped_lanes
     from symgen.readback.lanes import lanes
     from symgen.readback.preprocessor import disguises
     from symgen.readback.rows import compare
 
+    texts, printed, target = files.texts, files.printed, files.target
     file, symbol = target.file_of_many(program.function), target.symbol(program.function)
     names = printer().parameters(program, target)
     results = [names[port.name] for port in program.outputs]
@@ -140,41 +145,13 @@ def _as_much(given: str, printed: str) -> str:
     return _NEEDS.sub(now, given)
 
 
-def other_lines(given: str, printed: str, more: str) -> bool:
-    """Whether a header lacks a line that is printed now, or has another that is no `more`: a function that was not asked for."""
-    own, wanted = _lines(given), _lines(printed)
-    return not set(wanted) <= set(own) or not all(
-        line in wanted or re.fullmatch(more, line) for line in own
-    )
-
-
-def _lines(text: str) -> list[str]:
-    from symgen.readback.preprocessor import without_comments
-
-    return [line.strip() for line in without_comments(text).splitlines() if line.strip()]
-
-
-def _compiled(
-    folder: Path,
-    programs: Mapping[str, Form],
-    texts: Mapping[str, str],
-    headers: Mapping[str, str],
-    target: Target,
-) -> Any:
-    """The library of all of them; BuildError where the compiler refuses a text."""
-    for name, text in {**headers, **texts}.items():
+def _compiled(folder: Path, programs: Mapping[str, Form], files: BlockFiles) -> Any:
+    """Compile all of them into one library; BuildError where the compiler refuses a text."""
+    for name, text in {**files.headers, **files.texts}.items():
         (folder / name).write_text(text, encoding="utf-8")
-    files = [target.file_of_many(function) for function in programs]
-    command = [*find_compiler(), *FLAGS, "-shared", *files, "-o", "all.so", "-lm"]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False
-    )
-    if done.returncode:
-        said = next(
-            (line for line in done.stderr.splitlines() if "error" in line),
-            done.stderr.strip()[:200],
-        )
-        raise BuildError(f"the C compiler refuses the text of many states: {said}")
+    sources = [files.target.file_of_many(function) for function in programs]
+    if error := run_compiler(folder, [*FLAGS, "-shared", *sources, "-o", "all.so", "-lm"]):
+        raise BuildError(f"the C compiler refuses the text of many states: {error}")
     return ctypes.CDLL(str(folder / "all.so"))  # stays mapped after the folder is deleted
 
 

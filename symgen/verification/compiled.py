@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -127,18 +127,26 @@ def _level(program: Form) -> str:
     return "-O0" if isinstance(program, Program) and len(program.rows) > LONG else "-O1"
 
 
-def _run(folder: Path, arguments: list[str], made: str) -> str:
-    command = [*find_compiler(), *arguments]
+def run_compiler(folder: Path, arguments: Sequence[str]) -> str:
+    """Run the C compiler in a folder; return the first error that it reports, empty where it succeeds."""
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False
+        [*find_compiler(), *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT,
+        check=False,
     )
-    if done.returncode:
-        said = next(
-            (line for line in done.stderr.splitlines() if "error" in line),
-            done.stderr.strip()[:200],
-        )
+    if not done.returncode:
+        return ""
+    errors = (line for line in done.stderr.splitlines() if "error" in line)
+    return next(errors, done.stderr.strip()[:200])
+
+
+def _run(folder: Path, arguments: list[str], made: str) -> str:
+    if error := run_compiler(folder, arguments):
         raise BuildError(
-            f"the C compiler refuses the generated text: {said}; report it with the robot description"
+            f"the C compiler refuses the generated text: {error}; report it with the robot description"
         )
     return made
 

@@ -13,6 +13,7 @@ from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.support.errors import ArgumentError, DescriptionError, SymgenError
+from symgen.verification.subject import Files
 from symgen.vocabulary.functions import PREPARING, USUAL
 from symgen.vocabulary.names import named, nearest
 from symgen.vocabulary.options import (
@@ -52,6 +53,11 @@ class Folder(NamedTuple):
     sincos: str
     every: dict[str, str]
     """The methods of all functions in it, which share an argument where numbers change at run time."""
+
+    @property
+    def files(self) -> Files:
+        """Its C."""
+        return Files(self.name, self.sources, self.blocks, self.device, self.header, self.sincos)
 
 
 def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:

@@ -1,8 +1,14 @@
-"""(b) The emitted C, parsed back, is the Program row for row, each literal its constant rounded once."""
+"""(b, f) The emitted C, parsed back, is the Program row for row, each literal its constant rounded once.
+
+Of the functions for a GPU each device function is read back as a Program; the text around it is the text that is printed now.
+Nothing is run: no GPU is asked for. The kernels hold no arithmetic but that of places in memory, so their words are compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from symgen.emission import printer
 from symgen.emission.target import Target
@@ -10,41 +16,57 @@ from symgen.ir.levelled import Levelled
 from symgen.ir.program import Bound, Program
 from symgen.ir.recursion import Form, Recursion
 from symgen.ir.segmented import Segmented
+from symgen.support.errors import ProgramError
 from symgen.verification.report import Check
+
+PROTOTYPE = r"(int \w+_cuda(_strided)?|__global__ void \w+_kernel)\([\w *,]*\);"
+"""What NAME_cuda.h may declare of functions that were not asked for."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The C of one function: NAME_<function>.c and, where they are a folder's, NAME.h and NAME_sincos.h.
+
+    `preprocessed` is the C as the compiler's preprocessor shows it, where that is asked for.
+    """
+
+    text: str
+    header: str = ""
+    sincos: str = ""
+    preprocessed: str = ""
 
 
 def check_text(
     program: Form,
-    text: str,
+    source: Source,
     label: str,
     target: Target,
-    header: str = "",
-    sincos: str = "",
     checked: Mapping[int, Bound] | None = None,
-    seen: str = "",
 ) -> Check:
-    """Counts the differences that `symgen.readback.rows.compare`, or that of `looped`, finds; the first one is the detail.
+    """Count the differences that `symgen.readback.rows.compare`, or that of `looped`, finds; the first one is the detail.
 
-    `text` is NAME_<function>.c; `header` and `sincos`, when given, are NAME.h and NAME_sincos.h; `checked` and `seen` as
-    `symgen.readback.rows.compare` has them. NAME_sincos.h is no Program: its words must be those that are printed now.
+    `checked` are the bounds that divisors are compared with, as `symgen.readback.rows.compare` has them. NAME_sincos.h is no
+    Program: its words must be those that are printed now.
     """
     from symgen.readback import looped, segmented
     from symgen.readback.preprocessor import disguises, without_comments
     from symgen.readback.rows import compare
 
     if isinstance(program, Recursion):
-        differences = looped.compare(program, text, header, seen, target.checked)
+        differences = looped.compare(
+            program, source.text, source.header, source.preprocessed, target.checked
+        )
     elif isinstance(program, Segmented | Levelled):
         differences = segmented.compare(
-            program, text, printer().source(program, target), target.name, header
+            program, source.text, printer().source(program, target), target.name, source.header
         )
     else:
         assert isinstance(program, Program)
-        differences = compare(program, text, header, checked, seen)
-    differences += [f"{target.sincos}: {sentence}" for sentence in disguises(sincos)]
+        differences = compare(program, source.text, source.header, checked, source.preprocessed)
+    differences += [f"{target.sincos}: {sentence}" for sentence in disguises(source.sincos)]
     if (
-        sincos
-        and without_comments(sincos).split()
+        source.sincos
+        and without_comments(source.sincos).split()
         != without_comments(printer().sincos(program.real, target)).split()
     ):
         differences.append(f"{target.sincos} is not the sine and cosine that symgen prints")
@@ -56,3 +78,95 @@ def check_text(
         " row(s) that differ",
         "; ".join(differences[:1]),
     )
+
+
+def check_device(
+    programs: Mapping[str, Program],
+    texts: Mapping[str, str],
+    printed: Mapping[str, str],
+    target: Target,
+    floors: Mapping[str, Mapping[int, Bound]],
+) -> list[Check]:
+    """Make one check a function. `texts` are the files for a GPU by name, `printed` those that symgen prints now, `floors` the
+    certified bounds of divisors by function.
+    """
+    checks = []
+    for function, program in programs.items():
+        wrong = _device_differences(program, texts, printed, target, floors.get(function, {}))
+        checks.append(
+            Check(
+                "device",
+                f"{function}={program.method}",
+                float(len(wrong)),
+                0.0,
+                " difference(s)",
+                "; ".join(wrong[:1]),
+            )
+        )
+    return checks
+
+
+def _device_differences(
+    program: Program,
+    texts: Mapping[str, str],
+    printed: Mapping[str, str],
+    target: Target,
+    floors: Mapping[int, Bound],
+) -> list[str]:
+    """What keeps the text from being the Program, within a frame that is printed now."""
+    from symgen.readback.device import device
+    from symgen.readback.rows import compare
+
+    function = program.function
+    file, kernel = target.device(function), target.kernel(function)
+    needed = [name for name in (target.cuda, file, kernel, target.turns_on_gpu) if name in printed]
+    missing = [name for name in needed if name not in texts]
+    if missing:
+        return [f"{missing[0]} is not there"]
+    differences = _frame_differences(needed, file, texts, printed, target)
+    bounded, symbol = target.text.trig == "inline", target.symbol(function)
+    try:
+        read, now = (
+            device(files[file], target.name, symbol, bounded, target.checked)
+            for files in (texts, printed)
+        )
+    except ProgramError as error:
+        return [*differences, str(error)]
+    differences += compare(program, read.text, checked=floors if target.checked else None)
+    if read.frame != now.frame:
+        differences.append(f"{file} is not what symgen prints before and behind the function")
+    return differences
+
+
+def _frame_differences(
+    needed: Sequence[str],
+    function_file: str,
+    texts: Mapping[str, str],
+    printed: Mapping[str, str],
+    target: Target,
+) -> list[str]:
+    """Differences of the `needed` files around the function from those that are printed now."""
+    from symgen.readback.preprocessor import disguises, without_comments
+
+    differences = [f"{file}: {sentence}" for file in needed for sentence in disguises(texts[file])]
+    if other_lines(texts[target.cuda], printed[target.cuda], PROTOTYPE):
+        differences.append(f"{target.cuda} is not what symgen prints")
+    for file in needed:
+        words, words_now = (without_comments(files[file]).split() for files in (texts, printed))
+        if file not in (target.cuda, function_file) and words != words_now:
+            differences.append(f"{file} is not what symgen prints")
+    return differences
+
+
+def other_lines(given: str, printed: str, more: str) -> bool:
+    """Whether a header lacks a line that is printed now, or has another that is no `more`: a function that was not asked for."""
+    own, wanted = _lines(given), _lines(printed)
+    return not set(wanted) <= set(own) or not all(
+        line in wanted or re.fullmatch(more, line) for line in own
+    )
+
+
+def _lines(text: str) -> list[str]:
+    from symgen.readback.preprocessor import without_comments
+
+    return [line.strip() for line in without_comments(text).splitlines() if line.strip()]
