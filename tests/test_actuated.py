@@ -32,9 +32,9 @@ from symgen.support.errors import (
 )
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify_programs
 from tests.looped import arms
 
 INVERSE, REDUCED, FORWARD = (

@@ -24,8 +24,8 @@ from symgen.reference import closing
 from symgen.reference.motion import Motion
 from symgen.reference.precision import arb
 from symgen.support.errors import ArgumentError, OutOfReach, StateError
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import ASSEMBLING
 from symgen.vocabulary.options import ProgramOptions
 from tests.looped import hopper

@@ -24,9 +24,9 @@ from symgen.reference.precision import Array, arb
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import over
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.looped import arms, bennett

@@ -32,9 +32,9 @@ from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, RequestError, UnknownName
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals, over
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.contacts import Contact, parse_contact, validate_contacts
 from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import random_mechanism

@@ -34,9 +34,9 @@ from symgen.verification.evaluating import Results, in_machine_reals, over
 from symgen.verification.floating import check_floating
 from symgen.verification.identities.contacts import IDENTITIES as OF_CONTACTS
 from symgen.verification.proof import prove
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import Shift
 from tests.looped import arms, bennett, hopper

@@ -168,8 +168,8 @@ def test_an_error_in_the_method_is_caught_twice(
     plant(monkeypatch)
     program = derive.Attempt(made, C, "composite_body", build.ProgramOptions()).program()
     mass = build.program(made, "mass_matrix")
+    from symgen.verification.steps import verify_programs
     from symgen.verification.subject import Subject
-    from symgen.verification.verify import verify_programs
 
     report = verify_programs(
         Subject(made, {C: program, "mass_matrix": mass}, states=1, compiled=False)

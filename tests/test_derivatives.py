@@ -30,9 +30,9 @@ from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.identities import check_identities, companions
 from symgen.verification.report import Check
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Files, Subject
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import MODES
 from symgen.vocabulary.functions import FUNCTIONS

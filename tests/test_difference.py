@@ -34,9 +34,9 @@ from symgen.reference.states import draw_states
 from symgen.support.errors import ProgramError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.proof import prove, prove_programs
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.reals import REALS
 from tests.adversary import _newton_euler

@@ -16,9 +16,9 @@ from symgen.derivation.spatial import Vector
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.derivative_recursion import bodies, derivatives, motion, recursion
 from symgen.pipeline.derive import derive
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import BY_DEFAULT
 from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import random_mechanism

@@ -41,8 +41,8 @@ from symgen.verification.long import (
     check_long_floating,
     sizes,
 )
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import AUTO, LOOPED, ProgramOptions, TextOptions
 from tests.robots_for_tests import ROBOTS, point_mass_arm, random_mechanism, robot

@@ -21,8 +21,8 @@ from symgen.pipeline.choose import methods_for
 from symgen.pipeline.derive import derive, models
 from symgen.reference.precision import Array
 from symgen.verification.report import Report
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import X_AXIS, Z_AXIS, pose

@@ -31,9 +31,9 @@ from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
 from symgen.verification.scales import determinant as log_sizes
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS, Sizes
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.poses import X_AXIS, Angle, Turn, pose

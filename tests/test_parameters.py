@@ -28,9 +28,9 @@ from symgen.pipeline import adjusting, build
 from symgen.support.errors import ArgumentError, MethodRefusal, OutOfReach, SymgenError, UnknownName
 from symgen.verification.adjusted import draw, given
 from symgen.verification.algebra import check_algebra
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS, JUDGE, PREPARING, REGROUP
 from symgen.vocabulary.options import ProgramOptions
 from tests.doc_samples import samples

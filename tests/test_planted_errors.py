@@ -26,9 +26,9 @@ from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
 from symgen.verification.report import Report
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Files, Subject
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.poses import Shift, Turn
 
 STATES = 4

@@ -17,8 +17,8 @@ from symgen.pipeline import build, derive
 from symgen.pipeline.base_parameters import base_parameters
 from symgen.reference.base import base
 from symgen.reference.mechanics import Reference
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.verify import verify_programs
 from tests.robots_for_tests import draw, of_kind, random_mechanism
 
 regressor = import_module(

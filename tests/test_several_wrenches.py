@@ -27,9 +27,9 @@ from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.proof import prove
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import BALLS, draw, largest, robot, run

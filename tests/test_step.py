@@ -26,8 +26,8 @@ from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError, UnknownName
 from symgen.verification.evaluating import in_machine_reals, over
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import BALLS, draw, largest, random_mechanism, run

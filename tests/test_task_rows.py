@@ -14,8 +14,8 @@ from symgen.cli import main
 from symgen.methods.shared import task
 from symgen.pipeline import build, derive
 from symgen.support.errors import ArgumentError, RequestError, UnknownName
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import random_mechanism
 

@@ -24,8 +24,8 @@ from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError
 from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions

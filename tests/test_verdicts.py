@@ -28,6 +28,7 @@ from symgen.verification.compiled import LONG
 from symgen.verification.evaluating import Results, Runner, in_machine_reals
 from symgen.verification.floating import allowance, check_floating
 from symgen.verification.report import Check, Report
+from symgen.verification.run import UNCOMPILED
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
@@ -380,7 +381,7 @@ def test_the_closing_line_says_no_more_than_was_run() -> None:
     without = symgen.verify("planar_arm", ["mass_matrix"], states=1, compiled=False)
     assert without.passed
     assert "verified" not in without.closing
-    assert {check.unjudged for check in without.of("floating")} == {verify.UNCOMPILED}
+    assert {check.unjudged for check in without.of("floating")} == {UNCOMPILED}
 
 
 def test_long_functions_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

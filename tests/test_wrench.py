@@ -24,9 +24,9 @@ from symgen.support.errors import RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import FUNCTIONS, WRENCH
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Angle, Turn, pose

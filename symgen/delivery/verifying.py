@@ -20,9 +20,9 @@ from symgen.support.errors import ArgumentError
 from symgen.verification.folder import programs as programs_of
 from symgen.verification.folder import read_folder
 from symgen.verification.report import Report
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.verify import verify as verify_functions
-from symgen.verification.verify import verify_programs
 from symgen.vocabulary.functions import USUAL
 from symgen.vocabulary.options import AUTO, HOST, NORMAL, Links, Names, Rows, names_of
 

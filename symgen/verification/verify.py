@@ -10,31 +10,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import inf, nan
 from os import PathLike
 
 from symgen.description.loading import load
-from symgen.emission import printer, wrapper
-from symgen.emission.backend import unrolled
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.pipeline.build import Progress
-from symgen.verification.algebra import check_algebra
-from symgen.verification.blocks import BlockFiles, check_blocks
-from symgen.verification.floating import check_floating
-from symgen.verification.identities import check_identities, companions
-from symgen.verification.long import DIGITS, ROADS, check_long_algebra, check_long_floating
-from symgen.verification.report import Check, Report
-from symgen.verification.run import UNCOMPILED, Run, judged_as_long
+from symgen.verification.identities import companions
+from symgen.verification.report import Report
+from symgen.verification.run import judged_as_long
+from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject, validate_states
-from symgen.verification.text import check_device, check_text
-from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS, PREPARING, USUAL
+from symgen.vocabulary.functions import BY_DEFAULT, USUAL
 from symgen.vocabulary.options import (
     AUTO,
-    GPU,
     HOST,
     NORMAL,
     Links,
@@ -147,145 +139,3 @@ def _companion_programs(
         for name in names
         if name not in programs and build.refusal(mechanism, name, options.payload) is None
     }
-
-
-def verify_programs(subject: Subject, progress: Progress | None = None) -> Report:
-    """Check Programs against the reference: each kind of answer is a step."""
-    run = Run(subject, progress)
-    notes = _notes(run)
-    for step in STEPS:
-        for check in step(run):
-            run.checks.append(check)
-    if progress is not None:
-        progress("done", run.total, run.total)
-    truth, long_truth = run.truth, run.long_truth
-    digits, condition = (DIGITS, nan) if truth is None else (truth.digits, truth.condition)
-    return Report(
-        subject.mechanism.name,
-        subject.options.real,
-        subject.states if long_truth is None or truth is not None else long_truth.count,
-        digits,
-        condition,
-        tuple(run.checks),
-        {run.labels[f]: program.cost for f, program in run.programs.items()},
-        notes=notes,
-    )
-
-
-def _notes(run: Run) -> tuple[str, ...]:
-    """What a reader has to know of the states and of how the answers were found."""
-    notes: list[str] = []
-    count = len(run.adjusted.parameters)
-    if count:
-        numbers = (
-            "1 number that may change at run time was"
-            if count == 1
-            else f"{count} numbers that may change at run time were"
-        )
-        notes.append(
-            f"{numbers} drawn once, and the robot described with {'it' if count == 1 else 'them'}"
-        )
-    if (long_truth := run.long_truth) is not None:
-        roads = " and ".join(
-            road
-            for road, checks in ROADS.items()
-            if any(FUNCTIONS[name].long_check in checks for name in run.loops)
-        )
-        notes.append(
-            f"so long a robot: {', '.join(run.loops)} judged at {long_truth.count} "
-            f"state{'s' * (long_truth.count > 1)}, by {roads}"
-        )
-    if (truth := run.truth) is not None and truth.indefinite:
-        notes.append(
-            f"the declared inertias give an M that is not positive at {truth.indefinite} of "
-            f"{run.subject.states} states; its functions are compared all the same"
-        )
-    return tuple(notes)
-
-
-def _algebra(run: Run) -> Iterator[Check]:
-    """Check the Programs with their own constants, over balls. What prepares is judged by what is made of it."""
-    for function, program in run.programs.items():
-        if function in PREPARING:
-            continue
-        run.tell(f"algebra of {function}")
-        if run.long_truth is not None and function in run.loops:
-            yield check_long_algebra(run.loops[function], run.long_truth, run.labels[function])
-        elif run.truth is not None:
-            yield check_algebra(program, run.truth, run.labels[function])
-
-
-def _text(run: Run) -> Iterator[Check]:
-    """Check the C of every function, read back."""
-    floors = run.floors
-    run.require_compiler()
-    for function, program in run.programs.items():
-        run.tell(f"text of {function}")
-        checked = floors[function] if run.subject.text.checked else None
-        yield check_text(program, run.source(function), run.labels[function], run.target, checked)
-
-
-def _floating_point(run: Run) -> Iterator[Check]:
-    """Check the compiled C against the exact answers, in units of round-off."""
-    run.tell("compiling")
-    runners, text = run.runners, run.subject.text
-    for function, program in run.programs.items():
-        run.tell(f"floating point of {function}")
-        label = run.labels[function]
-        if run.broken:
-            yield Check("floating", label, inf, 0.0, " eps", run.broken)
-        elif run.long_truth is not None and function in run.loops:
-            yield run.unless_compiled(
-                check_long_floating(
-                    run.loops[function], runners[function], run.long_truth, label, text
-                )
-            )
-        elif run.truth is not None:
-            yield run.unless_compiled(
-                check_floating(program, runners[function], run.truth, label, text)
-            )
-
-
-def _blocks(run: Run) -> Iterator[Check]:
-    """Check the functions for many states, where the text has some."""
-    if not run.subject.text.batch:
-        return
-    run.tell("many states")
-    printed = printer().batches(run.programs, run.target, run.floors)
-    files = BlockFiles(run.subject.files.blocks or printed, printed, run.headers, run.target)
-    uncompiled = "the function of one state does not compile" if run.broken else UNCOMPILED
-    runners = run.runners if run.compiled else {}
-    yield from check_blocks(run.programs, files, run.arguments, runners, uncompiled)
-
-
-def _device(run: Run) -> Iterator[Check]:
-    """Check the functions for a GPU, where the text has some."""
-    if GPU not in run.subject.text.wrap:
-        return
-    programs = unrolled(run.programs)
-    printed = wrapper(GPU).files(programs, run.target, run.floors)
-    device = run.subject.files.device or printed
-    yield from check_device(programs, device, printed, run.target, run.floors)
-
-
-def _identities(run: Run) -> Iterator[Check]:
-    """Check the functions against each other."""
-    run.tell("identities")
-    if run.truth is None:
-        return
-    lost = {check.subject.partition("=")[0] for check in run.checks if check.lost}
-    programs = {f: form for f, form in run.every_program.items() if f not in run.loops}
-    runners = {f: runner for f, runner in run.runners.items() if f in programs} or None
-    for check in check_identities(programs, runners, run.truth, run.subject.text, lost):
-        yield run.unless_compiled(check) if check.unit else check
-
-
-STEPS: tuple[Callable[[Run], Iterator[Check]], ...] = (
-    _algebra,
-    _text,
-    _floating_point,
-    _blocks,
-    _device,
-    _identities,
-)
-"""The kinds of answers, in the order of the report."""
