@@ -32,8 +32,8 @@ from symgen.mechanism.mechanism import Body, Joint, Limits, Mechanism, Part
 from symgen.pipeline import derive as deriving
 from symgen.pipeline.build import program as derive
 from symgen.reference.mechanics import Reference
-from symgen.reference.pivots import pivots
 from symgen.reference.precision import FLOAT, Array
+from symgen.reference.singularity import pivots
 from symgen.verification.proof import prove, prove_programs, report
 from symgen.verification.proof.multipliers import ROUND_OFF, carried, multiplier_sizes, travels
 from symgen.verification.proof.round_off import at_states

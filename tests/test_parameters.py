@@ -196,7 +196,7 @@ def test_every_method_takes_them(name: str, asked: str, function: str) -> None:
         ProgramOptions(parameters=adjusting.named(mechanism, [asked])),
         1,
     )
-    truth = Truth(anew.mechanism, 2, given=anew.arguments, frame=mechanism.frames[-1].name)
+    truth = Truth(mechanism, 2, adjusted=anew, frame=mechanism.frames[-1].name)
     for method in methods.names():
         try:
             program = symgen.program(

@@ -22,9 +22,8 @@ from symgen.pipeline import build, choose, derive
 from symgen.reference import singularity
 from symgen.reference.adaptive_precision import answers
 from symgen.reference.mechanics import Reference
-from symgen.reference.pivots import pivots
 from symgen.reference.precision import FLOAT, TooFewDigits, arb
-from symgen.reference.singularity import Loss, loss
+from symgen.reference.singularity import Loss, loss, pivots
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from symgen.verification.identities import dynamics as elimination
 from symgen.verification.truth import Truth

@@ -12,9 +12,8 @@ from symgen.mechanism.joints import kinds
 from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.reference import link_pivot_bounds, singularity
 from symgen.reference.mechanics import Reference
-from symgen.reference.pivots import pivots
 from symgen.reference.precision import arb
-from symgen.reference.singularity import loss
+from symgen.reference.singularity import loss, pivots
 from symgen.reference.states import draw_states
 from tests.robots_for_tests import ROBOTS, random_mechanism, robot
 from tests.test_reader_budgets import calls

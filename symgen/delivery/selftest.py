@@ -63,7 +63,7 @@ def _near(
     """Of programs that the reference has time for."""
     anew = given(mechanism, programs, options, SEED)
     truth = Truth(
-        anew.mechanism,
+        mechanism,
         STATES,
         SEED,
         frame=options.frame,
@@ -72,8 +72,7 @@ def _near(
         task_rows=options.rows,
         contact=options.contact,
         convention=options.convention,
-        given=anew.arguments,
-        described=mechanism,
+        adjusted=anew,
         baumgarte=options.baumgarte,
     )
     truth.know(

@@ -71,16 +71,19 @@ def forces(reference: Any, S: Array, right: Array) -> Array:
 @at_precision
 def constrained_forward_dynamics(
     reference: Any,
+    /,
     q: Array,
     v: Array,
     tau: Array,
-    payload: Array | None = None,
-    wrench: Array | None = None,
     gains: Array | None = None,
+    **loads: Array,
 ) -> dict[str, Array]:
-    """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0, or −K_d A v − K_p C of the gains (..., 2) K_p and K_d."""
-    A, Y, S = bordered(reference, q, payload)
-    free, kept = reference.forward_dynamics(q, v, tau, payload, wrench), assembled(reference).kept
+    """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0, or −K_d A v − K_p C of the gains (..., 2) K_p and K_d.
+
+    `loads` are the run-time `payload` and `wrench`.
+    """
+    A, Y, S = bordered(reference, q, loads.get("payload"))
+    free, kept = reference.forward_dynamics(q, v, tau, **loads), assembled(reference).kept
     asked = times(A, free) + closing.bias(reference, kept, q, v)
     if gains is not None:
         asked = (

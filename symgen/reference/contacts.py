@@ -136,14 +136,14 @@ def contact_forward_dynamics(
     v: Array,
     tau: Array,
     active: Array,
-    payload: Array | None = None,
-    wrench: Array | None = None,
     gains: Array | None = None,
+    **loads: Array,
 ) -> dict[str, Array]:
-    """a and forces."""
+    """a and forces, under the run-time `payload` and `wrench`."""
     with reference.scalars.working():
-        free = tau - reference.bias_force(q, v, payload, wrench)
-        a, f = held(reference, q, free, all_rates(reference, q, v, 2, gains), active, payload)
+        free = tau - reference.bias_force(q, v, **loads)
+        gamma = all_rates(reference, q, v, 2, gains)
+        a, f = held(reference, q, free, gamma, active, loads.get("payload"))
         return {"a": a, "forces": _by_contact(f)}
 
 

@@ -33,23 +33,19 @@ from symgen.reference import (
     centroidal,
     constrained,
     contacts,
-    coriolis,
     coupled,
-    derivatives,
+    differentials,
     parameters,
     task,
     time_step,
 )
-from symgen.reference.arrays import stacked, times, transposed
-from symgen.reference.determinant import log_determinant_gradient
-from symgen.reference.difference import difference
-from symgen.reference.differentials import differential
+from symgen.reference.arrays import cross, identity, stacked, times, transposed
 from symgen.reference.drives import with_armature, with_forces
 from symgen.reference.forces import acceleration, d_alembert, interbody_forces
-from symgen.reference.integrate import integrate
-from symgen.reference.memo import remembered
-from symgen.reference.motion import Motion, Placement, at_precision
-from symgen.reference.precision import Array
+from symgen.reference.integrate import difference, integrate
+from symgen.reference.jets import derivatives
+from symgen.reference.motion import Motion, Placement, at_precision, remembered
+from symgen.reference.precision import Array, arb
 from symgen.reference.twists import stated
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import FUNCTIONS
@@ -269,7 +265,7 @@ class Reference(Motion):
         """The results of one of `symgen.vocabulary.functions.FUNCTIONS` by name; `arguments` by name, in any numbers."""
         wanted = FUNCTIONS[function].derivative if function in FUNCTIONS else None
         if wanted is not None:
-            return differential(
+            return differentials.differential(
                 self, wanted, {name: self.scalars.array(value) for name, value in arguments.items()}
             )
         oracle = ORACLES.get(function)
@@ -288,6 +284,113 @@ class Reference(Motion):
         }
 
 
+def log_determinant_gradient(
+    motion: Motion, inverse: Array, q: Array, payload: Array | None = None
+) -> Array:
+    """∂ ln det M/∂q (..., NV), with `inverse` M⁻¹ (..., NV, NV) at q; in the working precision of its caller.
+
+    It is tr(M⁻¹ ∂M/∂q_i), with ∂M/∂q_i in closed form.
+
+    M's entries are products of vectors, so they may be taken in axes that turn with what joint i carries: the columns of the joints
+    after i stand still in these. Of a joint j before i, with w the axis a joint turns about (0 for a slide) and v, w its columns of
+    Jv and Jw, in the base's axes, the rates against them are
+
+        δv_j = ∂v_j/∂q_i − w_i × v_j = w_j × v_i − w_i × v_j,    δw_j = −w_i × w_j,
+
+    the part's tensor turns with it, and each part adds twice the sum over j of δv_j·F_j + δw_j·N_j with the columns F_j of
+    m Jv M⁻¹ and N_j of I Jw M⁻¹. A joint on the base has none before it: 0. A joint without an axis turns all its columns.
+    """
+    placed = motion.placements(q)
+    grad = 0 * inverse[..., 0]
+    for part in motion.parts(payload):
+        at, support = placed[part.body], np.array(motion.supports[part.body])
+        angular, linear = motion.columns(
+            part.body, at.shift[0] + times(at.turn[0], part.centre), placed
+        )
+        inertia = at.turn[0] @ part.inertia @ transposed(at.turn[0])
+        solved = inverse[..., support[:, None], support[None, :]]
+        product = motion.scalars.product
+        forces = (
+            part.mass[..., None, None] * product(linear, solved),
+            inertia @ product(angular, solved),
+        )
+        w, v, F, N = (
+            np.moveaxis(columns, -1, 0) for columns in np.broadcast_arrays(angular, linear, *forces)
+        )
+        first = [support.tolist().index(motion.first_of(k)) for k in support]
+        of_v, of_w = _before(cross(F, w), first), _before(cross(N, w) - cross(v, F), first)
+        slopes = (v * of_v + w * of_w).sum(axis=-1)
+        grad[..., support] += 2 * np.moveaxis(slopes, 0, -1)
+    return grad
+
+
+def _before(rates: Array, first: list[int]) -> Array:
+    """Σ_{j < first[i]} along the first axis."""
+    return np.concatenate([0 * rates[:1], np.cumsum(rates[:-1], axis=0)])[first]
+
+
+CORIOLIS_DIGITS = 30
+
+
+def coriolis_matrix(reference: Any, q: Array, v: Array, payload: Array | None = None) -> Array:
+    """C (..., NV, NV) of a `Reference`; over floats, by balls of CORIOLIS_DIGITS digits.
+
+    It follows from M(q) alone: how M changes along each degree of freedom, and how these do not commute.
+
+    M is a metric on the velocities. One connection keeps lengths and has no torsion, that of Levi-Civita, and C v is what it makes of
+    v along v. By Koszul's formula, with E_k the rate of degree of freedom k, ∂_k the derivative along it and
+    [E_k, E_j] = Σ_l c_kjl E_l,
+
+        2 C_ij = Σ_k v_k (∂_k M_ij + ∂_j M_ik − ∂_i M_jk)
+               + Σ_kl v_k (c_kjl M_li + c_ijl M_lk + c_ikl M_lj),
+
+    that is Christoffel's formula where velocities are the rates of coordinates, and all c are 0. Those of a joint without an axis are
+    twists of its body in the body's axes, whose bracket is their cross product. ∂M is exact (`symgen.reference.jets`).
+    """
+    if reference.scalars.dtype is not object:
+        links = {} if reference.payload is None else {"payload": reference.payload.name}
+        exact, given = arb(CORIOLIS_DIGITS), [x for x in (q, v, payload) if x is not None]
+        found = coriolis_matrix(
+            type(reference)(reference.mechanism, exact, **links), *map(exact.array, given)
+        )
+        return np.asarray(found, dtype=float)
+    q, v = stacked(q, v)
+    states = {"q": q.reshape(-1, q.shape[-1])} | (
+        {} if payload is None else {"payload": payload.reshape(-1, 10)}
+    )
+    bent = derivatives(reference, "mass_matrix", states, ["q"])["q"]["M"]
+    with reference.scalars.working():
+        bent = bent.reshape(*q.shape[:-1], *bent.shape[1:])  # ∂_k M_ij at [i, j, k]
+        # of the bodies: rotors add to M what never changes, whatever their joint, and to C nothing
+        mass = with_armature(reference, reference.mass_matrix(q, payload), -1)
+        across = (bent * v[..., None, :, None]).sum(axis=-2)  # ∂_k (M v)_i at [i, k]
+        brackets = commutators(reference)  # c_kjl at [k, j, l]
+        turned = mass @ np.einsum("...k,kjl->...lj", v, brackets)  # Σ_kl v_k c_kjl M_li at [i, j]
+        spun = np.einsum("ijl,...l->...ij", brackets, times(mass, v))  # Σ_kl v_k c_ijl M_lk
+        along = (bent * v[..., None, None, :]).sum(axis=-1)
+        return np.asarray(
+            (along + across - transposed(across) + turned + spun - transposed(turned)) / 2
+        )
+
+
+def commutators(motion: Motion) -> Array:
+    """c_kjl (NV, NV, NV) with [E_k, E_j] = Σ_l c_kjl E_l. Those of a joint with an axis are zero."""
+    out = motion.scalars.array(np.zeros((motion.mechanism.nv,) * 3, dtype=int))
+    for index, joint in enumerate(motion.mechanism.joints):
+        if joint.type.directed:
+            continue
+        units = motion.twists(index, identity(motion.scalars))
+        first = motion.mechanism.v_slices[index].start
+        for k, (w, u) in enumerate(units):
+            for j, (spin, slide) in enumerate(units):
+                both = cross(w, spin), cross(w, slide) + cross(u, spin)
+                for place, one in enumerate(units, first):  # which are orthonormal
+                    out[first + k, first + j, place] = sum(
+                        (a * b).sum() for a, b in zip(both, one, strict=True)
+                    )
+    return out
+
+
 def _one(
     name: str, method: Callable[..., Array], reference: Reference, /, **arguments: Array
 ) -> dict[str, Array]:
@@ -304,6 +407,21 @@ def _mass_matrix_and_bias(
 ) -> dict[str, Array]:
     return {
         "M": reference.mass_matrix(q, payload),
+        "c": reference.bias_force(q, v, payload, wrench),
+    }
+
+
+def _mass_matrix_coriolis_and_bias(
+    reference: Reference,
+    /,
+    q: Array,
+    v: Array,
+    payload: Array | None = None,
+    wrench: Array | None = None,
+) -> dict[str, Array]:
+    return {
+        "M": reference.mass_matrix(q, payload),
+        "C": coriolis_matrix(reference, q, v, payload),
         "c": reference.bias_force(q, v, payload, wrench),
     }
 
@@ -369,8 +487,9 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "jacobian": _jacobian,
     "potential_energy": partial(_one, "U", Reference.potential_energy),
     **centroidal.ORACLES,
-    **derivatives.ORACLES,
-    **coriolis.ORACLES,
+    **differentials.ORACLES,
+    "coriolis_matrix": partial(_one, "C", coriolis_matrix),
+    "mass_matrix_coriolis_and_bias": _mass_matrix_coriolis_and_bias,
     **parameters.ORACLES,
     **base.ORACLES,
     **task.ORACLES,

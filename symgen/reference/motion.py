@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from fractions import Fraction
 from functools import cached_property, wraps
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, cast
+from inspect import signature
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 
@@ -69,6 +70,57 @@ def at_precision(
     return cast("Callable[Concatenate[_Motion, _P], _T]", run)
 
 
+def remembered(
+    method: Callable[Concatenate[_Motion, _P], Array],
+) -> Callable[Concatenate[_Motion, _P], Array]:
+    """Give a method's last answer again at the same exact states; floats are quick enough to be taken anew.
+
+    Most functions ask for M, and over balls M takes the longest.
+    """
+
+    names = list(signature(method).parameters)[1:]
+
+    @wraps(method)
+    def run(self: _Motion, /, *args: _P.args, **kwargs: _P.kwargs) -> Array:
+        if self.scalars.dtype is not object:
+            return method(self, *args, **kwargs)
+        given: dict[str, Any] = {**dict(zip(names, args, strict=False)), **kwargs}
+        before, answer = self.answers.get(method.__name__, ({}, None))
+        if answer is None or not all(_same(before.get(name), given.get(name)) for name in names):
+            answer = method(self, *args, **kwargs)
+            # Copies: who calls may write into what it gave, and into what it got.
+            self.answers[method.__name__] = (
+                {name: np.array(x) for name, x in given.items() if x is not None},
+                answer,
+            )
+        return np.array(answer)
+
+    return run
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two arguments hold the same exact numbers; a ball with a radius equals nothing."""
+    if a is None or b is None:
+        return a is b
+    return bool(a.shape == b.shape and (a == b).all())
+
+
+class Attachments(TypedDict, total=False):
+    """Links that carry frames, a run-time payload or wrenches, points that may touch something, and how J is stated."""
+
+    frame: str | Sequence[str] | None
+    payload: str | None
+    wrench: str | Sequence[str] | None
+    contact: str | Sequence[str] | None
+    task_rows: Sequence[int]
+    convention: Convention
+
+
+def _names(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return one name or several as a tuple."""
+    return (names,) if isinstance(names, str) else tuple(names or ())
+
+
 class Motion:
     """The motion of `mechanism` over `scalars`, evaluated from its declaration.
 
@@ -77,33 +129,20 @@ class Motion:
     """
 
     def __init__(
-        self,
-        mechanism: Mechanism,
-        scalars: Scalars = FLOAT,
-        *,
-        frame: str | Sequence[str] | None = None,
-        payload: str | None = None,
-        wrench: str | Sequence[str] | None = None,
-        convention: Convention = USUAL,
-        task_rows: Sequence[int] = ALL_ROWS,
-        contact: str | Sequence[str] | None = None,
+        self, mechanism: Mechanism, scalars: Scalars = FLOAT, **attachments: Unpack[Attachments]
     ) -> None:
-        self.mechanism, self.scalars, self.convention, self.task_rows = (
-            mechanism,
-            scalars,
-            convention,
-            task_rows,
-        )
+        self.mechanism, self.scalars = mechanism, scalars
+        self.convention = attachments.get("convention", USUAL)
+        self.task_rows = attachments.get("task_rows", ALL_ROWS)
         self.described = mechanism
         """By whose numbers it is decided how often redundant forces are solved for, where `mechanism` has others at run time."""
         self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
-        self.frames, self.wrenches = (
-            [mechanism.frame(one) for one in ([links] if isinstance(links, str) else links or ())]
-            for links in (frame, wrench)
-        )
-        self.contact = (contact,) if isinstance(contact, str) else tuple(contact or ())
-        self.contacts = [mechanism.contact(one) for one in self.contact]
+        self.frames = [mechanism.frame(name) for name in _names(attachments.get("frame"))]
+        self.wrenches = [mechanism.frame(name) for name in _names(attachments.get("wrench"))]
+        self.contact = _names(attachments.get("contact"))
+        self.contacts = [mechanism.contact(name) for name in self.contact]
         self.frame = self.frames[0] if self.frames else None
+        payload = attachments.get("payload")
         self.payload = None if payload is None else mechanism.frame(payload)
         self.motions = [joint.motions for joint in mechanism.joints]
         with scalars.working():

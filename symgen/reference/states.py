@@ -3,8 +3,7 @@
 Each number is k/1024, an instant that by 4096: a terminating decimal that float, double and a ball of any precision hold
 exactly, so one exact answer serves the check of the algebra and that of both floating-point types. A unit quaternion is the
 exception: no others than the 24 with entries 0, ±1/2 and ±1 are exact in binary, so it is rational, and each of its entries is
-rounded where C takes it. Small turns of joints that turn freely are powers of two, which a type may hold as zero
-(`symgen.reference.special`).
+rounded where C takes it. Small turns of joints that turn freely are powers of two, which a type may hold as zero (`place_special`).
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ import numpy as np
 
 from symgen.mechanism.mechanism import Joint, Limits, Mechanism
 from symgen.reference.precision import Array
-from symgen.reference.special import place_special
 
+Row = list[Fraction]
 GRID = 1024
 _RATE = (Fraction(-2), Fraction(2))
 _FORCE = (Fraction(-20), Fraction(20))
@@ -46,46 +45,53 @@ def draw_states(
     type's usual range (±π rad, ±1 m); the payload is a load of 0.5 to 2 kg within 0.1 m of its link's origin, as six point
     masses. Steps dt are in turn one of a controller's, one of some seconds, in which a body turns right round, one back in time,
     and none; an instant is a step of dynamics, dt as much shorter. Every fourth q_next is q. Joints that turn freely turn
-    little in one of four states, and by about half a turn or a whole one in another (`symgen.reference.special`). `besides` are
+    little in one of four states, and by about half a turn or a whole one in another. `besides` are
     changes and weights for derivatives by name, and their shapes.
     """
     random = Random(f"{seed}/{mechanism.nv}/{count}")
-    states: dict[str, list[list[Fraction]]] = {name: [] for name in ("q", "v", "a", "tau", "b")}
-    for _ in range(count):
-        states["q"].append(_positions(mechanism, random))
-        for name, span in (("v", _RATE), ("a", _RATE), ("tau", _FORCE), ("b", _RATE)):
-            states[name].append([_between(random, *span) for _ in range(mechanism.nv)])
+    rows = _motions(mechanism, count, random)
+    links = 0 if wrench is None else 1 if isinstance(wrench, str) else len(wrench)
     if payload is not None:
-        states["payload"] = [draw_load(random) for _ in range(count)]
+        rows["payload"] = [draw_load(random) for _ in range(count)]
     if wrench is not None:
-        links = 1 if isinstance(wrench, str) else len(wrench)
-        states["wrench"] = [
+        rows["wrench"] = [
             [_between(random, *_FORCE) for _ in range(6 * links)] for _ in range(count)
         ]
-    goals = Random(
-        f"q_next/{seed}/{mechanism.nv}/{count}"
-    )  # drawn apart from all else, as time steps are
-    states["q_next"] = [
-        q if k % 4 == 3 else _positions(mechanism, goals) for k, q in enumerate(states["q"])
-    ]
+    rows["q_next"] = _goals(mechanism, rows["q"], seed)
     times = list(_steps(count, seed))
-    place_special(mechanism, count, seed, states["q"], states["v"], states["q_next"], times)
-    found = {name: _exact(rows) for name, rows in states.items()} | {
+    place_special(mechanism, seed, rows, times)
+    states = {name: _exact(values) for name, values in rows.items()} | {
         "dt": np.array(times, dtype=object),
         "instant": _steps(count, seed) * INSTANT,
+        "pi": _inertial_parameters(mechanism, count, seed),
     }
-    inertias = Random(f"pi/{seed}/{len(mechanism.bodies)}/{count}")
-    found["pi"] = _exact(
-        [
-            [_between(inertias, *_RATE) for _ in range(10 * len(mechanism.bodies))]
-            for _ in range(count)
-        ]
-    )
-    if wrench is not None and links > 1:
-        found["wrench"] = found["wrench"].reshape(count, links, 6)
-    return found | draw_besides(
-        {name: shape for name, shape in (besides or {}).items() if name not in found}, count, seed
-    )
+    if links > 1:
+        states["wrench"] = states["wrench"].reshape(count, links, 6)
+    more = {name: shape for name, shape in (besides or {}).items() if name not in states}
+    return states | draw_besides(more, count, seed)
+
+
+def _motions(mechanism: Mechanism, count: int, random: Random) -> dict[str, list[Row]]:
+    """Positions, velocities, accelerations, forces and right-hand sides, state by state."""
+    rows: dict[str, list[Row]] = {name: [] for name in ("q", "v", "a", "tau", "b")}
+    for _ in range(count):
+        rows["q"].append(_positions(mechanism, random))
+        for name, span in (("v", _RATE), ("a", _RATE), ("tau", _FORCE), ("b", _RATE)):
+            rows[name].append([_between(random, *span) for _ in range(mechanism.nv)])
+    return rows
+
+
+def _goals(mechanism: Mechanism, q: Sequence[Row], seed: int) -> list[Row]:
+    """Positions to go to from q, every fourth one q itself, drawn apart from all else."""
+    random = Random(f"q_next/{seed}/{mechanism.nv}/{len(q)}")
+    return [here if k % 4 == 3 else _positions(mechanism, random) for k, here in enumerate(q)]
+
+
+def _inertial_parameters(mechanism: Mechanism, count: int, seed: int) -> Array:
+    """Ten numbers a body (count, 10·NB), drawn apart from all else."""
+    size = 10 * len(mechanism.bodies)
+    random = Random(f"pi/{seed}/{len(mechanism.bodies)}/{count}")
+    return _exact([[_between(random, *_RATE) for _ in range(size)] for _ in range(count)])
 
 
 def draw_besides(
@@ -207,3 +213,105 @@ def _exact(rows: list[list[Fraction]]) -> Array:
     for i, row in enumerate(rows):
         out[i] = row
     return out
+
+
+# -- special states --
+
+SMALL = ((20, 50), (0, 1000))
+"""Exponents of two that small turns are drawn from, in turn: those that slopes of quotients lose most digits at, and
+any."""
+NEAR = (8, 17)
+"""Exponents of two that a turn is from half a turn or a whole one; a float still tells on which side of half a turn it is."""
+FINE = 2**20
+"""Turns near half a turn are multiples of 1/FINE rad, which a float holds."""
+PI = Fraction(355, 113)
+AXES = ((2, 3, 6), (-6, 2, 3), (3, 6, -2), (2, -3, 6))
+"""Axes of turns, of length 7."""
+
+
+def place_special(
+    mechanism: Mechanism, seed: int, rows: Mapping[str, Sequence[Row]], dt: Row
+) -> None:
+    """Put special turns into the drawn `rows` of q, v and q_next and into dt, in place.
+
+    The maps of a joint that turns freely are series in its turn, and the way back jumps at half a turn. States that are drawn
+    evenly meet neither place, and would not show the digits that a formula loses there. All other functions are smooth on the
+    scale of what is drawn: their states are left as they are. Of four states the second turns little and the third by about half
+    a turn or a whole one. Where a joint turns little it starts without a turn, so that q and q_next hold the little one in every
+    real type.
+    """
+    q, v, q_next, count = rows["q"], rows["v"], rows["q_next"], len(dt)
+    random = Random(f"special/{seed}/{mechanism.nv}/{count}")
+    joints = zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True)
+    free = [entry for entry in joints if entry[0].type.along is not None]
+    for k in range(1, count, 4) if free else ():
+        small = Fraction(1, 2 ** random.randint(*SMALL[k // 4 % 2]))
+        for joint, of_q, of_v in free:
+            v[k][of_v] = _with_turn(
+                joint, v[k][of_v], [small * x for x in _turn(joint, v[k][of_v])]
+            )
+            q[k][of_q] = _unturned(joint, q[k][of_q])
+            q_next[k][of_q] = _turned(joint, q[k][of_q], q_next[k][of_q], small / 4, random)
+    for k in range(2, count, 4) if free else ():
+        dt[k], halves = Fraction(1), 1 + k // 4 % 2
+        for joint, of_q, of_v in free:
+            axis = random.choice(AXES)[-len(_turn(joint, v[k][of_v])) :]
+            rate = (halves * PI + _beside(random)) / (7 if len(axis) == 3 else abs(axis[0]))
+            v[k][of_v] = _with_turn(
+                joint, v[k][of_v], [Fraction(round(rate * x * FINE), FINE) for x in axis]
+            )
+            tangent = 1 + _beside(random) if halves == 1 else 1 / _beside(random)
+            q_next[k][of_q] = _turned(joint, q[k][of_q], q_next[k][of_q], tangent, random)
+
+
+def _beside(random: Random) -> Fraction:
+    """± a power of two that is small, and not smaller than the round-off of a float."""
+    return random.choice((1, -1)) * Fraction(1, 2 ** random.randint(*NEAR))
+
+
+def _turn(joint: Joint, v: Row) -> Row:
+    """The angular entries of a joint's velocity."""
+    return [x for x, one in zip(v, joint.type.velocities, strict=True) if one.unit == "rad"]
+
+
+def _with_turn(joint: Joint, v: Row, turn: Row) -> Row:
+    """The velocity with these angular entries."""
+    left = iter(turn)
+    return [
+        next(left) if one.unit == "rad" else x
+        for x, one in zip(v, joint.type.velocities, strict=True)
+    ]
+
+
+def _unturned(joint: Joint, q: Row) -> Row:
+    """The coordinates without a turn."""
+    entries = zip(q, joint.type.positions, joint.type.neutral, strict=True)
+    return [x if one.unit == "m" else neutral for x, one, neutral in entries]
+
+
+def _turned(joint: Joint, q: Row, goal: Row, tangent: Fraction, random: Random) -> Row:
+    """`goal` with the turn of q and then one whose quarter has this tangent. A whole turn has none: it is large nearby."""
+    if (first := joint.type.quaternion) is None:
+        angle = _angle(tangent)
+        return [
+            x if one.unit == "m" else here + angle
+            for x, here, one in zip(goal, q, joint.type.positions, strict=True)
+        ]
+    sine, cosine = 2 * tangent / (1 + tangent**2), (1 - tangent**2) / (1 + tangent**2)
+    a, b, c = (sine * Fraction(x, 7) for x in random.choice(AXES))
+    x, y, z, w = q[first : first + 4]
+    turned = [
+        x * cosine + w * a + y * c - z * b,
+        y * cosine + w * b + z * a - x * c,
+        z * cosine + w * c + x * b - y * a,
+        w * cosine - x * a - y * b - z * c,
+    ]
+    return [*goal[:first], *turned, *goal[first + 4 :]]
+
+
+def _angle(tangent: Fraction) -> Fraction:
+    """Four times the angle of a tangent that is about zero, one or infinite: of large angles a multiple of 1/FINE."""
+    if abs(tangent) < Fraction(1, 2):
+        return 4 * tangent
+    angle = PI + 2 * (tangent - 1) if abs(tangent) < 2 else 2 * PI - 4 / tangent
+    return Fraction(round(angle * FINE), FINE)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
@@ -15,20 +15,19 @@ from symgen.reference.adaptive_precision import answers
 from symgen.reference.assembling import APART, assemble, closed_states, open_states
 from symgen.reference.base import base
 from symgen.reference.mechanics import Reference
+from symgen.reference.motion import Attachments
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_besides, draw_states
 from symgen.support.errors import RequestError
-from symgen.verification.adjusted import broadcast
+from symgen.verification.adjusted import Given, broadcast
 from symgen.vocabulary.functions import (
     ALL_ROWS,
     CLOSED,
     FUNCTIONS,
     GAINS,
     USUAL,
-    Convention,
     Function,
 )
-from symgen.vocabulary.options import Links
 
 GUARD = 25
 """Working digits beyond those asked for. Balls lose them because operands depend on each other."""
@@ -42,8 +41,8 @@ class ExactAnswers:
     """Reference answers of `mechanism` at `count` seeded states, over balls.
 
     `digits` = 60 + ⌈log₁₀ cond M⌉ are asked for; `working` digits are carried. Raises RequestError for an unknown
-    `frame`, `payload` or `wrench` (links' names; of frames and wrenches there may be several). `given` are arguments that are the
-    same at every state, whose numbers `mechanism` has already (`symgen.verification.adjusted`), unlike what is `described`. With
+    `frame`, `payload` or `wrench` (links' names; of frames and wrenches there may be several). Where numbers may change at run
+    time, the answers are those of the `adjusted` robot, and the arguments that hold its numbers are the same at every state. With
     `baumgarte` there are gains, and what is about loops is asked for beside them: off closed positions, at velocities that open
     them.
     """
@@ -54,44 +53,29 @@ class ExactAnswers:
         count: int = 16,
         seed: int = 0,
         *,
-        frame: Links = None,
-        payload: str | None = None,
-        wrench: Links = None,
-        task_rows: Sequence[int] = ALL_ROWS,
-        contact: Links = None,
-        convention: Convention = USUAL,
-        working: int | None = None,
-        given: Mapping[str, Sequence[Fraction]] | None = None,
-        described: Mechanism | None = None,
+        adjusted: Given | None = None,
         baumgarte: bool = False,
+        working: int | None = None,
+        **attachments: Unpack[Attachments],
     ) -> None:
-        self.mechanism, self.count, self.seed, self.given = (
-            mechanism,
-            count,
-            seed,
-            dict(given or {}),
-        )
-        self.described, self.baumgarte = described or mechanism, baumgarte
-        self.links: dict[str, Any] = {
-            "frame": frame,
-            "payload": payload,
-            "wrench": wrench,
-            "task_rows": tuple(task_rows),
-        }
-        self.links |= {"contact": contact} if contact else {}
-        self.convention = convention
+        self.adjusted = adjusted or Given(mechanism)
+        self.mechanism, self.described = self.adjusted.mechanism, mechanism
+        self.count, self.seed, self.baumgarte = count, seed, baumgarte
+        self.given: dict[str, Sequence[Fraction]] = dict(self.adjusted.arguments)
+        self.attachments, self.convention = attachments, attachments.get("convention", USUAL)
+        payload, wrench = attachments.get("payload"), attachments.get("wrench")
         self.states = draw_states(
-            mechanism, count, seed, payload, wrench, {GAINS.name: (2,)} if baumgarte else None
+            self.mechanism, count, seed, payload, wrench, {GAINS.name: (2,)} if baumgarte else None
         )
         self.states |= {name: broadcast(numbers, count) for name, numbers in self.given.items()}
         self.floats = {name: values.astype(float) for name, values in self.states.items()}
-        self.rough = Reference(mechanism, FLOAT, convention=convention, **self.links)
+        self.rough = Reference(self.mechanism, FLOAT, **attachments)
         self.load = self.floats.get("payload")
         with np.errstate(all="ignore"):
             rough = self.rough.mass_matrix(self.floats["q"], self.load)
         if not np.isfinite(rough).all():
             raise RequestError(
-                f"the mass matrix of '{mechanism.name}' is larger than any double holds; look for a misplaced "
+                f"the mass matrix of '{self.mechanism.name}' is larger than any double holds; look for a misplaced "
                 "exponent or unit in the description"
             )
         self.condition = _condition(rough)
@@ -101,26 +85,31 @@ class ExactAnswers:
         self.digits = 60 + int(np.ceil(np.log10(min(self.condition, 1e40))))
         self.working = working or self.digits + GUARD
         self.scalars = arb(self.working)
-        self.reference = Reference(mechanism, self.scalars, convention=convention, **self.links)
+        self.reference = Reference(self.mechanism, self.scalars, **attachments)
         self.rough.described = self.reference.described = self.described
         self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
         self._known: dict[str, dict[str, Array]] = {}
         self._among: tuple[ExactAnswers, int] | None = None
         """Where its frame is one of several: the answers of all, and which it is."""
 
+    @property
+    def links(self) -> dict[str, Any]:
+        """The attachments that are options of a Program."""
+        links: dict[str, Any] = {"task_rows": ALL_ROWS, **self.attachments}
+        links.pop("convention", None)
+        return links
+
     @cached_property
     def sharper(self) -> Self:
         """The same states with twice the working digits."""
         return type(self)(
-            self.mechanism,
+            self.described,
             self.count,
             self.seed,
-            working=2 * self.working,
-            convention=self.convention,
-            given=self.given,
-            described=self.described,
+            adjusted=self.adjusted,
             baumgarte=self.baumgarte,
-            **self.links,
+            working=2 * self.working,
+            **self.attachments,
         )
 
     @cached_property
@@ -133,11 +122,8 @@ class ExactAnswers:
         for k, (rough, reference) in enumerate(pairs):
             one = copy(self)
             one.take({})
-            one.rough, one.reference, one.links = (
-                rough,
-                reference,
-                self.links | {"frame": self.rough.frames[k].name},
-            )
+            one.rough, one.reference = rough, reference
+            one.attachments = {**self.attachments, "frame": self.rough.frames[k].name}
             one._among = (self, k)
             found.append(one)
         return found
@@ -153,7 +139,7 @@ class ExactAnswers:
             a.name: source[spec.drawn(a.name)]
             for a in (*spec.arguments, *spec.feels)
             if a in spec.arguments
-            or self.links.get(a.name)
+            or self.attachments.get(a.name)
             or a.name in self.given
             or (a == GAINS and self.baumgarte)
         }

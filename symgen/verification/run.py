@@ -80,7 +80,7 @@ class Run:
             return None
         subject, options = self.subject, self.subject.options
         truth = Truth(
-            self.adjusted.mechanism,
+            subject.mechanism,
             subject.states,
             subject.seed,
             frame=self.frame,
@@ -89,8 +89,7 @@ class Run:
             task_rows=options.rows,
             contact=options.contact,
             convention=options.convention,
-            given=self.adjusted.arguments,
-            described=subject.mechanism,
+            adjusted=self.adjusted,
             baumgarte=options.baumgarte,
         )
         preparing = {f: p for f, p in self.every_program.items() if f in PREPARING}

@@ -48,7 +48,7 @@ WORD = (
 
 STATES = 2
 TURNING = 3
-"""States of a step and its derivatives: the second turns little, the third by about half a turn (`symgen.reference.special`)."""
+"""States of a step and its derivatives: the second turns little, the third by about half a turn (`symgen.reference.states`)."""
 DIGITS = 200
 """Of the recursion: its differences lose 45."""
 FROM_PINOCCHIO = 1e-9

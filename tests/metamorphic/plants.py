@@ -19,7 +19,7 @@ from symgen.description.readers import urdf
 from symgen.mechanism.joints import Sliding, helical, joint_type, prismatic, revolute
 from symgen.mechanism.mechanism import BASE, Joint, Mechanism, Part
 from symgen.pipeline import derive
-from symgen.reference import centroidal, determinant, forces, mechanics, motion
+from symgen.reference import centroidal, forces, mechanics, motion
 from symgen.reference.precision import Array
 from symgen.vocabulary.poses import Shift, Turn
 from tests.metamorphic._core import inverse, negated
@@ -335,7 +335,7 @@ def common_logarithm(patch: Patch) -> None:
 
 
 def twice_the_gradient(patch: Patch) -> None:
-    was = determinant.log_determinant_gradient
+    was = mechanics.log_determinant_gradient
     patch.setattr(mechanics, "log_determinant_gradient", lambda *args: 2 * was(*args))
 
 
