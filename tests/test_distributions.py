@@ -8,7 +8,7 @@ import pytest
 
 import symgen
 from symgen.cli import main
-from symgen.description.distributions import in_distribution
+from symgen.description.loading import in_distribution
 from symgen.support.errors import ArgumentError, UnknownName
 
 FIELD = "example-robot-data"

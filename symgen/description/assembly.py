@@ -1,50 +1,42 @@
-"""`assemble` makes a Mechanism of what a reader hands over.
+"""Assembly of a Mechanism from the links, joints and loops that a reader hands over.
 
-A reader only translates a file; whatever is true of every format is decided here once: that the links form one tree,
-the order of the joints, the exact lumping of fixed and locked joints, the plausibility of inertias, and the notes
-that tell the user about each of these.
+A reader only translates a file; whatever is true of every format is decided here once: the exact lumping of fixed and locked
+joints, the plausibility of inertias, the loops between bodies, and the notes that tell the user about each of these.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from symgen.description import inertias, remarks
-from symgen.description.closing import chosen, closed, started
 from symgen.description.coupling import locked_with_leaders
 from symgen.description.freeing import freed
 from symgen.description.locking import LockValue, locked_motions, place_text
 from symgen.description.lookup import link_hint
-from symgen.description.ordering import FILE, ordered
+from symgen.description.ordering import FILE, ordered, parents_first, validate_names
 from symgen.description.quantities import (
     CANONICAL_DIGITS,
     Place,
     fraction_text,
     is_writable,
     is_writable_angle,
+    rounded,
     shown,
 )
-from symgen.description.snapping import Snapper
-from symgen.description.tree import (
-    Closing,
-    Connection,
-    ExtraFrame,
-    Inertial,
-    Link,
-    Tree,
-    refuse_many,
-)
+from symgen.description.snapping import HALF_PI, Snapper
+from symgen.description.tree import Connection, ExtraFrame, Grip, Inertial, Link, Tree
+from symgen.mechanism.closed_loops import End, Loop, Start, choice_fault, start_fault
 from symgen.mechanism.drives import EVERY, FRICTION_SPEED, GRAVCOMP, NONE, Drive, speed_fault
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Note, Part
-from symgen.support.errors import printable
-from symgen.vocabulary.poses import Pose, Rotate, Shift, Slide, Step, Turn, Vector3, joined
+from symgen.support.errors import ArgumentError, printable
+from symgen.vocabulary.names import nearest
+from symgen.vocabulary.poses import Angle, Pose, Rotate, Shift, Slide, Step, Turn, Vector3, joined
 
 EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
-LONGEST_NAME = 200
 LONGEST_MASS = 40
 """Signs of a mass that a note gives whole: one that has π in it has sixty digits."""
 MOST_STEPS = 1_000_000
@@ -56,9 +48,8 @@ _WAYS = {"floating": "write 'free'", "ball": "write 'spherical'", "universal": _
 """What to do instead of a joint of several coordinates."""
 
 
-@dataclass
-class _Carrier:
-    """Where a link ended up: on a body (or the base), displaced by `pose` from the frame of that body's joint."""
+class _Carrier(NamedTuple):
+    """The body (or base) that carries a link, and the pose there of the frame that the link's joint moves."""
 
     body: int
     pose: Pose = ()
@@ -66,6 +57,8 @@ class _Carrier:
 
 @dataclass
 class _Assembly:
+    """Joints, bodies and notes so far, while one joint of the tree after the other is attached."""
+
     links: dict[str, Link]
     carriers: dict[str, _Carrier]
     joints: list[Joint] = field(default_factory=list)
@@ -73,10 +66,13 @@ class _Assembly:
     notes: list[Note] = field(default_factory=list)
     steps: int = 0
     drives: frozenset[str] = NONE
-    """The kinds of what drives declare that are applied."""
+    """The kinds of drive that are applied."""
 
     def behind(self, pose: Pose, more: Pose, place: Place) -> Pose:
-        """`more` behind `pose`, counted with all others. DescriptionError: they are too many, or a sum has too many digits."""
+        """Return `pose` followed by `more`; count the steps of all poses.
+
+        DescriptionError: the steps are too many, or a sum has too many digits.
+        """
         total = joined(pose, more)
         self.steps += len(total)
         if self.steps > MOST_STEPS:
@@ -94,62 +90,57 @@ class _Assembly:
         return total
 
 
+@dataclass(frozen=True)
+class AssemblyOptions:
+    """Choices of a user that hold for every format.
+
+    `lock` maps a joint to the value (rad or m; None: 0) at which it is frozen. `mimic` is one of `coupling.WAYS`, None for
+    "independent". `strict`: doubtful inertias are refused. `base`: "free" if a free joint is to move the root link, "fixed" if
+    it is to be fixed to the world, None for fixed where nobody chose.
+    `drives`: the kinds of `symgen.mechanism.drives` that are applied, None for those that the format means; `friction_speed`: ε.
+    `independent`, `actuated`: joints, where loops are closed, None for those that the description names.
+    """
+
+    lock: Mapping[str, LockValue] = field(default_factory=dict)
+    gravity: Vector3 | None = None
+    mimic: str | None = None
+    strict: bool = False
+    base: str | None = None
+    drives: frozenset[str] | None = None
+    friction_speed: Fraction | None = None
+    independent: Sequence[str] | None = None
+    actuated: Sequence[str] | None = None
+    joint_order: str | Sequence[str] = FILE
+
+
 def assemble(
     tree: Tree,
-    *,
-    lock: Mapping[str, LockValue] | None = None,
-    gravity: Vector3 | None = None,
-    mimic: str | None = None,
-    strict: bool = False,
+    options: AssemblyOptions | None = None,
     snapper: Snapper | None = None,
     source: str = "",
     source_sha256: str = "",
-    floating: bool = False,
-    drives: frozenset[str] | None = None,
-    friction_speed: Fraction | None = None,
-    independent: Sequence[str] | None = None,
-    actuated: Sequence[str] | None = None,
-    base_named: bool = False,
-    joint_order: str | Sequence[str] = FILE,
 ) -> Mechanism:
-    """The Mechanism of `tree`: joints parent before child, else in `joint_order`; fixed and locked joints lumped exactly.
+    """Make the Mechanism of `tree`: joints parent before child, else in `joint_order`; fixed and locked joints lumped exactly.
 
-    `floating`: whether a free joint of its own moves the root link, which else is fixed to the world; `base_named`: whether the
-    user asked for that by name.
-    `lock` maps a joint to the value (rad or m; None: 0) at which it is frozen. `mimic` is one of `coupling.WAYS`, None for
-    "independent". `snapper` is the one that read the file; its snaps become notes, before which locked angles pass through it
-    as well.
-    `drives`: the kinds of `symgen.mechanism.drives` that are applied, None for those that the format means; `friction_speed`: ε.
-    `independent`, `actuated`: joints, where loops are closed, None for those that the description names.
+    `snapper` is the one that read the file; its snaps become notes, before which locked angles pass through it as well.
     Raises DescriptionError (no tree, unsupported joint, implausible inertia under `strict`), RequestError (`lock`).
     """
+    options = options if options is not None else AssemblyOptions()
     snapper = snapper if snapper is not None else Snapper()
-    order, root = _ordered(tree)
-    if floating and not tree.afloat:
+    validate_names(tree)
+    order, root = parents_first(tree)
+    if options.base == "free" and not tree.afloat:
         tree = freed(tree, root, order)
-        order, root = _ordered(tree)
-    coupled = mimic == "couple"
-    motions = locked_motions(
-        tree, locked_with_leaders(tree, lock or {}, snapper) if coupled else lock or {}, snapper
-    )
+        order, root = parents_first(tree)
+    motions = _locked(tree, options, snapper)
     _refuse_unsupported(tree, motions)
-    if mimic == "refuse":
-        for connection in tree.connections:
-            if connection.mimic is not None and connection.name not in motions:
-                raise connection.place.error(
-                    f"it mimics joint {shown(connection.mimic.joint)}, which was to be refused",
-                    "read them as independent, or lock this joint",
-                )
-    moving = {
-        one.name
-        for one in order
-        if one.kind != "fixed" and one.name not in motions and not (coupled and one.mimic)
-    }
-    order = ordered(tree, order, joint_order, moving)
+    if options.mimic == "refuse":
+        _refuse_mimics(tree, motions)
+    order = ordered(tree, order, options.joint_order, _moving(order, motions, options))
     work = _Assembly(
         links={link.name: link for link in tree.links},
         carriers={root: _Carrier(BASE)},
-        drives=drives if drives is not None else EVERY if tree.drives_apply else NONE,
+        drives=_applied_drives(tree, options),
     )
     for connection in order:
         _attach(connection, motions, work, root)
@@ -158,182 +149,138 @@ def assemble(
             "no joint moves, so there are no dynamics",
             "declare or unlock a joint that is not fixed",
         )
-    implausible = [
-        doubt
-        for link in tree.links
-        for inertial in link.inertials
-        for doubt in _doubts(link, inertial, strict, work.carriers[link.name].body)
+    doubts = _doubts(tree, work, options.strict)
+    parts = _parts(work, tree.links)
+    open_chain = Mechanism(
+        tree.name,
+        joints=tuple(work.joints),
+        bodies=tuple(Body(name, parts[i]) for i, name in enumerate(work.names)),
+        coupled=options.mimic == "couple" and any(joint.mimic for joint in work.joints),
+    )
+    loops, idle_notes = _closed(tree, work, open_chain)
+    notes = [
+        *(Note("snap", snap.text) for snap in snapper.snaps),
+        *tree.notes,
+        *work.notes,
+        *idle_notes,
+        *_remarks(tree, work, options, open_chain),
+        *doubts,
+        *remarks.on_massless_ends(work.joints, parts),
+        *remarks.on_free_joints_in_a_row(work.joints, parts),
+        *remarks.on_loops([loop.name for loop in loops]),
+        *_base_remarks(tree, order, root, options),
     ]
-    body_parts = _parts(work, tree.links)
-    joints, bodies = (
-        tuple(work.joints),
-        tuple(Body(name, body_parts[i]) for i, name in enumerate(work.names)),
-    )
-    coupled = coupled and any(joint.mimic for joint in joints)
-    loops, left_out = closed(
-        tree,
-        {name: (carrier.body, carrier.pose) for name, carrier in work.carriers.items()},
-        work.behind,
-        lambda: Mechanism(tree.name, joints, bodies, coupled=coupled),
-    )
-    notes = (
-        [Note("snap", snap.text) for snap in snapper.snaps]
-        + list(tree.notes)
-        + work.notes
-        + left_out
-    )
-    # Of a description that was lumped before, a joint that others mimic may be locked and gone; the first reading spoke of it.
-    leaders = {c.name for c in tree.connections}
-    if tree.read_before:
-        leaders |= {j.mimic.joint for j in work.joints if j.mimic is not None}
-    notes += remarks.on_mimics(work.joints, leaders, coupled) + remarks.on_what_is_not_applied(
-        work.joints
-    )
-    notes += (
-        remarks.on_weight_not_borne(_borne(work, tree.links)) if GRAVCOMP not in work.drives else []
-    )
-    notes += remarks.on_the_order(joint_order, [joint.name for joint in work.joints])
-    notes += remarks.on_the_name(tree.name)
-    notes += implausible + remarks.on_massless_ends(work.joints, body_parts)
-    notes += remarks.on_free_joints_in_a_row(work.joints, body_parts) + remarks.on_loops(
-        [loop.name for loop in loops]
-    )
-    if not tree.read_before:
-        masses = {
-            link.name: sum((i.mass for i in link.inertials), Fraction(0)) for link in tree.links
-        }
-        notes += remarks.on_the_base(
-            root, masses, [(c.parent, c.child, c.kind == "fixed") for c in order], base_named
-        )
-    made = Mechanism(
-        name=tree.name,
-        joints=joints,
-        bodies=bodies,
+    mechanism = replace(
+        open_chain,
         frames=_frames(tree, work, root),
-        gravity=gravity
-        if gravity is not None
-        else tree.gravity
-        if tree.gravity is not None
-        else EARTH,
+        gravity=_first_known(options.gravity, tree.gravity, EARTH),
         base=root,
         notes=tuple(dict.fromkeys(Note(note.kind, printable(note.text)) for note in notes)),
         source=source,
         source_sha256=source_sha256,
-        base_parts=body_parts[BASE],
-        coupled=coupled,
-        friction_speed=_friction_speed(tree, work, friction_speed),
+        base_parts=parts[BASE],
+        friction_speed=_friction_speed(tree, work, options.friction_speed),
         loops=loops,
-        start=started(tree, work.joints, loops),
+        start=_start(tree, work.joints, loops),
     )
-    made = replace(
-        made,
-        independent=chosen("independent", tree, independent, made),
-        actuated=chosen("actuated", tree, actuated, made),
+    mechanism = replace(
+        mechanism,
+        independent=_chosen("independent", tree, options.independent, mechanism),
+        actuated=_chosen("actuated", tree, options.actuated, mechanism),
     )
-    more = [note for note in remarks.on_ranges(made) if note not in made.notes] if coupled else []
-    return replace(made, notes=(*made.notes, *more)) if more else made
+    return _with_notes_on_ranges(mechanism)
+
+
+def _first_known(*values: Vector3 | None) -> Vector3:
+    return next(value for value in values if value is not None)
+
+
+def _locked(tree: Tree, options: AssemblyOptions, snapper: Snapper) -> dict[str, Pose]:
+    """Return the constant motion of each locked joint; leaders of locked mimic joints are locked with them."""
+    lock = options.lock
+    if options.mimic == "couple":
+        lock = locked_with_leaders(tree, lock, snapper)
+    return locked_motions(tree, lock, snapper)
+
+
+def _refuse_mimics(tree: Tree, motions: Mapping[str, Pose]) -> None:
+    """Raise DescriptionError for the first mimic joint that is not locked."""
+    for connection in tree.connections:
+        if connection.mimic is not None and connection.name not in motions:
+            raise connection.place.error(
+                f"it mimics joint {shown(connection.mimic.joint)}, which was to be refused",
+                "read them as independent, or lock this joint",
+            )
+
+
+def _moving(
+    order: Sequence[Connection], motions: Mapping[str, Pose], options: AssemblyOptions
+) -> set[str]:
+    """Return the names of joints that have coordinates of their own."""
+    coupled = options.mimic == "couple"
+    return {
+        connection.name
+        for connection in order
+        if connection.kind != "fixed"
+        and connection.name not in motions
+        and not (coupled and connection.mimic)
+    }
+
+
+def _applied_drives(tree: Tree, options: AssemblyOptions) -> frozenset[str]:
+    if options.drives is not None:
+        return options.drives
+    return EVERY if tree.drives_apply else NONE
+
+
+def _remarks(
+    tree: Tree, work: _Assembly, options: AssemblyOptions, mechanism: Mechanism
+) -> list[Note]:
+    """List the remarks on joints, weights and names."""
+    # Of a description that was lumped before, a joint that others mimic may be locked and gone; the first reading spoke of it.
+    leaders = {connection.name for connection in tree.connections}
+    if tree.read_before:
+        leaders |= {joint.mimic.joint for joint in work.joints if joint.mimic is not None}
+    ignored = [] if GRAVCOMP in work.drives else _links_with_gravcomp(work, tree.links)
+    return [
+        *remarks.on_mimics(work.joints, leaders, mechanism.coupled),
+        *remarks.on_what_is_not_applied(work.joints),
+        *remarks.on_weight_not_borne(ignored),
+        *remarks.on_the_order(options.joint_order, [joint.name for joint in work.joints]),
+        *remarks.on_the_name(tree.name),
+    ]
+
+
+def _base_remarks(
+    tree: Tree, order: Sequence[Connection], root: str, options: AssemblyOptions
+) -> list[Note]:
+    """List the remarks on the root link, which a first reading makes."""
+    if tree.read_before:
+        return []
+    masses = {
+        link.name: sum((inertial.mass for inertial in link.inertials), Fraction(0))
+        for link in tree.links
+    }
+    ends = [(joint.parent, joint.child, joint.kind == "fixed") for joint in order]
+    return remarks.on_the_base(root, masses, ends, options.base is not None)
+
+
+def _with_notes_on_ranges(mechanism: Mechanism) -> Mechanism:
+    """Add what is to be said of the ranges that mimic joints leave their leaders."""
+    if not mechanism.coupled:
+        return mechanism
+    more = [note for note in remarks.on_ranges(mechanism) if note not in mechanism.notes]
+    return replace(mechanism, notes=(*mechanism.notes, *more)) if more else mechanism
 
 
 def _friction_speed(tree: Tree, work: _Assembly, asked: Fraction | None) -> Fraction:
-    """ε as asked, else as the description has it. Where no friction is applied, nothing hangs on it."""
+    """Return ε as asked, else as the description has it; the default where no joint has friction."""
     speed = asked if asked is not None else tree.friction_speed
     if speed is None or not any(joint.drive.friction for joint in work.joints):
         return FRICTION_SPEED
     if (slow := speed_fault(speed)) is not None:
         raise tree.place.error(*slow)
     return speed
-
-
-def _ordered(tree: Tree) -> tuple[list[Connection], str]:
-    """The connections parent before child, else as declared, and the name of the root; refuses what is no tree."""
-    links: dict[str, Link] = {}
-    for what, some in (
-        ("links", tree.links),
-        ("joints", tree.connections),
-        ("frames", tree.frames),
-        ("loops", tree.loops),
-    ):
-        refuse_many(len(some), what, tree.place)
-    refuse_many(sum(len(link.inertials) for link in tree.links), "inertias", tree.place)
-    _refuse_unusable(tree.name, tree.place)
-    everything: list[Link | Connection | ExtraFrame | Closing] = [
-        *tree.links,
-        *tree.connections,
-        *tree.frames,
-        *tree.loops,
-    ]
-    for named in everything:
-        _refuse_unusable(named.name, named.place)
-    for inertial in (one for link in tree.links for one in link.inertials if one.link):
-        _refuse_unusable(inertial.link, inertial.place)
-    for link in tree.links:
-        if link.name in links:
-            raise link.place.error(
-                f"this name is already a link{_line(links[link.name].place)}",
-                "give each link its own name",
-            )
-        links[link.name] = link
-    joints: dict[str, Connection] = {}
-    above: dict[str, Connection] = {}
-    for connection in tree.connections:
-        if connection.name in joints:
-            raise connection.place.error(
-                f"this name is already a joint{_line(joints[connection.name].place)}",
-                "give each joint its own name",
-            )
-        joints[connection.name] = connection
-        for role, name in (("parent", connection.parent), ("child", connection.child)):
-            if name not in links:
-                raise connection.place.error(
-                    f"its {role} link {shown(name)} is not declared", link_hint(name, links)
-                )
-        if connection.parent == connection.child:
-            raise connection.place.error(
-                f"it joins link {shown(connection.child)} to itself", "name another parent or child"
-            )
-        if connection.child in above:
-            raise connection.place.error(
-                f"link {shown(connection.child)} already has a parent through joint {shown(above[connection.child].name)}",
-                "remove one of the two joints, or write TOML, where a [[loop]] closes it",
-            )
-        above[connection.child] = connection
-    roots = [name for name in links if name not in above]
-    if not links:
-        raise tree.place.error("no link is declared", "declare at least two links and a joint")
-    below: dict[str, list[tuple[int, Connection]]] = {name: [] for name in links}
-    for index, connection in enumerate(tree.connections):
-        below[connection.parent].append((index, connection))
-    # An isolated root is reported only when there is a choice; a graph without any root is all cycle.
-    if len(roots) > 1:
-        listed = " and ".join(shown(name) for name in roots[:2]) + (
-            f" and {len(roots) - 2} more" if len(roots) > 2 else ""
-        )
-        raise links[roots[1]].place.error(
-            f"there are {len(roots)} root links ({listed})", "join all but one to a parent link"
-        )
-    waiting = list(below[roots[0]]) if roots else []
-    heapq.heapify(waiting)
-    order: list[Connection] = []
-    while waiting:
-        _, connection = heapq.heappop(waiting)
-        order.append(connection)
-        for item in below[connection.child]:
-            heapq.heappush(waiting, item)
-    if len(order) < len(tree.connections):
-        reached = {connection.name for connection in order}
-        stuck = next(c for c in tree.connections if c.name not in reached)
-        raise stuck.place.error(
-            "no root link reaches it, because of a cycle of joints",
-            "remove one of the joints in the cycle",
-        )
-    return order, roots[0]
-
-
-def _refuse_unusable(name: str, place: Place) -> None:
-    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-        raise place.error(
-            f"{shown(name)} is no usable name", f"give 1 to {LONGEST_NAME} printable characters"
-        )
 
 
 def _is_writable(step: Step) -> bool:
@@ -344,17 +291,12 @@ def _is_writable(step: Step) -> bool:
     return is_writable_angle(step.angle) if isinstance(step, Turn) else is_writable(step.distance)
 
 
-def _line(place: Place) -> str:
-    return f" at line {place.line}" if place.line is not None else ""
-
-
 def _refuse_unsupported(tree: Tree, motions: Mapping[str, Pose]) -> None:
+    """Raise DescriptionError for a joint type that is unknown, or whose parameters the format cannot declare."""
     for connection in tree.connections:
-        if (
-            connection.kind != "fixed"
-            and connection.kind not in kinds()
-            and connection.name not in motions
-        ):
+        if connection.kind in kinds():
+            _refuse_missing_parameters(connection)
+        elif connection.kind != "fixed" and connection.name not in motions:
             plain = connection.kind.strip().lower()
             way = (
                 f"write '{plain}'"
@@ -365,18 +307,17 @@ def _refuse_unsupported(tree: Tree, motions: Mapping[str, Pose]) -> None:
                 f"its type {shown(connection.kind)} is not supported (supported: {', '.join(kinds())}, fixed)",
                 f"{way}, or lock the joint at its zero to weld its links",
             )
-        if connection.kind in kinds():
-            missing = [
-                p.name
-                for p in joint_type(connection.kind).parameters
-                if p.name not in dict(connection.parameters)
-            ]
-            if missing:
-                raise connection.place.error(
-                    f"a {connection.kind} joint declares {' and '.join(missing)}, for which this format "
-                    "has no place",
-                    "describe the robot in TOML",
-                )
+
+
+def _refuse_missing_parameters(connection: Connection) -> None:
+    declared = dict(connection.parameters)
+    parameters = joint_type(connection.kind).parameters
+    missing = [parameter.name for parameter in parameters if parameter.name not in declared]
+    if missing:
+        raise connection.place.error(
+            f"a {connection.kind} joint declares {' and '.join(missing)}, for which this format has no place",
+            "describe the robot in TOML",
+        )
 
 
 def _attach(
@@ -483,11 +424,13 @@ def _parts(work: _Assembly, links: Iterable[Link]) -> dict[int, tuple[Part, ...]
     return {i: tuple(p) for i, p in parts.items()}
 
 
-def _borne(work: _Assembly, links: Iterable[Link]) -> list[str]:
-    """The links that move and declare that weight of theirs is borne."""
+def _links_with_gravcomp(work: _Assembly, links: Iterable[Link]) -> list[str]:
+    """List the links that move and declare gravity compensation."""
     moving = (link for link in links if work.carriers[link.name].body != BASE)
     return [
-        link.name for link in moving if any(one.gravcomp and one.mass for one in link.inertials)
+        link.name
+        for link in moving
+        if any(inertial.gravcomp and inertial.mass for inertial in link.inertials)
     ]
 
 
@@ -527,8 +470,18 @@ def _frames(tree: Tree, work: _Assembly, base: str) -> tuple[Frame, ...]:
     return tuple(frames)
 
 
-def _doubts(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note]:
-    """What is odd about one inertia; that of a link that stands still is in no answer, and so only a remark."""
+def _doubts(tree: Tree, work: _Assembly, strict: bool) -> list[Note]:
+    """List the notes on doubtful inertias."""
+    return [
+        note
+        for link in tree.links
+        for inertial in link.inertials
+        for note in _doubt(link, inertial, strict, work.carriers[link.name].body)
+    ]
+
+
+def _doubt(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note]:
+    """Return a note where one inertia is doubtful: a warning, or a remark where the link stands still and so is in no answer."""
     if inertial.mass < 0 and body != BASE:
         raise inertial.place.error(
             f"link {shown(link.name)} has the negative mass {fraction_text(inertial.mass)} kg",
@@ -551,3 +504,134 @@ def _doubts(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Not
             f"link {shown(link.name)} {doubt}, which strict reading refuses", "correct the inertia"
         )
     return [Note("warning", f"link {inertial.link or link.name} {doubt}")]
+
+
+# -- loops --
+
+
+def _closed(
+    tree: Tree, work: _Assembly, open_chain: Mechanism
+) -> tuple[tuple[Loop, ...], list[Note]]:
+    """Return the loops that constrain something, and notes on those that do not.
+
+    A loop is left out if both of its frames are on one body, with a warning where they are apart, or if they stay together
+    however the joints move. `open_chain` is the mechanism without its loops. Whether loops can close is not asked here.
+    """
+    loops = _loops_between_bodies(tree, work)
+    if not loops:
+        return (), []
+    # NumPy, which a description without loops does without
+    from symgen.reference.rounding import ROUNDED, idle
+
+    declared = {closing.name: closing for closing in tree.loops}
+    notes = []
+    for name, distance in idle(open_chain, list(loops.values())).items():
+        loop = loops[name]
+        if distance > ROUNDED and loop.first.body != loop.second.body:
+            continue  # no pose closes it, which whoever assembles says
+        text = (
+            f"loop {name} constrains nothing and is left out: no joint moves its frame on {declared[name].second.link} against its "
+            f"frame on {declared[name].first.link}"
+        )
+        apart = f"{text}, and they are apart by {distance:.2g} rad or parts of the robot's size"
+        notes.append(Note("idle", text) if distance <= ROUNDED else Note("warning", apart))
+        del loops[name]
+    return tuple(loops.values()), notes
+
+
+def _loops_between_bodies(tree: Tree, work: _Assembly) -> dict[str, Loop]:
+    """Return the declared loops by name, with their ends on the bodies that carry them."""
+    frames = {frame.name: frame for frame in tree.frames}
+    loops: dict[str, Loop] = {}
+    for loop in tree.loops:
+        if loop.name in loops:
+            raise loop.place.error("this name is already a loop", "give each loop its own name")
+        (first_link, first), (second_link, second) = (
+            _end(grip, frames, work) for grip in (loop.first, loop.second)
+        )
+        if first_link == second_link:
+            raise loop.place.error(
+                "it joins a link to itself", "name two links that can move against each other"
+            )
+        loops[loop.name] = Loop(loop.name, loop.kind, first, second, loop.parameters)
+    return loops
+
+
+def _end(grip: Grip, frames: Mapping[str, ExtraFrame], work: _Assembly) -> tuple[str, End]:
+    """Return the link that a declared end is fixed to, and the end on the body that carries the link."""
+    link, pose = grip.link, grip.pose
+    frame = frames.get(grip.link)
+    if frame is not None:
+        link, pose = frame.link, work.behind(frame.pose, grip.pose, grip.place)
+    if link not in work.carriers:
+        raise grip.place.error(
+            f"its link {shown(grip.link)} is not declared",
+            link_hint(grip.link, [*work.carriers, *frames]),
+        )
+    carrier = work.carriers[link]
+    return link, End(carrier.body, work.behind(carrier.pose, pose, grip.place))
+
+
+def _start(tree: Tree, joints: Sequence[Joint], loops: Sequence[Loop]) -> Start:
+    """Return the coordinates from which closing starts, in the order of the joints; locked joints are left out.
+
+    DescriptionError: a joint has no such coordinates, or there is none of that name.
+    """
+    place = tree.place.at("start")
+    types = {joint.name: joint.type for joint in joints}
+    locked = {connection.name for connection in tree.connections} - types.keys()
+    start: list[tuple[str, tuple[Fraction, ...]]] = []
+    for name, values in tree.start:
+        if name in locked:
+            continue
+        positions = types[name].positions if name in types else ()
+        lengths = (v for v, p in zip(values, positions, strict=False) if p.unit != "rad")
+        if any(length.pi for length in lengths):
+            raise place.error(
+                f"joint {shown(name)} slides there, and a multiple of pi is no length",
+                "write plain numbers",
+            )
+        start.append((name, tuple(map(_radians, values))))
+    coordinates = {name: (kind.nq, kind.quaternion) for name, kind in types.items()}
+    fault = start_fault(start, tree.loops, coordinates)
+    if fault is not None:
+        raise place.error(*fault)
+    index = {name: k for k, name in enumerate(types)}
+    return tuple(sorted(start, key=lambda item: index[item[0]])) if loops else ()
+
+
+def _radians(angle: Angle) -> Fraction:
+    """Return an angle as a number, its multiple of pi to sixty digits: a search only begins there."""
+    return angle.radians + rounded(2 * HALF_PI * angle.pi)
+
+
+def _chosen(
+    what: str, tree: Tree, asked: Sequence[str] | None, mechanism: Mechanism
+) -> tuple[str, ...]:
+    """Return the joints that are to be `what`, "independent" or "actuated", as asked or as declared, in their order.
+
+    Locked joints are left out; a follower stands for its leader. DescriptionError, or UnknownName of what was asked for: there
+    is none of that name; ArgumentError: there is no loop.
+    """
+    velocities = mechanism.velocities_of
+    locked = {connection.name for connection in tree.connections} - velocities.keys()
+    names: dict[str, None] = {}
+    for name in getattr(tree, what) if asked is None else asked:
+        if name not in locked:
+            if asked is not None:
+                nearest(name, velocities, "joint")
+            names[_leader(name, mechanism)] = None
+    fault = choice_fault(what, [*names], tree.loops, velocities)
+    if fault is not None and asked is not None:
+        raise ArgumentError("; ".join(fault))
+    if fault is not None:
+        raise tree.place.at(what).error(*fault)
+    return tuple(sorted(names, key=lambda name: velocities[name])) if mechanism.loops else ()
+
+
+def _leader(name: str, mechanism: Mechanism) -> str:
+    """Return the joint that a joint follows, or the name itself."""
+    for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True):
+        if joint.name == name and follows is not None:
+            return mechanism.joints[follows.leader].name
+    return name

@@ -1,14 +1,16 @@
-"""`load`: a built-in robot's name, a description file, its text or a generated folder, to a Mechanism."""
+"""Loading a Mechanism: from a built-in robot's name, a description file, its text, a generated folder or a Python package."""
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, PackagePath, files
 from pathlib import Path
 from typing import TypedDict
 
@@ -16,18 +18,17 @@ from symgen.description import marks
 from symgen.description.announcing import announce
 from symgen.description.arguments import validated
 from symgen.description.asking import Asked, refuse_unheard
-from symgen.description.assembly import LONGEST_NAME, assemble
+from symgen.description.assembly import AssemblyOptions, assemble
 from symgen.description.canonical import to_toml
 from symgen.description.coupling import WAYS
-from symgen.description.distributions import in_distribution
 from symgen.description.locking import LockValue
 from symgen.description.lookup import in_folder, missing
-from symgen.description.namesakes import KIND, ROBOTS, builtin_names, namesake
+from symgen.description.namesakes import KIND, ROBOTS, Namesake, builtin_names, namesake
 from symgen.description.ordering import FILE, PINOCCHIO
 from symgen.description.quantities import Place, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
-from symgen.description.tree import Declared, Tree, sha256_of
+from symgen.description.tree import LONGEST_NAME, Declared, Tree, sha256_of
 from symgen.mechanism.drives import selected, speed_fault
 from symgen.mechanism.mechanism import Mechanism
 from symgen.mechanism.notes import Note
@@ -36,17 +37,20 @@ from symgen.vocabulary.poses import Vector3
 
 LARGEST_FILE = 50_000_000
 LARGEST_CHAIN = 100_000
-BASES = {"fixed": False, "free": True}
-"""What a root link may stand on, and whether it floats there."""
+BASES = ("fixed", "free")
+SHOWN = 5
+"""Files of a package that a sentence lists before it counts the rest."""
 TEXT = "<text>"
 """The name of a description that came as a text, for sentences."""
 _UTF16 = b"\xff\xfe", b"\xfe\xff"
 """Marks at the start of XML in UTF-16."""
+_SELDOM_ROBOTS = (".csv", ".toml")
+"""Suffixes that in a package seldom are of a robot."""
 _REPEAT = re.compile(rb"^repeat = \d+", re.MULTILINE)
 
 
 class Options(TypedDict, total=False):
-    """What `load` may be told of any robot."""
+    """Options of `load` that hold for any robot."""
 
     lock: Mapping[str, LockValue] | Iterable[str] | None
     gravity: str | Sequence[int | float | str | Fraction] | None
@@ -59,6 +63,31 @@ class Options(TypedDict, total=False):
     independent: str | Iterable[str] | None
     actuated: str | Iterable[str] | None
     joint_order: str | Iterable[str]
+
+
+class ReadingOptions(Options, total=False):
+    """All options of `load`: also those of what is read from a file or found in a package."""
+
+    model: str | None
+    xacro: Mapping[str, str] | None
+    packages: Mapping[str, str | os.PathLike[str]] | None
+    distribution: str | None
+
+
+@dataclass(frozen=True)
+class _Description:
+    """A description that was read: its tree, the bytes it was read from, their path, and its name for sentences."""
+
+    tree: Tree
+    data: bytes
+    path: Path
+    file: str
+
+    @property
+    def source(self) -> str:
+        """The name of the file, or what a canonical description says of the file that it was written from."""
+        first_reading = self.file != TEXT and self.tree.source_sha256 is None
+        return printable(self.tree.source or (self.path.name if first_reading else ""))
 
 
 @validated
@@ -109,106 +138,146 @@ def load(
     of a URDF that are off, unless `snap`, `mimic` or `drives` says what to do; `notes` of the mechanism has these and all other
     remarks.
     """
+    options = ReadingOptions(
+        lock=lock,
+        gravity=gravity,
+        snap=snap,
+        mimic=mimic,
+        strict=strict,
+        base=base,
+        drives=drives,
+        friction_speed=friction_speed,
+        independent=independent,
+        actuated=actuated,
+        joint_order=joint_order,
+        model=model,
+        xacro=xacro,
+        packages=packages,
+        distribution=distribution,
+    )
+    _refuse_unknown_words(options)
+    snapper = Snapper(tolerance(options["snap"]), asked=options["snap"] is not None)
+    choices = _assembly_options(options)
+    asked = _file_options(options)
+    robot, twin = _located(robot, options["distribution"])
+    description = _named(_read(robot, snapper, asked))
+    tree = description.tree
+    mechanism = assemble(
+        tree,
+        replace(choices, mimic=choices.mimic or tree.mimic),
+        snapper,
+        description.source,
+        tree.read_sha256 or sha256_of(description.data),
+    )
+    if tree.source_sha256 is not None:
+        mechanism = _as_first_read(mechanism, tree.source_sha256, description.data)
+    if options["strict"]:
+        _refuse_warnings(mechanism, description.file)
+    announce(mechanism, tree, snapper, options["mimic"] is not None, options["drives"] is not None)
+    return mechanism if twin is None else _with_namesake(mechanism, twin, str(robot))
+
+
+def _refuse_unknown_words(options: ReadingOptions) -> None:
+    mimic, base = options["mimic"], options["base"]
     if mimic is not None and mimic not in WAYS:
         raise ArgumentError(f"mimic is {shown(mimic)}; give 'independent', 'couple' or 'refuse'")
     if base is not None and base not in BASES:
         raise ArgumentError(f"base is {shown(base)}; give 'fixed' or 'free'")
-    frozen = (
-        lock
-        if isinstance(lock, Mapping)
-        else dict.fromkeys([lock] if isinstance(lock, str) else lock or ())
+
+
+def _assembly_options(options: ReadingOptions) -> AssemblyOptions:
+    """Read the options that hold for every format."""
+    gravity, speed, lock = options["gravity"], options["friction_speed"], options["lock"]
+    if not isinstance(lock, Mapping):
+        lock = dict.fromkeys([lock] if isinstance(lock, str) else lock or ())
+    return AssemblyOptions(
+        lock=lock,
+        gravity=None if gravity is None else _gravity(gravity),
+        mimic=options["mimic"],
+        strict=options["strict"],
+        base=options["base"],
+        drives=selected(options["drives"]),
+        friction_speed=None if speed is None else _friction_speed(speed),
+        independent=_names(options["independent"]),
+        actuated=_names(options["actuated"]),
+        joint_order=_order(options["joint_order"]),
     )
-    snapper = Snapper(tolerance(snap), asked=snap is not None)
-    field = None if gravity is None else _gravity(gravity)
-    kinds, speed = (
-        selected(drives),
-        None if friction_speed is None else _friction_speed(friction_speed),
+
+
+def _file_options(options: ReadingOptions) -> Asked:
+    """Read the options of formats that leave something open."""
+    packages = options["packages"] or {}
+    return Asked(
+        options["model"],
+        dict(options["xacro"] or {}),
+        {name: os.fspath(folder) for name, folder in packages.items()},
+        floating=options["base"] == "free",
     )
-    floating = BASES[base or "fixed"]
-    asked = Asked(
-        model,
-        dict(xacro or {}),
-        {name: os.fspath(folder) for name, folder in (packages or {}).items()},
-        floating=floating,
-    )
-    if distribution is not None:
-        if isinstance(robot, Declared) or is_text(robot):
-            raise ArgumentError(
-                "a robot that is given whole is in no package; leave distribution (--from) out"
-            )
-        robot = in_distribution(os.fsdecode(robot), distribution, suffixes())
-    twin = None
-    if distribution is None and isinstance(robot, str) and not is_text(robot):
-        twin = namesake(robot)
-    tree, data, path, file = _read(robot, snapper, asked)
-    where = Place(file)
-    if not tree.name:
-        tree = replace(
-            tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME])
+
+
+def _located(
+    robot: str | bytes | os.PathLike[str] | Declared, distribution: str | None
+) -> tuple[str | bytes | os.PathLike[str] | Declared, Namesake | None]:
+    """Return the robot, or its file in a Python package; and the folder that has the name of a built-in robot."""
+    if distribution is None:
+        twin = namesake(robot) if isinstance(robot, str) and not is_text(robot) else None
+        return robot, twin
+    if isinstance(robot, Declared) or is_text(robot):
+        raise ArgumentError(
+            "a robot that is given whole is in no package; leave distribution (--from) out"
         )
-    source = printable(
-        tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name)
-    )
-    sha256 = tree.read_sha256 or sha256_of(data)
-    mechanism = assemble(
-        tree,
-        lock=frozen,
-        gravity=field,
-        mimic=mimic or tree.mimic,
-        strict=strict,
-        snapper=snapper,
-        source=source,
-        source_sha256=sha256,
-        floating=floating,
-        base_named=base is not None,
-        drives=kinds,
-        friction_speed=speed,
-        independent=_names(independent),
-        actuated=_names(actuated),
-        joint_order=_order(joint_order),
-    )
-    if tree.source_sha256 is not None:
-        mechanism = _as_first_read(mechanism, tree.source_sha256, data)
-    warnings = [note.text for note in mechanism.notes if note.kind == "warning"]
-    if strict and warnings:
-        raise where.error(
-            f"strict reading refuses this warning: {warnings[0]}",
-            "correct it or read without strict",
-        )
-    announce(mechanism, tree, snapper, mimic is not None, drives is not None)
-    if twin is None:
-        return mechanism
-    beside = Note(KIND, twin.sentence(str(robot)))
-    if twin.generated:
-        warn(beside.text, KIND)
-    return replace(mechanism, notes=(*mechanism.notes, beside))
+    return in_distribution(os.fsdecode(robot), distribution, suffixes()), None
 
 
 def _read(
     robot: str | bytes | os.PathLike[str] | Declared, snapper: Snapper, asked: Asked
-) -> tuple[Tree, bytes, Path, str]:
-    """The tree, the bytes it was read from, their path, and its name for sentences."""
+) -> _Description:
+    """Read the description by the reader of its format."""
     if isinstance(robot, Declared):
         refuse_unheard(asked, (), robot.label)
-        return robot.tree(snapper), b"", Path(), robot.label
+        return _Description(robot.tree(snapper), b"", Path(), robot.label)
     data, path, file = _fetch(robot)
     if not data.strip():
         raise Place(file).error("the file is empty", "give a robot description")
     of_format = reader(path.suffix, data)
     refuse_unheard(asked, of_format.TAKES, file)
-    return of_format.read(data, file, snapper, asked), data, path, file
+    return _Description(of_format.read(data, file, snapper, asked), data, path, file)
+
+
+def _named(description: _Description) -> _Description:
+    """Give a robot without a name that of its file."""
+    if description.tree.name:
+        return description
+    name = description.path.stem[:LONGEST_NAME]
+    name = "".join(character if character.isprintable() else "_" for character in name)
+    return replace(description, tree=replace(description.tree, name=name))
 
 
 def _as_first_read(mechanism: Mechanism, sha256: str, data: bytes) -> Mechanism:
-    """The hash of the description that a canonical one was written from is kept, as long as nothing in the canonical one was
-    changed.
-    """
+    """Keep the hash of the description that a canonical one was written from, as long as the canonical one is unchanged."""
     first = replace(mechanism, source_sha256=sha256)
     return (
         first
         if re.fullmatch("([0-9a-f]{64})?", sha256) and to_toml(first).encode() == data
         else mechanism
     )
+
+
+def _refuse_warnings(mechanism: Mechanism, file: str) -> None:
+    warnings = [note.text for note in mechanism.notes if note.kind == "warning"]
+    if warnings:
+        raise Place(file).error(
+            f"strict reading refuses this warning: {warnings[0]}",
+            "correct it or read without strict",
+        )
+
+
+def _with_namesake(mechanism: Mechanism, twin: Namesake, robot: str) -> Mechanism:
+    """Note the folder that has the built-in robot's name; warn where symgen generated it."""
+    note = Note(KIND, twin.sentence(robot))
+    if twin.generated:
+        warn(note.text, KIND)
+    return replace(mechanism, notes=(*mechanism.notes, note))
 
 
 def builtin_robots() -> dict[str, str]:
@@ -268,24 +337,30 @@ def _begins(text: str) -> str:
 
 
 def _fetch(robot: str | bytes | os.PathLike[str]) -> tuple[bytes, Path, str]:
-    """The bytes of the description, its path, and its name for sentences."""
+    """Return the bytes of the description, its path, and its name for sentences."""
     if is_text(robot) and isinstance(robot, bytes | bytearray):
-        xml = robot.startswith(_UTF16) or _begins(robot.decode("latin-1")) == "<"
-        return _sized(bytes(robot)), Path("robot.urdf" if xml else "robot.toml"), TEXT
+        is_xml = robot.startswith(_UTF16) or _begins(robot.decode("latin-1")) == "<"
+        return _sized(bytes(robot)), _path_of_text(is_xml), TEXT
     text = os.fsdecode(bytes(robot) if isinstance(robot, bytearray) else robot)
     if is_text(robot):
-        return _encoded(text), Path("robot.urdf" if _begins(text) == "<" else "robot.toml"), TEXT
+        return _encoded(text), _path_of_text(_begins(text) == "<"), TEXT
     if "\0" in text or not text.strip():
         raise ArgumentError(f"{shown(text)} is no robot; give a built-in name or a path")
     builtin, colon, count = text.partition(":")
     if isinstance(robot, str | bytes | bytearray) and builtin in builtin_names():
         path = ROBOTS / f"{builtin}.toml"
-        return (
-            _with_count(_bytes(path, path.name), builtin, count if colon else None),
-            path,
-            path.name,
-        )
-    path = Path(text)
+        data = _with_count(_bytes(path, path.name), builtin, count if colon else None)
+        return data, path, path.name
+    return _file(Path(text), text)
+
+
+def _path_of_text(is_xml: bool) -> Path:
+    """Return the path of a file that would hold such a text."""
+    return Path("robot.urdf" if is_xml else "robot.toml")
+
+
+def _file(path: Path, text: str) -> tuple[bytes, Path, str]:
+    """Return the bytes of a file, or of the description in a generated folder, its path, and its name for sentences."""
     if _is_directory(path, text):
         path = _inside(path)
     file = str(path)
@@ -419,3 +494,70 @@ def _inside(folder: Path) -> Path:
             f"its manifest.json names {shown(name + '.toml')}, which is not there", hint
         )
     return path
+
+
+# -- Python packages --
+
+
+def in_distribution(
+    name: str | os.PathLike[str], distribution: str, readable: Collection[str]
+) -> Path:
+    """Return the description that `name` stands for in an installed Python package; nothing is fetched.
+
+    `name` is that of a file, with or without its suffix and the last folders before it; `readable` are the suffixes of
+    descriptions. UnknownName where there is no such package or file, ArgumentError where there are several, or no description.
+    """
+    paths = _descriptions_in(distribution, readable)
+    where = f"package {shown(distribution)} holds"
+    if not paths:
+        raise ArgumentError(
+            f"{where} no robots: where it downloads them when they are asked for, give the path that it tells"
+        )
+    parts = Path(os.fspath(name)).parts
+    matching = [path for path in paths if parts and _ends_with(path, parts)]
+    if not matching:
+        raise UnknownName(f"{where} no robot {shown(name)}; {_nearest_stem(parts, paths)}")
+    if len(matching) > 1:
+        listed = _listed(_distinct_ends(matching, len(parts)))
+        raise ArgumentError(f"{where} {len(matching)} files {shown(name)}; give one of {listed}")
+    return Path(str(matching[0].locate()))
+
+
+def _descriptions_in(distribution: str, readable: Collection[str]) -> list[PackagePath]:
+    """List the files of an installed package that may be robots."""
+    try:
+        paths = files(distribution)
+    except (PackageNotFoundError, ValueError):
+        raise UnknownName(
+            f"there is no package {shown(distribution)} in this Python; install it, or give the path of the "
+            "file"
+        ) from None
+    wanted = {suffix for suffix in readable if suffix not in _SELDOM_ROBOTS}
+    return sorted(path for path in paths or () if path.suffix.lower() in wanted)
+
+
+def _ends_with(path: PackagePath, parts: tuple[str, ...]) -> bool:
+    """True if a path ends with these parts, the last one with or without its suffix."""
+    *folders, last = path.parts[-len(parts) :]
+    return (*folders, last) == parts or (*folders, path.stem) == parts
+
+
+def _nearest_stem(parts: tuple[str, ...], paths: Sequence[PackagePath]) -> str:
+    """Name the file that is called nearly so, or the first ones."""
+    stems = sorted({path.stem for path in paths})
+    close = difflib.get_close_matches(parts[-1] if parts else "", stems, n=1, cutoff=0.5)
+    return f"did you mean {shown(close[0])}?" if close else f"there are {_listed(stems)}"
+
+
+def _distinct_ends(paths: Sequence[PackagePath], least: int) -> list[str]:
+    """Return the shortest ends, of `least` parts or more, by which paths differ."""
+    longest = max(len(path.parts) for path in paths)
+    ends = [[path.parts[-count:] for path in paths] for count in range(least, longest + 1)]
+    distinct = next(several for several in ends if len(set(several)) == len(paths))
+    return ["/".join(parts) for parts in distinct]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (
+        f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    )

@@ -22,6 +22,7 @@ BY_NAME, AS_DECLARED, AS_IN_THE_MODEL, UNKNOWN = (
     "as in the model",
     "unknown",
 )
+LONGEST_NAME = 200
 MOST_LINKS = 200_000
 """Links, joints, inertias or further frames of a description. A humanoid with hands has a hundred, a polymer a hundred thousand;
 each one that is read takes about half a millisecond.

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from symgen.description.assembly import LONGEST_NAME
+from symgen.description.tree import LONGEST_NAME
 from symgen.description.writers._inertias import combined
 from symgen.description.writers._written import listed
 from symgen.mechanism.mechanism import BASE, Frame, Joint, Mechanism, Part
