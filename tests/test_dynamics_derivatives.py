@@ -181,8 +181,8 @@ def the_couple_stays(patch: pytest.MonkeyPatch) -> None:
     """(10) without what passes the next origin."""
     patch.setattr(
         recursion,
-        "outward_couple",
-        lambda linkage, turning, i, t4, f: linkage.links[i].rotation.outward(t4),
+        "couple_to_parent",
+        lambda linkage, turning, i, t4, f: linkage.links[i].rotation.to_parent(t4),
     )
 
 

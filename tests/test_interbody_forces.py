@@ -13,7 +13,7 @@ import pytest
 
 import symgen
 from symgen.derivation.model import regroup
-from symgen.derivation.spatial import wrench_outward
+from symgen.derivation.spatial import wrench_to_parent
 from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.methods.constraint_force import forces as by_constraints
 from symgen.methods.riccati import forces as by_recursion
@@ -248,8 +248,8 @@ def test_a_moment_that_forgets_the_lever_is_caught(monkeypatch: pytest.MonkeyPat
     ).passed
     monkeypatch.setattr(
         by_recursion,
-        "wrench_outward",
-        lambda rotation, shift, n, f: wrench_outward(
+        "wrench_to_parent",
+        lambda rotation, shift, n, f: wrench_to_parent(
             rotation, shift * rotation.factors[0][0][0].home.zero, n, f
         ),
     )

@@ -163,7 +163,7 @@ def test_verify_sees_a_jacobian_that_loses_what_the_base_is_away(
             at = points[i] = at + shift
         columns = []
         for i, (rotation, _) in poses.items():
-            w = rotation.outward(linkage.links[i].dof.H_angular)
+            w = rotation.to_parent(linkage.links[i].dof.H_angular)
             columns.append([*w, *w.cross(at + step - points[i])])
         return ([column[r] for r in range(6) for column in columns],)
 

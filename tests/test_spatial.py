@@ -26,8 +26,8 @@ from symgen.derivation.spatial import (
     plus,
     times,
     transposed,
-    twist_inward,
-    wrench_outward,
+    twist_to_child,
+    wrench_to_parent,
 )
 from symgen.ir.program import Numbers, evaluate
 from tests.robots_for_tests import rationals
@@ -187,8 +187,8 @@ def test_a_rotation_turns_vectors_both_ways(what: str) -> None:
     b = Bench()
     rotation, R = b.rotation(what)
     v, ev = b.vector()
-    assert same(b.value(rotation.outward(v)), R @ ev)
-    assert same(b.value(rotation.inward(v)), R.T @ ev)
+    assert same(b.value(rotation.to_parent(v)), R @ ev)
+    assert same(b.value(rotation.to_child(v)), R.T @ ev)
     assert same(b.of(rotation.matrix(b.home.one, b.home.zero)), R)
 
 
@@ -197,8 +197,8 @@ def test_a_rotation_turns_matrices_on_both_sides(what: str) -> None:
     b = Bench()
     rotation, R = b.rotation(what)
     (m, em), (s, es) = b.matrix(), b.symmetric()
-    assert same(b.of(rotation.outward_matrix(m)), R @ em @ R.T)
-    assert same(b.of(rotation.outward_symmetric(s).rows), R @ es @ R.T)
+    assert same(b.of(rotation.matrix_to_parent(m)), R @ em @ R.T)
+    assert same(b.of(rotation.symmetric_to_parent(s).rows), R @ es @ R.T)
 
 
 def test_an_elementary_turn_of_a_symmetric_matrix_costs_four_multiplications_in_its_plane() -> None:
@@ -206,7 +206,7 @@ def test_an_elementary_turn_of_a_symmetric_matrix_costs_four_multiplications_in_
     rotation, _ = b.rotation("z")
     s, _ = b.symmetric()
     before = len(b.home.rows)
-    rotation.outward_symmetric(s)
+    rotation.symmetric_to_parent(s)
     assert [op for op, _, _ in b.home.rows[before:]].count(
         "mul"
     ) == 8  # 4 in the plane, 4 for the column across it
@@ -242,7 +242,7 @@ def test_a_rigid_inertia_is_its_six_by_six(massless: bool) -> None:
 def test_a_rigid_inertia_moves_as_its_definition(what: str, massless: bool) -> None:
     b = Bench()
     (rotation, R), (shift, es), (inertia, matrix) = b.rotation(what), b.vector(), rigid(b, massless)
-    assert same(b.six(inertia.outward(rotation, shift).articulated()), moved(matrix, R, es))
+    assert same(b.six(inertia.to_parent(rotation, shift).articulated()), moved(matrix, R, es))
 
 
 def test_rigid_inertias_add() -> None:
@@ -251,7 +251,7 @@ def test_rigid_inertias_add() -> None:
     (rotation, R), (shift, es) = b.rotation("zx"), b.vector()
     assert same(b.six((one + two).articulated()), first + second)
     assert same(
-        b.six((two + one).outward(rotation, shift).articulated()), moved(first + second, R, es)
+        b.six((two + one).to_parent(rotation, shift).articulated()), moved(first + second, R, es)
     )
 
 
@@ -264,7 +264,7 @@ def articulated(b: Bench) -> tuple[ArticulatedInertia, Exact]:
 def test_an_articulated_inertia_moves_as_phi_p_phi_transposed(what: str) -> None:
     b = Bench()
     (rotation, R), (shift, es), (P, matrix) = b.rotation(what), b.vector(), articulated(b)
-    assert same(b.six(P.outward(rotation, shift)), moved(matrix, R, es))
+    assert same(b.six(P.to_parent(rotation, shift)), moved(matrix, R, es))
 
 
 def test_an_articulated_inertia_by_entries_products_and_sums() -> None:
@@ -278,13 +278,13 @@ def test_an_articulated_inertia_by_entries_products_and_sums() -> None:
 
 
 @ANY_ROTATION
-def test_a_wrench_outward_and_a_twist_inward_are_transposes(what: str) -> None:
+def test_wrench_to_parent_and_twist_to_child_are_transposes(what: str) -> None:
     """φ and φᵀ as matrices, so that power n·ω + f·v is the same on both sides of the shift."""
     b = Bench()
     (rotation, R), (shift, es) = b.rotation(what), b.vector()
     (n, en), (f, ef), (w, ew), (v, ev) = (b.vector() for _ in range(4))
-    outer_n, outer_f = wrench_outward(rotation, shift, n, f)
-    inner_w, inner_v = twist_inward(rotation, shift, w, v)
+    outer_n, outer_f = wrench_to_parent(rotation, shift, n, f)
+    inner_w, inner_v = twist_to_child(rotation, shift, w, v)
     wrench, twist = b.value([*outer_n, *outer_f]), b.value([*inner_w, *inner_v])
     assert same(wrench, phi(R, es) @ np.concatenate([en, ef]))
     assert same(twist, phi(R, es).T @ np.concatenate([ew, ev]))
@@ -298,7 +298,7 @@ def test_a_known_zero_moment_costs_nothing() -> None:
     values = [b.scalar(Fraction(x)) for x in (2, 3, 4)]
     zero = b.home.zero
     before = len(b.home.rows)
-    turned = rotation.outward_symmetric(
+    turned = rotation.symmetric_to_parent(
         Symmetric(values[0], zero, zero, values[1], zero, values[2])
     )
     assert len(b.home.rows) == before
@@ -314,12 +314,12 @@ def test_a_shift_in_two_moves_as_the_whole_does(what: str) -> None:
     bench = Bench(seed=11)
     rotation, R = bench.rotation(what)
     (inner, a), (outer, b) = bench.vector(), bench.vector()
-    split = SplitShift(outer + rotation.outward(inner), inner, outer)
+    split = SplitShift(outer + rotation.to_parent(inner), inner, outer)
     across = phi(R, b + R @ a)
     assert same(bench.value(split), b + R @ a)
     (n, n_), (f, f_), (w, w_), (v, v_) = (bench.vector() for _ in range(4))
-    moment, force = wrench_outward(rotation, split, n, f)
-    angular, linear = twist_inward(rotation, split, w, v)
+    moment, force = wrench_to_parent(rotation, split, n, f)
+    angular, linear = twist_to_child(rotation, split, w, v)
     assert same(bench.value([*moment, *force]), across @ np.concatenate([n_, f_]))
     assert same(bench.value([*angular, *linear]), across.T @ np.concatenate([w_, v_]))
     (A, A_), (B, B_), (C, C_), (h, _), (S, _) = (
@@ -329,11 +329,11 @@ def test_a_shift_in_two_moves_as_the_whole_does(what: str) -> None:
         bench.vector(),
         bench.symmetric(),
     )
-    moved = ArticulatedInertia(A, B, C).outward(rotation, split)
+    moved = ArticulatedInertia(A, B, C).to_parent(rotation, split)
     assert same(bench.six(moved), across @ np.block([[A_, B_], [B_.T, C_]]) @ across.T)
     body = RigidInertia.of(bench.scalar(Fraction(7, 3)), h, S)
     assert same(
-        bench.six(body.outward(rotation, split).articulated()),
+        bench.six(body.to_parent(rotation, split).articulated()),
         across @ bench.six(body.articulated()) @ across.T,
     )
 
@@ -344,8 +344,8 @@ def test_the_shift_of_a_twist_is_the_derived_transport() -> None:
     home = Derivation({"x": 9})
     x = rationals(Random(3), 9)
     shift, w, v = (Vector(home.inputs["x"][k : k + 3]) for k in (0, 3, 6))
-    moved = twist_inward(STILL, shift, w, v)
-    moment, force = wrench_outward(STILL, shift, w, v)
+    moved = twist_to_child(STILL, shift, w, v)
+    moment, force = wrench_to_parent(STILL, shift, w, v)
     made = home.freeze(
         "test", "test", [("y", (12,), [*moved[0], *moved[1], *moment, *force])], {"x": (9,)}
     )

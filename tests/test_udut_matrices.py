@@ -14,11 +14,11 @@ import pytest
 import sympy as sp
 from sympy.polys.rings import ring
 
-from symgen.methods.udut.matrices import Body, Chain, diagonal, identity, times, transposed
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 from tests.operators import rotation
 from tests.robots_for_tests import random_mechanism, rationals
+from tests.udut_matrices import Body, Chain, diagonal, identity, times, transposed
 
 
 def rational_body(source: Random) -> Body:

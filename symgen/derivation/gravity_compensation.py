@@ -52,7 +52,9 @@ def held(
                 f"link {i + 1} ({link.label}): mass that is held up, and its first moment"
             )
             masses[link.parent] = masses[link.parent] + masses[i]
-            moments[link.parent] = moments[link.parent] + _outward(link, masses[i], moments[i])
+            moments[link.parent] = moments[link.parent] + _moment_to_parent(
+                link, masses[i], moments[i]
+            )
     return [Held(*one) for one in zip(masses, moments, upward, strict=True)]
 
 
@@ -82,7 +84,7 @@ def slopes(links: Sequence[LinkGeometry], every: Sequence[Held]) -> list[list[Sc
                 found[dof.index][other.index] = other.H_angular.dot(couple)
             inner = link
             while inner.parent >= 0:
-                couple, inner = inner.rotation.outward(couple), links[inner.parent]
+                couple, inner = inner.rotation.to_parent(couple), links[inner.parent]
                 for outer in inner.dofs:
                     found[outer.index][dof.index] = found[dof.index][outer.index] = (
                         outer.H_angular.dot(couple)
@@ -90,8 +92,8 @@ def slopes(links: Sequence[LinkGeometry], every: Sequence[Held]) -> list[list[Sc
     return found
 
 
-def _outward(link: LinkGeometry, mass: Scalar, moment: Vector) -> Vector:
+def _moment_to_parent(link: LinkGeometry, mass: Scalar, moment: Vector) -> Vector:
     """A first moment about the origin of a link, about that of its parent."""
     if isinstance(link.shift, SplitShift):
-        return link.rotation.outward(moment + link.shift.inner * mass) + link.shift.outer * mass
-    return link.rotation.outward(moment) + link.shift * mass
+        return link.rotation.to_parent(moment + link.shift.inner * mass) + link.shift.outer * mass
+    return link.rotation.to_parent(moment) + link.shift * mass

@@ -158,7 +158,7 @@ class Linkage(Gathering):
         link, form = self.model.links[i], joint_form(self.model.links[i].kind)
         along = [axis for axis in range(3) if not self.gravity[i][axis].is_zero]
         if not form.steps or len(along) != 1 or link.rotation != k.IDENTITY:
-            return self.links[i].rotation.inward(-self.gravity[i])
+            return self.links[i].rotation.to_child(-self.gravity[i])
         g = -self.gravity[i][along[0]]
         bindings: dict[object, Scalar] = dict(zip(form.q, self.inputs["q"][link.q], strict=True))
         for symbol, expression in form.steps:
@@ -173,7 +173,7 @@ class Linkage(Gathering):
     def held(self) -> list[Held]:
         """Of every link with all that it carries, the mass that is held up against gravity (`symgen.derivation.gravity_compensation`)."""
         own = [
-            (self.scalar(link.borne.m), self._slack(i).outward(self.vector(link.borne.h)))
+            (self.scalar(link.borne.m), self._slack(i).to_parent(self.vector(link.borne.h)))
             for i, link in enumerate(self.model.links)
         ]
         upward: list[Vector] = []
@@ -182,13 +182,13 @@ class Linkage(Gathering):
             upward.append(
                 self.against_gravity(i)
                 if link.parent < 0
-                else link.rotation.inward(upward[link.parent])
+                else link.rotation.to_child(upward[link.parent])
             )
         return held(self.links, own, upward)
 
     def center(self, i: int) -> Vector:
         """The mass centre of link i in its frame."""
-        return self._slack(i).outward(self.vector(self.model.links[i].center))
+        return self._slack(i).to_parent(self.vector(self.model.links[i].center))
 
     in_turn = False
     """Whether links are gone through one after the other, so that each way along them counts, and not operations alone."""
@@ -208,12 +208,12 @@ class Linkage(Gathering):
     def _offset(self, i: int) -> Vector:
         """Where joint i's frame stands in its parent's, before the joint slides."""
         link = self.model.links[i]
-        return self._slack(link.parent).outward(self.vector(link.shift))
+        return self._slack(link.parent).to_parent(self.vector(link.shift))
 
     def _inertia(self, i: int) -> RigidInertia:
         if self.at_run_time is not None and self.at_run_time.inertia:
             ten = self.at_run_time.inertia[i]
-            return runtime_inertia.inertia(self.home, ten, self.inputs["prepared"]).outward(
+            return runtime_inertia.inertia(self.home, ten, self.inputs["prepared"]).to_parent(
                 self._slack(i), self.zeros
             )
         inertia = self.model.links[i].inertia
@@ -222,7 +222,7 @@ class Linkage(Gathering):
             self.vector(inertia.h),
             Symmetric(*(self.scalar(x) for x in inertia.S)),
         )
-        return own.outward(self._slack(i), self.zeros)
+        return own.to_parent(self._slack(i), self.zeros)
 
     def _gravity(self) -> tuple[Vector, list[Vector]]:
         """In the axes of the base, and of root i in its base frame."""
@@ -233,7 +233,7 @@ class Linkage(Gathering):
         place = self.at_run_time.gravity
         gravity = Vector(self.inputs["prepared"][place : place + 3])
         return gravity, [
-            self.constant_rotation(link.base_rotation).inward(gravity)
+            self.constant_rotation(link.base_rotation).to_child(gravity)
             if link.parent < 0
             else self.zeros
             for link in self.model.links
@@ -247,7 +247,7 @@ class Linkage(Gathering):
     def mounted(self, frame: Frame) -> tuple[Rotation, Vector]:
         """Where a frame sits on its link: its axes and its origin, as the vectors of the link are written."""
         slack, own = self._slack(frame.link), self.constant_rotation(frame.rotation)
-        return Rotation([*slack.factors, *own.factors]), slack.outward(self.vector(frame.shift))
+        return Rotation([*slack.factors, *own.factors]), slack.to_parent(self.vector(frame.shift))
 
     def declared_frame(self, i: int) -> tuple[Rotation, Vector]:
         """Where the declared frame of link i sits on it, likewise."""
@@ -302,7 +302,7 @@ class Linkage(Gathering):
         for column, index in enumerate(range(link.v.start, link.v.stop)):
             H = [lower(form.motion_subspace[r, column], bindings, self.home) for r in range(6)]
             dofs.append(Dof(index, i, column, Vector(H[:3]), Vector(H[3:])))
-        whole = self._offset(i) + constant.outward(slide)
+        whole = self._offset(i) + constant.to_parent(slide)
         shift = self._shift(link, whole, slide) if turning.factors else whole
         limb = link.parent >= 0 and not self.model.links[link.parent].directed
         arm = Vector(shift) if limb else shift
@@ -360,7 +360,7 @@ class Linkage(Gathering):
         axis = k.transpose(link.rotation)[2]
         along = k.settle(k.dot(axis, link.shift))
         outer = self.vector([k.settle(x) for x in k.sub(link.shift, k.scale(along, axis))])
-        outer = self._slack(link.parent).outward(outer)
+        outer = self._slack(link.parent).to_parent(outer)
         inner = slide + self.vector((k.ZERO, k.ZERO, along))
         beside = not (slide[0].is_zero and slide[1].is_zero)
         parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), whole))
@@ -438,7 +438,7 @@ class Linkage(Gathering):
 
     def pull(self, root: int) -> Vector:
         """Gravity in the axes of the base."""
-        return self.base_axes(root).outward(self.gravity[root])
+        return self.base_axes(root).to_parent(self.gravity[root])
 
     def constant_rotation(self, rotation: Mat3) -> Rotation:
         """A constant rotation as its cheapest factors."""

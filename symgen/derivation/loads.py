@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from symgen.derivation import constants as k
 from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Derivation, Scalar
-from symgen.derivation.spatial import RigidInertia, Rotation, Symmetric, Vector, wrench_outward
+from symgen.derivation.spatial import RigidInertia, Rotation, Symmetric, Vector, wrench_to_parent
 
 Mounted = tuple[Rotation, Vector]
 """Where a frame sits on its link, as the link's vectors are written."""
@@ -19,7 +19,7 @@ def carried(
     """Run-time matter on a frame: (m, centre, xx xy xz yy yz zz about the frame's origin) as seen from its link."""
     m, center = payload[0], Vector(payload[1:4])
     home.step(f"payload on {frame.name}, in the axes of link {frame.link + 1}")
-    return RigidInertia.of(m, center * m, second_moments(home, payload[4:])).outward(*mounted)
+    return RigidInertia.of(m, center * m, second_moments(home, payload[4:])).to_parent(*mounted)
 
 
 def second_moments(home: Derivation, moments: Sequence[Scalar]) -> Symmetric:
@@ -34,4 +34,4 @@ def exerted(
 ) -> tuple[Vector, Vector]:
     """A run-time wrench on a frame, (moment, force) in its axes at its origin, as seen from its link."""
     home.step(f"wrench on {frame.name}, in the axes of link {frame.link + 1}")
-    return wrench_outward(*mounted, Vector(wrench[:3]), Vector(wrench[3:]))
+    return wrench_to_parent(*mounted, Vector(wrench[:3]), Vector(wrench[3:]))

@@ -148,7 +148,9 @@ def _matter(home: Derivation, one: Matter, given: Sequence[Scalar]) -> RigidIner
     about_z = (
         moments[5] if not one.central else S.xx + S.yy
     )  # else the difference of what was added
-    return RigidInertia(m, h, S, about_z).outward(turn, Vector(home.constant(x) for x in one.shift))
+    return RigidInertia(m, h, S, about_z).to_parent(
+        turn, Vector(home.constant(x) for x in one.shift)
+    )
 
 
 def _rows(home: Derivation, m: Mat3) -> tuple[Vector, Vector, Vector]:
@@ -182,7 +184,7 @@ def _split(
     nothing = Vector((zero, zero, zero))
     if motion == "slide":
         turn = Rotation([] if link.rotation == k.IDENTITY else [_rows(home, link.rotation)])
-        return _kept(motion, own), RigidInertia.of(zero, nothing, turn.outward_symmetric(own.S))
+        return _kept(motion, own), RigidInertia.of(zero, nothing, turn.symmetric_to_parent(own.S))
     at = Vector(home.constant(x) for x in link.shift)
     if motion == "ball":
         h, second = at * own.m, nothing

@@ -4,7 +4,7 @@
     ----------------------------   -----------------   --------------   ------------   ----------
     twist of a link                (w, v)              V(k)             t_i            V_i
     wrench on a link               (n, f)              f(k)             w_i            F_i
-    rigid shift of a twist         twist_inward        φᵀ(k+1,k)        B_ij           P_i,jᵀ
+    rigid shift of a twist         twist_to_child        φᵀ(k+1,k)        B_ij           P_i,jᵀ
     joint motion subspace          H (angular first)   Hᵀ(k)            p_i            H_i
     link inertia                   RigidInertia        M(k)             M_i            I_i
     composite-body inertia         RigidInertia        R(k)             M̃_i            –
@@ -12,8 +12,8 @@
 
 Links are numbered base → tip, 1…n in names (RK's k = n+1−i). A twist is (angular, linear) at the origin of the
 link's frame in its axes; a wrench is (moment, force) likewise. Names of methods here say where a vector is taken:
-`outward` from a link's axes to its parent's, `inward` back. Sweeps along the links are named as RK name them: outward from the
-base to the tips. Rotations are products of elementary turns, applied
+`to_parent` from a link's axes to its parent's, `to_child` back. Sweeps along the links are named as RK name them: outward
+from the base to the tips, inward from the tips to the base. Rotations are products of elementary turns, applied
 one after the other, which is the cheapest way: 4 multiplications and 2 additions a turn and vector.
 """
 
@@ -176,23 +176,23 @@ class Rotation:
         """The same turn backwards."""
         return Rotation([transposed(factor) for factor in reversed(self.factors)])
 
-    def outward(self, v: Vector) -> Vector:
+    def to_parent(self, v: Vector) -> Vector:
         """To the axes of the parent."""
         for factor in reversed(self.factors):
             v = times(factor, v)
         return v
 
-    def inward(self, v: Vector) -> Vector:
+    def to_child(self, v: Vector) -> Vector:
         """To the axes of the link."""
         for factor in self.factors:
             v = times(transposed(factor), v)
         return v
 
-    def outward_symmetric(self, s: Symmetric) -> Symmetric:
+    def symmetric_to_parent(self, s: Symmetric) -> Symmetric:
         """R S Rᵀ."""
-        return Symmetric.of(self.outward_matrix(s.rows, symmetric=True))
+        return Symmetric.of(self.matrix_to_parent(s.rows, symmetric=True))
 
-    def outward_matrix(self, m: Matrix, symmetric: bool = False) -> Matrix:
+    def matrix_to_parent(self, m: Matrix, symmetric: bool = False) -> Matrix:
         """R m Rᵀ for any 3x3."""
         for factor in reversed(self.factors):
             m = _turned(factor, m, symmetric)
@@ -201,7 +201,7 @@ class Rotation:
     def matrix(self, one: Scalar, zero: Scalar) -> Matrix:
         """The rotation itself."""
         columns = [
-            self.outward(Vector(one if i == j else zero for i in range(3))) for j in range(3)
+            self.to_parent(Vector(one if i == j else zero for i in range(3))) for j in range(3)
         ]
         return transposed((columns[0], columns[1], columns[2]))
 
@@ -285,15 +285,15 @@ class RigidInertia:
         """(n, f) = inertia · twist (w, v)."""
         return self.moments().apply(w) + self.h.cross(v), v * self.m + w.cross(self.h)
 
-    def outward(self, rotation: Rotation, shift: Vector) -> RigidInertia:
+    def to_parent(self, rotation: Rotation, shift: Vector) -> RigidInertia:
         """The same matter in the parent's frame: Σ' = RΣRᵀ + h'ℓᵀ + ℓh'ᵀ + m ℓℓᵀ with h' = R h (SA 15c)."""
         if isinstance(shift, SplitShift):
-            return self.outward(STILL, shift.inner).outward(rotation, shift.outer)
-        h, S = rotation.outward(self.h), rotation.outward_symmetric(self.S)
+            return self.to_parent(STILL, shift.inner).to_parent(rotation, shift.outer)
+        h, S = rotation.to_parent(self.h), rotation.symmetric_to_parent(self.S)
         about_z = self.about_z if rotation.keeps_z else S.xx + S.yy
         both, along = symmetric_outer(h, shift), h[0] * shift[0] + h[1] * shift[1]
         if rotation.spins:
-            arm = rotation.inward(shift)
+            arm = rotation.to_child(shift)
             along = along.home.either(along, self.h[0] * arm[0] + self.h[1] * arm[1])
         S, about_z = (
             S + both,
@@ -341,14 +341,14 @@ class ArticulatedInertia:
     def apply(self, w: Vector, v: Vector) -> tuple[Vector, Vector]:
         return self.A.apply(w) + times(self.B, v), times(transposed(self.B), w) + self.C.apply(v)
 
-    def outward(self, rotation: Rotation, shift: Vector) -> ArticulatedInertia:
+    def to_parent(self, rotation: Rotation, shift: Vector) -> ArticulatedInertia:
         """φ P φᵀ (RK 4.5) after turning into the parent's axes: B' = B + ℓ̃C, A' = A + ℓ̃Bᵀ + B'ℓ̃ᵀ."""
         if isinstance(shift, SplitShift):
-            return self.outward(STILL, shift.inner).outward(rotation, shift.outer)
+            return self.to_parent(STILL, shift.inner).to_parent(rotation, shift.outer)
         A, B, C = (
-            rotation.outward_symmetric(self.A),
-            rotation.outward_matrix(self.B),
-            rotation.outward_symmetric(self.C),
+            rotation.symmetric_to_parent(self.A),
+            rotation.matrix_to_parent(self.B),
+            rotation.symmetric_to_parent(self.C),
         )
         after = plus(B, cross_rows(shift, C.rows))
         left = cross_rows(shift, transposed(B))
@@ -387,33 +387,35 @@ class Mobility:
     def turned(self, rotation: Rotation) -> Mobility:
         """In the outer axes of the rotation."""
         return Mobility(
-            rotation.outward_symmetric(self.A),
-            rotation.outward_matrix(self.B),
-            rotation.outward_symmetric(self.C),
+            rotation.symmetric_to_parent(self.A),
+            rotation.matrix_to_parent(self.B),
+            rotation.symmetric_to_parent(self.C),
         )
 
-    def inward(self, rotation: Rotation, shift: Vector) -> Mobility:
+    def to_child(self, rotation: Rotation, shift: Vector) -> Mobility:
         """φᵀ(k+1,k) Ω φ(k+1,k), turned into the link's axes."""
         return self.shifted(shift).turned(rotation.transposed())
 
 
-def wrench_outward(
+def wrench_to_parent(
     rotation: Rotation, shift: Vector, n: Vector, f: Vector
 ) -> tuple[Vector, Vector]:
     """φ(k+1,k) · (n, f): turned into the parent's axes, moment taken about the parent's origin."""
     if isinstance(shift, SplitShift):
-        return wrench_outward(rotation, shift.outer, n + shift.inner.cross(f), f)
-    turned = rotation.outward(f)
-    moment = rotation.outward(n) + shift.cross(turned)
+        return wrench_to_parent(rotation, shift.outer, n + shift.inner.cross(f), f)
+    turned = rotation.to_parent(f)
+    moment = rotation.to_parent(n) + shift.cross(turned)
     if rotation.spins:  # the moment about z is the same in the axes of the link
-        about_z = (n[2] + rotation.inward(shift).cross(f)[2]) * rotation.along_z
+        about_z = (n[2] + rotation.to_child(shift).cross(f)[2]) * rotation.along_z
         moment = Vector((moment[0], moment[1], about_z.home.either(moment[2], about_z)))
     return moment, turned
 
 
-def twist_inward(rotation: Rotation, shift: Vector, w: Vector, v: Vector) -> tuple[Vector, Vector]:
+def twist_to_child(
+    rotation: Rotation, shift: Vector, w: Vector, v: Vector
+) -> tuple[Vector, Vector]:
     """φᵀ(k+1,k) · (w, v): taken at the link's origin, turned into the link's axes."""
     if isinstance(shift, SplitShift):
-        w, v = twist_inward(rotation, shift.outer, w, v)
+        w, v = twist_to_child(rotation, shift.outer, w, v)
         return w, v + w.cross(shift.inner)
-    return rotation.inward(w), rotation.inward(v + w.cross(shift))
+    return rotation.to_child(w), rotation.to_child(v + w.cross(shift))

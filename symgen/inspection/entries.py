@@ -277,7 +277,7 @@ def _turned(linkage: Linkage, link: int | None, rows: list[list[Scalar]]) -> lis
     axes = Rotation([linkage.matrix(linkage.model.links[link].placement[0])])
     columns = []
     for column in zip(*rows, strict=True):
-        parts = [axes.outward(Vector(column[g : g + 3])) for g in range(0, len(column), 3)]
+        parts = [axes.to_parent(Vector(column[g : g + 3])) for g in range(0, len(column), 3)]
         columns.append([x for part in parts for x in part])
     return [list(row) for row in zip(*columns, strict=True)]
 

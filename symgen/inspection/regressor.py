@@ -130,7 +130,7 @@ def asked(
     for b, link in enumerate(model.links):
         frame = _Crossing(link, state, b)
         at = {
-            j: frame.inward(*twist)
+            j: frame.to_child(*twist)
             for j, twist in (rates[link.parent].items() if link.parent >= 0 else ())
         }
         at[b] = (frame.turn, frame.slide)
@@ -167,7 +167,7 @@ class _Crossing:
         )
         self.turn, self.slide = (H[0], H[1], H[2]), (H[3], H[4], H[5])
 
-    def inward(self, w: Vec3, v: Vec3) -> Twist:
+    def to_child(self, w: Vec3, v: Vec3) -> Twist:
         return k.apply(self.back, w), k.apply(self.back, k.add(v, k.cross(w, self.shift)))
 
 

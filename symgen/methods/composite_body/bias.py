@@ -46,7 +46,7 @@ from dataclasses import dataclass
 from symgen.derivation import constants as k
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Matrix, RigidInertia, Vector, times, wrench_outward
+from symgen.derivation.spatial import Matrix, RigidInertia, Vector, times, wrench_to_parent
 from symgen.methods.composite_body.mass_matrix import Elimination, lower_triangle
 from symgen.methods.shared.composite import composite_inertias
 from symgen.methods.shared.elimination import full
@@ -83,11 +83,11 @@ def outward_sweep(linkage: Linkage) -> tuple[list[Motion], list[Halfway]]:
     for i, link in enumerate(linkage.links):
         parent = base if link.parent < 0 else motions[link.parent]
         linkage.step(i, "velocity and acceleration, before its joint, halfway and after")
-        carried = link.rotation.inward(parent.omega)
+        carried = link.rotation.to_child(parent.omega)
         turn, slide, r = link.turning(v), link.sliding(v), link.turning(halves)
         omega_hat, omega = carried + r, carried + turn
         gain = carried.cross(r)  # ω̂ × r
-        alpha_hat = link.rotation.inward(parent.alpha) + gain
+        alpha_hat = link.rotation.to_child(parent.alpha) + gain
         alpha = alpha_hat + gain
         U, squares = acceleration_field(omega, alpha)
         added = carried.cross(slide + slide) + turn.cross(slide)  # 4 ω̂ × p
@@ -130,7 +130,7 @@ def inward_sweep(
         n, f = linkage.loads[i][0] * -quarter, linkage.loads[i][1] * -quarter
         for child in link.children:
             outer, (n_c, f_c), (n_d, f_d) = linkage.links[child], received[child], changed[child]
-            n_c, f_c = wrench_outward(outer.rotation, outer.arm, n_c + n_d, f_c + f_d)
+            n_c, f_c = wrench_to_parent(outer.rotation, outer.arm, n_c + n_d, f_c + f_d)
             n, f = n + n_c, f + f_c  # (B4)
         linkage.name("Gamma", i, Vector([*n, *f]))
         received[i] = n, f

@@ -12,7 +12,7 @@ from symgen.derivation.spatial import Rotation, Vector
 from symgen.methods.shared.centroidal import (
     Matter,
     center,
-    lever_inward,
+    lever_to_child,
     matter,
     shares,
     stand,
@@ -25,7 +25,7 @@ from symgen.methods.shared.poses import base_axes, few_turns
 def center_of_mass(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """p (3) in the base. Where the base frame of the heaviest root stands is added last."""
     stood = stand(linkage)
-    c = stood.turn.outward(center(linkage, stood, shares(linkage)))
+    c = stood.turn.to_parent(center(linkage, stood, shares(linkage)))
     return (list(c + stood.reach + stood.place),)
 
 
@@ -53,7 +53,7 @@ def center_of_mass_jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
         linkage.step(dof.link, "column of the mass centre's Jacobian")
         own = parts[dof.link]
         columns.append(
-            rotations[dof.link].outward(dof.H_linear * own.m + dof.H_angular.cross(own.h))
+            rotations[dof.link].to_parent(dof.H_linear * own.m + dof.H_angular.cross(own.h))
         )
     return ([column[r] for r in range(3) for column in columns],)
 
@@ -66,13 +66,13 @@ def centroidal_momentum_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     stood, composite = stand(linkage), composite_inertias(linkage)
     inverse = linkage.one / total_mass(linkage)
     c = center(linkage, stood, [Matter(one.m, one.h) * inverse for one in composite])
-    levers = {root.link: root.turn.inward(c - root.at) for root in stood.roots}
+    levers = {root.link: root.turn.to_child(c - root.at) for root in stood.roots}
     rotations = base_axes(linkage)
     columns: list[list[Scalar]] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "columns of the momentum matrix, SA (16)")
         if link.parent >= 0:
-            levers[i] = lever_inward(link.rotation, link.shift, levers[link.parent])
+            levers[i] = lever_to_child(link.rotation, link.shift, levers[link.parent])
         linkage.name("l", i, levers[i])
         turn = rotations[i]
         if (
@@ -81,5 +81,5 @@ def centroidal_momentum_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
             turn = Rotation([*rotations[link.parent].factors, *link.rotation.factors])
         for dof in link.dofs:
             n, f = composite[i].momentum(dof.H_angular, dof.H_linear)
-            columns.append([*turn.outward(n - levers[i].cross(f)), *turn.outward(f)])
+            columns.append([*turn.to_parent(n - levers[i].cross(f)), *turn.to_parent(f)])
     return ([column[r] for r in range(6) for column in columns],)

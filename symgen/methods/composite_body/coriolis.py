@@ -49,8 +49,8 @@ from symgen.derivation.spatial import (
     cross_rows,
     plus,
     transposed,
-    twist_inward,
-    wrench_outward,
+    twist_to_child,
+    wrench_to_parent,
 )
 from symgen.methods.composite_body.mass_matrix import weights
 from symgen.methods.shared.composite import composite_inertias
@@ -76,12 +76,12 @@ class Carried:
             plus(cross_rows(w, body.S.rows), outer(u, body.h)), w.cross(body.h) + u * body.m
         )
 
-    def outward(self, rotation: Rotation, shift: Vector) -> Carried:
+    def to_parent(self, rotation: Rotation, shift: Vector) -> Carried:
         """In the axes of the parent about its origin."""
         if isinstance(shift, SplitShift):
-            return self.outward(Rotation([]), shift.inner).outward(rotation, shift.outer)
-        d = rotation.outward(self.d)
-        return Carried(plus(rotation.outward_matrix(self.D), outer(d, shift)), d)
+            return self.to_parent(Rotation([]), shift.inner).to_parent(rotation, shift.outer)
+        d = rotation.to_parent(self.d)
+        return Carried(plus(rotation.matrix_to_parent(self.D), outer(d, shift)), d)
 
     def applied(self, w: Vector, transpose: bool = False) -> Vector:
         """E w, or Eᵀ w."""
@@ -111,7 +111,7 @@ def velocities(linkage: Linkage) -> tuple[list[Vector], list[Vector]]:
         linkage.step(i, "velocity")
         w, v = linkage.zeros, linkage.zeros
         if link.parent >= 0:
-            w, v = twist_inward(link.rotation, link.shift, omega[link.parent], speed[link.parent])
+            w, v = twist_to_child(link.rotation, link.shift, omega[link.parent], speed[link.parent])
             v = v + link.sliding(rates)
         omega.append(w + link.turning(rates))
         speed.append(v)
@@ -129,7 +129,7 @@ def carried(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Carried
         for c in linkage.links[i].children:
             child = linkage.links[c]
             moving = found[c].stirred(composite[c], child.turning(rates), child.sliding(rates))
-            found[i] = found[i] + moving.outward(child.rotation, child.shift)
+            found[i] = found[i] + moving.to_parent(child.rotation, child.shift)
         linkage.name("d", i, found[i].d)
         linkage.name("D", i, found[i].D)
     return found
@@ -162,9 +162,9 @@ def rows(linkage: Linkage, composite: Sequence[RigidInertia]) -> tuple[Rows, Row
             couple = couple + (w_i.cross(body.h) + own.d).cross(u)
             inner = link
             for j in linkage.model.ancestors(i):
-                n, f = wrench_outward(inner.rotation, inner.shift, n, f)  # B_ijᵀ M̃_i p_i
-                moment, force = wrench_outward(inner.rotation, inner.shift, moment, force)
-                couple = inner.rotation.outward(couple)
+                n, f = wrench_to_parent(inner.rotation, inner.shift, n, f)  # B_ijᵀ M̃_i p_i
+                moment, force = wrench_to_parent(inner.rotation, inner.shift, moment, force)
+                couple = inner.rotation.to_parent(couple)
                 inner = linkage.links[j]
                 for outer in inner.dofs:
                     a, b = outer.H_angular, outer.H_linear
@@ -202,7 +202,7 @@ def pushed(linkage: Linkage) -> list[Scalar]:
         linkage.step(i, "wrenches from outside")
         for c in linkage.links[i].children:
             child = linkage.links[c]
-            n, f = wrench_outward(child.rotation, child.arm, *received[c])
+            n, f = wrench_to_parent(child.rotation, child.arm, *received[c])
             received[i] = received[i][0] + n, received[i][1] + f
         for dof in linkage.links[i].dofs:
             found[dof.index] = dof.project(*received[i])

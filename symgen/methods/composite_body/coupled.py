@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Vector, wrench_outward
+from symgen.derivation.spatial import Vector, wrench_to_parent
 from symgen.methods.composite_body.bias import forward_dynamics
 from symgen.methods.shared.base_axes import Spatial, accelerations_in_base, wrenches_in_base
 from symgen.methods.shared.motion import Motion, force_and_moment
@@ -33,7 +33,7 @@ def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
         n, force = n - linkage.loads[i][0], force - linkage.loads[i][1]
         for c in linkage.links[i].children:
             child = linkage.links[c]
-            n_c, f_c = wrench_outward(child.rotation, child.arm, *f[c])
+            n_c, f_c = wrench_to_parent(child.rotation, child.arm, *f[c])
             n, force = n + n_c, force + f_c  # (2.11), (2.12)
         f[i] = n, force
         linkage.name("f", i, Vector([*n, *force]))

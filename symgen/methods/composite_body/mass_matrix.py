@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import RigidInertia, Vector, wrench_outward
+from symgen.derivation.spatial import RigidInertia, Vector, wrench_to_parent
 from symgen.methods.shared.composite import composite_inertias
 from symgen.methods.shared.elimination import Eliminated, full
 
@@ -28,7 +28,7 @@ def lower_triangle(
             row = {own.index: own.project(n, f) for own in link.dofs[: dof.column + 1]}
             inner = link
             for j in linkage.model.ancestors(i):
-                n, f = wrench_outward(inner.rotation, inner.shift, n, f)  # B_ijᵀ M̃_i p_i
+                n, f = wrench_to_parent(inner.rotation, inner.shift, n, f)  # B_ijᵀ M̃_i p_i
                 inner = linkage.links[j]
                 row |= {outer.index: outer.project(n, f) for outer in inner.dofs}
             for k, entry in row.items():
@@ -57,7 +57,7 @@ def weights(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Scalar]
         pull.append(
             linkage.against_gravity(i)
             if link.parent < 0
-            else link.rotation.inward(pull[link.parent])
+            else link.rotation.to_child(pull[link.parent])
         )
         linkage.name("g", i, pull[i])
         wrench = composite[i].momentum(linkage.zeros, pull[i])

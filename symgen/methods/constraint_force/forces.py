@@ -229,7 +229,7 @@ def _interbody_forces(linkage: Linkage, order: Order, omegas: Omegas, axes: Axes
         )
         R, f = Rotation([turned[i]]), Vector(F[3:])
         n = Vector(F[:3]) + f.cross(linkage.declared_frame(i)[1])
-        result += [*R.outward(n), *R.outward(f)]
+        result += [*R.to_parent(n), *R.to_parent(f)]
     return result, rates
 
 

@@ -37,10 +37,10 @@ from symgen.methods.constraint_force.operator import (
     Body,
     bodies,
     full,
-    inward,
-    inward_right,
     mobility,
     negated,
+    right_to_child,
+    spatial_to_child,
 )
 from symgen.methods.constraint_force.partition import basis, picked, seen, yielding
 from symgen.methods.shared.drives import rotors
@@ -115,12 +115,14 @@ def halves(
     parts = _parts(linkage, own)
     linkage.step(1, "what velocities and gravity ask for, of the link before it")
     spin, slide = link.turning(rates), link.sliding(rates)
-    omega_c = link.rotation.inward(Vector(omega)) + spin
+    omega_c = link.rotation.to_child(Vector(omega)) + spin
     gamma, U = free_field(own.J, own.inverse_J, Vector(omega), linkage.zeros)
     there = times(U, link.shift - own.s) + own_push
     near = [*-gamma, *(times(U, own.s) - own_push)]
-    angular = omega_c.cross(spin) + link.rotation.inward(gamma)
-    linear = (omega_c - spin).cross(slide + slide) + spin.cross(slide) + link.rotation.inward(there)
+    angular = omega_c.cross(spin) + link.rotation.to_child(gamma)
+    linear = (
+        (omega_c - spin).cross(slide + slide) + spin.cross(slide) + link.rotation.to_child(there)
+    )
     eta = (
         [picked(column, near, linkage.zero) for column in basis(linkage, 0)],
         [picked(column, [*angular, *linear], linkage.zero) for column in basis(linkage, 1)],
@@ -150,10 +152,12 @@ def _parts(linkage: Linkage, own: Body) -> Parts:
     there = link.shift - own.s
     aa = seen(W, full(mobility(own, -own.s, -own.s, zero)), W, zero)
     ac = seen(
-        W, negated(full(inward_right(link.rotation, mobility(own, -own.s, there, zero)))), V, zero
+        W, negated(full(right_to_child(link.rotation, mobility(own, -own.s, there, zero)))), V, zero
     )
     cc = yielding(
-        linkage, 1, seen(V, full(inward(link.rotation, mobility(own, there, there, zero))), V, zero)
+        linkage,
+        1,
+        seen(V, full(spatial_to_child(link.rotation, mobility(own, there, there, zero))), V, zero),
     )
     return aa, ac, cc
 

@@ -23,7 +23,7 @@ def by_sweep(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
     found: list[Vector] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "angular velocity")
-        carried = link.rotation.inward(found[link.parent]) if link.parent >= 0 else linkage.zeros
+        carried = link.rotation.to_child(found[link.parent]) if link.parent >= 0 else linkage.zeros
         found.append(carried + link.turning(rates))
         linkage.name("omega", i, found[i])
     return found
@@ -101,7 +101,7 @@ def axes_by_sweep(linkage: Linkage) -> list[Matrix]:
     for i, link in enumerate(linkage.links):
         linkage.step(i, "its axes in the base")
         outer = found[link.parent] if link.parent >= 0 else _base_axes(linkage, i).matrix(one, zero)
-        rows = [link.rotation.inward(row) for row in outer]
+        rows = [link.rotation.to_child(row) for row in outer]
         found.append((rows[0], rows[1], rows[2]))
         linkage.name("R", i, found[i])
     return found
@@ -200,9 +200,9 @@ def eta(
             linear = linear + linkage.against_gravity(i)  # which the base accelerates
         else:
             outer, field = fields[link.parent]
-            angular = angular + link.rotation.inward(outer)
+            angular = angular + link.rotation.to_child(outer)
             there = times(field, link.shift - bodies[link.parent].s) + pushed[link.parent]
-            linear = linear + link.rotation.inward(there)
+            linear = linear + link.rotation.to_child(there)
         linkage.name("eta", i, Vector([*angular, *linear]))
         found.append([*angular, *linear])
     return found

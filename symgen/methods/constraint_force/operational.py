@@ -45,9 +45,9 @@ def _operational_inertia_inverse(linkage: Linkage, order: Order, turned: Turned)
         tuple(Vector(row[c : c + 3]) for row in rows[r : r + 3])
         for r, c in ((0, 0), (0, 3), (3, 3))
     )
-    ww = R.outward_symmetric(Symmetric.of((angular[0], angular[1], angular[2]))).rows
-    wv = R.outward_matrix((coupling[0], coupling[1], coupling[2]))
-    vv = R.outward_symmetric(Symmetric.of((linear[0], linear[1], linear[2]))).rows
+    ww = R.symmetric_to_parent(Symmetric.of((angular[0], angular[1], angular[2]))).rows
+    wv = R.matrix_to_parent((coupling[0], coupling[1], coupling[2]))
+    vv = R.symmetric_to_parent(Symmetric.of((linear[0], linear[1], linear[2]))).rows
     upper = [x for r in range(3) for x in (*ww[r], *wv[r])]
     return ([*upper, *(x for r in range(3) for x in (wv[0][r], wv[1][r], wv[2][r], *vv[r]))],)
 

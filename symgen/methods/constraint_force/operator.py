@@ -84,42 +84,44 @@ def operator(linkage: Linkage, links: Sequence[Body]) -> dict[tuple[int, int], B
         for j in linkage.links[i].children:
             linkage.step(j, "mobility of the link that carries it at its joint: blocks of A")
             turning, b = linkage.links[j].rotation, linkage.links[j].shift - body.s
-            found[j, j] = full(inward(turning, mobility(body, b, b, zero)))
-            found[i, j] = negated(full(inward_right(turning, mobility(body, -body.s, b, zero))))
+            found[j, j] = full(spatial_to_child(turning, mobility(body, b, b, zero)))
+            found[i, j] = negated(full(right_to_child(turning, mobility(body, -body.s, b, zero))))
             for k, a in places:
-                both = inward_left(linkage.links[k].rotation, mobility(body, a, b, zero))
-                found[k, j] = full(inward_right(turning, both))
+                both = left_to_child(linkage.links[k].rotation, mobility(body, a, b, zero))
+                found[k, j] = full(right_to_child(turning, both))
             places.append((j, b))
     return found
 
 
-def inward(rotation: Rotation, m: Spatial) -> Spatial:
+def spatial_to_child(rotation: Rotation, m: Spatial) -> Spatial:
     """Rᵀ m R of a symmetric 6x6."""
     back = rotation.transposed()
-    coupling = back.outward_matrix(m[1])
+    coupling = back.matrix_to_parent(m[1])
     return (
-        back.outward_symmetric(Symmetric.of(m[0])).rows,
+        back.symmetric_to_parent(Symmetric.of(m[0])).rows,
         coupling,
         turned_over(coupling),
-        back.outward_symmetric(Symmetric.of(m[3])).rows,
+        back.symmetric_to_parent(Symmetric.of(m[3])).rows,
     )
 
 
-def inward_right(rotation: Rotation, m: Spatial) -> Spatial:
+def right_to_child(rotation: Rotation, m: Spatial) -> Spatial:
     """m R: each row in the axes of the link that `rotation` leads out of."""
 
     def turned(x: Matrix) -> Matrix:
-        return (rotation.inward(x[0]), rotation.inward(x[1]), rotation.inward(x[2]))
+        return (rotation.to_child(x[0]), rotation.to_child(x[1]), rotation.to_child(x[2]))
 
     return turned(m[0]), turned(m[1]), turned(m[2]), turned(m[3])
 
 
-def inward_left(rotation: Rotation, m: Spatial) -> Spatial:
+def left_to_child(rotation: Rotation, m: Spatial) -> Spatial:
     """Rᵀ m."""
 
     def turned(x: Matrix) -> Matrix:
         x = turned_over(x)
-        return turned_over((rotation.inward(x[0]), rotation.inward(x[1]), rotation.inward(x[2])))
+        return turned_over(
+            (rotation.to_child(x[0]), rotation.to_child(x[1]), rotation.to_child(x[2]))
+        )
 
     return turned(m[0]), turned(m[1]), turned(m[2]), turned(m[3])
 
@@ -157,6 +159,6 @@ def at_frame(linkage: Linkage, links: Sequence[Body], e: int, shift: Vector) -> 
     for c in linkage.links[e].children:
         link = linkage.links[c]
         found[c] = negated(
-            full(inward_left(link.rotation, mobility(body, link.shift - body.s, a, zero)))
+            full(left_to_child(link.rotation, mobility(body, link.shift - body.s, a, zero)))
         )
     return found

@@ -20,7 +20,7 @@ from symgen.derivation.spatial import (
     cross_rows,
     plus,
     transposed,
-    wrench_outward,
+    wrench_to_parent,
 )
 from symgen.methods.derivative_recursion.motion import Turning, Twist, crossed, twice
 
@@ -45,14 +45,14 @@ class Flow:
     def __add__(self, other: Flow) -> Flow:
         return Flow(plus(self.K, other.K), self.p + other.p)
 
-    def outward(self, rotation: Rotation, shift: Vector) -> Flow:
+    def to_parent(self, rotation: Rotation, shift: Vector) -> Flow:
         """Of the same matter in the parent's frame: R K Rᵀ + (R p) ℓᵀ, R p."""
         if isinstance(shift, SplitShift):
-            return Flow(plus(self.K, outer(self.p, shift.inner)), self.p).outward(
+            return Flow(plus(self.K, outer(self.p, shift.inner)), self.p).to_parent(
                 rotation, shift.outer
             )
-        p = rotation.outward(self.p)
-        return Flow(plus(rotation.outward_matrix(self.K), outer(p, shift)), p)
+        p = rotation.to_parent(self.p)
+        return Flow(plus(rotation.matrix_to_parent(self.K), outer(p, shift)), p)
 
     def coriolis(self, w: Vector) -> Wrench:
         """B(w) = 2 ∫ρ (r × (w × V), w × V) = ((tr K − K) w, w × p), (D4)."""
@@ -87,7 +87,7 @@ def flows_within(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Fl
         for c in linkage.links[i].children:
             child = linkage.links[c]
             own = Flow.of(composite[c], child.turning(v), child.sliding(v))
-            found[i] = found[i] + (found[c] + own).outward(child.rotation, child.shift)
+            found[i] = found[i] + (found[c] + own).to_parent(child.rotation, child.shift)
         linkage.name("K", i, found[i].K)
         linkage.name("p", i, found[i].p)
     return found
@@ -101,7 +101,7 @@ def displaced(body: RigidInertia, z: Vector, s: Vector) -> RigidInertia:
     )
 
 
-def outward_couple(
+def couple_to_parent(
     linkage: Linkage, turning: Sequence[Turning], i: int, t4: Vector, f: Vector
 ) -> Vector:
     """t4, with the force f of t1, from link i to its parent: (D10)."""
@@ -111,7 +111,7 @@ def outward_couple(
     if isinstance(link.shift, SplitShift):
         t4 = t4 - f.cross(twice(turning[i].before).cross(link.shift.inner))
         outer = link.shift.outer
-    return link.rotation.outward(t4) - link.rotation.outward(f).cross(twice(omega).cross(outer))
+    return link.rotation.to_parent(t4) - link.rotation.to_parent(f).cross(twice(omega).cross(outer))
 
 
 def of_rate(body: RigidInertia, omega: Vector, z: Vector, s: Vector) -> Wrench:
@@ -145,7 +145,7 @@ def wrenches_within(
         for c in linkage.links[i].children:
             child = linkage.links[c]
             own = added(found[c], _of_joint(linkage, c, composite[c], turning[c].omega, v, a))
-            found[i] = added(found[i], wrench_outward(child.rotation, child.arm, *own))
+            found[i] = added(found[i], wrench_to_parent(child.rotation, child.arm, *own))
         linkage.name("W", i, Vector([*found[i][0], *found[i][1]]))
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Vector, wrench_outward
+from symgen.derivation.spatial import Vector, wrench_to_parent
 from symgen.methods.derivative_recursion.bodies import Wrench, added
 from symgen.methods.derivative_recursion.recursion import Recursion, Square
 from symgen.methods.shared.elimination import Eliminated, full
@@ -48,14 +48,15 @@ def bias_force(linkage: Linkage, found: Recursion) -> list[Scalar]:
     for i in reversed(range(len(linkage))):
         for c in linkage.links[i].children:
             loads[i] = added(
-                loads[i], wrench_outward(linkage.links[c].rotation, linkage.links[c].arm, *loads[c])
+                loads[i],
+                wrench_to_parent(linkage.links[c].rotation, linkage.links[c].arm, *loads[c]),
             )
     for i, link in enumerate(linkage.links):
         linkage.step(i, "gravity on the composite body, and loads")
         pull.append(
             linkage.against_gravity(i)
             if link.parent < 0
-            else link.rotation.inward(pull[link.parent])
+            else link.rotation.to_child(pull[link.parent])
         )
         n, f = found.composite[i].momentum(linkage.zeros, pull[i])
         for dof in link.dofs:

@@ -28,7 +28,7 @@ def turnings(linkage: Linkage) -> list[Turning]:
     for i, link in enumerate(linkage.links):
         linkage.step(i, "angular velocity, RK (2.2)")
         before = (
-            linkage.zeros if link.parent < 0 else link.rotation.inward(found[link.parent].omega)
+            linkage.zeros if link.parent < 0 else link.rotation.to_child(found[link.parent].omega)
         )
         found.append(Turning(before + link.turning(rates), before))
         linkage.name("omega", i, found[i].omega)
@@ -98,6 +98,6 @@ def carried(linkage: Linkage, i: int, motions: Sequence[Motion]) -> tuple[Matrix
         return Motion.rest(linkage).U, linkage.against_gravity(i)
     parent = motions[link.parent]
     field, _ = acceleration_field(
-        link.rotation.inward(parent.omega), link.rotation.inward(parent.alpha)
+        link.rotation.to_child(parent.omega), link.rotation.to_child(parent.alpha)
     )
-    return field, link.rotation.inward(parent.accel + times(parent.U, link.shift))
+    return field, link.rotation.to_child(parent.accel + times(parent.U, link.shift))

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from symgen.derivation.gravity_compensation import bears, slopes
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import RigidInertia, Vector, wrench_outward
+from symgen.derivation.spatial import RigidInertia, Vector, wrench_to_parent
 from symgen.methods.derivative_recursion.bodies import (
     Flow,
     Wrench,
     across,
     added,
+    couple_to_parent,
     displaced,
     flows_within,
     of_rate,
-    outward_couple,
     own_rates,
     wrenches_within,
 )
@@ -85,10 +85,10 @@ class Recursion:
             self.by_v[other.index][k] = other.project(*t3)  # (D11)
         at = i
         for j in linkage.model.ancestors(i):
-            t4 = outward_couple(linkage, self.turning, at, t4, t1[1])  # (D10)
+            t4 = couple_to_parent(linkage, self.turning, at, t4, t1[1])  # (D10)
             inner, at = linkage.links[at], j
-            t1 = wrench_outward(inner.rotation, inner.shift, *t1)
-            t3 = wrench_outward(inner.rotation, inner.shift, *t3)
+            t1 = wrench_to_parent(inner.rotation, inner.shift, *t1)
+            t3 = wrench_to_parent(inner.rotation, inner.shift, *t3)
             self._carried[k, j] = Carried(t1, t4)
             for outer in linkage.links[j].dofs:
                 row[outer.index] = outer.project(*t1)  # (D11)
@@ -134,7 +134,7 @@ class Recursion:
                     found[other.index][k] = other.project(*t2)  # (D11)
                 t2, inner = added(t2, outside), link
                 for j in linkage.model.ancestors(i):
-                    t2 = wrench_outward(inner.rotation, inner.shift, *t2)
+                    t2 = wrench_to_parent(inner.rotation, inner.shift, *t2)
                     inner = linkage.links[j]
                     for outer in inner.dofs:
                         found[outer.index][k] = outer.project(*t2)  # (D11)

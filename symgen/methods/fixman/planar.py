@@ -156,7 +156,7 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
             mass * mass * lower(metric(geometry), {L: length}, home)
         ]  # below (3), used in (8)
         if i:
-            direction = link.rotation.outward(ahead)
+            direction = link.rotation.to_parent(ahead)
             cosine, sine = before.dot(direction), before.cross(direction)[2]
             linkage.name("cos", i, cosine)
             linkage.name("sin", i, sine)
@@ -244,9 +244,9 @@ def rigid_links(linkage: Linkage) -> Partition:
         found.coupling[i, i] = [[x * easier for x in tail[:2]]]
         hard = _pinned(linkage, lighter, easier, tail, tail)
         if i > 0:
-            half = [link.rotation.inward(row) for row in _padded(linkage, outer)]
+            half = [link.rotation.to_child(row) for row in _padded(linkage, outer)]
             carried = [
-                link.rotation.inward(Vector(column)) for column in zip(*half, strict=True)
+                link.rotation.to_child(Vector(column)) for column in zip(*half, strict=True)
             ]  # R H_outer Rᵀ
             hard = [[hard[r][c] + carried[r][c] for c in (0, 1)] for r in (0, 1)]
             found.bend[i] = {
@@ -259,9 +259,9 @@ def rigid_links(linkage: Linkage) -> Partition:
             head = _across(linkage, geometry.shift - centre)  # z × r of joint i + 1
             outer = _pinned(linkage, lighter, easier, head, head)
             cross = _padded(linkage, _pinned(linkage, lighter, easier, head, tail))
-            columns = [geometry.rotation.inward(Vector(row[c] for row in cross)) for c in (0, 1)]
+            columns = [geometry.rotation.to_child(Vector(row[c] for row in cross)) for c in (0, 1)]
             found.hard[child, i] = [[-columns[c][r] for c in (0, 1)] for r in (0, 1)]
-            found.coupling[i, child] = [[-x for x in geometry.rotation.inward(head * easier)[:2]]]
+            found.coupling[i, child] = [[-x for x in geometry.rotation.to_child(head * easier)[:2]]]
     return found
 
 

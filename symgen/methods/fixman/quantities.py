@@ -70,7 +70,7 @@ def _directions(linkage: Linkage) -> list[tuple[Scalar, Scalar, Scalar]]:
             linkage.one, linkage.zero
         )
         length = k.square_root(k.dot(end, end))
-        e = Rotation([outer]).outward(linkage.vector(k.scale(1 / length, end)))
+        e = Rotation([outer]).to_parent(linkage.vector(k.scale(1 / length, end)))
         linkage.home.name(f"cos_{i + 1}", e[0])
         linkage.home.name(f"sin_{i + 1}", e[1])
         linkage.name("R", i, outer)

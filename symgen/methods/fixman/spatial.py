@@ -24,7 +24,7 @@ from symgen.derivation.spatial import (
     Symmetric,
     Vector,
     transposed,
-    twist_inward,
+    twist_to_child,
 )
 from symgen.methods.fixman.partition import Block, Partition, product, turned_over
 from symgen.methods.shared.drives import rotors
@@ -55,7 +55,7 @@ def mobility(linkage: Linkage, i: int) -> tuple[ArticulatedInertia, Scalar]:
         (linkage.zeros, linkage.zeros, linkage.zeros),
         easier,
     )
-    return centred.outward(STILL, c), body.m * body.m * body.m * about
+    return centred.to_parent(STILL, c), body.m * body.m * body.m * about
 
 
 def _inverse(linkage: Linkage, s: Symmetric) -> tuple[Symmetric, Scalar]:
@@ -71,7 +71,7 @@ def _across(linkage: Linkage, i: int, P: ArticulatedInertia) -> ArticulatedInert
     """X_i P X_iᵀ: the mobility of link i's parent taken at joint i, turned into the axes of link i."""
     link = linkage.links[i]
     inward = Rotation([transposed(factor) for factor in reversed(link.rotation.factors)])
-    return P.outward(STILL, -link.shift).outward(inward, linkage.zeros)
+    return P.to_parent(STILL, -link.shift).to_parent(inward, linkage.zeros)
 
 
 def _full(P: ArticulatedInertia) -> Block:
@@ -85,7 +85,7 @@ def carried(linkage: Linkage, i: int, columns: Block) -> Block:
     link = linkage.links[i]
     found = []
     for column in zip(*columns, strict=True):
-        w, v = twist_inward(link.rotation, link.shift, Vector(column[:3]), Vector(column[3:]))
+        w, v = twist_to_child(link.rotation, link.shift, Vector(column[:3]), Vector(column[3:]))
         found.append([*w, *v])
     return turned_over(found)
 

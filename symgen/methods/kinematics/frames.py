@@ -20,7 +20,7 @@ def placed(linkage: Linkage, which: Iterable[int]) -> dict[int, tuple[Rotation, 
         link = linkage.links[i]
         linkage.step(i, "pose in the base")
         rotation = linkage.base_axes(i) if link.parent < 0 else poses[link.parent][0]
-        step = rotation.outward(link.shift)
+        step = rotation.to_parent(link.shift)
         # Collapsed to one matrix, so that each link turns three columns and not all factors before it.
         rotation = Rotation([rotation.matrix(linkage.one, linkage.zero), *link.rotation.factors])
         rotation = Rotation([product(linkage, rotation)])
@@ -37,7 +37,7 @@ def _poses(linkage: Linkage) -> tuple[dict[int, tuple[Rotation, Vector]], tuple[
     rotation = poses[frame.link][0] if poses else Rotation([])
     linkage.home.step(f"frame {frame.name}")
     own, shift = linkage.mounted(frame)
-    step = rotation.outward(shift)
+    step = rotation.to_parent(shift)
     rotation = Rotation([*rotation.factors, *own.factors])
     return poses, (Rotation([product(linkage, rotation)]), step)
 
@@ -83,8 +83,8 @@ def jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
         link = linkage.links[i]
         linkage.name("l", i, lever)
         for dof in link.dofs:
-            w = rotation.outward(dof.H_angular)
-            columns[dof.index] = [*w, *(rotation.outward(dof.H_linear) + w.cross(lever))]
+            w = rotation.to_parent(dof.H_angular)
+            columns[dof.index] = [*w, *(rotation.to_parent(dof.H_linear) + w.cross(lever))]
         lever = step + lever
     return (_by_rows(columns),)
 
@@ -105,7 +105,7 @@ def local(linkage: Linkage) -> tuple[list[Scalar], ...]:
                 *(axis.dot(dof.H_angular) for axis in axes),
                 *(axis.dot(moved) for axis in axes),
             ]
-        axes = [link.rotation.outward(axis) for axis in axes]
+        axes = [link.rotation.to_parent(axis) for axis in axes]
         lever = _from_parent(linkage, i, lever)
         linkage.name("E", i, (axes[0], axes[1], axes[2]))
         linkage.name("l", i, lever)
@@ -123,7 +123,7 @@ def _in_turn(linkage: Linkage) -> tuple[list[Scalar], ...]:
         linkage.step(i, "column of the Jacobian, RK (3.13)")
         for dof in linkage.links[i].dofs:
             moved = dof.H_linear + dof.H_angular.cross(lever)
-            columns[dof.index] = [*axes[i].outward(dof.H_angular), *axes[i].outward(moved)]
+            columns[dof.index] = [*axes[i].to_parent(dof.H_angular), *axes[i].to_parent(moved)]
         lever = _from_parent(linkage, i, lever)
         linkage.name("l", i, lever)
     return (_by_rows(columns),)
@@ -137,7 +137,7 @@ def _from_parent(linkage: Linkage, i: int, lever: Vector) -> Vector:
         if isinstance(link.shift, SplitShift)
         else (linkage.zeros, link.shift)
     )
-    return link.rotation.outward(lever + inner) + outer
+    return link.rotation.to_parent(lever + inner) + outer
 
 
 def spatial(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -151,8 +151,8 @@ def spatial(linkage: Linkage) -> tuple[list[Scalar], ...]:
         origin = origin + step if link.parent >= 0 else linkage.base_place(i) + step
         linkage.name("p", i, origin)
         for dof in link.dofs:
-            w = rotation.outward(dof.H_angular)
-            columns[dof.index] = [*w, *(rotation.outward(dof.H_linear) + origin.cross(w))]
+            w = rotation.to_parent(dof.H_angular)
+            columns[dof.index] = [*w, *(rotation.to_parent(dof.H_linear) + origin.cross(w))]
     return (_by_rows(columns),)
 
 

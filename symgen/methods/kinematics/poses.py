@@ -26,7 +26,7 @@ def link_poses(linkage: Linkage) -> tuple[list[Scalar], ...]:
         way = way if link.parent < 0 else way + step
         reached[i] = root, way
         back, origin = linkage.declared_frame(i)
-        way = way + rotation.outward(origin)
+        way = way + rotation.to_parent(origin)
         axes += [
             x for row in product(linkage, Rotation([*rotation.factors, *back.factors])) for x in row
         ]

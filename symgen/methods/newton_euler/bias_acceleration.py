@@ -18,7 +18,7 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Rotation, SplitShift, Vector, twist_inward, wrench_outward
+from symgen.derivation.spatial import Rotation, SplitShift, Vector, twist_to_child, wrench_to_parent
 from symgen.methods.shared.poses import base_axes, way_to_frame
 
 
@@ -44,13 +44,13 @@ def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
             if isinstance(link.shift, SplitShift)
             else (linkage.zeros, link.shift)
         )
-        place, w, u, b, s = (link.rotation.outward(one) for one in (place + inner, w, u, b, s))
+        place, w, u, b, s = (link.rotation.to_parent(one) for one in (place + inner, w, u, b, s))
         place = place + outer
         for name, one in zip("lwubs", (place, w, u, b, s), strict=True):
             linkage.name(name, i, one)
         if link.parent < 0:
             base = linkage.base_axes(i)
-            b, s = base.outward(b), base.outward(s)
+            b, s = base.to_parent(b), base.to_parent(s)
         i = link.parent
     return ([*b, *s],)
 
@@ -65,7 +65,7 @@ def _outward(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
     place = linkage.mounted(frame)[1]
     s, u = s + b.cross(place), u + w.cross(place)
     own = rotations[frame.link] if way else Rotation([])
-    return ([*own.outward(b), *own.outward(s + w.cross(u))],)
+    return ([*own.to_parent(b), *own.to_parent(s + w.cross(u))],)
 
 
 def _twist(linkage: Linkage, way: list[int]) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
@@ -75,7 +75,9 @@ def _twist(linkage: Linkage, way: list[int]) -> tuple[tuple[Vector, Vector], tup
         link = linkage.links[i]
         linkage.step(i, "its twist, and how that changes while no rate does, RK (2.2)-(2.7)")
         turn, slide = link.turning(rates), link.sliding(rates)
-        (w, u), (b, s) = (twist_inward(link.rotation, link.shift, *one) for one in ((w, u), (b, s)))
+        (w, u), (b, s) = (
+            twist_to_child(link.rotation, link.shift, *one) for one in ((w, u), (b, s))
+        )
         b, s = b + w.cross(turn), s + w.cross(slide) + u.cross(turn)
         w, u = w + turn, u + slide
         for name, one in zip("wubs", (w, u, b, s), strict=True):
@@ -89,13 +91,13 @@ def _of_the_twist(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
     _, (b, s) = _twist(linkage, way)
     if linkage.jacobian_frame == "local":
         linkage.home.step(f"in the axes of {frame.name}")
-        b, s = twist_inward(*linkage.mounted(frame), b, s)
+        b, s = twist_to_child(*linkage.mounted(frame), b, s)
         return ([*b, *s],)
     for i in reversed(way):
         linkage.step(i, "the same as its parent has it")
-        s, b = wrench_outward(
+        s, b = wrench_to_parent(
             linkage.links[i].rotation, linkage.links[i].shift, s, b
         )  # a twist is moved as a wrench is: (v, ω)
     if way:
-        s, b = wrench_outward(linkage.base_axes(way[0]), linkage.base_place(way[0]), s, b)
+        s, b = wrench_to_parent(linkage.base_axes(way[0]), linkage.base_place(way[0]), s, b)
     return ([*b, *s],)

@@ -63,7 +63,7 @@ def _loaded(
         linkage.step(one.frame.link, f"force at {one.frame.name}")
         force = Vector(from_base_axes(linkage, one, forces[AXES * k : AXES * (k + 1)]))
         for i in reversed(one.way[: one.meeting]):
-            force = linkage.links[i].rotation.inward(force)
+            force = linkage.links[i].rotation.to_child(force)
         n, f = found[one.frame.link]
         found[one.frame.link] = n + linkage.mounted(one.frame)[1].cross(force), f + force
     return found

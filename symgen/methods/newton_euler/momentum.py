@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import RigidInertia, Vector, twist_inward, wrench_outward
+from symgen.derivation.spatial import RigidInertia, Vector, twist_to_child, wrench_to_parent
 from symgen.methods.newton_euler.sweeps import inward_sweep
 from symgen.methods.shared.centroidal import center, shares, stand
 from symgen.methods.shared.outward import outward_sweep
@@ -27,7 +27,7 @@ def twists(linkage: Linkage, v: Sequence[Scalar]) -> list[tuple[Vector, Vector]]
         linkage.step(i, "velocity, RK (2.2), (2.3)")
         turn, slide = link.turning(v), link.sliding(v)
         if link.parent >= 0:
-            w, u = twist_inward(link.rotation, link.shift, *found[link.parent])
+            w, u = twist_to_child(link.rotation, link.shift, *found[link.parent])
             turn, slide = w + turn, u + slide
         linkage.name("omega", i, turn)
         linkage.name("v", i, slide)
@@ -69,9 +69,9 @@ def _about_center(linkage: Linkage, wrenches: Sequence[Wrench]) -> tuple[list[Sc
     linkage.home.step("about the mass centre, in the base")
     n, f = linkage.zeros, linkage.zeros
     for root in stood.roots:
-        own_n, own_f = wrench_outward(root.turn, root.at, *wrenches[root.link])
+        own_n, own_f = wrench_to_parent(root.turn, root.at, *wrenches[root.link])
         n, f = n + own_n, f + own_f
-    return ([*stood.turn.outward(n - c.cross(f)), *stood.turn.outward(f)],)
+    return ([*stood.turn.to_parent(n - c.cross(f)), *stood.turn.to_parent(f)],)
 
 
 def centroidal_momentum(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -84,7 +84,7 @@ def centroidal_momentum(linkage: Linkage) -> tuple[list[Scalar], ...]:
         n, f = linkage.inertia[i].momentum(*moving[i])
         for c in link.children:
             child = linkage.links[c]
-            n_c, f_c = wrench_outward(child.rotation, child.arm, *momenta[c])
+            n_c, f_c = wrench_to_parent(child.rotation, child.arm, *momenta[c])
             n, f = n + n_c, f + f_c
         momenta[i] = n, f
     return _about_center(linkage, momenta)

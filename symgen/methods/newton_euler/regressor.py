@@ -30,7 +30,7 @@ from symgen.derivation.closed_forms import feels
 from symgen.derivation.constants import Mat3, Vec3
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Vector, times, transposed, twist_inward
+from symgen.derivation.spatial import Vector, times, transposed, twist_to_child
 from symgen.methods.newton_euler.spherical_wrist import Point, meetings
 from symgen.methods.shared.motion import Motion, acceleration_field
 from symgen.methods.shared.outward import outward_sweep
@@ -56,7 +56,7 @@ class Moved:
     def of(linkage: Linkage, motion: Motion, b: int) -> Moved:
         """`motion` is that of link b in its own axes, at its own origin."""
         axes, origin = linkage.declared_frame(b)
-        omega, alpha = axes.inward(motion.omega), axes.inward(motion.alpha)
+        omega, alpha = axes.to_child(motion.omega), axes.to_child(motion.alpha)
         U, (xx, yy, zz) = acceleration_field(omega, alpha)
         x, y, z = omega
         xy, xz, yz = x * y, x * z, y * z
@@ -71,7 +71,7 @@ class Moved:
         one, zero = linkage.one, linkage.zero
         units = tuple(Vector(one if i == c else zero for i in range(3)) for c in range(3))
         return Moved(
-            axes.inward(motion.accel + times(motion.U, origin)), transposed(U), moments, units
+            axes.to_child(motion.accel + times(motion.U, origin)), transposed(U), moments, units
         )
 
     def about(self, p: Vector) -> tuple[Vector, list[Vector]]:
@@ -165,7 +165,7 @@ def columns(linkage: Linkage) -> list[dict[int, Entries]]:
         linkage.step(b, "columns of the regressor")
         carried = twists[link.parent] if link.parent >= 0 else {}
         at = {
-            j: twist_inward(link.rotation, link.shift, *twist) for j, twist in carried.items()
+            j: twist_to_child(link.rotation, link.shift, *twist) for j, twist in carried.items()
         }  # (2.16)
         at |= {dof.index: (dof.H_angular, dof.H_linear) for dof in link.dofs}
         twists.append(at)
@@ -177,7 +177,7 @@ def columns(linkage: Linkage) -> list[dict[int, Entries]]:
         )
         axes, origin = linkage.declared_frame(b)
         for j, twist in at.items():
-            w, u = axes.inward(twist[0]), axes.inward(twist[1] + twist[0].cross(origin))
+            w, u = axes.to_child(twist[0]), axes.to_child(twist[1] + twist[0].cross(origin))
             linkage.name(f"w_{j + 1}", b, w)
             linkage.name(f"u_{j + 1}", b, u)
             m, h = (
@@ -200,7 +200,7 @@ def _about(linkage: Linkage, b: int, points: dict[int, Point]) -> dict[int, Vect
     """p of (3), in declared axes, of every degree of freedom that (3) is shorter for."""
     axes, origin = linkage.declared_frame(b)
     return {
-        j: axes.inward(point.away + origin)
+        j: axes.to_child(point.away + origin)
         for j, point in points.items()
         if len(point.joints) >= FEW
     }

@@ -23,7 +23,7 @@ def meetings(linkage: Linkage) -> list[dict[int, Point]]:
     for b, link in enumerate(linkage.links):
         linkage.step(b, "its origin, from points that axes go through")
         moved = {
-            point.joints: _outward(linkage, b, point)
+            point.joints: _to_child(linkage, b, point)
             for point in (found[link.parent] if link.parent >= 0 else {}).values()
         }
         if feels(linkage.model.links[b].kind) == "turn":
@@ -37,7 +37,7 @@ def meetings(linkage: Linkage) -> list[dict[int, Point]]:
     return found
 
 
-def _outward(linkage: Linkage, b: int, point: Point) -> Point:
+def _to_child(linkage: Linkage, b: int, point: Point) -> Point:
     """As it is seen from link b, not from its parent."""
     link = linkage.links[b]
     inner, outer = (
@@ -45,7 +45,7 @@ def _outward(linkage: Linkage, b: int, point: Point) -> Point:
         if isinstance(link.shift, SplitShift)
         else (linkage.zeros, link.shift)
     )
-    return Point(point.joints, link.rotation.inward(point.away + outer) + inner)
+    return Point(point.joints, link.rotation.to_child(point.away + outer) + inner)
 
 
 def _through(linkage: Linkage, b: int, moved: dict[tuple[int, ...], Point]) -> Point | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Vector, wrench_outward
+from symgen.derivation.spatial import Vector, wrench_to_parent
 from symgen.methods.shared.motion import Motion, force_and_moment
 from symgen.methods.shared.outward import at_rest, outward_sweep
 from symgen.methods.shared.quantities import Entries, Quantity, column
@@ -38,7 +38,7 @@ def inward_sweep(
             moment, force = moment - loads[i][0], force - loads[i][1]  # f(0), (2.28), (3.16)
         for c in link.children:
             child = linkage.links[c]
-            n_c, f_c = wrench_outward(child.rotation, child.arm, moments[c], forces[c])
+            n_c, f_c = wrench_to_parent(child.rotation, child.arm, moments[c], forces[c])
             moment, force = moment + n_c, force + f_c  # (2.11), (2.12)
         linkage.name("N", i, moment)
         linkage.name("F", i, force)

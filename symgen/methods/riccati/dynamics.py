@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import RigidInertia, Vector, twist_inward, wrench_outward
+from symgen.derivation.spatial import RigidInertia, Vector, twist_to_child, wrench_to_parent
 from symgen.methods.riccati.filter import Filter, filtered, riccati_sweep, smoothed
 
 Spatial = tuple[Vector, Vector]
@@ -31,7 +31,9 @@ def velocities(linkage: Linkage) -> list[Spatial]:
     found: list[Spatial] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "angular velocity, RK (2.2), (5.13)")
-        carried = link.rotation.inward(found[link.parent][0]) if link.parent >= 0 else linkage.zeros
+        carried = (
+            link.rotation.to_child(found[link.parent][0]) if link.parent >= 0 else linkage.zeros
+        )
         omega = carried + link.turning(rates)  # (2.2), (5.13)
         linkage.name("omega", i, omega)
         found.append((omega, carried))
@@ -48,7 +50,9 @@ def bias_acceleration(
     if link.parent < 0:
         linear = linkage.against_gravity(i)  # (3.21)
     else:
-        linear = link.rotation.inward(omega_parent.cross(omega_parent.cross(link.shift)))  # (2.19)
+        linear = link.rotation.to_child(
+            omega_parent.cross(omega_parent.cross(link.shift))
+        )  # (2.19)
     slide = link.sliding(rates)
     return angular, linear + carried.cross(slide + slide) + turn.cross(slide)  # (2.32) corrected
 
@@ -78,7 +82,9 @@ def spread(linkage: Linkage, a: Sequence[Spatial]) -> list[Spatial]:
         linkage.step(i, "accelerations without those of the joints, RK (5.8)")
         moved = a[i]
         if link.parent >= 0:
-            moved = plus(twist_inward(link.rotation, link.arm, *zeta[link.parent]), moved)  # (5.8)
+            moved = plus(
+                twist_to_child(link.rotation, link.arm, *zeta[link.parent]), moved
+            )  # (5.8)
         linkage.name("zeta", i, Vector([*moved[0], *moved[1]]))
         zeta.append(moved)
     return zeta
@@ -101,7 +107,7 @@ def bias_free(linkage: Linkage, zeta: Sequence[Spatial], b: Sequence[Spatial]) -
             rest[dof.index] = T[dof.index] - dof.project(*f[i])  # (4.17)
             linkage.name("Tprime", dof.index, rest[dof.index])
         if link.parent >= 0:
-            f[link.parent] = plus(f[link.parent], wrench_outward(link.rotation, link.arm, *f[i]))
+            f[link.parent] = plus(f[link.parent], wrench_to_parent(link.rotation, link.arm, *f[i]))
     return rest
 
 
@@ -182,7 +188,9 @@ def biased_filter(
         if link.parent >= 0:
             # ψ z + L T + ψ P a = φ (z + G ε + (1 − G H) P a)
             carried = plus(z[i], filters[link.dofs[0].index].after.apply(*a[i]))
-            z[link.parent] = plus(z[link.parent], wrench_outward(link.rotation, link.arm, *carried))
+            z[link.parent] = plus(
+                z[link.parent], wrench_to_parent(link.rotation, link.arm, *carried)
+            )
     return nu, borne
 
 
@@ -196,7 +204,7 @@ def biased_smoother(
         linkage.step(i, "smoother, RK (5.17)")
         w, v = a[i]
         if link.parent >= 0:
-            w, v = plus((w, v), twist_inward(link.rotation, link.arm, *motion[link.parent]))
+            w, v = plus((w, v), twist_to_child(link.rotation, link.arm, *motion[link.parent]))
         for dof in link.dofs:
             G_n, G_f = filters[dof.index].G
             rate = nu[dof.index] - (G_n.dot(w) + G_f.dot(v))  # (5.17)

@@ -18,8 +18,8 @@ from symgen.derivation.spatial import (
     ArticulatedInertia,
     Symmetric,
     Vector,
-    twist_inward,
-    wrench_outward,
+    twist_to_child,
+    wrench_to_parent,
 )
 from symgen.methods.shared.factor import Factor, Half
 
@@ -78,7 +78,7 @@ def riccati_sweep(linkage: Linkage) -> list[Filter]:
         P = linkage.inertia[i].articulated()
         for c in link.children:
             child = linkage.links[c]
-            seen = filters[child.dofs[0].index].after.outward(child.rotation, child.shift)
+            seen = filters[child.dofs[0].index].after.to_parent(child.rotation, child.shift)
             linkage.mark("seen", c, seen.A)
             linkage.mark("seenB", c, seen.B)
             linkage.mark("seenC", c, seen.C)
@@ -130,7 +130,7 @@ def carried_inward(
                 # ψ z + L T = φ (z + G ε)
                 z[i] = z[i][0] + gain.G[0] * epsilon, z[i][1] + gain.G[1] * epsilon
         if link.parent >= 0:
-            n_p, f_p = wrench_outward(link.rotation, link.arm, *z[i])
+            n_p, f_p = wrench_to_parent(link.rotation, link.arm, *z[i])
             z[link.parent] = (z[link.parent][0] + n_p, z[link.parent][1] + f_p)
     return innovations, nu, borne, z
 
@@ -145,7 +145,7 @@ def smoothed(
         linkage.step(i, "smoothed joint accelerations, RK (4.22)")
         w, v = linkage.zeros, linkage.zeros
         if link.parent >= 0:
-            w, v = twist_inward(link.rotation, link.arm, *accelerations[link.parent])
+            w, v = twist_to_child(link.rotation, link.arm, *accelerations[link.parent])
         for dof in link.dofs:
             G_n, G_f = filters[dof.index].G
             rate = nu[dof.index] - (G_n.dot(w) + G_f.dot(v))  # (4.22)

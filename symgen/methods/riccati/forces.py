@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Vector, wrench_outward
+from symgen.derivation.spatial import Vector, wrench_to_parent
 from symgen.methods.riccati.dynamics import plus, three_sweeps
 from symgen.methods.shared.base_axes import wrenches_in_base
 
@@ -23,5 +23,5 @@ def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
         f[i] = plus(f[i], linkage.inertia[i].momentum(*alpha[i]))  # (2.29)
         linkage.name("f", i, Vector([*f[i][0], *f[i][1]]))
         if link.parent >= 0:
-            f[link.parent] = plus(f[link.parent], wrench_outward(link.rotation, link.arm, *f[i]))
+            f[link.parent] = plus(f[link.parent], wrench_to_parent(link.rotation, link.arm, *f[i]))
     return wrenches_in_base(linkage, f), rates

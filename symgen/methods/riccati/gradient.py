@@ -44,7 +44,7 @@ def mass_matrix_log_determinant_gradient(linkage: Linkage) -> tuple[list[Scalar]
         )
         X = Mobility(still, (zeros, zeros, zeros), still)
         if link.parent >= 0:
-            X = Omega[link.parent].inward(link.rotation, link.shift)
+            X = Omega[link.parent].to_child(link.rotation, link.shift)
         for dof in link.dofs:
             result.append(slope(linkage, dof, X, filters[link.dofs[0].index]))
             linkage.name("slope", dof.index, result[-1])

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Mobility, wrench_outward
+from symgen.derivation.spatial import Mobility, wrench_to_parent
 from symgen.derivation.spatial import Symmetric as Symmetric3
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.riccati.dynamics import Spatial, bias_acceleration, plus, three_sweeps
@@ -152,7 +152,7 @@ def _yields(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> Symmet
         link = linkage.links[i]
         linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
         Omega = mobility_step(
-            linkage, i, Omega.inward(link.rotation, link.shift), filters
+            linkage, i, Omega.to_child(link.rotation, link.shift), filters
         )  # ψᵀ Ω ψ + Hᵀ D⁻¹ H
     own, origin = linkage.mounted(frame)
     linkage.home.step(
@@ -195,7 +195,7 @@ def _felt(linkage: Linkage, grasp: Grasp) -> list[list[Scalar]]:
     """A: what the object's joint feels of each row."""
     found = []
     for row in grasp.A:
-        n, f = wrench_outward(*linkage.mounted(grasp.object), *row)
+        n, f = wrench_to_parent(*linkage.mounted(grasp.object), *row)
         found.append(
             [dof.project(n, f) * -grasp.sign for dof in linkage.links[grasp.object.link].dofs]
         )
@@ -208,7 +208,7 @@ def _load(linkage: Linkage, grasp: Grasp, forces: Sequence[Scalar]) -> Spatial:
     total = (linkage.zeros, linkage.zeros)
     for (n, f), force in zip(grasp.B, forces, strict=True):
         total = plus(total, (n * force, f * force))
-    n, f = wrench_outward(*linkage.mounted(grasp.arm), *total)
+    n, f = wrench_to_parent(*linkage.mounted(grasp.arm), *total)
     return (-n, -f) if grasp.sign > 0 else (n, f)
 
 

@@ -66,7 +66,7 @@ def operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
     for i in way:
         link = linkage.links[i]
         linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
-        X = Omega.inward(link.rotation, link.shift)
+        X = Omega.to_child(link.rotation, link.shift)
         Omega = mobility_step(linkage, i, X, filters)  # ψᵀ Ω ψ + Hᵀ D⁻¹ H
         linkage.name("Omega", i, Omega.A)
         linkage.name("OmegaB", i, Omega.B)

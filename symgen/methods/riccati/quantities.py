@@ -15,7 +15,7 @@ from symgen.derivation.spatial import (
     Mobility,
     Symmetric,
     Vector,
-    wrench_outward,
+    wrench_to_parent,
 )
 from symgen.methods.riccati.filter import Filter, riccati_sweep
 from symgen.methods.riccati.operational import mobility_step
@@ -60,9 +60,9 @@ def _gain(linkage: Linkage, dof: Dof, gain: Filter) -> Wrench:
     return Vector(G[:3]), Vector(G[3:])
 
 
-def _outward(linkage: Linkage, i: int, wrench: Wrench) -> Wrench:
+def _to_parent(linkage: Linkage, i: int, wrench: Wrench) -> Wrench:
     """φ(k+1,k) · wrench."""
-    return wrench_outward(linkage.links[i].rotation, linkage.links[i].shift, *wrench)
+    return wrench_to_parent(linkage.links[i].rotation, linkage.links[i].shift, *wrench)
 
 
 def _gains(linkage: Linkage) -> list[Wrench]:
@@ -101,7 +101,7 @@ def _transitions(linkage: Linkage, name: str, gains: list[Wrench] | None) -> Ent
                 columns = [
                     _without(linkage, i, gains, one) for one in columns
                 ]  # (1 − G H) · wrench
-            columns = [_outward(linkage, i, one) for one in columns]
+            columns = [_to_parent(linkage, i, one) for one in columns]
             i = parent
             found[i, j] = Block(named(linkage, f"{name}_{i + 1}_{j + 1}", spread(columns)), i, j)
     return found
@@ -160,7 +160,7 @@ def _L(linkage: Linkage) -> Entries:
     for i, columns in enumerate(_joint_gains(linkage)):
         parent = linkage.links[i].parent
         linkage.step(i, "gain on the parent's side, L = phi G, RK (4.4), (5.12)")
-        moved = Block(spread([_outward(linkage, i, one) for one in columns]), parent)
+        moved = Block(spread([_to_parent(linkage, i, one) for one in columns]), parent)
         named(linkage, f"L_{i + 1}", moved.rows)
         found[i,] = moved
     return found
@@ -185,7 +185,7 @@ def _Omega(linkage: Linkage) -> Entries:
             if link.parent >= 0
             else Mobility(still, (zeros, zeros, zeros), still)
         )
-        found.append(mobility_step(linkage, i, before.inward(link.rotation, link.shift), filters))
+        found.append(mobility_step(linkage, i, before.to_child(link.rotation, link.shift), filters))
         named(linkage, f"Omega_{i + 1}", _full(found[i]))
     return {(i,): Block(_full(one), i, i) for i, one in enumerate(found)}
 

@@ -69,7 +69,7 @@ def turned(linkage: Linkage) -> tuple[list[Scalar], ...]:
     for i, link in enumerate(linkage.links):
         linkage.step(i, "axes of the segment's base, RK (2.2), (5.13)")
         if i:
-            found.append([link.rotation.inward(axis) for axis in found[link.parent]])
+            found.append([link.rotation.to_child(axis) for axis in found[link.parent]])
         for c, axis in enumerate(found[i]):
             linkage.name(f"axis{c + 1}", i, axis)
         for dof in link.dofs:

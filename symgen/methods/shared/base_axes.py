@@ -33,8 +33,8 @@ def accelerations_in_base(
         w, v = moved(alpha[i], omega[i], point)
         root = (i, *linkage.model.ancestors(i))[-1]
         return [
-            *rotations[i].outward(w),
-            *(rotations[i].outward(v) + linkage.pull(root)),
+            *rotations[i].to_parent(w),
+            *(rotations[i].to_parent(v) + linkage.pull(root)),
         ]  # (3.21) taken back
 
     result: list[Scalar] = []
@@ -54,5 +54,5 @@ def wrenches_in_base(linkage: Linkage, f: Sequence[Spatial]) -> list[Scalar]:
     for i in range(len(linkage)):
         linkage.step(i, "force across its joint in the base")
         n = f[i][0] + f[i][1].cross(linkage.declared_frame(i)[1])
-        result += [*rotations[i].outward(n), *rotations[i].outward(f[i][1])]
+        result += [*rotations[i].to_parent(n), *rotations[i].to_parent(f[i][1])]
     return result

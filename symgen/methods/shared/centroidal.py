@@ -29,11 +29,11 @@ class Matter:
     def __mul__(self, s: Scalar) -> Matter:
         return Matter(self.m * s, self.h * s)
 
-    def outward(self, rotation: Rotation, shift: Vector) -> Matter:
+    def to_parent(self, rotation: Rotation, shift: Vector) -> Matter:
         """The same matter in the parent's frame."""
         if isinstance(shift, SplitShift):
-            return self.outward(STILL, shift.inner).outward(rotation, shift.outer)
-        return Matter(self.m, rotation.outward(self.h) + shift * self.m)
+            return self.to_parent(STILL, shift.inner).to_parent(rotation, shift.outer)
+        return Matter(self.m, rotation.to_parent(self.h) + shift * self.m)
 
 
 def gathered(linkage: Linkage, own: list[Matter]) -> list[Matter]:
@@ -43,7 +43,7 @@ def gathered(linkage: Linkage, own: list[Matter]) -> list[Matter]:
         linkage.step(i, "composite mass and first moment, SA (15a), (15c)")
         for c in linkage.links[i].children:
             child = linkage.links[c]
-            composite[i] = composite[i] + composite[c].outward(child.rotation, child.shift)
+            composite[i] = composite[i] + composite[c].to_parent(child.rotation, child.shift)
         linkage.name("h", i, composite[i].h)
     return composite
 
@@ -108,7 +108,7 @@ def stand(linkage: Linkage) -> Stand:
     links, base = linkage.links, linkage.model.links
     roots = [i for i, link in enumerate(links) if link.parent < 0]
     turns = {i: linkage.base_axes(i) for i in roots}
-    reach = {i: turns[i].outward(links[i].shift) for i in roots}
+    reach = {i: turns[i].to_parent(links[i].shift) for i in roots}
     whole = {i: Rotation([*turns[i].factors, *links[i].rotation.factors]) for i in roots}
     first = roots[0] if len(roots) == 1 else _heaviest(linkage)
     if len(roots) == 1:
@@ -146,12 +146,12 @@ def center(linkage: Linkage, stood: Stand, parts: list[Matter]) -> Vector:
     total = linkage.zeros
     for root in stood.roots:
         own = parts[root.link]
-        total = total + (root.turn.outward(own.h) + root.at * own.m)
+        total = total + (root.turn.to_parent(own.h) + root.at * own.m)
     return total
 
 
-def lever_inward(rotation: Rotation, shift: Vector, lever: Vector) -> Vector:
+def lever_to_child(rotation: Rotation, shift: Vector, lever: Vector) -> Vector:
     """A point seen from the link's origin in its axes, that is `lever` from its parent's in the parent's axes."""
     if isinstance(shift, SplitShift):
-        return rotation.inward(lever - shift.outer) - shift.inner
-    return rotation.inward(lever - shift)
+        return rotation.to_child(lever - shift.outer) - shift.inner
+    return rotation.to_child(lever - shift)

@@ -29,7 +29,7 @@ from symgen.derivation.closing import Closing
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import SplitShift, Vector, twist_inward
+from symgen.derivation.spatial import SplitShift, Vector, twist_to_child
 from symgen.mechanism.closures import EVERY, Across, Along, Apart, Row
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.factor import Results
@@ -68,7 +68,7 @@ def inward(
 ) -> Inward:
     """From a frame, whose axes the directions are in, to the link behind the way; the point lies `off` its origin."""
     own, origin = linkage.mounted(frame)
-    axes, lever = [own.outward(one) for one in directions], origin + own.outward(off)
+    axes, lever = [own.to_parent(one) for one in directions], origin + own.to_parent(off)
     columns: dict[int, list[tuple[Scalar, Scalar]]] = {}
     for i in way:
         link = linkage.links[i]
@@ -81,13 +81,13 @@ def inward(
             if isinstance(link.shift, SplitShift)
             else (linkage.zeros, link.shift)
         )
-        axes = [link.rotation.outward(axis) for axis in axes]
-        lever = link.rotation.outward(lever + inner) + outer
+        axes = [link.rotation.to_parent(axis) for axis in axes]
+        lever = link.rotation.to_parent(lever + inner) + outer
         if link.parent < 0:
             turned = linkage.base_axes(i)
             axes, lever = (
-                [turned.outward(axis) for axis in axes],
-                turned.outward(lever) + linkage.base_place(i),
+                [turned.to_parent(axis) for axis in axes],
+                turned.to_parent(lever) + linkage.base_place(i),
             )
     return Inward(columns, axes, lever)
 
@@ -101,10 +101,10 @@ def outward(
         linkage.step(i, f"directions on the way to {frame.name}")
         if link.parent < 0:
             turned = linkage.base_axes(i)
-            directions = [turned.inward(one) for one in directions]
-        directions = [link.rotation.inward(one) for one in directions]
+            directions = [turned.to_child(one) for one in directions]
+        directions = [link.rotation.to_child(one) for one in directions]
     own, _ = linkage.mounted(frame)
-    return [own.inward(one) for one in directions]
+    return [own.to_child(one) for one in directions]
 
 
 def at_frame(
@@ -113,7 +113,7 @@ def at_frame(
     """Of a frame, what its link does: RK (2.3), (2.7)."""
     own, origin = linkage.mounted(frame)
     v, dv = v + w.cross(origin), dv + dw.cross(origin) + w.cross(w.cross(origin))
-    return Moving(*(own.inward(one) for one in (w, v, dw, dv)))
+    return Moving(*(own.to_child(one) for one in (w, v, dw, dv)))
 
 
 def velocities(linkage: Linkage, still: Collection[int]) -> list[Vector]:
@@ -123,7 +123,7 @@ def velocities(linkage: Linkage, still: Collection[int]) -> list[Vector]:
     for i, link in enumerate(linkage.links):
         linkage.step(i, "velocity, RK (2.2), (2.3)")
         w, v = found[link.parent] if link.parent >= 0 else (linkage.zeros, linkage.zeros)
-        w, v = twist_inward(link.rotation, link.shift, w, v)
+        w, v = twist_to_child(link.rotation, link.shift, w, v)
         w, v = w + link.turning(rates), v + link.sliding(rates)
         found.append((linkage.zeros, linkage.zeros) if i in still else (w, v))
     return [v for _, v in found]

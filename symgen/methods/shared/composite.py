@@ -13,7 +13,7 @@ def composite_inertias(linkage: Linkage) -> list[RigidInertia]:
         linkage.step(i, "composite body, SA (15a-c)")
         for c in linkage.links[i].children:
             child = linkage.links[c]
-            composite[i] = composite[i] + composite[c].outward(
+            composite[i] = composite[i] + composite[c].to_parent(
                 child.rotation, child.shift
             )  # (15a), (15c)
         linkage.name("h", i, composite[i].h)

@@ -77,15 +77,15 @@ def _columns(linkage: Linkage, contact: Touching) -> dict[int, Vector]:
         if link.parent < 0:
             break
         if place < contact.meeting:
-            columns = {k: link.rotation.outward(column) for k, column in columns.items()}
+            columns = {k: link.rotation.to_parent(column) for k, column in columns.items()}
         else:
-            axes = [link.rotation.outward(axis) for axis in axes]
+            axes = [link.rotation.to_parent(axis) for axis in axes]
         inner, outer = (
             (link.shift.inner, link.shift.outer)
             if isinstance(link.shift, SplitShift)
             else (linkage.zeros, link.shift)
         )
-        lever = link.rotation.outward(lever + inner) + outer
+        lever = link.rotation.to_parent(lever + inner) + outer
     return columns
 
 
@@ -97,23 +97,23 @@ def accelerations(
     linkage.step(contact.frame.link, f"acceleration of {contact.frame.name}")
     found = motion.accel + times(motion.U, lever)
     for i in contact.way[: contact.meeting]:
-        found = linkage.links[i].rotation.outward(found)
+        found = linkage.links[i].rotation.to_parent(found)
     if not gravity:
         return found
     still = linkage.against_gravity(contact.way[-1])
     for i in reversed(contact.way[contact.meeting : -1]):
-        still = linkage.links[i].rotation.inward(still)
+        still = linkage.links[i].rotation.to_child(still)
     return found - still
 
 
 def in_base_axes(linkage: Linkage, contact: Touching, force: Sequence[Scalar]) -> list[Scalar]:
     """A force from the axes of the meeting to those of the base."""
-    return list(_turn(linkage, contact).outward(Vector(force)))
+    return list(_turn(linkage, contact).to_parent(Vector(force)))
 
 
 def from_base_axes(linkage: Linkage, contact: Touching, force: Sequence[Scalar]) -> list[Scalar]:
     """And back."""
-    return list(_turn(linkage, contact).inward(Vector(force)))
+    return list(_turn(linkage, contact).to_child(Vector(force)))
 
 
 def _turn(linkage: Linkage, contact: Touching) -> Rotation:

@@ -54,7 +54,7 @@ def origins_acceleration(linkage: Linkage, i: int, parent: Motion, U: Matrix) ->
             link.shift.outer,
             link.shift.inner,
         )  # a point on the joint's axis moves with either link
-    return link.rotation.inward(parent.accel + times(parent.U, outer)) + times(U, inner)
+    return link.rotation.to_child(parent.accel + times(parent.U, outer)) + times(U, inner)
 
 
 def force_and_moment(inertia: RigidInertia, motion: Motion) -> tuple[Vector, Vector]:

@@ -28,15 +28,15 @@ def outward_sweep(
             continue
         parent = base if link.parent < 0 else motions[link.parent]
         linkage.step(i, "velocity and acceleration, RK (2.2)-(2.5)")
-        carried = link.rotation.inward(parent.omega)
+        carried = link.rotation.to_child(parent.omega)
         turn = link.turning(v)
         omega = carried + turn  # (2.2)
-        before = link.rotation.inward(parent.alpha)
+        before = link.rotation.to_child(parent.alpha)
         alpha = before + link.turning(a) + carried.cross(turn)  # (2.4)
         group = parallel[link.parent] if link.parent >= 0 else None
         if group and link.rotation.keeps_z and turns_about_z(link):
             before, rate = (
-                link.rotation.inward(group[0]),
+                link.rotation.to_child(group[0]),
                 group[1] * link.rotation.along_z + turn[2],
             )
             across = (

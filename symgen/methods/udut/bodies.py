@@ -45,7 +45,7 @@ def centres(linkage: Linkage) -> Points:
     for i, link in enumerate(linkage.links):
         linkage.step(i, "from mass centre to mass centre, SA Fig. 1")
         inner = d[link.parent] if link.parent >= 0 else linkage.zeros
-        arm.append(link.shift + link.rotation.outward(d[i]) - inner)
+        arm.append(link.shift + link.rotation.to_parent(d[i]) - inner)
         linkage.name("c", i, arm[i])
     return Points(d, arm)
 
@@ -82,9 +82,9 @@ def decompose(linkage: Linkage, at: Points) -> list[ArticulatedBody]:
     found: dict[int, ArticulatedBody] = {}
     for i in reversed(range(len(linkage))):
         linkage.step(i, "articulated body, SA (32)-(35)")
-        M = linkage.inertia[i].outward(STILL, -at.d[i]).articulated()  # (12)
+        M = linkage.inertia[i].to_parent(STILL, -at.d[i]).articulated()  # (12)
         for c in linkage.links[i].children:
-            M = M + after[c].outward(linkage.links[c].rotation, at.arm[c])  # (35)
+            M = M + after[c].to_parent(linkage.links[c].rotation, at.arm[c])  # (35)
         linkage.name("Mhat", i, M.A)
         for dof in reversed(linkage.links[i].dofs):
             k = dof.index

@@ -16,8 +16,8 @@ from symgen.derivation.spatial import (
     ArticulatedInertia,
     RigidInertia,
     Vector,
-    twist_inward,
-    wrench_outward,
+    twist_to_child,
+    wrench_to_parent,
 )
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.quantities import (
@@ -65,7 +65,7 @@ def _way(linkage: Linkage, i: int, j: int) -> list[int]:
 def _moved(linkage: Linkage, at: Points, i: int, j: int, twist: Spatial) -> Spatial:
     """B_ij · twist."""
     for k in _way(linkage, i, j):
-        twist = twist_inward(linkage.links[k].rotation, at.arm[k], *twist)
+        twist = twist_to_child(linkage.links[k].rotation, at.arm[k], *twist)
     return twist
 
 
@@ -84,7 +84,7 @@ def _B(linkage: Linkage) -> Entries:
         inner = None
         for j in (i, *linkage.model.ancestors(i)):
             if inner is not None:
-                from_j = at.arm[inner] + linkage.links[inner].rotation.outward(from_j)
+                from_j = at.arm[inner] + linkage.links[inner].rotation.to_parent(from_j)
             x, y, z = -from_j  # c_ij = c_j − c_i, Fig. 1
             linkage.name(f"c_{i + 1}", j, -from_j)
             skew = ((zero, -z, y), (z, zero, -x), (-y, x, zero))  # (5)
@@ -127,9 +127,9 @@ def _composite(linkage: Linkage) -> Entries:
     found: dict[int, RigidInertia] = {}
     for i in reversed(range(len(linkage))):
         linkage.step(i, "composite body, SA (15a-c)")
-        found[i] = linkage.inertia[i].outward(STILL, -at.d[i])  # (12)
+        found[i] = linkage.inertia[i].to_parent(STILL, -at.d[i])  # (12)
         for c in linkage.links[i].children:
-            found[i] = found[i] + found[c].outward(
+            found[i] = found[i] + found[c].to_parent(
                 linkage.links[c].rotation, at.arm[c]
             )  # (15a), (15c)
         linkage.name("h", i, found[i].h)
@@ -163,7 +163,7 @@ def _carried(
         inner = k
         for i in linkage.model.ancestors(k):
             linkage.step(i, f"{stem} of link {k + 1} seen from it, SA (32)")
-            wrench = wrench_outward(linkage.links[inner].rotation, at.arm[inner], *wrench)
+            wrench = wrench_to_parent(linkage.links[inner].rotation, at.arm[inner], *wrench)
             linkage.name(f"{stem}_{i + 1}", k, Vector([*wrench[0], *wrench[1]]))
             found[i, k] = wrench
             inner = i

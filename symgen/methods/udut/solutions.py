@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Vector, twist_inward, wrench_outward
+from symgen.derivation.spatial import Vector, twist_to_child, wrench_to_parent
 from symgen.methods.shared.factor import Factor, Half
 from symgen.methods.udut.bodies import Points, centres, decompose, origins
 
@@ -36,7 +36,7 @@ class Decomposition(Factor):
             linkage.step(i, "transpose of U, SA (38)-(39)")
             w, v = linkage.zeros, linkage.zeros
             if link.parent >= 0:
-                w, v = twist_inward(link.rotation, self.at.arm[i], *mu[link.parent])  # (39)
+                w, v = twist_to_child(link.rotation, self.at.arm[i], *mu[link.parent])  # (39)
             for dof in link.dofs:
                 body = self.bodies[dof.index]
                 rate = tilde[dof.index] - (body.psi_hat[0].dot(w) + body.psi_hat[1].dot(v))  # (38)
@@ -68,7 +68,7 @@ class Decomposition(Factor):
                         eta_f + body.psi_hat[1] * hat,
                     )  # under (37)
             if link.parent >= 0:
-                n_p, f_p = wrench_outward(link.rotation, self.at.arm[i], eta_n, eta_f)  # (37)
+                n_p, f_p = wrench_to_parent(link.rotation, self.at.arm[i], eta_n, eta_f)  # (37)
                 eta[link.parent] = (eta[link.parent][0] + n_p, eta[link.parent][1] + f_p)
         return tauhat, tilde
 
