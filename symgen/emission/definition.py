@@ -240,6 +240,14 @@ class PrintedFunction:
         rows = self.program.rows
         return [i for i in self.live if self.part is not None and rows[i].op in ("sin", "cos")]
 
+    def stores(self, text: Mapping[int, str]) -> list[_parts.Store]:
+        """Return the stores of the results, whose rows are written as `text` says."""
+        return [
+            _parts.Store(self.names[port.name], k, text[row])
+            for port in self.program.outputs
+            for k, row in enumerate(port.rows)
+        ]
+
     @cached_property
     def unread(self) -> list[str]:
         """The arguments that no row reads."""
@@ -275,11 +283,7 @@ def function(printed: PrintedFunction) -> dict[str, Any]:
         "before": blocks[0],
         "groups": blocks[-1],
         "parts": [],
-        "stores": [
-            {"name": printed.names[port.name], "element": k, "value": writer.text[row]}
-            for port in program.outputs
-            for k, row in enumerate(port.rows)
-        ],
+        "stores": printed.stores(writer.text),
     }
     text: Mapping[int, str] = writer.text
     if printed.part is not None:
@@ -339,7 +343,7 @@ def _in_parts(
     `kept` are locals that it reads after so many blocks. A checked function stores by itself, behind its last check.
     """
     checked, turn, work = printed.target.checked, printed.turn, writer.local("work")
-    stores = [_parts.Store(**store) for store in function["stores"]]
+    stores = printed.stores(writer.text)
     if checked:
         kept = {**kept, **{store.value: len(blocks) for store in stores}}
     assert printed.part is not None

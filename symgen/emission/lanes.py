@@ -61,10 +61,10 @@ def function(
     writer, compared = _writer(printed, together, alike), printed.comparisons
     names = {name: writer.local(name) for name in ("angle", "turn", "work", "status", "none")}
     angles = _checks.ancestors(program, [row for rows in together for row in rows])
-    blocks = [writer.statements(angles)] if together else [[]]
+    blocks = [writer.statements(angles)]
     read = _name_sines(writer, together, names["turn"], lanes(program.real))
     sines = _checks.ancestors(program, printed.sines)
-    blocks += [writer.statements(sines) if sines else [], writer.statements()]
+    blocks += [writer.statements(sines), writer.statements()]
     checked = [*compared.angles, *compared.hiding, *(guard.row for guard in compared.guards)]
     kept = {angle["value"]: 1 for angle in read} | {writer.text[row]: 3 for row in checked}
     cut = _cut(printed, blocks, kept, writer)
@@ -72,7 +72,6 @@ def function(
     text = {row: places.get(writer.text[row], writer.text[row]) for row in checked}
     loops = [_loop(part, names["work"], printed.inputs) for part in cut.parts]
     arrays, names_of_driver = driver(program, printed.names)
-    unread = _unread(printed, loops, read)
     work = {"name": names["work"], "size": cut.size, "count": cut.size}
     symbol = target.symbol(program.function)
     count = lanes(program.real)
@@ -89,10 +88,7 @@ def function(
         "parts": []
         if printed.part is None
         else _functions(symbol, loops[cut.ends[2] :], arrays, work),
-        "parameters": [
-            array | {"unread": array["name"] in unread, "lanes": array["name"] not in alike}
-            for array in arrays
-        ],
+        "parameters": _parameters(arrays, _unread(printed, loops, read), alike),
         "checks": _conditions(printed, text) if target.checked else {},
         "bytes": REALS[program.real].size * count * numbers,
     }
@@ -137,11 +133,7 @@ def _cut(
     writer: Writer,
 ) -> parts.Cut:
     """Cut the statements into loops, of which the last ones store the results."""
-    stores = [
-        parts.Store(printed.names[port.name], k, writer.text[row])
-        for port in printed.program.outputs
-        for k, row in enumerate(port.rows)
-    ]
+    stores = printed.stores(writer.text)
     length = printed.part or len(printed.program.rows) + 1
     pair = printed.turn.kind if printed.turn else ""
     return parts.cut(blocks, length, printed.inputs, stores, kept, pair)
@@ -158,6 +150,16 @@ def _conditions(printed: PrintedFunction, text: Mapping[int, str]) -> dict[str, 
     results = [stored.get(row, text.get(row, "")) for row in printed.comparisons.finite]
     spelling = replace(printed.spelling, language=LANES, inputs=printed.inputs)
     return _checks.conditions(program, spelling, text, printed.comparisons, results)
+
+
+def _parameters(
+    arrays: Sequence[Mapping[str, Any]], unread: Collection[str], alike: Collection[str]
+) -> list[dict[str, Any]]:
+    """Return the arrays as parameters: whether each is read, and whether it has lanes."""
+    return [
+        {**array, "unread": array["name"] in unread, "lanes": array["name"] not in alike}
+        for array in arrays
+    ]
 
 
 def _unread(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from symgen.ir.program import Program
 from symgen.ir.recursion import Form, steps_of
 from symgen.vocabulary.functions import JACOBIAN_FRAMES, USUAL, Convention
 
@@ -37,34 +38,43 @@ def legend(programs: Iterable[Form]) -> dict[str, Any]:
     What is stated by another convention is no part of `six` but of `otherwise`, and `stated` says how.
     """
     programs = list(programs)
-    rows = [one for program in programs for one in steps_of(program)]
-    other = [program for program in programs if program.convention != USUAL]
-    headings = [step for one in rows for step in one.steps]
-    cited = {paper for step in headings for paper in _CITED.findall(step)}
-    own = {letter for step in headings for letter in _OWN_CITED.findall(step)}
-    ports = (
-        port
-        for program in programs
-        if program not in other
-        for port in (*program.inputs, *program.outputs)
-    )
-    six = dict.fromkeys(port.name for port in ports if 6 in port.shape and port.name in SIX)
-    papers = [f"{paper}: {PAPERS[paper]}" for paper in PAPERS if paper in cited]
-    papers += [
-        f"({letter}1) ...: symgen's own derivation, docs/mathematics.md, {OWN[letter]}"
-        for letter in OWN
-        if letter in own
-    ]
+    steps = [step for program in programs for step in steps_of(program)]
+    usual = [program for program in programs if program.convention == USUAL]
+    unusual = [program for program in programs if program.convention != USUAL]
+    six = _of_six(usual)
     return {
-        "papers": papers,
-        "six": [*six],
-        "sums": next(
-            (row.name for one in rows for row in one.rows if _SUM.fullmatch(row.name)), ""
-        ),
+        "papers": _cited([heading for step in steps for heading in step.steps]),
+        "six": six,
+        "sums": _first_sum(steps),
         "at_the_centre": [f"`{name}`" for name in six if name in CENTROIDAL],
-        "otherwise": [port.name for program in other for port in program.outputs],
-        "stated": other and in_words(other[0].convention),
+        "otherwise": [port.name for program in unusual for port in program.outputs],
+        "stated": unusual and in_words(unusual[0].convention),
     }
+
+
+def _cited(headings: Iterable[str]) -> list[str]:
+    """Return the papers, and the sections of docs/mathematics.md, whose equations the headings of steps cite."""
+    text = "\n".join(headings)
+    papers, letters = set(_CITED.findall(text)), set(_OWN_CITED.findall(text))
+    return [
+        *(f"{paper}: {title}" for paper, title in PAPERS.items() if paper in papers),
+        *(
+            f"({letter}1) ...: symgen's own derivation, docs/mathematics.md, {section}"
+            for letter, section in OWN.items()
+            if letter in letters
+        ),
+    ]
+
+
+def _of_six(programs: Iterable[Form]) -> list[str]:
+    """Return the names of the arguments and results that are twists, wrenches or made of them."""
+    ports = (port for program in programs for port in (*program.inputs, *program.outputs))
+    return [*dict.fromkeys(port.name for port in ports if 6 in port.shape and port.name in SIX)]
+
+
+def _first_sum(steps: Iterable[Program]) -> str:
+    """Return the first name of a row that is the cosine of a sum of angles, "" without one."""
+    return next((row.name for step in steps for row in step.rows if _SUM.fullmatch(row.name)), "")
 
 
 def in_words(convention: Convention) -> str:

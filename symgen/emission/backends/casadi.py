@@ -105,61 +105,76 @@ def _derivative(
     Beside the arguments it takes the results, of which nothing is read.
     """
     pairs = [(result, argument) for result in program.outputs for argument in program.inputs]
-    known = [_slope(program, result, argument, programs) for result, argument in pairs]
-    if not target.rates or None in known:
+    sources = (_slope(program, *pair, programs) for pair in pairs)
+    slopes = [source for source in sources if source is not None]
+    if not target.rates or len(slopes) < len(pairs):
         return None
-    slopes = [one for one in known if one is not None]
     plain = _function(program, target, patterns)
-    place = {
-        port.name: one["array"] for port, one in zip(program.inputs, plain["given"], strict=True)
-    }
-    held: dict[tuple[str, str], str] = {}
-    arrays, calls = list(plain["given"]), []
-    for n, other in enumerate({one.function: one for one, _ in slopes}.values()):
-        own = [_array(port, f"slope_{n}", k) for k, port in enumerate(other.outputs)]
-        held |= {
-            (other.function, port.name): one["array"]
-            for port, one in zip(other.outputs, own, strict=True)
-        }
-        arrays += own
-        calls.append(
-            _call(
-                other,
-                target,
-                [*(place[port.name] for port in other.inputs), *(one["array"] for one in own)],
-            )
+    array_of = dict(
+        zip(
+            (port.name for port in program.inputs),
+            (port["array"] for port in plain["given"]),
+            strict=True,
         )
+    )
+    slope_of, arrays, calls = _slope_calls(slopes, array_of, target)
     blocks = [
         _block(k, *pair, *slope) for k, (pair, slope) in enumerate(zip(pairs, slopes, strict=True))
     ]
     return plain | {
         "symbol": f"jac_{plain['symbol']}",
-        "arrays": arrays,
+        "arrays": [*plain["given"], *arrays],
         "calls": calls,
         "found": [
-            block | {"array": held[one.function, port.name]}
-            for block, (one, port) in zip(blocks, slopes, strict=True)
+            block | {"array": slope_of[source.function, port.name]}
+            for block, (source, port) in zip(blocks, slopes, strict=True)
         ],
         "inputs": len(program.inputs) + len(program.outputs),
         "outputs": len(pairs),
-        "names": _quoted(
-            (
-                *(port.name for port in program.inputs),
-                *(f"out_{port.name}" for port in program.outputs),
-                *(f"jac_{result.name}_{argument.name}" for result, argument in pairs),
-            )
-        ),
-        "sparsities": _lines(
-            [
-                *(patterns.name(*_matrix(port)) for port in program.inputs),
-                *(patterns.name(*_matrix(port), ()) for port in program.outputs),
-                *(
-                    patterns.name(block["rows"], block["columns"], block["there"])
-                    for block in blocks
-                ),
-            ]
-        ),
+        "names": _quoted(_derivative_names(program)),
+        "sparsities": _lines(_derivative_patterns(program, blocks, patterns)),
     }
+
+
+def _slope_calls(
+    slopes: Iterable[tuple[Program, Port]], array_of: Mapping[str, str], target: Target
+) -> tuple[dict[tuple[str, str], str], list[dict[str, Any]], list[str]]:
+    """Return the array of each slope by function and result, these arrays, and the calls that fill them."""
+    slope_of: dict[tuple[str, str], str] = {}
+    arrays: list[dict[str, Any]] = []
+    calls = []
+    sources = {program.function: program for program, _ in slopes}
+    for n, source in enumerate(sources.values()):
+        results = [_array(port, f"slope_{n}", k) for k, port in enumerate(source.outputs)]
+        for port, result in zip(source.outputs, results, strict=True):
+            slope_of[source.function, port.name] = result["array"]
+        arrays += results
+        arguments = [array_of[port.name] for port in source.inputs]
+        calls.append(_call(source, target, [*arguments, *(result["array"] for result in results)]))
+    return slope_of, arrays, calls
+
+
+def _derivative_names(program: Program) -> list[str]:
+    """Return the names of arguments, of results that are not read, and of a block for each pair of them."""
+    arguments, results = (
+        [port.name for port in ports] for ports in (program.inputs, program.outputs)
+    )
+    return [
+        *arguments,
+        *(f"out_{result}" for result in results),
+        *(f"jac_{result}_{argument}" for result in results for argument in arguments),
+    ]
+
+
+def _derivative_patterns(
+    program: Program, blocks: Iterable[Mapping[str, Any]], patterns: _Patterns
+) -> list[str]:
+    """Return the sparsities of arguments, of results that are not read, and of blocks."""
+    return [
+        *(patterns.name(*_matrix(port)) for port in program.inputs),
+        *(patterns.name(*_matrix(port), ()) for port in program.outputs),
+        *(patterns.name(block["rows"], block["columns"], block["there"]) for block in blocks),
+    ]
 
 
 def _block(k: int, result: Port, argument: Port, other: Program, port: Port) -> dict[str, Any]:
