@@ -16,8 +16,7 @@ from symgen.cli import main
 from symgen.delivery.folder import texts, write
 from symgen.description import marks
 from symgen.emission import markdown
-from symgen.emission.ascii import ascii_text
-from symgen.emission.c_text import comment
+from symgen.emission.c_text import ascii_text, comment
 from symgen.machine import targets
 from symgen.support.errors import DescriptionError, RequestError
 from symgen.vocabulary.options import TextOptions

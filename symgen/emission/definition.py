@@ -13,12 +13,12 @@ from symgen.emission import checks as _checks
 from symgen.emission import parts as _parts
 from symgen.emission import sincos
 from symgen.emission.c_text import C
-from symgen.emission.equations import stated
 from symgen.emission.ports import (
     describe,
     meaning,
     operations_text,
     single_real,
+    stated,
     struct_of,
     symbolic,
 )

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable
 
+from symgen.emission.target import Target
 from symgen.ir.program import Outline, Port
 from symgen.ir.recursion import Form
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.functions import FUNCTIONS, PREPARED, Array, Size, Sizes
 from symgen.vocabulary.reals import DOUBLE, REALS
+
+_BODIES = re.compile(r"C\(q,v\) ?v \+ g\(q\)")
+"""The bias force of the bodies alone."""
+_BIAS = re.compile(r"M a \+ c\b|\(tau - c\)|\bc\(q,v\)")
+"""Words that mention a bias force without its terms."""
 
 COUNTED = ("NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NT")
 """Sizes that a header defines where a function has one, and that the function itself says."""
@@ -129,3 +136,23 @@ def operations_text(program: Form | Outline) -> str:
         ", ".join(f"{count} {op}" for op, count in program.operations.items() if count)
         or "no operation"
     )
+
+
+def stated(text: str, target: Target, inputs: Iterable[Port]) -> str:
+    """Return a sentence about a function, or about one of its arrays, with all forces that the function computes."""
+    wrench = " - J^T wrench" if any(port.name == "wrench" for port in inputs) else ""
+    more = f"{target.forces}{wrench}"
+    if more:
+        text = f"{text}; c = C(q,v) v + g(q)" if _BIAS.search(text) else text
+        text = _BODIES.sub(f"C(q,v) v + g(q){more}", text)
+    if target.forces:
+        text = text.replace("C v = c - g", f"C v + g{target.forces} = c").replace(
+            "= Y pi,", "= Y pi of the bodies alone,"
+        )
+        text = text.replace("= Y_base pi_base,", "= Y_base pi_base of the bodies alone,")
+    if target.armature:
+        text = text.replace(
+            "joint-space mass matrix", "joint-space mass matrix, armature on its diagonal"
+        )
+        text = "M(q), with the armature on its diagonal" if text == "M(q)" else text
+    return text

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from symgen.readback import directives
+from symgen.readback import preprocessor
 from symgen.readback.preprocessor import without_comments
 from symgen.support.errors import ProgramError
 
@@ -58,7 +58,7 @@ def device(text: str, name: str, symbol: str, bounded: bool, checked: bool) -> D
         raise ProgramError(f"{strange[0]} does not stand where generated code has it")
     head = _HEAD.replace("SINES", _SINES if bounded else "").replace(
         "SYMBOL", symbol
-    ) + directives.refusal(checked)
+    ) + preprocessor.refusal(checked)
     return Device(
         head.replace("NAME", name) + code.strip() + "\n",
         tuple(word for line in frame for word in line.split()),

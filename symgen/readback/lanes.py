@@ -9,13 +9,12 @@ Everything else, from the blocks in memory to the checks, is the frame: it must 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from symgen.ir.program import Program
-from symgen.readback.directives import AS_WRITTEN
-from symgen.readback.preprocessor import without_comments
+from symgen.readback.preprocessor import AS_WRITTEN, without_comments
 from symgen.readback.rows import compare
 from symgen.support.errors import ProgramError
 
@@ -232,53 +231,69 @@ def _single(read: _Reader, name: str, symbol: str, results: Collection[str]) -> 
     """
     real = read.block.parameters[0][0]
     loops = [list(loop) for loop in read.loops] or [[]]
-    if read.turn:
-        first = next(
-            (loop for loop in loops if any(f"{read.turn}." in line for line in loop)), loops[-1]
-        )
-        first[:0] = [
-            f"const {real} all_angles[{name}_ANGLES] = {{{', '.join(read.angles.values())}}};",
-            f"const {name}_turns {read.turn} = {name}_sincos(all_angles);",
-        ]
     array, size = read.work
     if read.turn:
+        _take_sines(read, name, real, loops)
         size += _share_sines(read.turn, loops, array, size)
+    size += _postpone_stores(loops, results, array, size)
+    head = _TEXT.replace("NAME", name)
+    head = head.replace("ANGLES", "\n".join(_includes(read, name, symbol, loops)), 1)
+    given = ", ".join(
+        f"{'' if parameter in results else 'const '}{kind} {parameter}[{count}]"
+        for kind, parameter, count in read.block.parameters
+    )
+    if not size:
+        return "\n".join([head, *_written(f"void {symbol}({given})", loops[0]), ""])
+    lines, calls = [head], [f"{real} {array}[{size}];"]
+    called = ", ".join([parameter for _, parameter, _ in read.block.parameters] + [array])
+    for number, loop in enumerate(loops, 1):
+        part = f"{symbol}_part_{number}"
+        lines += _written(f"static void {part}({given}, {real} {array}[{size}])", loop)
+        calls.append(f"{part}({called});")
+    return "\n".join([*lines, *_written(f"void {symbol}({given})", calls), ""])
+
+
+def _written(head: str, body: Sequence[str]) -> list[str]:
+    """Write a function."""
+    return [head, "{", *(f"    {line}" for line in body), "}"]
+
+
+def _take_sines(read: _Reader, name: str, real: str, loops: Sequence[list[str]]) -> None:
+    """Take the sines of all angles before the first loop that reads one, or in the last loop."""
+    first = next(
+        (loop for loop in loops if any(f"{read.turn}." in line for line in loop)), loops[-1]
+    )
+    first[:0] = [
+        f"const {real} all_angles[{name}_ANGLES] = {{{', '.join(read.angles.values())}}};",
+        f"const {name}_turns {read.turn} = {name}_sincos(all_angles);",
+    ]
+
+
+def _postpone_stores(
+    loops: Sequence[list[str]], results: Collection[str], array: str, size: int
+) -> int:
+    """Store every result in the last loop; return how many of them go there in the array that loops share."""
+    count = 0
     for loop in loops[:-1]:
         for k, line in enumerate(loop):
             store = _STORE.fullmatch(line)
             if store and store[1] in results:
-                loop[k] = f"{array}[{size}] = {store[3]};"
-                loops[-1].append(f"{store[1]}[{store[2]}] = {array}[{size}];")
-                size += 1
-    given = ", ".join(
-        f"{'' if own in results else 'const '}{kind} {own}[{count}]"
-        for kind, own, count in read.block.parameters
-    )
-    own_sines = (
-        re.search(r"^#define \w+_sincos ", "\n".join(read.frame), re.MULTILINE) is not None
-        or read.turn
-    )
-    pairs = any(f"const {name}_pair " in line for loop in loops for line in loop)
+                place = f"{array}[{size + count}]"
+                loop[k] = f"{place} = {store[3]};"
+                loops[-1].append(f"{store[1]}[{store[2]}] = {place};")
+                count += 1
+    return count
+
+
+def _includes(read: _Reader, name: str, symbol: str, loops: Sequence[Sequence[str]]) -> list[str]:
+    """Return the directives of the text's own sines: how many angles they take at once, and their header."""
     angles = [f"#define {name}_ANGLES {len(read.angles)}"] if read.turn else []
-    angles += (
-        [f"#define {name}_sincos {symbol}_sincos", f'#include "{name}_sincos.h"']
-        if own_sines or pairs
-        else []
-    )
-    lines = [_TEXT.replace("NAME", name).replace("ANGLES", "\n".join(angles), 1)]
-    if not size:
-        return "\n".join(
-            [*lines, f"void {symbol}({given})", "{", *(f"    {line}" for line in loops[0]), "}", ""]
-        )
-    called = ", ".join([own for _, own, _ in read.block.parameters] + [array])
-    for number, loop in enumerate(loops, 1):
-        lines += [
-            f"static void {symbol}_part_{number}({given}, {real} {array}[{size}])",
-            "{",
-            *(f"    {line}" for line in loop),
-            "}",
-        ]
-    calls = [f"    {symbol}_part_{number}({called});" for number in range(1, len(loops) + 1)]
-    return "\n".join(
-        [*lines, f"void {symbol}({given})", "{", f"    {real} {array}[{size}];", *calls, "}", ""]
-    )
+    renamed = re.search(r"^#define \w+_sincos ", "\n".join(read.frame), re.MULTILINE)
+    pairs = any(f"const {name}_pair " in line for loop in loops for line in loop)
+    if not (renamed or read.turn or pairs):
+        return angles
+    return [
+        *angles,
+        f"#define {name}_sincos {symbol}_sincos",
+        f'#include "{name}_sincos.h"',
+    ]

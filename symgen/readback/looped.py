@@ -26,7 +26,7 @@ from symgen.ir.recursion import (
     as_function,
     guarded,
 )
-from symgen.readback import directives, prototypes
+from symgen.readback import preprocessor, prototypes
 from symgen.readback.literals import Number, literal, nearest, opposite
 from symgen.readback.loop_checks import Heeded, compared, of_arguments, of_results, of_steps
 from symgen.readback.parsing import INDEX, Units, part_of, units
@@ -67,19 +67,19 @@ class _Reader:
         self.real = REALS[recursion.real]
         self.symbol = str(held.function.decl.name)
         self.name = self.symbol.removesuffix(f"_{recursion.function}")
-        bounded = f'#include "{self.name}_sincos.h"' in text and not directives.together(
+        bounded = f'#include "{self.name}_sincos.h"' in text and not preprocessor.together(
             text, self.name
         )
         self.recursion = guarded(recursion, compared, bounded) if checked else recursion
 
     def differences(self) -> list[str]:
-        found = directives.directives(self.text, self.name, self.symbol)
+        found = preprocessor.directives(self.text, self.name, self.symbol)
         if self.name == self.symbol:
             found.append(
                 f"the function is called {self.symbol}, which does not end in _{self.recursion.function}"
             )
         if self.header:
-            found += directives.macros(self.recursion, self.header, self.name, self.checked)
+            found += preprocessor.macros(self.recursion, self.header, self.name, self.checked)
         parameters = prototypes.parameters(self.held.function.decl)
         if self.held.declared is not None:
             found += prototypes.differences(
@@ -144,7 +144,7 @@ class _Reader:
         """The step of each static part, which says all that it does."""
         steps = self._steps()
         parts = {}
-        together = directives.together(self.text, self.name)
+        together = preprocessor.together(self.text, self.name)
         for unit in self.held.held[:-1]:
             if not isinstance(unit, c_ast.FuncDef):
                 continue
@@ -301,7 +301,7 @@ class _Reader:
             f"{self.name}_sincos",
             f"{self.symbol}_sincos",
         )  # the second is what the text's own macro makes of it
-        together = directives.together(self.text, self.name)
+        together = preprocessor.together(self.text, self.name)
         if not self.checked:
             walk = Walk(named, tables, parts, self.real, wanted, self.name, sines, together)
         else:
@@ -329,7 +329,7 @@ class _Reader:
         """Numbers of the array that the caller provides; where that is not known, as many as may be needed."""
         if INDEX.fullmatch(size):
             return int(size)
-        if (told := directives.work(self.header, self.name)) is not None:
+        if (told := preprocessor.work(self.header, self.name)) is not None:
             return told
         widest = max((len(sweep.start) for sweep in self.recursion.sweeps), default=0)
         return (len(self.recursion) + 1) * (self.recursion.work + widest)

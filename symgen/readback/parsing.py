@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from pycparser import c_ast, c_parser
 
 from symgen.readback import prototypes
-from symgen.readback.checks import Checks, unfold
 from symgen.readback.preprocessor import without_comments
 from symgen.readback.prototypes import Parameter, Prototype
 from symgen.support.errors import ProgramError
@@ -38,6 +37,12 @@ class Statement(NamedTuple):
     def inner(self) -> tuple[Statement, ...]:
         """The statements of a part."""
         return self.expression[1] if self.kind == "part" else ()
+
+
+class Checks(NamedTuple):
+    """Every condition as (the status, by macro or number; the expression that must hold; plain statements before it)."""
+
+    conditions: tuple[tuple[str, Any, int], ...] = ()
 
 
 class Text(NamedTuple):
@@ -67,37 +72,38 @@ def units(text: str, seen: str = "") -> Units:
     """What `parse` is told, taken apart; ProgramError where the last declaration is not the one function of external linkage."""
     # Line numbers stay those of the file: comments keep their line ends, directives leave an empty line.
     plain = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
-    # What the includes would declare, on the text's first line: the type of a sine with its cosine, or of those of all angles,
-    # and the struct of prepared parameters.
-    types = sorted(
-        set(
-            re.findall(
-                r"^ +const (\w+_(?:pair|turns)) |\bconst (\w+_prepared) \*", plain, re.MULTILINE
-            )
-        )
-    )
-    names = "".join(f"typedef int {turn or struct};" for turn, struct in types)
     alone = plain.lstrip().startswith(("void ", "int ", "static ")) and plain.rstrip().endswith("}")
-    if seen:
-        found = _preprocessed(seen)
-        file = prototypes.file(found[-1]) if found else ""
-        before = [unit for unit in found if prototypes.file(unit) != file]
-        held = [unit for unit in found if prototypes.file(unit) == file]
-    else:
-        held = _parsed(names + plain)[names.count(";") :]
+    held, before = _preprocessed_file(seen) if seen else (_own(plain), [])
     plainly = [unit for unit in held if not _static(unit)]
-    if (
-        len(plainly) != 1
-        or plainly != held[-1:]
-        or not isinstance(plainly[0], c_ast.FuncDef)
-        or not alone
-    ):
+    one = len(plainly) == 1 and plainly == held[-1:] and isinstance(plainly[0], c_ast.FuncDef)
+    if not one or not alone:
         raise ProgramError(
             f"the C holds {len(plainly)} declarations; one function is expected, behind its parts"
         )
     if plainly[0].decl.storage or plainly[0].decl.funcspec:
         raise ProgramError(f"{plainly[0].decl.name} is not a plain function")
     return Units(held, prototypes.read(before) if seen else None, held[-1])
+
+
+def _own(plain: str) -> list[Any]:
+    """Parse a text without its includes.
+
+    The types that they would declare stand on its first line: of a sine with its cosine, of those of all angles, and of
+    prepared parameters.
+    """
+    types = re.findall(
+        r"^ +const (\w+_(?:pair|turns)) |\bconst (\w+_prepared) \*", plain, re.MULTILINE
+    )
+    declared = "".join(f"typedef int {turn or struct};" for turn, struct in sorted(set(types)))
+    return _parsed(declared + plain)[declared.count(";") :]
+
+
+def _preprocessed_file(seen: str) -> tuple[list[Any], list[Any]]:
+    """Return the declarations of a preprocessed file, and those of its headers."""
+    units = _preprocessed(seen)
+    file = prototypes.file(units[-1]) if units else ""
+    held = [unit for unit in units if prototypes.file(unit) == file]
+    return held, [unit for unit in units if prototypes.file(unit) != file]
 
 
 def _preprocessed(seen: str) -> list[Any]:
@@ -178,7 +184,7 @@ def parse(text: str, seen: str = "") -> Text:
     ]
     items = items[len(work) :]
     if returned == ["int"]:
-        items, checks = unfold(items)
+        items, checks = _unfold(items)
     called = [_statement(node, parts) for node in items]
     if uncalled := sorted(parts):
         raise ProgramError(f"{uncalled[0]} is never called")
@@ -197,62 +203,71 @@ def _returned(function: Any) -> list[str]:
     return list(getattr(result.type, "names", [])) if isinstance(result, c_ast.TypeDecl) else []
 
 
+def _unfold(items: list[Any]) -> tuple[list[Any], Checks]:
+    """The plain statements of a checked function's body and its checks; ProgramError for another shape.
+
+    int status = NAME_OK; … if (!(…)) status = NAME_…; else if … else { … } return status;
+    """
+    status = _status_local(items)
+    plain: list[Any] = []
+    conditions = [("", items[0].init, 0)]
+    block = list(items[1:-1])
+    while block and isinstance(block[-1], c_ast.If):
+        plain += block[:-1]
+        node = block[-1]
+        refused, condition = _check(node, status)
+        conditions.append((refused, condition, len(plain)))
+        rest = node.iffalse
+        block = [rest] if isinstance(rest, c_ast.If) else list(rest.block_items or [])
+    return plain + block, Checks(tuple(conditions))
+
+
+def _status_local(items: list[Any]) -> str:
+    """Return the name of the status that a checked body begins with and returns at its end."""
+    begin: Any = items[0] if items else None
+    end = items[-1] if items else None
+    typed = (
+        isinstance(begin, c_ast.Decl)
+        and getattr(getattr(begin.type, "type", None), "names", []) == ["int"]
+        and not begin.quals
+    )
+    if not typed or not isinstance(end, c_ast.Return) or name_of(end.expr) != begin.name:
+        raise ProgramError("a checked function begins with its status and ends with returning it")
+    return str(begin.name)
+
+
+def _check(node: Any, status: str) -> tuple[str, Any]:
+    """Return the status that a check states, and the condition that must hold."""
+    block = node.iftrue.block_items if isinstance(node.iftrue, c_ast.Compound) else None
+    stated = block[0] if block and len(block) == 1 else None
+    if (
+        not isinstance(stated, c_ast.Assignment)
+        or (stated.op, name_of(stated.lvalue)) != ("=", status)
+        or not isinstance(node.cond, c_ast.UnaryOp)
+        or node.cond.op != "!"
+        or node.iffalse is None
+    ):
+        raise ProgramError(
+            f"line {node.coord.line}: a check states what does not hold and leaves the rest to its else"
+        )
+    return status_of(stated.rvalue), node.cond.expr
+
+
+def status_of(node: Any) -> str:
+    """Return the macro of a status, or its number where a preprocessor has been."""
+    return str(node.value) if isinstance(node, c_ast.Constant) else name_of(node)
+
+
 def _statement(node: Any, parts: dict[str, Statement]) -> Statement:
     """One statement. A call takes its part out of `parts`: each is called once, with what its parameters are called."""
     line = _line(node)
-    if (
-        isinstance(node, c_ast.Decl)
-        and isinstance(node.type, c_ast.TypeDecl)
-        and not node.storage
-        and node.init is not None
-    ):
-        kind = " ".join([*node.quals, *getattr(node.type.type, "names", ["?"])])
-        return Statement("local", node.name, 0, (kind, node.init), line)
-    if (
-        isinstance(node, c_ast.Decl)
-        and isinstance(node.type, c_ast.ArrayDecl)
-        and isinstance(node.type.type, c_ast.TypeDecl)
-        and not node.storage
-        and isinstance(node.init, c_ast.InitList)
-    ):
-        kind = " ".join([*node.type.type.quals, *getattr(node.type.type.type, "names", ["?"])])
-        return Statement("array", node.name, 0, (kind, node.type.dim, node.init.exprs), line)
-    if (
-        isinstance(node, c_ast.Assignment)
-        and node.op == "="
-        and isinstance(node.lvalue, c_ast.ArrayRef)
-    ):
-        target, index = node.lvalue.name, node.lvalue.subscript
-        if (
-            isinstance(target, c_ast.ID)
-            and isinstance(index, c_ast.Constant)
-            and INDEX.fullmatch(index.value)
-        ):
-            return Statement("store", target.name, int(index.value), node.rvalue, line)
-    if (
-        isinstance(node, c_ast.Cast)
-        and isinstance(node.to_type.type, c_ast.TypeDecl)
-        and name_of(node.expr)
-    ):
-        return Statement(
-            "unread",
-            node.expr.name,
-            0,
-            " ".join(getattr(node.to_type.type.type, "names", ["?"])),
-            line,
-        )
-    if (
-        isinstance(node, c_ast.Decl)
-        and isinstance(node.type, c_ast.ArrayDecl)
-        and not node.storage
-        and node.init is None
-    ):
-        const, kind, name, size = prototypes.parameter(node)
-        if not const and re.fullmatch(r"[1-9]\d*", size):
-            return Statement("work", name, int(size), kind, line)
+    for read in (_local, _array, _store, _unread, _work):
+        statement = read(node, line)
+        if statement is not None:
+            return statement
     if isinstance(node, c_ast.FuncCall) and name_of(node.name) in parts:
         part = parts.pop(node.name.name)
-        given = [name_of(one) for one in node.args.exprs] if node.args else []
+        given = [name_of(argument) for argument in node.args.exprs] if node.args else []
         if given != [name for _, _, name, _ in part.expression[0]]:
             raise ProgramError(
                 f"line {line}: {part.target} is not given what its parameters are called"
@@ -261,6 +276,59 @@ def _statement(node: Any, parts: dict[str, Statement]) -> Statement:
     raise ProgramError(
         f"line {line}: a statement ({type(node).__name__}) that generated code never holds"
     )
+
+
+def _is_declared(node: Any, kind: type) -> bool:
+    """True if a statement declares a local of that kind (c_ast.TypeDecl or c_ast.ArrayDecl)."""
+    return isinstance(node, c_ast.Decl) and isinstance(node.type, kind) and not node.storage
+
+
+def _local(node: Any, line: int) -> Statement | None:
+    """Read `const double x = …;`."""
+    if not _is_declared(node, c_ast.TypeDecl) or node.init is None:
+        return None
+    kind = " ".join([*node.quals, *getattr(node.type.type, "names", ["?"])])
+    return Statement("local", node.name, 0, (kind, node.init), line)
+
+
+def _array(node: Any, line: int) -> Statement | None:
+    """Read `const double x[…] = {…};`."""
+    if (
+        not _is_declared(node, c_ast.ArrayDecl)
+        or not isinstance(node.type.type, c_ast.TypeDecl)
+        or not isinstance(node.init, c_ast.InitList)
+    ):
+        return None
+    kind = " ".join([*node.type.type.quals, *getattr(node.type.type.type, "names", ["?"])])
+    return Statement("array", node.name, 0, (kind, node.type.dim, node.init.exprs), line)
+
+
+def _store(node: Any, line: int) -> Statement | None:
+    """Read `x[0] = …;`."""
+    element = node.lvalue if isinstance(node, c_ast.Assignment) and node.op == "=" else None
+    if not isinstance(element, c_ast.ArrayRef) or not isinstance(element.name, c_ast.ID):
+        return None
+    index = element.subscript
+    if not isinstance(index, c_ast.Constant) or not INDEX.fullmatch(index.value):
+        return None
+    return Statement("store", element.name.name, int(index.value), node.rvalue, line)
+
+
+def _unread(node: Any, line: int) -> Statement | None:
+    """Read `(void)x;`."""
+    if not isinstance(node, c_ast.Cast) or not isinstance(node.to_type.type, c_ast.TypeDecl):
+        return None
+    kind = " ".join(getattr(node.to_type.type.type, "names", ["?"]))
+    return Statement("unread", node.expr.name, 0, kind, line) if name_of(node.expr) else None
+
+
+def _work(node: Any, line: int) -> Statement | None:
+    """Read `double x[8];`."""
+    if not _is_declared(node, c_ast.ArrayDecl) or node.init is not None:
+        return None
+    const, kind, name, size = prototypes.parameter(node)
+    sized = not const and re.fullmatch(r"[1-9]\d*", size)
+    return Statement("work", name, int(size), kind, line) if sized else None
 
 
 def name_of(node: Any) -> str:

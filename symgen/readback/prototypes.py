@@ -65,7 +65,7 @@ def _asserted(name: str, real: Real) -> str:
 
 
 def _is_size_assertion(unit: Any) -> bool:
-    """True for an external array of that name; `directives.macros` compares its text."""
+    """True for an external array of that name; `preprocessor.macros` compares its text."""
     return (
         isinstance(unit, c_ast.Decl)
         and unit.storage == ["extern"]
@@ -74,7 +74,7 @@ def _is_size_assertion(unit: Any) -> bool:
 
 
 def _is_struct(unit: Any) -> bool:
-    """True for the type NAME_prepared; `directives.macros` compares its line word for word."""
+    """True for the type NAME_prepared; `preprocessor.macros` compares its line word for word."""
     struct = getattr(getattr(unit, "type", None), "type", None)
     return (
         isinstance(unit, c_ast.Typedef)
@@ -107,31 +107,31 @@ def differences(
 
 def parameter(node: Any) -> Parameter:
     """An array that is declared, an int, or the address of a constant struct, which have no size; ProgramError for anything else."""
-    array = getattr(node, "type", None)
+    kind, name = getattr(node, "type", None), getattr(node, "name", None) or "?"
+    if (struct := _struct_behind(kind)).endswith(f"_{STRUCT}"):
+        return True, struct, name, ""
+    if isinstance(kind, c_ast.TypeDecl) and _words(kind, "") == "int" and not kind.quals:
+        return False, "int", name, ""
     if (
-        isinstance(array, c_ast.PtrDecl)
-        and not array.quals
-        and isinstance(array.type, c_ast.TypeDecl)
-        and array.type.quals == ["const"]
-    ):
-        kind = " ".join(getattr(array.type.type, "names", ["?"]))
-        if kind.endswith(f"_{STRUCT}"):
-            return True, kind, node.name or "?", ""
-    if (
-        isinstance(array, c_ast.TypeDecl)
-        and getattr(array.type, "names", []) == ["int"]
-        and not array.quals
-    ):
-        return False, "int", node.name or "?", ""
-    if (
-        not isinstance(array, c_ast.ArrayDecl)
-        or not isinstance(array.type, c_ast.TypeDecl)
-        or array.dim is None
+        not isinstance(kind, c_ast.ArrayDecl)
+        or not isinstance(kind.type, c_ast.TypeDecl)
+        or kind.dim is None
     ):
         line = node.coord.line if getattr(node, "coord", None) else 0
         raise ProgramError(f"line {line}: a parameter is not an array of known size")
-    kind = " ".join(getattr(array.type.type, "names", ["?"]))
-    return "const" in array.type.quals, kind, node.name or "?", _dimension(array.dim)
+    return "const" in kind.type.quals, _words(kind.type), name, _dimension(kind.dim)
+
+
+def _struct_behind(kind: Any) -> str:
+    """Return the type behind a pointer to constants; "" for another type."""
+    pointed = kind.type if isinstance(kind, c_ast.PtrDecl) and not kind.quals else None
+    constant = isinstance(pointed, c_ast.TypeDecl) and pointed.quals == ["const"]
+    return _words(pointed) if constant else ""
+
+
+def _words(kind: c_ast.TypeDecl | None, unknown: str = "?") -> str:
+    """Return the words of a plain type."""
+    return " ".join(getattr(getattr(kind, "type", None), "names", [unknown]))
 
 
 def _dimension(node: Any) -> str:

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from pycparser import c_ast
 
 from symgen.ir.program import ARITY, Bound, Port, Program
-from symgen.readback import directives, prototypes
-from symgen.readback.checks import differences, zeros
+from symgen.readback import preprocessor, prototypes
+from symgen.readback.checks import Body, differences, zeros
 from symgen.readback.literals import Number, literal, nearest, opposite
 from symgen.readback.parsing import INDEX, Statement, Text, name_of, parse
 from symgen.readback.required_checks import computed, shapes
@@ -56,11 +57,11 @@ def compare(
         return [str(error)]
     called = "_".join(re.findall(r"\w+", program.function))  # of a derivative, f:jacobian(q,v)
     name = parsed.symbol.removesuffix(f"_{called}")
-    found = directives.directives(text, name, parsed.symbol)
+    found = preprocessor.directives(text, name, parsed.symbol)
     if name == parsed.symbol:
         found.append(f"the function is called {parsed.symbol}, which does not end in _{called}")
     if header:
-        found += directives.macros(program, header, name, checked is not None)
+        found += preprocessor.macros(program, header, name, checked is not None)
     if parsed.declared is not None:
         found += prototypes.differences(
             parsed.declared, parsed.symbol, parsed.parameters, parsed.checks is not None
@@ -68,7 +69,7 @@ def compare(
     if (checked is None) != (parsed.checks is None):
         returned = "nothing" if parsed.checks is None else "a status"
         return [*found, f"{parsed.symbol} returns {returned}, unlike what was asked for"]
-    together = directives.together(text, name)
+    together = preprocessor.together(text, name)
     matcher = Matcher(program, parsed, name, together)
     found += matcher.differences()
     if checked is not None:
@@ -77,6 +78,29 @@ def compare(
         )  # a loop leaves what is far to <math.h>
         found += matcher.checks(checked, bounded)
     return found
+
+
+@dataclass
+class _Scope:
+    """What is declared in the function, or in the part of it that is gone through."""
+
+    parameters: frozenset[str] | None = None
+    """Those of a part; None in the function itself."""
+    values: dict[str, int] = field(default_factory=dict)
+    turns: dict[str, list[int | None]] = field(default_factory=dict)
+    angles: dict[str, list[int | None]] = field(default_factory=dict)
+    unread: set[str] = field(default_factory=set)
+    """Names that are cast to void."""
+    stores: bool = False
+    """True behind the first store."""
+
+    def declares(self, name: str) -> bool:
+        """True if a local of that name is declared."""
+        return any(name in names for names in (self.values, self.turns, self.angles))
+
+    def sees(self, name: str) -> bool:
+        """True if an array of the function can be seen here."""
+        return self.parameters is None or name.partition("->")[0] in self.parameters
 
 
 class Matcher:
@@ -92,9 +116,9 @@ class Matcher:
         self.of_row: dict[int, int] = {}
         self.constants: dict[int, Number] = {}
         self.found: list[str] = []
-        self.values: dict[str, int] = {}
-        self.turns: dict[str, list[int | None]] = {}
-        self.angles: dict[str, list[int | None]] = {}
+        self.named: dict[str, int] = {}
+        """The row of each name."""
+        self.scope = _Scope()
         self.looped = False
         self.inputs: dict[str, int] = {}
         self.outputs: dict[str, Port] = {}
@@ -106,8 +130,6 @@ class Matcher:
         self.work: dict[int, int] = {}
         self.before: list[dict[int, int]] = []
         """What stood in the work array before each statement of the function, and after the last."""
-        self.part: set[str] | None = None
-        """The parameters of the part that is gone through."""
 
     def differences(self) -> list[str]:
         expected = 0
@@ -117,6 +139,8 @@ class Matcher:
             if key[0] == "const":
                 self.constants[self.of_row[i]] = key[1]
             expected += key[0] not in ("const", "input")
+        rows = self.program.rows
+        self.named = {row.name: i for i, row in enumerate(rows) if row.name and i in self.of_row}
         self._signature()
         statements = self.text.statements
         if self.text.checks is not None:
@@ -124,6 +148,15 @@ class Matcher:
         self._statements(statements)
         if bool(self.together) != self.looped:
             self.found.append(f"{self.name}_ANGLES are counted, and no array of angles is there")
+        self._results()
+        if not self.found and self.done != expected:
+            self.found.append(
+                f"the C does {self.done} operations where the Program does {expected}"
+            )
+        return self.found
+
+    def _results(self) -> None:
+        """Compare the stores with the results of the Program."""
         for port in self.program.outputs:
             for k, row in enumerate(port.rows):
                 value = self.stored.get((port.name, k))
@@ -133,11 +166,6 @@ class Matcher:
                     self.found.append(
                         f"{port.name}[{k}] stores another row than the Program's row {row}"
                     )
-        if not self.found and self.done != expected:
-            self.found.append(
-                f"the C does {self.done} operations where the Program does {expected}"
-            )
-        return self.found
 
     def checks(self, floors: Mapping[int, Bound], inline: bool) -> list[str]:
         """What the checks lack, once the statements are known."""
@@ -156,20 +184,18 @@ class Matcher:
             self.work = self.before[max(0, at - 1)]  # the first statement is the sum of zeros
             return self._number(node)
 
+        body = Body(
+            self.name,
+            self.zeros,
+            min(stores, default=0),
+            self.inputs,
+            self.of_row,
+            number,
+            self._literal,
+            self.real.libm("fabs"),
+        )
         try:
-            return differences(
-                self.text.checks,
-                self.program,
-                self.name,
-                inline,
-                floors,
-                min(stores, default=0),
-                self.zeros,
-                number,
-                self.of_row,
-                self._literal,
-                self.inputs,
-            )
+            return differences(self.text.checks, self.program, body, floors, inline)
         except _Difference as difference:
             return [f"a check: {difference}"]
 
@@ -238,72 +264,81 @@ class Matcher:
                 self.outputs[name] = port
 
     def _statements(self, statements: Sequence[Statement]) -> None:
-        """Those of the function, or of one of its parts."""
-        named = {
-            row.name: i for i, row in enumerate(self.program.rows) if row.name and i in self.of_row
-        }
-        unread: set[str] = set()
-        late = False
+        """Match those of the function, or of one of its parts."""
         for statement in statements:
-            kind, target, element, expression, line = statement
-            if self.part is None:
+            if self.scope.parameters is None:
                 self.before.append(self.work)
-            if kind == "unread" and self.part is None:
-                unread.add(target)
-                if expression != "void":
-                    self.found.append(f"line {line}: {target} is cast to {expression}")
-            elif kind == "local":
-                declared, init = expression
-                if declared == f"const {self.name}_{'turns' if self.together else 'pair'}":
-                    self._turn(target, init, line, late)
-                    continue
-                if late or declared != f"const {self.program.real}" or self._taken(target):
-                    self.found.append(
-                        f"line {line}: {target} is declared as {declared}, twice, or behind a store"
-                    )
-                value = self._value(init, line, target)
-                row = named.get(target)
-                if row is not None and value not in (_UNKNOWN, self.of_row[row]):
-                    self.found.append(
-                        f"line {line}: {target} is not the Program's row {row} of that name"
-                    )
-                # What hangs on a wrong row of known name is compared as if it were right: one error, one sentence.
-                self.values[target] = self.of_row[row] if row is not None else value
-            elif kind == "array":
-                self._array(target, expression, line, late)
-            elif kind == "store":
-                late = True
-                self._store(target, element, expression, line)
-            elif kind == "part":
-                self._part(statement)
-            else:
-                self.found.append(
-                    f"line {line}: {target} does not stand where generated code has it"
-                )
-        if self.part is None:
+            self._statement(statement)
+        if self.scope.parameters is None:
             self.before.append(self.work)
-        read, known = (
-            {name.partition("->")[0] for name in names} for names in (self.read, self.inputs)
-        )
-        for name in sorted(unread & read) + sorted(unread - known):
-            self.found.append(f"(void){name} although {name} is read or is no argument")
+        self._unread()
         self.found += [
             f"{turn} is never used"
-            for turn, angles in self.turns.items()
+            for turn, angles in self.scope.turns.items()
             for place, angle in enumerate(angles)
             if angle is not None and f"{turn}[{place}]" not in self.read
         ]
 
+    def _statement(self, statement: Statement) -> None:
+        kind, target, element, expression, line = statement
+        if kind == "unread" and self.scope.parameters is None:
+            self.scope.unread.add(target)
+            if expression != "void":
+                self.found.append(f"line {line}: {target} is cast to {expression}")
+        elif kind == "local":
+            declared, init = expression
+            self._local(target, declared, init, line)
+        elif kind == "array":
+            self._array(target, expression, line)
+        elif kind == "store":
+            self.scope.stores = True
+            self._store(target, element, expression, line)
+        elif kind == "part":
+            self._part(statement)
+        else:
+            self.found.append(f"line {line}: {target} does not stand where generated code has it")
+
+    def _local(self, target: str, declared: str, init: Any, line: int) -> None:
+        """A number, or what holds sines and cosines."""
+        if declared == f"const {self.name}_{'turns' if self.together else 'pair'}":
+            self._turn(target, init, line)
+            return
+        if (
+            self.scope.stores
+            or declared != f"const {self.program.real}"
+            or self._is_declared(target)
+        ):
+            self.found.append(
+                f"line {line}: {target} is declared as {declared}, twice, or behind a store"
+            )
+        value = self._value(init, line, target)
+        row = self.named.get(target)
+        if row is not None and value not in (_UNKNOWN, self.of_row[row]):
+            self.found.append(f"line {line}: {target} is not the Program's row {row} of that name")
+        # What hangs on a wrong row of known name is compared as if it were right: one error, one sentence.
+        self.scope.values[target] = self.of_row[row] if row is not None else value
+
+    def _unread(self) -> None:
+        """Reject casts to void of what is read, or is no argument."""
+        read, arguments = (
+            {name.partition("->")[0] for name in names} for names in (self.read, self.inputs)
+        )
+        unread = self.scope.unread
+        self.found += [
+            f"(void){name} although {name} is read or is no argument"
+            for name in sorted(unread & read) + sorted(unread - arguments)
+        ]
+
     def _store(self, target: str, element: int, expression: Any, line: int) -> None:
         """A store to an element of a result, or of the work array, where it may be done again."""
-        if self._is_work(target) and self.part is not None:
+        if self._is_work(target) and self.scope.parameters is not None:
             self.work[element] = self._value(expression, line, f"{target}[{element}]")
             if element >= self.size:
                 self.found.append(
                     f"line {line}: {target}[{element}] is beyond the {self.size} numbers of that array"
                 )
             return
-        port = self.outputs.get(target) if self._given(target) else None
+        port = self.outputs.get(target) if self.scope.sees(target) else None
         if port is None or element >= port.size or (port.name, element) in self.stored:
             self.found.append(
                 f"line {line}: a store to {target}[{element}], which the Program does not have or has once"
@@ -336,30 +371,20 @@ class Matcher:
             self.found.append(
                 f"line {line}: the parameters of {target} are not all those of {self.text.symbol}"
             )
-        apart = self.values, self.turns, self.angles
-        self.values, self.turns, self.angles, self.part = (
-            {},
-            {},
-            {},
-            {name for _, _, name, _ in parameters},
-        )
+        function = self.scope
+        self.scope = _Scope(frozenset(name for _, _, name, _ in parameters))
         self.work = dict(self.work)
         self._statements(inner)
-        (self.values, self.turns, self.angles), self.part = apart, None
-
-    def _given(self, name: str) -> bool:
-        """Whether an array of the function's can be seen here."""
-        return self.part is None or name.partition("->")[0] in self.part
+        self.scope = function
 
     def _is_work(self, name: str) -> bool:
-        return self.text.work is not None and name == self.text.work.target and self._given(name)
+        work = self.text.work
+        return work is not None and name == work.target and self.scope.sees(name)
 
-    def _taken(self, target: str) -> bool:
-        return any(target in names for names in (self.values, self.turns, self.angles, self.inputs))
+    def _is_declared(self, name: str) -> bool:
+        return name in self.inputs or self.scope.declares(name)
 
-    def _array(
-        self, target: str, declared: tuple[str, Any, Sequence[Any]], line: int, late: bool
-    ) -> None:
+    def _array(self, target: str, declared: tuple[str, Any, Sequence[Any]], line: int) -> None:
         """The angles whose sines and cosines are taken together, and zeros behind them up to the loop's end."""
         kind, size, elements = declared
         sizes = (f"{self.name}_ANGLES", str(self.together))
@@ -368,11 +393,11 @@ class Matcher:
             and str(getattr(size, "value", name_of(size))) in sizes
         )
         if (
-            late
+            self.scope.stores
             or self.looped
             or not right
             or len(elements) != self.together
-            or self._taken(target)
+            or self._is_declared(target)
         ):
             self.found.append(
                 f"line {line}: {target} is no array of {self.together} angles, is a second one, or behind a store"
@@ -391,14 +416,14 @@ class Matcher:
             self.found.append(
                 f"line {line}: {target} has an argument twice, or an angle behind a zero"
             )
-        self.angles[target], self.looped = angles, True
+        self.scope.angles[target], self.looped = angles, True
 
     def _zero(self, node: Any) -> bool:
         return isinstance(node, c_ast.Constant) and literal(node.value, self.real) == nearest(
             Fraction(0), self.real
         )
 
-    def _turn(self, target: str, init: Any, line: int, late: bool) -> None:
+    def _turn(self, target: str, init: Any, line: int) -> None:
         """A local that holds sines and cosines: of an angle, `NAME_sincos(angle)`, one an argument, or of all in an array."""
         own = (
             f"{self.name}_sincos",
@@ -412,20 +437,20 @@ class Matcher:
         )
         given = init.args.exprs[0] if called else None
         if self.together:
-            angles = self.angles.get(name_of(given), []) if not self.turns else []
+            angles = [] if self.scope.turns else self.scope.angles.get(name_of(given), [])
         else:
             angles = [] if given is None else [self._value(given, line, target)]
-        if late or not angles or self._taken(target):
+        if self.scope.stores or not angles or self._is_declared(target):
             self.found.append(
                 f"line {line}: {target} is no sine and cosine of an angle, is declared twice, or behind a store"
             )
         elif isinstance(given, c_ast.ArrayRef) and any(
-            angles == other for other in self.turns.values()
+            angles == known for known in self.scope.turns.values()
         ):
             self.found.append(
                 f"line {line}: {target} takes the sine and cosine of an angle that has them already"
             )
-        self.turns[target] = angles
+        self.scope.turns[target] = angles
 
     def _value(self, node: Any, line: int, target: str) -> int:
         try:
@@ -436,46 +461,51 @@ class Matcher:
 
     def _number(self, node: Any) -> int:
         """The number of an expression's structure, operands first."""
-        if isinstance(node, c_ast.ID):
-            if node.name not in self.values:
-                raise _Difference(f"{node.name} is not a local that stands before")
-            return self.values[node.name]
         key: Key
         if isinstance(node, c_ast.BinaryOp) and node.op in _BINARY:
             key = (_BINARY[node.op], self._number(node.left), self._number(node.right))
-        elif isinstance(node, c_ast.UnaryOp) and node.op == "-":
-            if isinstance(node.expr, c_ast.Constant):
-                return self._look_up(
-                    ("const", opposite(self._literal(node.expr.value))),
-                    f"the literal -{node.expr.value}",
-                )
-            inner = self._number(node.expr)
-            if inner in self.constants:
-                return self._look_up(
-                    ("const", opposite(self.constants[inner])), "the opposite of that constant"
-                )
-            key = ("neg", inner)
+        elif isinstance(node, c_ast.ID):
+            if node.name not in self.scope.values:
+                raise _Difference(f"{node.name} is not a local that stands before")
+            return self.scope.values[node.name]
         elif isinstance(node, c_ast.Constant):
             return self._look_up(("const", self._literal(node.value)), f"the literal {node.value}")
+        elif isinstance(node, c_ast.UnaryOp) and node.op == "-":
+            return self._opposite(node.expr)
         elif (pair := self._pair(node)) is not None:
             key = pair
         elif isinstance(node, c_ast.ArrayRef):
             return self._element(node)
-        elif (
-            isinstance(node, c_ast.FuncCall)
-            and (op := self.calls.get(name_of(node.name)))
-            and node.args
-            and len(node.args.exprs) == ARITY[op]
-        ):
+        elif isinstance(node, c_ast.FuncCall) and (op := self._called(node)):
             key = (op, *map(self._number, node.args.exprs))
         else:
             raise _Difference(
                 f"an expression ({type(node).__name__}) that generated code never holds"
             )
+        return self._operation(key)
+
+    def _operation(self, key: Key) -> int:
+        """Count an operation; return the number of its structure."""
         self.done += 1
         if _UNKNOWN in key[1:]:
             return _UNKNOWN
         return self._look_up(key, f"this {key[0]} of these operands")
+
+    def _opposite(self, node: Any) -> int:
+        """The number of an expression with a sign in front, which is no operation on a constant."""
+        if isinstance(node, c_ast.Constant):
+            key = ("const", opposite(self._literal(node.value)))
+            return self._look_up(key, f"the literal -{node.value}")
+        inner = self._number(node)
+        if inner in self.constants:
+            key = ("const", opposite(self.constants[inner]))
+            return self._look_up(key, "the opposite of that constant")
+        return self._operation(("neg", inner))
+
+    def _called(self, node: Any) -> str | None:
+        """Return the operation that a call is; None for a function that no row calls, or with too many arguments."""
+        op = self.calls.get(name_of(node.name))
+        return op if op and node.args and len(node.args.exprs) == ARITY[op] else None
 
     def _pair(self, node: Any) -> Key | None:
         """The sine or cosine that turn.sine is, or turn.sine[place]; None where it is none."""
@@ -494,7 +524,7 @@ class Matcher:
         ):
             return None
         turn, at = name_of(of.name), int(place)
-        angles = self.turns.get(turn, [])
+        angles = self.scope.turns.get(turn, [])
         if at >= len(angles) or angles[at] is None:
             return None
         self.read.add(f"{turn}[{at}]")
@@ -512,9 +542,9 @@ class Matcher:
             if int(index) not in self.work:
                 raise _Difference(f"{name}[{index}] is read before anything is put there")
             return self.work[int(index)]
-        if name not in self.inputs or not self._given(name) or not INDEX.fullmatch(index):
+        if name not in self.inputs or not self.scope.sees(name) or not INDEX.fullmatch(index):
             raise _Difference(f"{name or '?'}[{index or '?'}] is not an element of an argument")
-        if self.stored and self.part is not None:
+        if self.stored and self.scope.parameters is not None:
             raise _Difference(
                 f"{name}[{index}] is read although a result is stored before, which may alias it"
             )

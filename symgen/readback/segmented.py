@@ -13,9 +13,15 @@ from symgen.ir.levelled import Levelled
 from symgen.ir.program import Program
 from symgen.ir.recursion import Sweep, as_function
 from symgen.ir.segmented import Segmented
-from symgen.readback.directives import AS_WRITTEN, macros, work
 from symgen.readback.lanes import of_a_lane
-from symgen.readback.preprocessor import CLONES, disguises, without_comments
+from symgen.readback.preprocessor import (
+    AS_WRITTEN,
+    CLONES,
+    disguises,
+    macros,
+    without_comments,
+    work,
+)
 from symgen.readback.rows import compare as compare_rows
 
 _TEXT = f"""#include <math.h>

@@ -252,43 +252,36 @@ class Walk:
             own[0] += way
 
     def _declare(self, node: Any) -> None:
-        """A counter, an array of its own, or a place in one."""
-        kind, storage = node.type, node.storage or node.funcspec
-        inner: Any = getattr(kind, "type", None)
-        if (
-            isinstance(kind, c_ast.TypeDecl)
-            and _names(kind) == ["int"]
-            and node.init is None
-            and not kind.quals
-        ):
-            found: Any = [None]
-        elif (
-            isinstance(kind, c_ast.ArrayDecl)
-            and _names(inner) == [self.real.name]
-            and not inner.quals
-            and node.init is None
-            and INDEX.fullmatch(getattr(kind.dim, "value", ""))
-        ):
-            found = Memory(node.name, [None] * int(kind.dim.value), True)
-        elif (
-            isinstance(kind, c_ast.PtrDecl)
-            and _names(inner) == [self.real.name]
-            and kind.quals == ["const"]
-            and node.init is not None
-        ):
-            found = self._place(node.init)
-        elif (
-            isinstance(kind, c_ast.TypeDecl)
-            and _names(kind) == [f"{self.name}_turns"]
-            and kind.quals == ["const"]
-            and isinstance(node.init, c_ast.FuncCall)
-        ):
-            found = self._turned(node.init)
+        """A counter, an array of its own, a place in one, or the sines and cosines of an array."""
+        kind = node.type
+        if node.storage or node.funcspec or node.name in self.names:
+            raise self._strange(node)
+        if isinstance(kind, c_ast.ArrayDecl):
+            self.names[node.name] = self._array(node)
+        elif node.init is None:
+            if not isinstance(kind, c_ast.TypeDecl) or _names(kind) != ["int"] or kind.quals:
+                raise self._strange(node)
+            self.names[node.name] = [None]
+        elif kind.quals != ["const"]:
+            raise self._strange(node)
+        elif isinstance(kind, c_ast.PtrDecl) and _names(kind.type) == [self.real.name]:
+            self.names[node.name] = self._place(node.init)
+        elif _names(kind) == [f"{self.name}_turns"] and isinstance(node.init, c_ast.FuncCall):
+            self.names[node.name] = self._turned(node.init)
         else:
             raise self._strange(node)
-        if storage or node.name in self.names:
+
+    def _array(self, node: Any) -> Memory:
+        """An array of its own, in which nothing is put yet."""
+        size, inner = getattr(node.type.dim, "value", ""), node.type.type
+        if (
+            _names(inner) != [self.real.name]
+            or inner.quals
+            or node.init is not None
+            or not INDEX.fullmatch(size)
+        ):
             raise self._strange(node)
-        self.names[node.name] = found
+        return Memory(node.name, [None] * int(size), True)
 
     def _turned(self, node: Any) -> Turns:
         """The sines and cosines of all angles of an array."""
@@ -312,23 +305,9 @@ class Walk:
         given = node.args.exprs if node.args else []
         if part is None or len(given) != len(part.alone.inputs) + len(part.alone.outputs):
             raise self._strange(node)
-        places = [self._place(one) for one in given]
-        ports = (*part.alone.inputs, *part.alone.outputs)
-        for place, port in zip(places, ports, strict=True):
-            if place.at < 0 or place.at + port.size > len(place.memory.cells):
-                raise ProgramError(
-                    f"line {node.coord.line}: {place.memory.name}[{place.at}] and what follows is no {port.name}"
-                )
-        terms = []
-        for p, k in part.reads:
-            term = places[p].memory.cells[places[p].at + k]
-            if term is None:
-                raise ProgramError(
-                    f"line {node.coord.line}: {places[p].memory.name}[{places[p].at + k}] is read before anything "
-                    "is put there"
-                )
-            terms.append(term)
-        call = self.wanted.terms.of(("call", id(part.step), tuple(terms)))
+        places = self._arguments(part, given, node)
+        terms = self._terms_read(part, places, node)
+        call = self.wanted.terms.of(("call", id(part.step), terms))
         if len(self.calls) < len(self.wanted.calls) and self.wanted.calls[len(self.calls)] != call:
             raise ProgramError(
                 f"line {node.coord.line}: call {len(self.calls) + 1} of a step is {node.name.name}, and the "
@@ -347,6 +326,30 @@ class Walk:
                 self._put(
                     Place(place.memory, place.at + k), self.wanted.terms.of((call, number, k)), node
                 )
+
+    def _arguments(self, part: Part, given: Sequence[Any], node: Any) -> list[Place]:
+        """Return the place of each argument and result of a step, which has room for it."""
+        places = [self._place(argument) for argument in given]
+        ports = (*part.alone.inputs, *part.alone.outputs)
+        for place, port in zip(places, ports, strict=True):
+            if place.at < 0 or place.at + port.size > len(place.memory.cells):
+                raise ProgramError(
+                    f"line {node.coord.line}: {place.memory.name}[{place.at}] and what follows is no {port.name}"
+                )
+        return places
+
+    def _terms_read(self, part: Part, places: Sequence[Place], node: Any) -> tuple[int, ...]:
+        """Return the terms that a step reads, in order."""
+        terms = []
+        for port, k in part.reads:
+            memory, at = places[port]
+            term = memory.cells[at + k]
+            if term is None:
+                raise ProgramError(
+                    f"line {node.coord.line}: {memory.name}[{at + k}] is read before anything is put there"
+                )
+            terms.append(term)
+        return tuple(terms)
 
     def _put(self, place: Place, term: int, node: Any) -> None:
         if not place.memory.writable or not 0 <= place.at < len(place.memory.cells):

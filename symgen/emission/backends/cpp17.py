@@ -12,7 +12,6 @@ from typing import Any
 from symgen.emission import adjustable, checks, printer, render
 from symgen.emission.backend import Wrapper
 from symgen.emission.c_text import C, comment
-from symgen.emission.equations import stated
 from symgen.emission.ports import (
     counted,
     counts_bodies,
@@ -20,6 +19,7 @@ from symgen.emission.ports import (
     meaning,
     several,
     single_real,
+    stated,
     struct_of,
     symbolic,
 )
