@@ -13,8 +13,8 @@ import pytest
 import symgen
 from symgen.certificate import checked_floors
 from symgen.delivery.verifying import verify
-from symgen.description.adjustable import adjustables, adjusted
 from symgen.ir.program import EXACT, Element, evaluate
+from symgen.mechanism.adjustable import adjustables, adjusted
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.pipeline.adjusting import adjusting, named

@@ -38,7 +38,7 @@ ROOMS: dict[str, str] = {
     "emission": "ir support vocabulary",
     "pipeline": "derivation description ir mechanism methods reference support vocabulary",
     # what is known of a Program, and what a machine makes of it
-    "certificate": "derivation description emission ir mechanism pipeline reference support vocabulary",
+    "certificate": "derivation ir mechanism pipeline reference support vocabulary",
     "inspection": (
         "derivation description emission ir mechanism methods pipeline reference support vocabulary"
     ),

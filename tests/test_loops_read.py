@@ -15,9 +15,9 @@ import pytest
 
 import symgen
 from symgen.description import assembly, tree
-from symgen.description.adjustable import adjusted
 from symgen.description.canonical import to_toml
 from symgen.description.loading import builtin_robots
+from symgen.mechanism.adjustable import adjusted
 from symgen.mechanism.closed_loops import End
 from symgen.mechanism.closures import Across, Along, Apart, Unspun, closure, closures
 from symgen.mechanism.mechanism import Frame, Mechanism

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from symgen.description.canonical import to_toml
-from symgen.description.inertias import second_moments
 from symgen.description.loading import builtin_robots, load
+from symgen.mechanism.inertias import second_moments
 from symgen.mechanism.mechanism import BASE, Limits, Mechanism
 from symgen.support.errors import RequestError, SymgenError
 from symgen.vocabulary.poses import Angle, Turn

@@ -21,8 +21,8 @@ import symgen
 import symgen.dask
 from symgen import cli, methods
 from symgen.delivery.verifying import verify
-from symgen.description.adjustable import adjustables, adjusted
 from symgen.ir.program import EXACT, Program, evaluate
+from symgen.mechanism.adjustable import adjustables, adjusted
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import adjusting, build
 from symgen.support.errors import ArgumentError, MethodRefusal, OutOfReach, SymgenError, UnknownName

@@ -18,8 +18,8 @@ from symgen.certificate.divisors import lower_bound, rounded_down
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition, divided
 from symgen.certificate.sum_of_squares import least
-from symgen.description.adjustable import adjustables, adjusted
 from symgen.ir.program import EXACT, Bound, Element, Program, Row, evaluate
+from symgen.mechanism.adjustable import adjustables, adjusted
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.adjusting import adjusting
 from symgen.vocabulary.functions import PREPARED, REGROUP

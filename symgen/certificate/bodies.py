@@ -28,7 +28,7 @@ from symgen.certificate.mimic import Driven, ancestors, driven, entry, own_range
 from symgen.certificate.ranges import Ranges
 from symgen.derivation import constants
 from symgen.derivation.model.links import Link, declared, full
-from symgen.description.inertias import is_positive_semidefinite
+from symgen.mechanism.inertias import is_positive_semidefinite
 from symgen.mechanism.mechanism import Mechanism
 
 Ball = Any

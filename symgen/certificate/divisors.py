@@ -36,10 +36,10 @@ from symgen.certificate.recognition import POSITIVE, Recognition
 from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
 from symgen.certificate.sum_of_squares import least
 from symgen.derivation import constants as k
-from symgen.emission import printer
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
+from symgen.vocabulary.reals import SINE_ULPS
 
 _DIGITS = 6
 """Of a bound, so that it prints exactly and does not hang on a library's last digit."""
@@ -81,7 +81,7 @@ class Floor:
 
 def arithmetic_of(real: str, text: TextOptions = PLAIN) -> Arithmetic:
     """The arithmetic of C with these options."""
-    return Arithmetic(real, printer().ulps[text.trig])
+    return Arithmetic(real, SINE_ULPS[text.trig])
 
 
 def with_quaternions(arithmetic: Arithmetic, mechanism: Mechanism) -> Arithmetic:

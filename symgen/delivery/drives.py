@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from symgen.description.adjustable import adjustables
 from symgen.emission.markdown import cell
+from symgen.mechanism.adjustable import adjustables
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Joint, Mechanism
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from symgen.description import inertias, remarks
+from symgen.description import remarks
 from symgen.description.coupling import locked_with_leaders
 from symgen.description.freeing import freed
 from symgen.description.locking import LockValue, locked_motions, place_text
@@ -30,6 +30,7 @@ from symgen.description.snapping import HALF_PI, Snapper
 from symgen.description.tree import Connection, ExtraFrame, Grip, Inertial, Link, Tree
 from symgen.mechanism.closed_loops import End, Loop, Start, choice_fault, start_fault
 from symgen.mechanism.drives import EVERY, FRICTION_SPEED, GRAVCOMP, NONE, Drive, speed_fault
+from symgen.mechanism.inertias import Moments, is_positive_semidefinite, second_moments
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Note, Part
 from symgen.support.errors import ArgumentError, printable
@@ -46,6 +47,8 @@ so does the next link, so that a row of n takes n² / 2.
 _CHAIN = "write it as joints of one coordinate with massless links between them"
 _WAYS = {"floating": "write 'free'", "ball": "write 'spherical'", "universal": _CHAIN}
 """What to do instead of a joint of several coordinates."""
+_ROUNDING = Fraction(1, 10**12)
+"""Share of the trace by which a moment may miss. So a thin disc printed with 15 figures is still a thin disc."""
 
 
 class _Carrier(NamedTuple):
@@ -487,7 +490,7 @@ def _doubt(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note
             f"link {shown(link.name)} has the negative mass {fraction_text(inertial.mass)} kg",
             "masses must be zero or more",
         )
-    doubt = inertias.doubt(inertial.mass, _six(inertial.moments))
+    doubt = _implausible_moments(inertial.mass, _six(inertial.moments))
     if inertial.mass < 0:
         doubt = f"has the negative mass {fraction_text(inertial.mass)} kg"
     if doubt is None:
@@ -635,3 +638,26 @@ def _leader(name: str, mechanism: Mechanism) -> str:
         if joint.name == name and follows is not None:
             return mechanism.joints[follows.leader].name
     return name
+
+
+def _implausible_moments(mass: Fraction, moments: Moments) -> str | None:
+    """Return why no body of that `mass` (kg) can have these `moments` (kg m², about the centre of mass), or None."""
+    what = _what_is_odd(mass, moments)
+    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    return (
+        what
+        and f"{what} ({', '.join(f'{n} {fraction_text(v)}' for n, v in zip(names, moments, strict=True))})"
+    )
+
+
+def _what_is_odd(mass: Fraction, moments: Moments) -> str | None:
+    if not any(moments):
+        return None  # a point
+    if mass == 0:
+        return "has moments of inertia but no mass"
+    slack = _ROUNDING * max(moments[0] + moments[3] + moments[5], Fraction(0))
+    if not is_positive_semidefinite(moments, slack):
+        return "has moments of inertia that are not positive semidefinite"
+    if not is_positive_semidefinite(second_moments(moments), slack):
+        return "has principal moments of inertia that break the triangle inequality"
+    return None

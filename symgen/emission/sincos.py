@@ -19,11 +19,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from symgen.emission.c_text import literal
-from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.reals import REALS, SINE_RANGE, SINE_ULPS
 
-RANGE = 2**15
+RANGE = SINE_RANGE
 """The largest |x| (rad) for which the bound holds."""
-ULPS = 2
+ULPS = SINE_ULPS["inline"]
 """The bound: units in the last place of the exact sine or cosine."""
 DOMAIN = (5, 8)
 """The polynomials are fitted over y from 0 to 5/8, a little more than (pi/4)²."""

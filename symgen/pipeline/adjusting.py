@@ -18,9 +18,9 @@ from symgen.derivation.model.links import inertia_of
 from symgen.derivation.runtime_inertia import AtRunTime, Matter, Number, Prepared, Ten
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia
-from symgen.description.adjustable import GRAVITY, Adjustable, adjustables, part_of, placed_in
 from symgen.ir import passes
 from symgen.ir.program import EXACT, Port, Program, evaluate
+from symgen.mechanism.adjustable import GRAVITY, Adjustable, adjustables, part_of, placed_in
 from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.pipeline.layout import Layout, layouts
 from symgen.vocabulary.functions import JUDGE, PREPARED, REGROUP

@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symgen.description.adjustable import (
+from symgen.ir.program import EXACT
+from symgen.ir.recursion import Form, evaluate_form
+from symgen.mechanism.adjustable import (
     GRAVITY,
     Adjustable,
     adjustables,
     adjusted,
     declared_centre,
 )
-from symgen.ir.program import EXACT
-from symgen.ir.recursion import Form, evaluate_form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_load

@@ -53,7 +53,7 @@ class ProgramOptions:
     but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
     (`symgen.vocabulary.functions.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
     of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at
-    run time (`symgen.description.adjustable`), and with `floors` what is made of them holds the least that divisors may be. What
+    run time (`symgen.mechanism.adjustable`), and with `floors` what is made of them holds the least that divisors may be. What
     is about loops holds where they are closed; with `anywhere` beside the loops too, as it must to be differentiated, and with
     `baumgarte` as well, by which open loops are pulled together with gains at run time. With `series` a Program that moves
     positions holds functions of a turn that are differentiated without cancellation (`symgen.pipeline.differentiation.series`). `form` is

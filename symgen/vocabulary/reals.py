@@ -12,6 +12,10 @@ from symgen.support.errors import RequestError
 
 VECTOR = 64
 """Bytes of the longest vector that processors have."""
+SINE_RANGE = 2**15
+"""The largest |x| (rad) for which the error of the text's own sine and cosine (NAME_sincos.h) is proved."""
+SINE_ULPS = {"libm": 1, "macro": 1, "inline": 2, "auto": 2}
+"""Error of a sine or cosine in units in the last place, by `TextOptions.trig`: proved for the text's own, assumed for <math.h>."""
 
 
 @dataclass(frozen=True)

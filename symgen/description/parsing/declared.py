@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from symgen.description.coupling import WAYS
-from symgen.description.inertias import about_centre
 from symgen.description.parsing.loops import loops, start
 from symgen.description.parsing.tables import Table
 from symgen.description.quantities import CANONICAL_DIGITS, Place, is_writable, shown
@@ -14,6 +13,7 @@ from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree
 from symgen.description.universal import KIND as UNIVERSAL
 from symgen.description.universal import two_hinges
 from symgen.mechanism.drives import NUMBERS, Drive
+from symgen.mechanism.inertias import about_centre
 from symgen.mechanism.joints import Parameter, joint_type, kinds
 from symgen.mechanism.mechanism import Limits, Mimic, Note
 from symgen.mechanism.notes import KINDS

@@ -10,9 +10,9 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from symgen.description.inertias import is_positive_semidefinite, second_moments
 from symgen.description.writers._links import Link, on_motors
 from symgen.description.writers._written import listed
+from symgen.mechanism.inertias import is_positive_semidefinite, second_moments
 from symgen.mechanism.mechanism import Joint, Part
 from symgen.vocabulary.poses import Pose, compose, inverse
 

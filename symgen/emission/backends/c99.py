@@ -41,7 +41,7 @@ from symgen.ir.recursion import Form, Looped, Recursion
 from symgen.ir.segmented import Segmented
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import PREPARED
-from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.reals import REALS, SINE_ULPS
 
 NAME = "c99"
 
@@ -279,7 +279,7 @@ BACKEND = Printer(
     adjustable=adjustable.files,
     assembling=assembling.files,
     assembly=assembling.facts,
-    ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS},
+    ulps=SINE_ULPS,
     farthest=_sincos.RANGE,
     statuses=checks.STATUSES,
 )

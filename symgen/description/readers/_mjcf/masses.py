@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from symgen.description.inertias import is_positive_semidefinite, second_moments
 from symgen.description.quantities import Place
 from symgen.description.readers._mjcf.attributes import ORIENTATIONS, Attributes, own
 from symgen.description.readers._mjcf.document import Element
@@ -19,6 +18,7 @@ from symgen.description.readers._mjcf.settings import Settings
 from symgen.description.readers._mjcf.shapes import inertial
 from symgen.description.readers._mjcf.whole import bounded, gathered
 from symgen.description.tree import Inertial
+from symgen.mechanism.inertias import is_positive_semidefinite, second_moments
 from symgen.vocabulary.poses import ZERO3, Pose, Shift, Vector3, joined
 
 ZERO = Fraction(0)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from symgen.description.inertias import Moments, about_centre
 from symgen.description.quantities import rounded
 from symgen.description.readers._mjcf.roots import PI, in_radians, root
 from symgen.description.tree import Inertial
+from symgen.mechanism.inertias import Moments, about_centre
 from symgen.vocabulary.poses import Angle, Pose, Rotate, Shift, Slide, Step, Turn, Vector3
 
 Matrix = list[list[Fraction]]

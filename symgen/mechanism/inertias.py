@@ -1,4 +1,4 @@
-"""Whether a body can have a declared inertia. Decided exactly, in rationals.
+"""Moments of inertia in exact rationals: when a body can have them, and about which point they are.
 
 Principal moments satisfy the triangle inequality exactly when Σ = ½ tr(I) 1 − I (the second moment of mass) is positive
 semidefinite. I is then positive semidefinite too. A matrix is positive semidefinite when no principal minor is negative.
@@ -9,13 +9,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import lcm
 
-from symgen.description.quantities import fraction_text
-
 Moments = tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]
 """(Ixx, Ixy, Ixz, Iyy, Iyz, Izz), tensor entries."""
-
-_ROUNDING = Fraction(1, 10**12)
-"""Share of the trace by which a moment may miss. So a thin disc printed with 15 figures is still a thin disc."""
 
 
 def is_positive_semidefinite(m: Moments, slack: Fraction = Fraction(0)) -> bool:
@@ -36,29 +31,6 @@ def second_moments(m: Moments) -> Moments:
     """Σ = ½ tr(I) 1 − I."""
     half = (m[0] + m[3] + m[5]) / 2
     return half - m[0], -m[1], -m[2], half - m[3], -m[4], half - m[5]
-
-
-def doubt(mass: Fraction, moments: Moments) -> str | None:
-    """Why no body of that `mass` (kg) can have these `moments` (kg m², about the centre of mass), or None."""
-    what = _what_is_odd(mass, moments)
-    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    return (
-        what
-        and f"{what} ({', '.join(f'{n} {fraction_text(v)}' for n, v in zip(names, moments, strict=True))})"
-    )
-
-
-def _what_is_odd(mass: Fraction, moments: Moments) -> str | None:
-    if not any(moments):
-        return None  # a point
-    if mass == 0:
-        return "has moments of inertia but no mass"
-    slack = _ROUNDING * max(moments[0] + moments[3] + moments[5], Fraction(0))
-    if not is_positive_semidefinite(moments, slack):
-        return "has moments of inertia that are not positive semidefinite"
-    if not is_positive_semidefinite(second_moments(moments), slack):
-        return "has principal moments of inertia that break the triangle inequality"
-    return None
 
 
 def about_centre(
