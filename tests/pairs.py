@@ -27,7 +27,6 @@ from symgen.delivery import selftest
 from symgen.delivery.cases import SelfTestCase
 from symgen.delivery.verifying import verify
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
@@ -40,6 +39,7 @@ from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, OF_LOOPS, PREPARED, PREPARING
 from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.target import Target
 from tests import test_folder
 
 OPTIONS: dict[str, dict[str, Any]] = {

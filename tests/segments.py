@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from symgen.emission.backends import c99
-from symgen.emission.target import Target
 from symgen.ir.recursion import Looped
 from symgen.ir.segmented import Segmented
 from symgen.pipeline.loops import recursion
@@ -25,6 +24,7 @@ from symgen.pipeline.loops.levelling import levelled
 from symgen.pipeline.loops.segmenting import segmented
 from symgen.vocabulary.functions import Sizes
 from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.target import Target
 from tests.robots_for_tests import random_mechanism
 
 GROUP = 8

@@ -20,13 +20,13 @@ import pytest
 import symgen
 from symgen import cli
 from symgen.emission import parts, printer, wrapper
-from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build as making
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.text import check_device
 from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.target import Target
 from tests import cuda_peers, cuda_states
 from tests.cuda_tools import ONE_ROUNDING, CudaMissing, Device, compiled, gpu, nvcc, on_cpu, on_gpu
 from tests.robots_for_tests import random_mechanism

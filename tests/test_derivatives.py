@@ -18,7 +18,6 @@ import symgen
 from symgen.delivery import selftest
 from symgen.derivation import tangents
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.ir.program import POSITIONS, Program, Row
 from symgen.machine.compilers import find_compiler
 from symgen.mechanism.mechanism import Mechanism
@@ -38,6 +37,7 @@ from symgen.vocabulary.derivatives import MODES
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.names import named
 from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.target import Target
 from tests.judges import example_robot_data as judges
 from tests.robots_for_tests import OF_ANY_ROBOT, random_mechanism
 from tests.test_degrees_of_freedom import tree

@@ -18,7 +18,6 @@ from symgen.description.canonical import to_toml
 from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.ir.recursion import Form, Recursion, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
@@ -45,6 +44,7 @@ from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import AUTO, LOOPED, ProgramOptions, TextOptions
+from symgen.vocabulary.target import Target
 from tests.robots_for_tests import ROBOTS, point_mass_arm, random_mechanism, robot
 from tests.test_folder import selftest
 from tests.test_looping import robot as linked

@@ -48,14 +48,14 @@ ROOMS: dict[str, str] = {
         "readback reference support vocabulary"
     ),
     # what users call, import, type and look at
-    "jax": "derivation description emission ir machine mechanism pipeline support vocabulary",
+    "jax": "derivation description ir machine mechanism pipeline support vocabulary",
     "dask": "ir machine support vocabulary",
     "delivery": (
         "certificate description emission ir machine mechanism pipeline reference support "
         "verification vocabulary"
     ),
     "benchmarks": (
-        "description emission ir machine mechanism methods pipeline reference support "
+        "description ir machine mechanism methods pipeline reference support "
         "verification vocabulary"
     ),
     "pages": (

@@ -14,7 +14,6 @@ import pytest
 
 import symgen
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.ir.recursion import KEPT, Form, Recursion
 from symgen.machine import kernels
@@ -27,6 +26,7 @@ from symgen.verification.blocks import BlockFiles, check_blocks
 from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.truth import Truth
 from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.target import Target
 from tests.recursions import TOYS, sizes
 from tests.robots_for_tests import random_mechanism
 from tests.test_c99 import WARNINGS

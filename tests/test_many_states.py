@@ -17,7 +17,6 @@ import pytest
 
 import symgen
 from symgen.emission import parts, printer
-from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.machine import batch, building, kernels
 from symgen.machine.solver import Solver
@@ -31,6 +30,7 @@ from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import BY_DEFAULT
 from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.target import Target
 from tests.robots_for_tests import random_mechanism
 from tests.test_c99 import WARNINGS
 

@@ -20,7 +20,6 @@ from symgen import methods
 from symgen.benchmarks.asking import asked
 from symgen.benchmarks.bench import LOOPS, ROUNDS, STATES, machine_facts, race
 from symgen.description.tip import tip
-from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.ir.recursion import Form, Looped
 from symgen.machine.building import Build
@@ -48,6 +47,7 @@ from symgen.vocabulary.options import (
     TextOptions,
 )
 from symgen.vocabulary.reals import DOUBLE, REALS
+from symgen.vocabulary.target import Target
 
 ROUND_OFF_STATES = 16
 COMPILED_ROWS = 20_000

@@ -13,10 +13,10 @@ from typing import Any
 
 from symgen.emission import printer
 from symgen.emission.ports import handed
-from symgen.emission.target import Target
 from symgen.ir.program import POSITIONS
 from symgen.ir.recursion import Form
 from symgen.vocabulary.reals import Real
+from symgen.vocabulary.target import Target
 
 BEYOND = 3
 """States of the last block, which is not full."""

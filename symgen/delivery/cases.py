@@ -13,13 +13,13 @@ from symgen.delivery import block_tests
 from symgen.emission import printer
 from symgen.emission.c_text import WIDTH
 from symgen.emission.ports import handed
-from symgen.emission.target import Target
 from symgen.ir.program import Port
 from symgen.ir.recursion import Form, Looped
 from symgen.support.errors import RequestError
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING
 from symgen.vocabulary.reals import LOST, REALS
+from symgen.vocabulary.target import Target
 
 Number = float | Fraction
 

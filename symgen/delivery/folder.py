@@ -32,8 +32,7 @@ from symgen.emission.backend import unrolled
 from symgen.emission.checks import statuses
 from symgen.emission.legend import legend
 from symgen.emission.markdown import cell, code, prose
-from symgen.emission.ports import describe, meaning, operations_text, single_real
-from symgen.emission.target import Target
+from symgen.ir.ports import describe, meaning, operations_text, single_real
 from symgen.ir.program import Bound, Port
 from symgen.ir.recursion import Form, Looped
 from symgen.machine import firmware
@@ -44,6 +43,7 @@ from symgen.support.version import __version__
 from symgen.vocabulary.functions import ALL_ROWS, FUNCTIONS, PREPARED, TASK_ROWS, USUAL
 from symgen.vocabulary.options import AUTO, GPU, LOOPED, NORMAL, PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 SHOWN = 100
 """Joints that a README lists."""

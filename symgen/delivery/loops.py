@@ -8,11 +8,11 @@ from typing import Any
 
 from symgen.emission import printer
 from symgen.emission.markdown import prose
-from symgen.emission.target import Target
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import assembly_report
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING, GAINS
+from symgen.vocabulary.target import Target
 
 COLUMNS = 120
 

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from symgen.emission import render
 from symgen.emission.c_text import C
-from symgen.emission.ports import single_real
-from symgen.emission.target import Target
+from symgen.ir.ports import single_real
 from symgen.ir.program import Program
 from symgen.ir.recursion import Form
 from symgen.vocabulary.functions import JUDGE, REGROUP
 from symgen.vocabulary.identifiers import identifier
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 STATUSES = {
     "OK": "the parameters are prepared",

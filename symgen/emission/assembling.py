@@ -12,11 +12,11 @@ from typing import Any
 
 from symgen.emission import render
 from symgen.emission.c_text import C
-from symgen.emission.ports import single_real
-from symgen.emission.target import Target
+from symgen.ir.ports import single_real
 from symgen.ir.recursion import Form
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 TURNS = 100
 LONGEST = Fraction(1, 2)

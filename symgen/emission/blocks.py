@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from symgen.emission import sincos
-from symgen.emission.target import Target
 from symgen.ir.recursion import Angle, Recursion, angle_of
+from symgen.vocabulary.target import Target
 
 MOST = 16
 """Links of a block. Twice as many are no quicker."""

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from symgen.emission import sincos
 from symgen.emission.c_text import WIDTH
-from symgen.emission.target import Target
 from symgen.emission.writer import Spelling, live_rows
 from symgen.ir.program import Bound, Element, Program
 from symgen.ir.recursion import Form, Looped, steps_of
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 STATUSES = {
     "OK": "the results are stored",

@@ -13,24 +13,17 @@ from symgen.emission import checks as _checks
 from symgen.emission import parts as _parts
 from symgen.emission import sincos
 from symgen.emission.c_text import C
-from symgen.emission.ports import (
-    describe,
-    meaning,
-    operations_text,
-    single_real,
-    stated,
-    struct_of,
-    symbolic,
-)
-from symgen.emission.target import Target
+from symgen.emission.ports import stated, struct_of
 from symgen.emission.writer import CALLED, Spelling, Turn, Writer, live_rows
 from symgen.ir.levelled import Levelled
+from symgen.ir.ports import describe, meaning, operations_text, single_real, symbolic
 from symgen.ir.program import Bound, Outline, Port, Program
 from symgen.ir.recursion import WORK, Form, Recursion, steps_of
 from symgen.ir.segmented import Segmented
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import FUNCTIONS, Array, Sizes
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 
 def calls(real: str, target: Target) -> dict[str, str]:

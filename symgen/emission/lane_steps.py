@@ -10,12 +10,12 @@ from typing import Any
 from symgen.emission import definition
 from symgen.emission import lanes as _lanes
 from symgen.emission.c_text import WIDTH, C
-from symgen.emission.ports import operations_text
-from symgen.emission.target import Target
+from symgen.ir.ports import operations_text
 from symgen.ir.program import Program
 from symgen.ir.recursion import TABLE, Looped
 from symgen.support.errors import RequestError
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 
 def lane_step(

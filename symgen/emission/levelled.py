@@ -20,10 +20,10 @@ from symgen.emission import lanes as _lanes
 from symgen.emission.c_text import C
 from symgen.emission.definition import calls
 from symgen.emission.lane_steps import angles, braced, lane_step, refuse, row_of, wrapped
-from symgen.emission.target import Target
 from symgen.ir.levelled import BEFORE, BEHIND, FRONT, KNOWN, RUN, Levelled, Tree
 from symgen.ir.recursion import KEPT, LEFT, TABLE, as_function
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 
 def _rows(rows: int) -> list[int]:

@@ -13,13 +13,13 @@ from typing import Any
 from symgen.emission import checks, sincos
 from symgen.emission.c_text import C
 from symgen.emission.language import Language
-from symgen.emission.target import Target
 from symgen.emission.writer import live_rows
 from symgen.ir import recursion as forms
 from symgen.ir.program import POSITIONS, Program
 from symgen.ir.recursion import GUARD, Recursion, unseen
 from symgen.support.errors import RequestError
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 
 def guarded(recursion: Recursion, target: Target) -> Recursion:

@@ -6,9 +6,9 @@ from typing import Any
 
 from symgen.emission import definition
 from symgen.emission.c_text import C
-from symgen.emission.target import Target
 from symgen.ir.program import POSITIONS
 from symgen.ir.recursion import WORK, Looped, Recursion
+from symgen.vocabulary.target import Target
 
 SIZE = "size"
 """What the C calls how many numbers the caller's array has."""

@@ -23,9 +23,8 @@ from symgen.emission.c_text import WIDTH, C
 from symgen.emission.indices import listed, numbered, plus, times
 from symgen.emission.loop_checks import condition, guarded, held_at, looked_at
 from symgen.emission.loop_work import may_alias, prototype, widest, work
-from symgen.emission.ports import operations_text
-from symgen.emission.target import Target
 from symgen.emission.writer import Turn
+from symgen.ir.ports import operations_text
 from symgen.ir.program import POSITIONS, Program
 from symgen.ir.recursion import (
     ANGLE,
@@ -43,6 +42,7 @@ from symgen.ir.recursion import (
     as_function,
 )
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 __all__ = ["Text", "may_alias", "prototype", "source", "work"]
 STATUS, NONE = "status", "none"

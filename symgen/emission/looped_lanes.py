@@ -21,10 +21,10 @@ from symgen.emission.definition import calls, parameters, together
 from symgen.emission.lane_steps import angles, lane_step
 from symgen.emission.lanes import LANES
 from symgen.emission.loop_checks import condition, guarded, units
-from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.ir.recursion import CARRIED, KEPT, LEFT, TABLE, Recursion, Sweep
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 OF_MANY = "_lanes"
 """What is static is called so, since the function of one state has the same names without."""

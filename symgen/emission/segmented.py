@@ -18,11 +18,11 @@ from symgen.emission import lanes as _lanes
 from symgen.emission.c_text import C
 from symgen.emission.definition import calls
 from symgen.emission.lane_steps import angles, braced, lane_step, refuse, row_of, wrapped
-from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.ir.recursion import CARRIED, KEPT, LEFT, TABLE, Sweep, as_function
 from symgen.ir.segmented import ENDED, START, Across, Segmented
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 
 def work(one: Segmented, checked: bool = False) -> int:

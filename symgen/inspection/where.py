@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from symgen import methods
 from symgen.derivation import constants as k
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.inspection.catalogue import Choice, Result, choose
 from symgen.inspection.entries import Answer, answer, derived_layout, of_letter
 from symgen.ir.program import Program
@@ -22,6 +21,7 @@ from symgen.pipeline.derive import models
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import HOST, Links, Rows, TextOptions
+from symgen.vocabulary.target import Target
 
 COUNTS = "these lines are the C's, whose names count links, rows and columns from 1 and whose arrays count from 0"
 _STORE = re.compile(r"\s*(\w+\[\d+\]) = (.*);")

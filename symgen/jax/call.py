@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from symgen.emission.ports import describe, meaning, operations_text
+from symgen.ir.ports import describe, meaning, operations_text
 from symgen.ir.program import POSITIONS, Outline, Port
 from symgen.jax.installed import installed, refuse_narrow
 from symgen.jax.steps import Steps

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symgen.emission.target import Target
 from symgen.ir.program import Outline
 from symgen.jax.call import Call
 from symgen.jax.installed import installed, refuse_narrow
@@ -21,6 +20,7 @@ from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.names import named, no_attribute
 from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.target import Target
 
 if TYPE_CHECKING:
     from symgen.mechanism.mechanism import Mechanism

@@ -9,7 +9,7 @@ from operator import index
 from struct import Struct
 from typing import Any
 
-from symgen.emission.ports import describe
+from symgen.ir.ports import describe
 from symgen.ir.program import Outline, Port
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.functions import Sizes

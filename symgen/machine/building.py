@@ -27,8 +27,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from symgen.emission import printer, render
-from symgen.emission.ports import handed, single_real
-from symgen.emission.target import Target
+from symgen.emission.ports import handed
+from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Outline, Program
 from symgen.ir.recursion import Form, Looped
 from symgen.machine import library, targets
@@ -39,6 +39,7 @@ from symgen.support.cache import LOG, cache_folder
 from symgen.support.errors import ArgumentError, BuildError
 from symgen.vocabulary.functions import ASSEMBLE
 from symgen.vocabulary.reals import REALS, VECTOR
+from symgen.vocabulary.target import Target
 
 FEWER = ("-O1", "-ftree-loop-vectorize", "-fvect-cost-model=cheap")
 """What gcc is asked for where a function for many states is in parts, as the folder's CMake file asks it: its other passes take

@@ -26,7 +26,6 @@ import numpy as np
 
 from symgen.emission import printer, render
 from symgen.emission.ports import handed, struct_of
-from symgen.emission.target import Target
 from symgen.ir.program import ARITY, Bound
 from symgen.ir.recursion import WORK, Form
 from symgen.machine import stack_usage, targets
@@ -39,6 +38,7 @@ from symgen.reference.states import draw_states
 from symgen.support.errors import BuildError, RequestError
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 STATES = 64
 SEED = 11

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from symgen.emission import render
-from symgen.emission.target import Target
 from symgen.ir.recursion import Form
 from symgen.machine import targets
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING, REGROUP
+from symgen.vocabulary.target import Target
 
 TEMPLATES = "firmware"
 OPTIMIZE = "-O2"

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.ir.recursion import Form
 from symgen.machine.building import Build
 from symgen.machine.compilers import find_compiler
 from symgen.machine.stack_usage import stack
 from symgen.support.errors import BuildError
+from symgen.vocabulary.target import Target
 
 CODE = (".text", ".rodata", ".literal")
 """Sections that go to flash: instructions, and the constants that they load."""

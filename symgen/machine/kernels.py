@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from symgen.emission import printer, render
-from symgen.emission.ports import describe, meaning, operations_text
+from symgen.ir.ports import describe, meaning, operations_text
 from symgen.ir.program import Outline, Port
 from symgen.machine.arrays import Arrays, behind, seen
 from symgen.machine.batch import LAYOUTS, Progress, Run, Strided, in_slices, strided

@@ -18,8 +18,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from symgen.description.arguments import validated
-from symgen.emission.ports import single_real
-from symgen.emission.target import Target
+from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Outline
 from symgen.ir.recursion import Form, Parted
 from symgen.machine.assemble_driver import assembling
@@ -46,6 +45,7 @@ from symgen.vocabulary.options import (
     TextOptions,
     names_of,
 )
+from symgen.vocabulary.target import Target
 
 if TYPE_CHECKING:
     from types import ModuleType

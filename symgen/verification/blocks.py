@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.ir.recursion import Form, Recursion
 from symgen.reference.precision import Array
@@ -29,6 +28,7 @@ from symgen.verification.evaluating import Runner
 from symgen.verification.report import Check
 from symgen.verification.text import other_lines
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 Drawn = Callable[[Form], Mapping[str, Array]]
 """The arguments of a function, by name: arrays of as many rows as there are states."""

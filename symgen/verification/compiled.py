@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.ir.program import Bound, Program
 from symgen.ir.recursion import Form
 from symgen.machine.compilers import find_compiler
@@ -21,6 +20,7 @@ from symgen.reference.precision import Array
 from symgen.support.errors import BuildError
 from symgen.verification.evaluating import Results, Runner
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 FLAGS = ("-std=c99", "-ffp-contract=off", "-fPIC")
 LONG = 2000

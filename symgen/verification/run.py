@@ -9,7 +9,6 @@ from functools import cached_property
 from symgen.certificate import checked_floors
 from symgen.description.tip import tip
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.ir.recursion import Form, Looped
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.build import Progress
@@ -25,6 +24,7 @@ from symgen.verification.text import Source
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import PREPARING
 from symgen.vocabulary.options import Links
+from symgen.vocabulary.target import Target
 
 UNCOMPILED = "its C was not compiled: the Program ran over NumPy's reals instead"
 

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.ir.levelled import Levelled
 from symgen.ir.program import Bound, Program
 from symgen.ir.recursion import Form, Recursion
 from symgen.ir.segmented import Segmented
 from symgen.support.errors import ProgramError
 from symgen.verification.report import Check
+from symgen.vocabulary.target import Target
 
 PROTOTYPE = r"(int \w+_cuda(_strided)?|__global__ void \w+_kernel)\([\w *,]*\);"
 """What NAME_cuda.h may declare of functions that were not asked for."""

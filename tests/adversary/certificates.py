@@ -27,7 +27,6 @@ from symgen.certificate.recognition import Recognition
 from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.description.loading import load
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.ir.program import POSITIONS, Numbers, Port, Program, evaluate
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
@@ -40,6 +39,7 @@ from symgen.verification.proof.round_off import bounded
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 from tests.adversary import Failure, _differentials, _robots
 
 WORD = (

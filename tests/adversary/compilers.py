@@ -21,7 +21,6 @@ from random import Random
 import numpy as np
 
 import symgen
-from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
@@ -31,6 +30,7 @@ from symgen.support.errors import SymgenError
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 from tests.adversary import Failure, _differentials, _robots
 
 WORD = (

@@ -23,7 +23,6 @@ from symgen import methods
 from symgen.benchmarks.peers import pinocchio as peer
 from symgen.certificate import checked_floors
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.pipeline import build
@@ -38,6 +37,7 @@ from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, USUAL
 from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.target import Target
 from tests.adversary import Failure, _differentials, _newton_euler, _robots
 from tests.judges import pinocchio_answers
 

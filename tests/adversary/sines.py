@@ -23,11 +23,11 @@ import flint
 import numpy as np
 
 from symgen.emission import printer
-from symgen.emission.target import Target
 from symgen.reference.precision import Array
 from symgen.vocabulary.functions import Sizes
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 from tests.adversary import Failure
 
 WORD = "The text's own sine and cosine are within the stated units in the last place for every angle of the stated range."

@@ -32,16 +32,16 @@ from symgen.emission.backend import Printer
 from symgen.emission.c_text import C
 from symgen.emission.definition import PrintedFunction, calls, parameters, turns
 from symgen.emission.legend import legend
-from symgen.emission.ports import counted, counts_bodies, several, single_real
-from symgen.emission.target import Target
 from symgen.emission.writer import Turn
 from symgen.ir.levelled import Levelled
+from symgen.ir.ports import counted, counts_bodies, several, single_real
 from symgen.ir.program import Bound, Program
 from symgen.ir.recursion import Form, Looped, Recursion
 from symgen.ir.segmented import Segmented
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import PREPARED
 from symgen.vocabulary.reals import REALS, SINE_ULPS
+from symgen.vocabulary.target import Target
 
 NAME = "c99"
 

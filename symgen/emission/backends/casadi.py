@@ -15,10 +15,11 @@ from typing import Any
 
 from symgen.emission import render
 from symgen.emission.backend import Wrapper
-from symgen.emission.ports import handed, single_real
-from symgen.emission.target import Target
+from symgen.emission.ports import handed
+from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Port, Program
 from symgen.vocabulary.derivatives import ELSEWHERE, slope, told
+from symgen.vocabulary.target import Target
 
 NAME = "casadi"
 

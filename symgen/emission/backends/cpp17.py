@@ -12,22 +12,21 @@ from typing import Any
 from symgen.emission import adjustable, checks, printer, render
 from symgen.emission.backend import Wrapper
 from symgen.emission.c_text import C, comment
-from symgen.emission.ports import (
+from symgen.emission.ports import stated, struct_of
+from symgen.ir.ports import (
     counted,
     counts_bodies,
     describe,
     meaning,
     several,
     single_real,
-    stated,
-    struct_of,
     symbolic,
 )
-from symgen.emission.target import Target
 from symgen.ir.program import Bound, Port
 from symgen.ir.recursion import Form, Looped
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import FUNCTIONS, REGROUP, Array
+from symgen.vocabulary.target import Target
 
 NAME = "cpp17"
 TYPES = ("parameters", "prepared")

@@ -20,11 +20,11 @@ from typing import Any
 from symgen.emission import printer, render, sincos
 from symgen.emission.backend import Wrapper
 from symgen.emission.c_text import C
-from symgen.emission.ports import single_real
-from symgen.emission.target import Target
+from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Program
 from symgen.support.errors import RequestError
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 NAME = "cuda"
 THREADS = 128

@@ -31,7 +31,6 @@ from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, sta
 from symgen.certificate.recognition import POSITIVE
 from symgen.certificate.rounding import Arithmetic
 from symgen.description.tip import tip
-from symgen.emission.target import Target
 from symgen.ir.program import Port, Program
 from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Mechanism
@@ -46,6 +45,7 @@ from symgen.verification.proof.round_off import RoundOff, bounded, observe
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import FUNCTIONS, PROVED_BY_DEFAULT
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
+from symgen.vocabulary.target import Target
 
 STATES = 10_000
 

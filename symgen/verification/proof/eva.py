@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from symgen.emission import printer, render
-from symgen.emission.ports import single_real
-from symgen.emission.target import Target
+from symgen.ir.ports import single_real
 from symgen.ir.program import Program
 from symgen.support.errors import ArgumentError, BuildError, ToolMissing
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 TEMPLATES = "eva"
 PACKAGE = "frama-c-base"

@@ -14,12 +14,12 @@ from symgen.certificate.divisors import Floor
 from symgen.certificate.ranges import Ranges
 from symgen.certificate.recognition import Recognition
 from symgen.certificate.sum_of_squares import shares
-from symgen.emission.target import Target
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.verification.proof import eva
 from symgen.verification.proof.multipliers import multiplier_sizes
 from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.target import Target
 
 
 def finite(

@@ -6,20 +6,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from symgen.emission import sincos as _sincos
 from symgen.support.version import __version__
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import Array, Function, Sizes
 from symgen.vocabulary.identifiers import identifier
 from symgen.vocabulary.options import PLAIN, TextOptions
+from symgen.vocabulary.reals import SINE_RANGE, SINE_ULPS
 
 
 @dataclass(frozen=True)
 class Target:
     """What the text of one robot shares: its C name, its sizes, and where it came from.
 
-    `name` becomes a C identifier (`identifier`). `text` says where sine and cosine come from (`_sincos` has those of one's own),
-    and whether the functions return a status (`_checks`).
+    `name` becomes a C identifier (`identifier`). `text` says where sine and cosine come from, and whether the functions return a
+    status.
     """
 
     name: str
@@ -128,8 +128,8 @@ class Target:
             "macro_trig": self.text.trig == "macro",
             "inline_trig": self.text.trig == "inline",
             "auto_trig": self.text.trig == "auto",
-            "ulps": _sincos.ULPS,
-            "range": _sincos.RANGE,
+            "ulps": SINE_ULPS["inline"],
+            "range": SINE_RANGE,
             "returns": "int" if self.checked else "void",
             "checked": self.checked,
             "batch": self.text.batch,
