@@ -24,6 +24,7 @@ from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.looped import bennett, doubled
 from tests.robots_for_tests import random_mechanism
 from tests.rounded_rows import Coarse, rows
+from tests.test_mimic import GRIPPER
 
 pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
 
@@ -205,6 +206,17 @@ def test_what_has_no_floor_says_why() -> None:
     assert {floor.reason for floor in damped(floors(robot("bennett"), program, options))} == {
         constraint_pivots.LOST
     }
+
+
+@pytest.mark.usefixtures("full_search")
+def test_rows_of_a_contact_on_a_follower_are_recognised() -> None:
+    """They may be written in axes that the follower's own angle turns."""
+    mechanism, options = symgen.load(GRIPPER), ProgramOptions(contact="right:0.01,0.02,0.05")
+    program = build.made(mechanism, "contact_impulse", None, options)
+    divisors = [floor for floor in floors(mechanism, program, options) if floor.joint is None]
+    assert [floor.what for floor in divisors] == [
+        f"(damped row {k} of A M^-1 A^T)" for k in (1, 2, 3)
+    ]
 
 
 def test_checks_compare_with_the_floor() -> None:

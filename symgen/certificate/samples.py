@@ -165,13 +165,13 @@ class Samples:
         return body.turn[0] @ axes, body.shift[0] + times(body.turn[0], origin)
 
     def _spun(self, spin: Spin) -> Array:
-        """A turn about z (STATES, 3, 3), the angle summed up from the joints'."""
-        mechanism = self.reference.mechanism
+        """Return the turn about z (STATES, 3, 3) by the sum of the joints' angles; a follower's angle is that of its leader."""
+        motion = self.reference
         angle = self.scalars.array([0] * STATES) + self.scalars.array([angle_of(*spin.constant)])
         for i, sign in spin.terms:
-            own = joint_form(mechanism.joints[i].kind).angle
-            assert own is not None
-            angle = angle + sign * self.states["q"][:, mechanism.q_slices[i]][:, own]
+            place = joint_form(motion.mechanism.joints[i].kind).angle
+            assert place is not None
+            angle = angle + sign * motion.coordinates(i, self.states["q"])[:, place]
         c, s, zero, one = np.cos(angle), np.sin(angle), 0 * angle, 0 * angle + 1
         return np.stack(
             [np.stack(row, axis=-1) for row in ((c, -s, zero), (s, c, zero), (zero, zero, one))],
