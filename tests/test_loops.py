@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import symgen
 from symgen import methods
+from symgen.delivery import writing
 from symgen.derivation.scalars import Derivation
 from symgen.ir.program import Program
 from symgen.mechanism.closed_loops import End, Loop
@@ -423,18 +425,33 @@ def test_a_proof_over_ranges_has_divisors_of_loops_alone_and_says_so() -> None:
             prove(robot, [asked])
 
 
-def test_a_proof_of_nothing_says_no_more() -> None:
+@pytest.mark.parametrize("with_eva", [False, True])
+def test_a_proof_of_no_function_is_one_sentence(with_eva: bool) -> None:
     robot = symgen.load("four_bar")
-    said = str(
-        prove_programs(
-            robot,
-            {"constraint_bias": program(robot, "constraint_bias")},
-            ProgramOptions(),
-            compiled=False,
-        )
+    proof = prove_programs(
+        robot,
+        {"constraint_bias": program(robot, "constraint_bias")},
+        ProgramOptions(),
+        compiled=False,
+        with_eva=with_eva,
     )
-    assert "no function of which anything is proved" in said
-    assert "\nround-off\n" not in said
+    report = str(proof)
+    assert "no function of which anything is proved" in report
+    assert "\nround-off\n" not in report
+    assert ("Frama-C was not asked: no function is proved over whole ranges" in report) is with_eva
+    assert proof.facts().get("eva") == ({} if with_eva else None)
+
+
+def test_a_folder_with_no_provable_function_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "cost_sheet", lambda *_: {})
+    symgen.generate(
+        "four_bar", tmp_path / "c", functions=["constrained_forward_dynamics"], target="host"
+    )
+    readme = " ".join((tmp_path / "c" / "README.md").read_text(encoding="utf-8").split())
+    assert "no function in this folder is proved over whole ranges" in readme
+    assert "constrained_forward_dynamics left out: what loops keep" in readme
 
 
 # -- planted errors ----------------------------------------------------------------------------------------------------------

@@ -97,6 +97,7 @@ def _proof(sheet: Facts) -> dict[str, Any]:
             for result, found in function["round_off"]["results"].items()
         ],
         "eva_missing": sheet.get("eva_missing", ""),
+        "eva_idle": "eva" in sheet and not eva,
         "finite": [
             [
                 f"`{name}`",

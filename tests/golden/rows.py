@@ -194,8 +194,6 @@ def arguments(choice: Choice) -> dict[str, Any]:
     said |= {
         word: choice[word] for word in ("trig", "real", "target", "name") if choice[word] != "-"
     }
-    if choice["bundle"] in ("motion_of_loops", "contacts") and "loops" in robot.tags:
-        said |= {"evidence": False} if choice["target"] != "-" else {}
     said |= {"baumgarte": True} if choice["gains"] != "-" else {}
     said |= {"functions_only": True} if choice["only"] != "-" else {}
     said |= {"wrap": choice["wrap"].split(",")} if choice["wrap"] != "-" else {}

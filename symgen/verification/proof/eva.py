@@ -100,8 +100,11 @@ def prove(
     `ranges` holds (least, most) for every element of every argument by its name. `floors` are admitted of rows that are divided
     by or whose logarithm or root is taken: such a row is at least its floor (a negative one: at most). `sizes` bound the
     magnitude of rows. They are admitted only where the floors alone prove nothing, from the first on, as few as it takes. Raises
-    RequestError for a range that is missing or none, BuildError when Frama-C is missing or refuses the text.
+    RequestError for a range that is missing or none, BuildError when Frama-C is missing or refuses the text. Of no functions
+    there is nothing to prove, and Frama-C is not asked.
     """
+    if not programs:
+        return {}
     floors, sizes = floors or {}, sizes or {}
     found = _attempt(programs, target, ranges, floors, {})
     count = 1
@@ -134,6 +137,8 @@ def _attempt(
 
 def lines(proofs: Mapping[str, Proof]) -> list[str]:
     """The same in words: a line for each function, each alarm and each admission."""
+    if not proofs:
+        return ["Frama-C was not asked: no function is proved over whole ranges"]
     found = []
     for proof in proofs.values():
         said = (
