@@ -416,6 +416,22 @@ def test_what_does_not_fold_is_told(name: str, function: str, method: str) -> No
         recursion(robot(name), function, method)
 
 
+@pytest.mark.parametrize("method", ["constraint_force", "fixman:spatial"])
+def test_a_refusal_of_loops_is_one_sentence_and_its_detail_is_logged(
+    method: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        caplog.at_level("INFO", logger="symgen"),
+        pytest.raises(OutOfReach) as refusal,
+    ):
+        recursion(symgen.load("scara"), "forward_dynamics", method)
+    assert str(refusal.value) == (
+        f"forward_dynamics by {method} has no looped form for 'scara', since its steps are not the same for every "
+        "link; take --form unrolled, or another method"
+    )
+    assert "takes (Ref(side=0" in caplog.text
+
+
 @pytest.mark.parametrize("function", ["jacobian", "forward_kinematics", "bias_acceleration"])
 @pytest.mark.parametrize("name", ["tree", "mixed", "quadruped", "spherical_pendulum", "chain"])
 def test_of_a_frame_no_other_links_are_asked(name: str, function: str) -> None:

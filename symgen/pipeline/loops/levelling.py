@@ -19,7 +19,7 @@ from symgen.ir.recursion import KEPT, TABLE, Kind
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.constraint_force import levels
 from symgen.pipeline.loops.link_assignment import Unlike
-from symgen.pipeline.loops.recursing import laid, with_table
+from symgen.pipeline.loops.recursing import laid, unlike_links, with_table
 from symgen.pipeline.loops.sample_chain import UNSEEN, unlike
 from symgen.support.errors import OutOfReach
 
@@ -53,7 +53,9 @@ def _levelled(mechanism: Mechanism, segments: int, function: str) -> Levelled:
     try:
         steps = (_Moving if function == DYNAMICS else _Solving)(model, columns)
     except (Unlike, DivisionByZero) as error:
-        raise refused(str(error)) from None
+        raise unlike_links(
+            mechanism, function, METHOD, str(error), "--form unrolled, or another method"
+        ) from None
     rows = [columns.row(own) for own in numbers]
     behind = columns.row(
         numbers[-1] | {"stiffness": k.ZERO}

@@ -28,6 +28,7 @@ from symgen.pipeline.loops.liveness import Plan, planned, slotted
 from symgen.pipeline.loops.numeric_check import sampled
 from symgen.pipeline.loops.sample_chain import BEFORE, BEHIND, GHOST, Chain, Run, chained, run
 from symgen.pipeline.loops.steps import Step, results_of
+from symgen.support.cache import LOG
 from symgen.support.errors import MethodRefusal, OutOfReach
 from symgen.vocabulary.functions import FUNCTIONS, Array
 
@@ -151,7 +152,18 @@ def _with_trunk(
             return made
         except (Unlike, MethodRefusal, DivisionByZero) as unlike:
             why = str(unlike)
-    raise OutOfReach(f"{function} by {method} has no looped form for '{mechanism.name}': {why}")
+    raise unlike_links(mechanism, function, method, why, "--form unrolled, or another method")
+
+
+def unlike_links(
+    mechanism: Mechanism, function: str, method: str, detail: str, remedy: str
+) -> OutOfReach:
+    """Return the refusal of a looped form whose links differ; `detail`, which speaks of rows of a sample chain, goes to the log."""
+    LOG.info("%s by %s does not repeat link for link: %s", function, method, detail)
+    return OutOfReach(
+        f"{function} by {method} has no looped form for '{mechanism.name}', since its steps are not the same for "
+        f"every link; take {remedy}"
+    )
 
 
 @lru_cache(maxsize=4)

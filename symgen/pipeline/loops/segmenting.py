@@ -16,7 +16,7 @@ from symgen.ir.segmented import ENDED, START, Across, Segmented, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.riccati import segments as blocks
 from symgen.pipeline.loops.link_assignment import Unlike
-from symgen.pipeline.loops.recursing import Swept, laid, swept
+from symgen.pipeline.loops.recursing import Swept, laid, swept, unlike_links
 from symgen.pipeline.loops.sample_chain import Build, Chain, chained, run, unlike
 from symgen.support.errors import OutOfReach
 
@@ -61,9 +61,7 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
         except Unlike as error:
             why = str(error)
     else:
-        raise OutOfReach(
-            f"forward_dynamics by {METHOD} has no looped form for '{mechanism.name}': {why}"
-        )
+        raise unlike_links(mechanism, FUNCTION, METHOD, why, "--method riccati")
     tables = tuple(tuple(k.to_fraction(x) for x in columns.row(row)) for row in numbers)
     *sines, outward, inward, last = map(_known, dynamics.sweeps)
     *_, first = turning.sweeps
