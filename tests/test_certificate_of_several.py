@@ -35,7 +35,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.singularity import pivots
 from symgen.verification.proof import prove, prove_programs, report
-from symgen.verification.proof.multipliers import ROUND_OFF, carried, multiplier_sizes, travels
+from symgen.verification.proof.finite import ROUND_OFF, carried, multiplier_sizes, travels
 from symgen.verification.proof.round_off import at_states
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import Z_AXIS, pose

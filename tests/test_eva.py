@@ -29,7 +29,7 @@ from symgen.pipeline.derive import models
 from symgen.readback.rows import compare
 from symgen.support.errors import BuildError, RequestError
 from symgen.verification.proof import eva
-from symgen.verification.proof.multipliers import ROUND_OFF, carried, multiplier_sizes
+from symgen.verification.proof.finite import ROUND_OFF, carried, multiplier_sizes
 from symgen.vocabulary.functions import Sizes
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests import robots_for_tests

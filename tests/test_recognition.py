@@ -36,9 +36,9 @@ from symgen.pipeline.build import program as derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT as EXACT
 from symgen.reference.precision import Array
-from symgen.verification.proof import eva, multipliers
-from symgen.verification.proof.finite import finite
-from symgen.verification.proof.multipliers import ROUND_OFF, multiplier_sizes
+from symgen.verification.proof import eva
+from symgen.verification.proof import finite as multipliers
+from symgen.verification.proof.finite import ROUND_OFF, finite, multiplier_sizes
 from symgen.vocabulary.functions import Sizes
 from symgen.vocabulary.options import PLAIN, ProgramOptions
 from tests.robots_for_tests import robot, run

@@ -9,6 +9,7 @@ from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support.errors import BuildError
 from symgen.verification.proof import prove_programs
+from symgen.verification.subject import Files
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 
@@ -35,8 +36,10 @@ def proof_sheet(
         return {}
     try:
         return prove_programs(
-            mechanism, programs, options, text, compiled=False, with_eva=True, name=name
+            mechanism, programs, options, text, compiled=False, with_eva=True, files=Files(name)
         ).facts()
     except BuildError as missing:
-        without = prove_programs(mechanism, programs, options, text, compiled=False, name=name)
+        without = prove_programs(
+            mechanism, programs, options, text, compiled=False, files=Files(name)
+        )
         return without.facts() | {"eva_missing": str(missing)}

@@ -105,6 +105,17 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a.shape == b.shape and (a == b).all())
 
 
+def _composed(first: Placement, second: Placement) -> Placement:
+    """Power series of one motion after another."""
+    powers = range(len(first.turn))
+    shifts = (
+        p + added(times(first.turn[i], second.shift[k - i]) for i in range(k + 1))
+        for k, p in enumerate(first.shift)
+    )
+    turns = (added(first.turn[i] @ second.turn[k - i] for i in range(k + 1)) for k in powers)
+    return Placement(tuple(turns), tuple(shifts))
+
+
 class Attachments(TypedDict, total=False):
     """Links that carry frames, a run-time payload or wrenches, points that may touch something, and how J is stated."""
 
@@ -292,38 +303,38 @@ class Motion:
         base = Placement((still, *[0 * still] * (order - 1)), (nothing,) * order)
         placed: list[Placement] = []
         for index, joint in enumerate(self.mechanism.joints):
-            parent = base if joint.parent == BASE else placed[joint.parent]
-            turn, shift = self.poses[index]
-            shifts = [p + times(r, shift) for r, p in zip(parent.turn, parent.shift, strict=True)]
-            turns = [r @ turn for r in parent.turn]
-            own = self.coordinates(index, q)
-            rates = () if v is None or a is None else (self.rates(index, v), self.rates(index, a))
-            if not joint.type.directed:
-                across = self._along(index, own, *rates)
-                shifts = [
-                    p + added(times(turns[i], across.shift[k - i]) for i in range(k + 1))
-                    for k, p in enumerate(shifts)
-                ]
-                turns = [
-                    added(turns[i] @ across.turn[k - i] for i in range(k + 1)) for k in range(order)
-                ]
-                placed.append(Placement(tuple(turns), tuple(shifts)))
-                continue
-            for step in joint.about_axis:
-                along = [self._scaled(step, one) for one in (own, *rates)]
-                if isinstance(step, Sliding):
-                    slide = self._slide(self.axes[index], along)
-                    shifts = [
-                        p + sum(times(turns[i], slide[k - i]) for i in range(k + 1))
-                        for k, p in enumerate(shifts)
-                    ]
-                else:
-                    motion = self._turn(self.axes[index], along)
-                    turns = [
-                        added(turns[i] @ motion[k - i] for i in range(k + 1)) for k in range(order)
-                    ]
-            placed.append(Placement(tuple(turns), tuple(shifts)))
+            start = self._start(index, base if joint.parent == BASE else placed[joint.parent])
+            series = [self.coordinates(index, q)]
+            if v is not None and a is not None:
+                series += [self.rates(index, v), self.rates(index, a)]
+            if joint.type.directed:
+                placed.append(self._moved_about_axis(index, start, series))
+            else:
+                placed.append(_composed(start, self._along(index, *series)))
         return placed
+
+    def _start(self, index: int, parent: Placement) -> Placement:
+        """Power series of where a joint starts: its declared pose on the parent."""
+        turn, shift = self.poses[index]
+        shifts = (p + times(r, shift) for r, p in zip(parent.turn, parent.shift, strict=True))
+        return Placement(tuple(r @ turn for r in parent.turn), tuple(shifts))
+
+    def _moved_about_axis(self, index: int, start: Placement, series: Sequence[Array]) -> Placement:
+        """A pose moved by the turns and slides of a joint with an axis, in their order."""
+        turns, shifts = start
+        powers = range(len(turns))
+        for step in self.mechanism.joints[index].about_axis:
+            along = [self._scaled(step, coefficients) for coefficients in series]
+            if isinstance(step, Sliding):
+                slide = self._slide(self.axes[index], along)
+                shifts = tuple(
+                    p + sum(times(turns[i], slide[k - i]) for i in range(k + 1))
+                    for k, p in enumerate(shifts)
+                )
+            else:
+                motion = self._turn(self.axes[index], along)
+                turns = tuple(added(turns[i] @ motion[k - i] for i in range(k + 1)) for k in powers)
+        return Placement(turns, shifts)
 
     def _along(self, index: int, q: Array, *rates: Array) -> Placement:
         """What a joint without an axis does, as a power series T (1 + t ξ̂ + t²/2 (ξ̂ ξ̂ + dξ̂)): the twist ξ is of v, dξ of a."""

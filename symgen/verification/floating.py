@@ -12,6 +12,7 @@ determinant inherits cond M times the relative error of M.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 
 import flint
 import numpy as np
@@ -26,7 +27,7 @@ from symgen.verification.evaluating import Runner
 from symgen.verification.levers import followed
 from symgen.verification.magnitude import largest
 from symgen.verification.report import Check, lost_digits
-from symgen.verification.residuals import SOLVED, by_state, distances, natural, solves
+from symgen.verification.residuals import SOLVED, Distance, by_state, distances, natural, solves
 from symgen.verification.running_error import bounds
 from symgen.verification.scales.determinant import trace
 from symgen.verification.truth import Truth
@@ -84,78 +85,86 @@ def check_floating(
     below the smallest normal number of the type. Or what is not finite may be off by all that it is. Nor is an answer judged that
     is above its largest number, where the C says infinity.
     """
+    judge = _Judge(program, truth, label, text, allowance(program, truth, text))
     results = run(truth.arguments(program.function, truth.floats))
-    units, where, allowed = 0.0, "", allowance(program, truth, text)
-    none = loses(allowed, program.real)
-    lost = allowed if none else 0.0
-    broken = next((name for name, values in results.items() if not np.isfinite(values).all()), None)
-    if broken is not None and _too_large(
-        truth.results(program.function)[broken], results[broken], program.real
-    ):
-        large = f"{broken} is above the largest number that a {program.real} holds"
-        return Check(
-            "floating", label, np.inf, allowed, " eps", f"{broken} is not finite", large, True
-        )
-    if broken is not None:  # a ball made of NaN or infinity would hide which result it came from
-        at = np.asarray(~np.isfinite(results[broken].reshape(truth.count, -1)).all(axis=-1))
-        lost = (
-            lost
-            or _singular(program, truth, at, allowed)
-            or _swamped(program, truth, broken, at, allowed, text)
-        )
-        why = lost_digits(lost) if lost else ""
-        return Check(
-            "floating", label, np.inf, allowed, " eps", f"{broken} is not finite", why, lost > 0
-        )
+    for name, values in results.items():
+        if not np.isfinite(values).all():
+            return judge.not_finite(name, values)
+    worst, where, losses = 0.0, "", [judge.allowed] if judge.bounds_nothing else []
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
     with truth.scalars.working():
-        own = bounds(program, truth, text)
-        for name, found in distances(
-            program.function, entered, truth, differs(program, truth), own
-        ).items():
-            if not np.isfinite(
-                found.size
-            ).all():  # of a derivative: something may be divided by nothing
-                return Check(
-                    "floating",
-                    label,
-                    0.0,
-                    allowed,
-                    " eps",
-                    name,
-                    f"{name} has no bound at these states",
-                    True,
-                )
-            ratios = by_state(found.difference, found.size * REALS[program.real].eps)
-            error, state = float(ratios.max()), int(ratios.argmax())
-            equation = solves(program.function, name)
-            if not equation and 0 < float(found.terms.min()) < float(REALS[program.real].least):
-                small = f"{name} is below the smallest number that a {program.real} holds with all its digits"
-                return Check(
-                    "floating", label, error, allowed, " eps", f"{name}, state {state}", small, True
-                )
-            if (
-                not equation
-                and error > allowed
-                and (near := _singular(program, truth, ratios > allowed, allowed))
-            ):
-                return Check(
-                    "floating",
-                    label,
-                    error,
-                    allowed,
-                    " eps",
-                    f"{name}, state {state}",
-                    lost_digits(near),
-                    True,
-                )
-            if error >= units:
-                units, where = error, f"largest in {name}, state {state}"
-            if not none and loses(allowed * found.loss, program.real) and found.seen > LOST:
-                lost = max(lost, allowed * found.loss)
-    if lost and (none or units <= allowed):
-        return Check("floating", label, units, allowed, " eps", where, lost_digits(lost), True)
-    return Check("floating", label, units, allowed, " eps", where)
+        sizes = bounds(program, truth, text)
+        whole = differs(program, truth)
+        for name, distance in distances(program.function, entered, truth, whole, sizes).items():
+            if not np.isfinite(distance.size).all():  # of a derivative: divided by nothing
+                why = f"{name} has no bound at these states"
+                return judge.check(0.0, name, why, lost=True)
+            ratios = by_state(distance.difference, distance.size * REALS[program.real].eps)
+            error, where_now = float(ratios.max()), f"{name}, state {int(ratios.argmax())}"
+            if why := judge.why_unjudged(name, distance, ratios):
+                return judge.check(error, where_now, why, lost=True)
+            if error >= worst:
+                worst, where = error, f"largest in {where_now}"
+            if judge.is_lost(distance):
+                losses.append(judge.allowed * distance.loss)
+    if losses and (judge.bounds_nothing or worst <= judge.allowed):
+        return judge.check(worst, where, lost_digits(max(losses)), lost=True)
+    return judge.check(worst, where)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """A function in floating point: what of its results is not judged, and why; `allowed` is its bound in units."""
+
+    program: Form
+    truth: Truth
+    label: str
+    text: TextOptions
+    allowed: float
+
+    @property
+    def bounds_nothing(self) -> bool:
+        """True if the bound is more than LOST of the terms."""
+        return loses(self.allowed, self.program.real)
+
+    def check(self, error: float, detail: str, why: str = "", lost: bool = False) -> Check:
+        """The check; with `why` it is not judged."""
+        return Check("floating", self.label, error, self.allowed, " eps", detail, why, lost)
+
+    def not_finite(self, name: str, values: Array) -> Check:
+        """The check of a result that is not finite: a ball made of it would hide which result it came from."""
+        program, truth = self.program, self.truth
+        detail = f"{name} is not finite"
+        if _too_large(truth.results(program.function)[name], values, program.real):
+            large = f"{name} is above the largest number that a {program.real} holds"
+            return self.check(np.inf, detail, large, lost=True)
+        broken = np.asarray(~np.isfinite(values.reshape(truth.count, -1)).all(axis=-1))
+        lost = (
+            (self.allowed if self.bounds_nothing else 0.0)
+            or _singular(program, truth, broken, self.allowed)
+            or _swamped(program, truth, name, broken, self.allowed, self.text)
+        )
+        return self.check(np.inf, detail, lost_digits(lost) if lost else "", lost > 0)
+
+    def why_unjudged(self, name: str, distance: Distance, ratios: Array) -> str:
+        """Why no error of a result is judged, whatever the others are: it underflows, or M is as good as singular."""
+        program = self.program
+        if solves(program.function, name):
+            return ""
+        if 0 < float(distance.terms.min()) < float(REALS[program.real].least):
+            return f"{name} is below the smallest number that a {program.real} holds with all its digits"
+        broken = ratios > self.allowed
+        if broken.any() and (near := _singular(program, self.truth, broken, self.allowed)):
+            return lost_digits(near)
+        return ""
+
+    def is_lost(self, distance: Distance) -> bool:
+        """True if the bound is more than LOST of the answer that the terms leave over, and the answer was off by as much."""
+        return (
+            not self.bounds_nothing
+            and loses(self.allowed * distance.loss, self.program.real)
+            and distance.seen > LOST
+        )
 
 
 def _too_large(exact: Array, found: Array, real: str) -> bool:

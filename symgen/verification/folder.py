@@ -68,63 +68,7 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
     mechanism = load(path)  # refuses a folder that was not generated
     try:
         manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-        name, made, chosen = (
-            str(manifest["robot"]),
-            _table(manifest["functions"]),
-            _table(manifest["options"]),
-        )
-        stated = [
-            _word(chosen.get(key)) or usual
-            for key, usual in zip(("jacobian_frame", "jacobian_order"), USUAL, strict=True)
-        ]
-        options = ProgramOptions(
-            str(manifest["real"]),
-            frame=_words(chosen.get("frame")),
-            payload=_word(chosen.get("payload")),
-            wrench=_words(chosen.get("wrench")),
-            jacobian_frame=stated[0],
-            jacobian_order=stated[1],
-            task_rows=_word(chosen.get("task_rows")),
-            contact=_words(chosen.get("contact")),
-            effort=_word(chosen.get("effort")) or NORMAL,
-            parameters=names_of(_words(chosen.get("parameter"))),
-            baumgarte=bool(chosen.get("baumgarte")),
-            form=_word(chosen.get("form")) or AUTO,
-        ).guarded(bool(chosen.get("checked")))
-        printed = TextOptions(
-            _word(chosen.get("trig")) or TextOptions.trig,
-            checked=bool(chosen.get("checked")),
-            wrap=tuple(str(word) for word in chosen.get("wrap", ())),
-            target=_word(chosen.get("target")),
-            batch=bool(chosen.get("batch")),
-        )
-        methods = {named(function): str(entry["method"]) for function, entry in made.items()}
-        every = dict(methods)
-        rounds = {
-            function: int(entry["rounds"]) for function, entry in made.items() if "rounds" in entry
-        }
-        if functions is not None:
-            methods = dict(_wanted(request, methods, path) for request in functions)
-        sources = {
-            function: _text(path / Path(str(made[function]["file"])).name) for function in methods
-        }
-        blocks = (
-            {file: _text(path / file) for file in _of_many(name, made, methods)}
-            if printed.batch
-            else {}
-        )
-        device = (
-            {
-                file: _text(path / file)
-                for file in _of_a_gpu(name, made, methods)
-                if (path / file).exists()
-            }
-            if GPU in printed.wrap
-            else {}
-        )
-        header = _text(path / f"{name}.h")
-        turns = path / f"{name}_sincos.h"
-        sincos = _text(turns) if turns.is_file() else ""
+        return _folder_of(path, mechanism, manifest, functions)
     except OSError as error:
         raise DescriptionError(
             f"{error.filename} cannot be read ({error.strerror})", file=str(path), hint=_HINT
@@ -135,19 +79,73 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         raise DescriptionError(
             "its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT
         ) from None
+
+
+def _folder_of(
+    path: Path,
+    mechanism: Mechanism,
+    manifest: Mapping[str, Any],
+    functions: Iterable[str] | None,
+) -> Folder:
+    """Read the files that a manifest lists."""
+    name, entries = str(manifest["robot"]), _table(manifest["functions"])
+    chosen = _table(manifest["options"])
+    options, text = _program_options(str(manifest["real"]), chosen), _text_options(chosen)
+    every = {named(function): str(entry["method"]) for function, entry in entries.items()}
+    rounds = {
+        function: int(entry["rounds"]) for function, entry in entries.items() if "rounds" in entry
+    }
+    methods = dict(every)
+    if functions is not None:
+        methods = dict(_wanted(request, every, path) for request in functions)
+    sources = {
+        function: _text(path / Path(str(entries[function]["file"])).name) for function in methods
+    }
+    blocks = _of_many(name, entries, methods) if text.batch else []
+    device = _of_a_gpu(name, entries, methods) if GPU in text.wrap else []
+    turns = path / f"{name}_sincos.h"
     return Folder(
         mechanism,
         name,
         options,
-        printed,
+        text,
         methods,
         rounds,
         sources,
-        blocks,
-        device,
-        header,
-        sincos,
-        every,
+        blocks={file: _text(path / file) for file in blocks},
+        device={file: _text(path / file) for file in device if (path / file).exists()},
+        header=_text(path / f"{name}.h"),
+        sincos=_text(turns) if turns.is_file() else "",
+        every=every,
+    )
+
+
+def _program_options(real: str, chosen: Mapping[str, Any]) -> ProgramOptions:
+    """Read the options of Programs from those that a manifest states."""
+    return ProgramOptions(
+        real,
+        frame=_words(chosen.get("frame")),
+        payload=_word(chosen.get("payload")),
+        wrench=_words(chosen.get("wrench")),
+        jacobian_frame=_word(chosen.get("jacobian_frame")) or USUAL.frame,
+        jacobian_order=_word(chosen.get("jacobian_order")) or USUAL.order,
+        task_rows=_word(chosen.get("task_rows")),
+        contact=_words(chosen.get("contact")),
+        effort=_word(chosen.get("effort")) or NORMAL,
+        parameters=names_of(_words(chosen.get("parameter"))),
+        baumgarte=bool(chosen.get("baumgarte")),
+        form=_word(chosen.get("form")) or AUTO,
+    ).guarded(bool(chosen.get("checked")))
+
+
+def _text_options(chosen: Mapping[str, Any]) -> TextOptions:
+    """Read the options of the text from those that a manifest states."""
+    return TextOptions(
+        _word(chosen.get("trig")) or TextOptions.trig,
+        checked=bool(chosen.get("checked")),
+        wrap=tuple(str(word) for word in chosen.get("wrap", ())),
+        target=_word(chosen.get("target")),
+        batch=bool(chosen.get("batch")),
     )
 
 

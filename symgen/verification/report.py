@@ -14,6 +14,7 @@ from symgen.verification.refusals import said_once
 KINDS = ("algebra", "text", "floating", "identities", "blocks", "device", "files")
 FUNCTIONS = ("algebra", "text", "floating")
 """The kinds that judge one function each."""
+_BESIDE_FUNCTIONS = ("blocks", "device", "files")
 FILES = " file(s) that differ"
 """The unit of a folder's files."""
 _WORST_FIRST = ("failed", "not judged", "passed")
@@ -182,38 +183,47 @@ class Report:
         lines = [head, "", *_table(self._functions())]
         if self.of("identities"):
             lines += ["", *_table(self._identities())]
-        files = [
-            f"files: {c.judged} as symgen prints them, byte for byte"
-            for c in self.of("files")
-            if c.judged and c.passed
-        ]
-        device = [c for c in self.of("device") if c.passed]
-        if device:
-            files.insert(
-                0,
-                f"on a GPU: {len(device)} functions, thread by thread the same rows; none was run there",
-            )
-        blocks = [c for c in self.of("blocks") if c.passed]
-        if blocks:
-            files.insert(
-                0,
-                f"many states: {len(blocks)} functions, lane by lane the same rows, bit for bit the same results",
-            )
         lines += [
             "",
-            *files,
+            *self._passed_files(),
             *(f"left out: {line}" for line in said_once(self.refused)),
             *self.notes,
         ]
-        details = [
-            f"FAILED {_TITLES[c.kind]}, {c.subject}: {c.miss}" + f": {c.detail}" * bool(c.detail)
-            for c in self.failures
+        lines = [
+            *(line.rstrip() for line in lines),
+            *self._details(),
+            f"{self.robot}: {self.closing}",
         ]
-        details += [
-            f"not judged {_TITLES[c.kind]}, {c.subject}: {c.unjudged}" for c in self.unjudged
-        ]
-        lines = [*(line.rstrip() for line in lines), *details, f"{self.robot}: {self.closing}"]
         return "\n".join(lines).replace("\n\n\n", "\n\n")
+
+    def _passed_files(self) -> list[str]:
+        """Lines on what is right besides the functions of one state: many states, a GPU, and the other files of a folder."""
+        passed = {kind: [c for c in self.of(kind) if c.passed] for kind in _BESIDE_FUNCTIONS}
+        lines = []
+        if blocks := passed["blocks"]:
+            lines.append(
+                f"many states: {len(blocks)} functions, lane by lane the same rows, bit for bit the same results"
+            )
+        if device := passed["device"]:
+            lines.append(
+                f"on a GPU: {len(device)} functions, thread by thread the same rows; none was run there"
+            )
+        return lines + [
+            f"files: {check.judged} as symgen prints them, byte for byte"
+            for check in passed["files"]
+            if check.judged
+        ]
+
+    def _details(self) -> list[str]:
+        """A line on every check that failed, and then on every check that is not judged."""
+        return [
+            *(
+                f"FAILED {_TITLES[c.kind]}, {c.subject}: {c.miss}"
+                + f": {c.detail}" * bool(c.detail)
+                for c in self.failures
+            ),
+            *(f"not judged {_TITLES[c.kind]}, {c.subject}: {c.unjudged}" for c in self.unjudged),
+        ]
 
     def __repr__(self) -> str:
         return f"<symgen.Report {self.robot}: {self.closing}; {len(self.checks)} checks at {self.states} states, {self.real}>"

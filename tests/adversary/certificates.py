@@ -34,7 +34,7 @@ from symgen.reference.precision import Array, arb, atan2
 from symgen.support.errors import SymgenError
 from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.evaluating import Runner
-from symgen.verification.proof.multipliers import multiplier_sizes
+from symgen.verification.proof.finite import multiplier_sizes
 from symgen.verification.proof.round_off import bounded
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions, TextOptions

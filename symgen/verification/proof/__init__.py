@@ -12,9 +12,11 @@ proves, and what it only observed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -42,6 +44,7 @@ from symgen.verification.folder import read_folder
 from symgen.verification.proof.finite import finite
 from symgen.verification.proof.report import Divisor, Proof, Proved
 from symgen.verification.proof.round_off import RoundOff, bounded, observe
+from symgen.verification.subject import Files
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import FUNCTIONS, PROVED_BY_DEFAULT
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
@@ -54,18 +57,37 @@ Progress = Callable[[str, int, int], None]
 __all__ = ["Proof", "divisor_floors", "prove", "prove_programs"]
 
 
+class Settings(TypedDict, total=False):
+    """What is assumed, and how much is looked at besides."""
+
+    states: int
+    """States at which the round-off is bounded where a Program divides, and observed."""
+    acceleration: Fraction
+    """Largest joint acceleration of the ranges (rad/s², m/s²)."""
+    trig_ulps: float | None
+    """Assumed error of sines and cosines; None: `Printer.ulps`."""
+    compiled: bool
+    with_eva: bool
+    """Run Frama-C too (`finite`)."""
+
+
+DEFAULTS: Settings = {
+    "states": STATES,
+    "acceleration": ACCELERATION,
+    "trig_ulps": None,
+    "compiled": True,
+    "with_eva": False,
+}
+
+
 def prove(
     robot: Mechanism | Path,
     functions: Iterable[str] | None = None,
     options: ProgramOptions | None = None,
     text: TextOptions = PLAIN,
     *,
-    states: int = STATES,
-    acceleration: Fraction = ACCELERATION,
-    trig_ulps: float | None = None,
-    compiled: bool = True,
-    with_eva: bool = False,
     progress: Progress | None = None,
+    **settings: Unpack[Settings],
 ) -> Proof:
     """Prove bounds for functions of a mechanism, or for the C in a folder that `symgen generate` wrote (`options` and `text` are
     then the folder's).
@@ -76,68 +98,60 @@ def prove(
     `compiled` is False.
     """
     if not isinstance(robot, Mechanism):
-        folder = read_folder(robot, functions)
-        _refuse_parameters(folder.options)
-        forms = {
-            name: build.shaped(folder.mechanism, name, method, folder.options)
-            for name, method in folder.methods.items()
-        }
-        made = {name: form for name, form in forms.items() if isinstance(form, Program)}
-        if loops := [
-            name for name in forms if name not in made and (functions is not None or not made)
-        ]:
-            raise ArgumentError(
-                f"{loops[0]} loops over links, of which nothing is proved over ranges; prove what is generated "
-                "with --form unrolled, and let 'symgen verify' judge the loops"
-            )
-        proof = prove_programs(
-            folder.mechanism,
-            made,
-            folder.options,
-            folder.text,
-            states=states,
-            acceleration=acceleration,
-            trig_ulps=trig_ulps,
-            compiled=compiled,
-            with_eva=with_eva,
-            name=folder.name,
-            sources=folder.sources,
-            progress=progress,
-        )
-        return replace(proof, folder=str(robot))
+        return _prove_folder(robot, functions, progress, **settings)
     options = options or ProgramOptions()
     _refuse_parameters(options)
-    functions = None if functions is None else list(functions)
-    asked = [] if functions is None else functions
-    if functions is None:
-        functions = [
-            name
-            for name in PROVED_BY_DEFAULT
-            if build.refusal(robot, name, options.payload) is None
-        ]
+    requested = [] if functions is None else list(functions)
     _tell(progress, "deriving", 0, 1)
     options = replace(options, frame=options.frame or (tip(robot) if robot.frames else None))
-    made = build.programs(robot, functions, options)
+    names = _default_functions(robot, options) if functions is None else requested
+    programs = build.programs(robot, names, options)
+    acceleration = settings.get("acceleration", ACCELERATION)
     ranges = declared_ranges(robot, acceleration, contacts=len(options.contacts))
-    for name in asked:
-        if (
-            (plain := name.partition("=")[0]) in made
-            and _where_closed(robot, plain)
-            and not _divides(made[plain], ranges)
-        ):
-            raise ArgumentError(f"{name} is not proved over ranges: {_CLOSED}")
-    return prove_programs(
-        robot,
-        made,
-        options,
-        text,
-        states=states,
-        acceleration=acceleration,
-        trig_ulps=trig_ulps,
-        compiled=compiled,
-        with_eva=with_eva,
+    for name in requested:
+        _refuse_closed(robot, name, programs.get(name.partition("=")[0]), ranges)
+    return prove_programs(robot, programs, options, text, progress=progress, **settings)
+
+
+def _prove_folder(
+    place: Path,
+    functions: Iterable[str] | None,
+    progress: Progress | None,
+    **settings: Unpack[Settings],
+) -> Proof:
+    """`prove` for the unrolled C in a folder."""
+    folder = read_folder(place, functions)
+    _refuse_parameters(folder.options)
+    forms = {
+        name: build.shaped(folder.mechanism, name, method, folder.options)
+        for name, method in folder.methods.items()
+    }
+    programs = {name: form for name, form in forms.items() if isinstance(form, Program)}
+    loops = [name for name in forms if name not in programs]
+    if loops and (functions is not None or not programs):
+        raise ArgumentError(
+            f"{loops[0]} loops over links, of which nothing is proved over ranges; prove what is generated "
+            "with --form unrolled, and let 'symgen verify' judge the loops"
+        )
+    proof = prove_programs(
+        folder.mechanism,
+        programs,
+        folder.options,
+        folder.text,
+        files=folder.files,
         progress=progress,
+        **settings,
     )
+    return replace(proof, folder=str(place))
+
+
+def _default_functions(mechanism: Mechanism, options: ProgramOptions) -> list[str]:
+    """Return those of PROVED_BY_DEFAULT that the robot can have."""
+    return [
+        name
+        for name in PROVED_BY_DEFAULT
+        if build.refusal(mechanism, name, options.payload) is None
+    ]
 
 
 def _refuse_parameters(options: ProgramOptions) -> None:
@@ -170,98 +184,175 @@ def _divides(program: Program, ranges: Ranges) -> bool:
     )
 
 
+def _refuse_closed(
+    mechanism: Mechanism, name: str, program: Program | None, ranges: Ranges
+) -> None:
+    """Raise ArgumentError for a function of closed positions that has no divisors with floors."""
+    if program is None or not _where_closed(mechanism, name.partition("=")[0]):
+        return
+    if not _divides(program, ranges):
+        raise ArgumentError(f"{name} is not proved over ranges: {_CLOSED}")
+
+
+@dataclass(frozen=True)
+class _Premises:
+    """What a proof stands on: the ranges of the arguments, the arithmetic of the C, and states drawn from the ranges."""
+
+    mechanism: Mechanism
+    options: ProgramOptions
+    text: TextOptions
+    ranges: Ranges
+    arithmetic: Arithmetic
+    states: Mapping[str, Array]
+    compiled: bool
+
+    def floors(self, program: Program) -> list[Floor]:
+        """The certificates of its divisors."""
+        return floors(
+            self.mechanism,
+            program,
+            self.options,
+            self.text,
+            ranges=self.ranges,
+            arithmetic=self.arithmetic,
+        )
+
+    def divisors(self, program: Program, certified: Iterable[Floor]) -> tuple[Divisor, ...]:
+        """The certificates beside the least values at the states."""
+        return tuple(_seen(program, certified, self.states, self.compiled))
+
+    def round_off(self, program: Program, run: Any) -> RoundOff:
+        """The bound of its results, beside what the compiled `run` is off by; None where nothing is compiled."""
+        bound = bounded(program, self.ranges, self.states, self.arithmetic)
+        if run is None:
+            return bound
+        return observe(self.mechanism, program, self.options, self.states, run, bound)
+
+
 def prove_programs(
     mechanism: Mechanism,
     programs: Mapping[str, Program],
     options: ProgramOptions,
     text: TextOptions = PLAIN,
     *,
-    states: int = STATES,
-    acceleration: Fraction = ACCELERATION,
-    trig_ulps: float | None = None,
-    compiled: bool = True,
-    with_eva: bool = False,
-    name: str = "",
-    sources: Mapping[str, str] | None = None,
+    files: Files | None = None,
     progress: Progress | None = None,
+    **settings: Unpack[Settings],
 ) -> Proof:
-    """`prove` for given Programs. `sources` is their C where it is not the backend's, `name` the NAME in it."""
+    """`prove` for given Programs. `files` hold their C where it is not the backend's."""
+    chosen: Settings = {**DEFAULTS, **settings}
+    _refuse_derivatives(programs)
+    if chosen["states"] < 1:
+        raise ArgumentError(
+            f"a running error at {chosen['states']} states bounds nothing; ask for one or more"
+        )
+    ranges = declared_ranges(
+        mechanism,
+        chosen["acceleration"],
+        wrenches=len(options.wrenches) or 1,
+        contacts=len(options.contacts),
+    )
+    programs, dividing, closed = _by_proof(mechanism, programs, ranges)
+    files = files or Files()
+    name = files.name or mechanism.name
+    total = 2 * len(programs) + len(dividing) + 1 + chosen["with_eva"]
+    solver = None
+    if chosen["compiled"] and programs:
+        _tell(progress, "compiling", 0, total)
+        solver = _compiled(name, mechanism, programs, text, files.sources)
+    premises = _Premises(
+        mechanism,
+        options,
+        text,
+        ranges,
+        _arithmetic(mechanism, options, text, chosen["trig_ulps"]),
+        drawn(mechanism, ranges, options, chosen["states"]),
+        chosen["compiled"],
+    )
+    proved, certified = [], {}
+    steps = count(1)
+    for function, program in programs.items():
+        _tell(progress, f"divisors of {function}", next(steps), total)
+        certified[function] = premises.floors(program)
+        divisors = premises.divisors(program, certified[function])
+        _tell(progress, f"round-off of {function}", next(steps), total)
+        round_off = premises.round_off(program, solver and getattr(solver, function))
+        proved.append(Proved(function, program.method, divisors, round_off))
+    for function, program in dividing.items():
+        _tell(progress, f"divisors of {function}", next(steps), total)
+        divisors = premises.divisors(program, premises.floors(program))
+        proved.append(Proved(function, program.method, divisors, RoundOff(False, {})))
+    finite_numbers = None
+    if chosen["with_eva"]:
+        _tell(progress, "every operation, by Frama-C", total - 1, total)
+        target = Target(name, mechanism.sizes, TextOptions(text.trig))
+        finite_numbers = finite(mechanism, programs, options, certified, ranges, target)
+    return Proof(
+        mechanism.name,
+        options.real,
+        chosen["states"],
+        tuple(own_inertias(mechanism)),
+        _inertia_units(mechanism),
+        tuple(proved),
+        ranges,
+        _assumptions(ranges, premises.arithmetic, options, {**programs, **dividing}, closed),
+        finite_numbers,
+        any(joint.drive.armature for joint in mechanism.joints),
+    )
+
+
+def _by_proof(
+    mechanism: Mechanism, programs: Mapping[str, Program], ranges: Ranges
+) -> tuple[dict[str, Program], dict[str, Program], list[str]]:
+    """Return the Programs that are proved, those of closed positions whose divisors alone are, and all names of the latter kind."""
+    closed = [name for name in programs if _where_closed(mechanism, name)]
+    return (
+        {name: program for name, program in programs.items() if name not in closed},
+        {name: programs[name] for name in closed if _divides(programs[name], ranges)},
+        closed,
+    )
+
+
+def _refuse_derivatives(programs: Iterable[str]) -> None:
+    """Raise ArgumentError where one of the functions is a derivative."""
     for function in programs:
         if derivatives.told(function) is not None:
             raise ArgumentError(
                 f"{function} is a derivative, of which nothing is proved over the ranges; prove "
                 f"{derivatives.of(function)}, and let 'symgen verify' bound the round-off state by state"
             )
-    closed = [name for name in programs if _where_closed(mechanism, name)]
-    if states < 1:
-        raise ArgumentError(
-            f"a running error at {states} states bounds nothing; ask for one or more"
-        )
-    ranges = declared_ranges(
-        mechanism, acceleration, wrenches=len(options.wrenches) or 1, contacts=len(options.contacts)
-    )
-    dividing = {name: programs[name] for name in closed if _divides(programs[name], ranges)}
-    programs = {name: one for name, one in programs.items() if name not in closed}
+
+
+def _arithmetic(
+    mechanism: Mechanism, options: ProgramOptions, text: TextOptions, trig_ulps: float | None
+) -> Arithmetic:
+    """Return the arithmetic of the C, with another error of sines and cosines where one is assumed."""
     arithmetic = with_quaternions(arithmetic_of(options.real, text), mechanism)
-    if trig_ulps is not None:
-        arithmetic = replace(arithmetic, trig=trig_ulps)
-    total = 2 * len(programs) + len(dividing) + 1 + with_eva
-    solver = None
-    if compiled and programs:
-        _tell(progress, "compiling", 0, total)
-        solver = Solver.from_programs(
-            name or mechanism.name,
-            programs,
-            mechanism.sizes,
-            trig=text.trig,
-            sources={name: sources[name] for name in programs} if sources else None,
-            checked=text.checked,
-        )
-    given = drawn(mechanism, ranges, options, states)
-    found, floored = [], {}
-    for done, (function, program) in enumerate(programs.items()):
-        _tell(progress, f"divisors of {function}", 2 * done + 1, total)
-        floored[function] = certified = floors(
-            mechanism, program, options, text, ranges=ranges, arithmetic=arithmetic
-        )
-        divisors = tuple(_seen(program, certified, given, compiled))
-        _tell(progress, f"round-off of {function}", 2 * done + 2, total)
-        round_off = bounded(program, ranges, given, arithmetic)
-        if solver is not None:
-            round_off = observe(
-                mechanism, program, options, given, getattr(solver, function), round_off
-            )
-        found.append(Proved(function, program.method, divisors, round_off))
-    for done, (function, program) in enumerate(dividing.items()):
-        _tell(progress, f"divisors of {function}", 2 * len(programs) + done + 1, total)
-        certified = floors(mechanism, program, options, text, ranges=ranges, arithmetic=arithmetic)
-        found.append(
-            Proved(
-                function,
-                program.method,
-                tuple(_seen(program, certified, given, compiled)),
-                RoundOff(False, {}),
-            )
-        )
-    shown = None
-    if with_eva:
-        _tell(progress, "every operation, by Frama-C", total - 1, total)
-        target = Target(name or mechanism.name, mechanism.sizes, TextOptions(text.trig))
-        shown = finite(mechanism, programs, options, floored, ranges, target)
-    units = tuple(
-        velocity.inertia_unit for joint in mechanism.leading for velocity in joint.type.velocities
+    return arithmetic if trig_ulps is None else replace(arithmetic, trig=trig_ulps)
+
+
+def _compiled(
+    name: str,
+    mechanism: Mechanism,
+    programs: Mapping[str, Program],
+    text: TextOptions,
+    sources: Mapping[str, str],
+) -> Solver:
+    """Compile the Programs, or the C of a folder."""
+    return Solver.from_programs(
+        name,
+        programs,
+        mechanism.sizes,
+        trig=text.trig,
+        sources={function: sources[function] for function in programs} if sources else None,
+        checked=text.checked,
     )
-    return Proof(
-        mechanism.name,
-        options.real,
-        states,
-        tuple(own_inertias(mechanism)),
-        units,
-        tuple(found),
-        ranges,
-        _assumptions(ranges, arithmetic, options, {**programs, **dividing}, closed),
-        shown,
-        any(joint.drive.armature for joint in mechanism.joints),
+
+
+def _inertia_units(mechanism: Mechanism) -> tuple[str, ...]:
+    """Return the unit of what each entry of v moves."""
+    return tuple(
+        velocity.inertia_unit for joint in mechanism.leading for velocity in joint.type.velocities
     )
 
 

@@ -266,29 +266,51 @@ def analyse(
         folder = Path(name)
         for file, text in texts.items():
             (folder / file).write_text(text, encoding="utf-8")
-        found = _run(folder, [file for file in texts if file.endswith(".c")])
+        properties = _run(folder, [file for file in texts if file.endswith(".c")])
+    return _alarms_by_function(properties, texts, programs, target)
+
+
+def _alarms_by_function(
+    properties: Sequence[Mapping[str, str]],
+    texts: Mapping[str, str],
+    programs: Mapping[str, Program],
+    target: Target,
+) -> dict[str, tuple[Alarm, ...]]:
+    """Sort the alarms of a report by the functions that they concern; one whose end is not reached has an alarm as well."""
     owners = {target.file(function): [function] for function in programs} | {
         f"run_{f}": [f] for f in programs
     }
     alarms: dict[str, list[Alarm]] = {function: [] for function in programs}
-    checked: dict[str, int] = dict.fromkeys(programs, 0)
-    for row in found:
-        file, line = Path(row["file"]).name, int(row["line"])
-        asserted = (file, row["property kind"]) == (DRIVER, "user assertion")
+    reached: dict[str, int] = dict.fromkeys(programs, 0)
+    for row in properties:
+        file = Path(row["file"]).name
         # An alarm in a file that functions share keeps all of them from being proved.
-        for function in owners.get(row["function"] if file == DRIVER else file, programs):
-            checked[function] += asserted and row["status"] == "Valid"
-            # No angle of the ranges may be one that is left to <math.h>; whether a call reaches its end is asked below.
-            idle = (file, row["status"]) == (target.sincos, "Dead")
-            if row["status"] not in _PROVED and not idle:
-                text = texts[file].splitlines()[line - 1].strip()
-                alarms[function].append(
-                    Alarm(row["property kind"].replace("_", " "), file, line, text)
-                )
+        affected = owners.get(row["function"] if file == DRIVER else file, programs)
+        asserted = (file, row["property kind"]) == (DRIVER, "user assertion")
+        if asserted and row["status"] == "Valid":
+            for function in affected:
+                reached[function] += 1
+        # No angle of the ranges may be one that is left to <math.h>; whether a call reaches its end is asked below.
+        idle = (file, row["status"]) == (target.sincos, "Dead")
+        if row["status"] not in _PROVED and not idle:
+            alarm = _alarm(row, texts[file])
+            for function in affected:
+                alarms[function].append(alarm)
     for function, program in programs.items():
-        if not alarms[function] and checked[function] != 2 * len(program.outputs):
+        if not alarms[function] and reached[function] != 2 * len(program.outputs):
             alarms[function].append(Alarm("end not reached", target.file(function), 1, ""))
     return {function: tuple(rows) for function, rows in alarms.items()}
+
+
+def _alarm(row: Mapping[str, str], text: str) -> Alarm:
+    """Read an alarm from a row of the report, with the line of the file that it is about."""
+    line = int(row["line"])
+    return Alarm(
+        row["property kind"].replace("_", " "),
+        Path(row["file"]).name,
+        line,
+        text.splitlines()[line - 1].strip(),
+    )
 
 
 def _call(

@@ -139,60 +139,65 @@ def observe(
     options: ProgramOptions,
     states: Mapping[str, Array],
     run: Any,
-    found: RoundOff,
+    bound: RoundOff,
 ) -> RoundOff:
-    """`found` with the observed error of the compiled `run`: at `states` for float, at the first IN_BALLS of them for double."""
+    """`bound` with the observed error of the compiled `run`: at `states` for float, at the first IN_BALLS of them for double."""
     balls = options.real == DOUBLE.name
     scalars = arb(DIGITS) if balls else precision.FLOAT
-    count = len(next(iter(states.values())))
     shapes = {port.name: port.shape for port in program.inputs}
-    taken = {
+    seen = {
         name: (values[:IN_BALLS] if balls else values).reshape(
             -1, *shapes.get(name, values.shape[1:])
         )
         for name, values in states.items()
     }
     real = np.dtype(REALS[options.real].numpy)
-    computed = run(*(taken[port.name].astype(real) for port in program.inputs))
-    computed = computed if isinstance(computed, tuple) else (computed,)
-    frame = options.frame if FUNCTIONS[program.function].needs_frame else None
-    spec = FUNCTIONS[program.function]
+    results = run(*(seen[port.name].astype(real) for port in program.inputs))
+    results = results if isinstance(results, tuple) else (results,)
+    exact = _exact_results(mechanism, program.function, options, seen, scalars)
+    observed, largest = {}, {}
+    for port, values in zip(program.outputs, results, strict=True):
+        truth = exact[port.name].reshape(len(values), -1)
+        with scalars.working():
+            computed = scalars.array(values.astype(float).reshape(truth.shape))
+            missed = np.abs(computed - truth).astype(float)
+        sizes = np.abs(truth.astype(float)).max(axis=-1, keepdims=True)
+        observed[port.name] = np.maximum(missed - REFERENCE[options.real] * sizes, 0.0)
+        largest[port.name] = float(sizes.max())
+    return RoundOff(bound.everywhere, bound.bound, observed, largest)
+
+
+def _exact_results(
+    mechanism: Mechanism,
+    function: str,
+    options: ProgramOptions,
+    states: Mapping[str, Array],
+    scalars: Scalars,
+) -> dict[str, Array]:
+    """The reference's answers at the states, over floats or balls."""
+    spec = FUNCTIONS[function]
     links = {
         argument.name: getattr(options, argument.name)
         for argument in spec.feels
         if argument != PREPARED
     }
-    felt = [argument for argument in spec.feels if links.get(argument.name) is not None]
-    arguments = {a.name: scalars.array(taken[a.name]) for a in (*spec.arguments, *felt)}
+    loads = [argument for argument in spec.feels if links.get(argument.name) is not None]
+    arguments = {a.name: scalars.array(states[a.name]) for a in (*spec.arguments, *loads)}
     for name in POSITIONS:
         if name in arguments:
             arguments[name] = _of_unit_length(mechanism, arguments[name], scalars)
     reference = Reference(
         mechanism,
         scalars,
-        frame=frame,
+        frame=options.frame if spec.needs_frame else None,
         convention=options.convention,
         task_rows=options.rows,
         contact=options.contact,
         **links,
     )
-    exact = (
-        answers(reference, DIGITS, program.function, arguments, KNOWN)
-        if balls
-        else reference.evaluate(program.function, arguments)
-    )
-    observed, largest = {}, {}
-    for port, values in zip(program.outputs, computed, strict=True):
-        rows = min(count, IN_BALLS) if balls else count
-        truth = exact[port.name].reshape(rows, -1)
-        with scalars.working():
-            missed = np.abs(scalars.array(values.astype(float).reshape(rows, -1)) - truth).astype(
-                float
-            )
-        sizes = np.abs(truth.astype(float)).max(axis=-1, keepdims=True)
-        observed[port.name] = np.maximum(missed - REFERENCE[options.real] * sizes, 0.0)
-        largest[port.name] = float(sizes.max())
-    return RoundOff(found.everywhere, found.bound, observed, largest)
+    if scalars.dtype is object:
+        return answers(reference, DIGITS, function, arguments, KNOWN)
+    return reference.evaluate(function, arguments)
 
 
 def _of_unit_length(mechanism: Mechanism, q: Array, scalars: Scalars) -> Array:
