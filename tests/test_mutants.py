@@ -83,8 +83,8 @@ def test_every_room_has_tests_and_every_file_named_is_there() -> None:
         for word in shlex.split(" ".join(given)):
             assert not word.startswith("tests/") or (ROOT / word).is_file(), word
     assert (
-        stages("methods/_udut/matrices.py")
-        == stages("methods/udut/matrices.py")
+        stages("methods/_udut/bodies.py")
+        == stages("methods/udut/bodies.py")
         != stages("methods/__init__.py")
     )
 

@@ -224,37 +224,18 @@ class Program:
 
 def check(program: Program) -> Program:
     """Check the rules of a Program. Returns it unchanged or raises ProgramError naming the first row that breaks one."""
-
     here = f"{program.function}/{program.method}"
-
-    def fail(index: int, what: str) -> None:
-        raise ProgramError(f"{here}: row {index} {what}")
-
     names: set[str] = set()
-    steps = len(program.steps)
-    for i, (op, args, value, name, step) in enumerate(program.rows):
-        if op not in ARITY:
-            fail(i, f"has the unknown operation '{op}'")
-        if len(args) != ARITY[op]:
-            fail(i, f"({op}) has {len(args)} operands, not {ARITY[op]}")
-        for a in args:
-            if not 0 <= a < i:
-                fail(i, f"({op}) uses a row that does not stand before it")
-        if op == "const":
-            if type(value) is not Fraction:
-                fail(i, "(const) does not hold a Fraction")
-        elif op == "input":
-            port, element = value
-            if not (0 <= port < len(program.inputs) and 0 <= element < program.inputs[port].size):
-                fail(i, "(input) reads an argument that does not exist")
-        elif value is not None:
-            fail(i, f"({op}) carries a value")
-        if name:
-            if name in names:
-                fail(i, f"repeats the name '{name}'")
-            names.add(name)
-        if not -1 <= step < steps:
-            fail(i, "stands under a step that does not exist")
+    for i, row in enumerate(program.rows):
+        fault = _operand_fault(i, row) or _value_fault(row, program.inputs)
+        if fault is None and row.name in names:
+            fault = f"repeats the name '{row.name}'"
+        if fault is None and not -1 <= row.step < len(program.steps):
+            fault = "stands under a step that does not exist"
+        if fault is not None:
+            raise ProgramError(f"{here}: row {i} {fault}")
+        if row.name:
+            names.add(row.name)
     for port in program.outputs:
         if len(port.rows) != port.size:
             raise ProgramError(
@@ -263,6 +244,29 @@ def check(program: Program) -> Program:
         if any(not 0 <= r < len(program.rows) for r in port.rows):
             raise ProgramError(f"{here}: result '{port.name}' names a row that does not exist")
     return program
+
+
+def _operand_fault(i: int, row: Row) -> str | None:
+    """Return the rule that the operation of row i or its operands break, None if they keep all."""
+    if row.op not in ARITY:
+        return f"has the unknown operation '{row.op}'"
+    if len(row.args) != ARITY[row.op]:
+        return f"({row.op}) has {len(row.args)} operands, not {ARITY[row.op]}"
+    if any(not 0 <= a < i for a in row.args):
+        return f"({row.op}) uses a row that does not stand before it"
+    return None
+
+
+def _value_fault(row: Row, inputs: Sequence[Port]) -> str | None:
+    """Return the rule that the value of a row breaks, None if it keeps all."""
+    if row.op == "const":
+        return None if type(row.value) is Fraction else "(const) does not hold a Fraction"
+    if row.op != "input":
+        return None if row.value is None else f"({row.op}) carries a value"
+    port, element = row.value
+    if not (0 <= port < len(inputs) and 0 <= element < inputs[port].size):
+        return "(input) reads an argument that does not exist"
+    return None
 
 
 @dataclass(frozen=True)
@@ -295,6 +299,13 @@ def evaluate(
     name, the flat list of its elements.
     """
     supplied = [arguments[port.name] for port in program.inputs]
+    functions: dict[str, Callable[..., Any]] = {
+        "sin": numbers.sin,
+        "cos": numbers.cos,
+        "sqrt": numbers.sqrt,
+        "log": numbers.log,
+        "atan2": numbers.atan2,
+    }
     values: list[Any] = []
     put = values.append
     for op, args, value, _, _ in program.rows:
@@ -312,14 +323,6 @@ def evaluate(
             put(-values[args[0]])
         elif op == "div":
             put(values[args[0]] / values[args[1]])
-        elif op == "sin":
-            put(numbers.sin(values[args[0]]))
-        elif op == "cos":
-            put(numbers.cos(values[args[0]]))
-        elif op == "log":
-            put(numbers.log(values[args[0]]))
-        elif op == "atan2":
-            put(numbers.atan2(values[args[0]], values[args[1]]))
         else:
-            put(numbers.sqrt(values[args[0]]))
+            put(functions[op](*[values[a] for a in args]))
     return {port.name: [values[r] for r in port.rows] for port in program.outputs}

@@ -288,36 +288,38 @@ class Candidates:
 
     def written(self) -> tuple[Program, list[Place | None]]:
         """The Program of the network as it is now, and where each row stands in it; None for what is not needed any more."""
-        rows, network, out = (
-            self.program.rows,
-            self.network,
-            Signed(row.name for row in self.program.rows),
-        )
+        out = Signed(row.name for row in self.program.rows)
         place: dict[int, Place] = {}
-        for i, first in enumerate(rows):
-            waiting = [i] if network.uses[i] else []
-            while waiting:
-                c = waiting[-1]
-                below = [] if c in place else [a for a in network.below[c] if a not in place]
-                waiting += below[::-1]
-                if below or place.get(waiting.pop()):
-                    continue
-                way, row = network.way[c], rows[c] if c < self.first else None
-                name = row.name if row else ""
-                if way is not None:
-                    (a, s), (b, t) = place[way.a], place[way.b]
-                    place[c] = out.put(
-                        way.op, [(a, s * way.sign), (b, t * way.other)], None, name, first.step
-                    )
-                elif row is not None:
-                    operands = [_times(place[d], s) for d, s in [self._of[a] for a in row.args]]
-                    place[c] = out.put(row.op, operands, row.value, name, first.step)
+        for i, row in enumerate(self.program.rows):
+            if self.network.uses[i]:
+                self._put_below(i, row.step, place, out)
         places = [_times(place[c], s) if c in place else None for c, s in self._of]
         outputs = [
             Port(port.name, port.shape, tuple([out.held(_of(places[r])) for r in port.rows]))
             for port in self.program.outputs
         ]
         return self.program.with_rows(out.rows, outputs), places
+
+    def _put_below(self, top: int, step: int, place: dict[int, Place], out: Signed) -> None:
+        """Put a quantity, and before it whatever it is computed from, under a step."""
+        waiting = [top]
+        while waiting:
+            c = waiting[-1]
+            below = [] if c in place else [a for a in self.network.below[c] if a not in place]
+            waiting += below[::-1]
+            if not below and not place.get(waiting.pop()):
+                self._put_quantity(c, step, place, out)
+
+    def _put_quantity(self, c: int, step: int, place: dict[int, Place], out: Signed) -> None:
+        """Put a quantity in the way that the network computes it now."""
+        way, row = self.network.way[c], self.program.rows[c] if c < self.first else None
+        name = row.name if row else ""
+        if way is not None:
+            (a, s), (b, t) = place[way.a], place[way.b]
+            place[c] = out.put(way.op, [(a, s * way.sign), (b, t * way.other)], None, name, step)
+        elif row is not None:
+            operands = [_times(place[d], s) for d, s in [self._of[a] for a in row.args]]
+            place[c] = out.put(row.op, operands, row.value, name, step)
 
 
 def _times(place: Place, sign: int) -> Place:

@@ -47,18 +47,23 @@ class Ways:
             self._below[c] = self._read(c)
         self._users: list[list[int]] = []
         self._uses = [0] * len(quantities.of)
-        several = {}
-        for c, ways in quantities.ways.items():
-            own = [row for row in ways if row not in spare] or ways
-            good = _good(own, errors)
-            several[c] = good + _as_good(good, [row for row in ways if row not in own], errors)
-            if c not in good and not any(self._turn(c, row) for row in good):
-                self.bad.add(good[0] if good else ways[1])
+        several = {c: self._choose_first(c, errors, spare) for c in quantities.ways}
         for c in results:
             self._take(c)
         self._sweep(several)
         if sum([self._together(rows) for rows in self._sharing(several)]):
             self._sweep(several)
+
+    def _choose_first(
+        self, c: int, errors: Sequence[Sequence[float]], spare: AbstractSet[int]
+    ) -> list[int]:
+        """Compute c in the best way that is no circle, and return the ways whose round-off is about as small."""
+        ways = self.quantities.ways[c]
+        own = [row for row in ways if row not in spare] or ways
+        good = _good(own, errors)
+        if c not in good and not any(self._turn(c, row) for row in good):
+            self.bad.add(good[0] if good else ways[1])
+        return good + _as_good(good, [row for row in ways if row not in own], errors)
 
     def _sweep(self, several: Mapping[int, Sequence[int]]) -> None:
         """Change one at a time for as long as that helps."""

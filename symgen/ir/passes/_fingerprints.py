@@ -52,6 +52,7 @@ class _Point:
         turned = angles(program)
         values: list[int] = []
         put = values.append
+        # One switch over operations, the most frequent first: it runs once a row of each pass.
         for i, (op, args, value, _, _) in enumerate(program.rows):
             if op == "mul":
                 put(values[args[0]] * values[args[1]] % p)

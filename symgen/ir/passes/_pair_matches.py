@@ -70,20 +70,28 @@ def double(
     own = _Pairs(others, range(m), (SUM, DIFFERENCE))
     pairs = [own, _Pairs(others, range(m, n), (SUM, DIFFERENCE), own.table)]
     pairs += [] if sums else [_Pairs(others, range(n), (PRODUCT,), own.table)]
-    found = []
-    for group in _repeated(pairs):  # t ± x is what y ± z or y z is
-        for one in group:
-            _, a, b = one
-            for t, x in ((a, b), (b, a)) if one[0] != PRODUCT and a != b else ():
-                found += [
-                    (among[t], "add", among[x], _way(other, among, others))
-                    for other in group
-                    if t < m and other is not one and t not in other[1:]
-                ]
-    for t, x, pair in [] if sums else _quotients(others, m):
-        if t not in (x, *pair[1:]):
-            found.append((among[t], "mul", among[x], _way(pair, among, others)))
+    found = [
+        (among[t], "add", among[x], _way(pair, among, others))
+        for group in _repeated(pairs)
+        for t, x, pair in _sums_equal_to_pairs(group, m)
+    ]
+    found += [
+        (among[t], "mul", among[x], _way(pair, among, others))
+        for t, x, pair in ([] if sums else _quotients(others, m))
+        if t not in (x, *pair[1:])
+    ]
     return _few(sorted(found))
+
+
+def _sums_equal_to_pairs(group: Sequence[Pair], m: int) -> Iterator[tuple[int, int, Pair]]:
+    """(t, x, pair) of pairs of equal value, where t ± x is one of them and t is one of the first m."""
+    for pair in group:
+        kind, a, b = pair
+        if kind == PRODUCT or a == b:
+            continue
+        for t, x in ((a, b), (b, a)):
+            if t < m:
+                yield from ((t, x, y) for y in group if y is not pair and t not in y[1:])
 
 
 def _few(found: list[Double]) -> list[Double]:

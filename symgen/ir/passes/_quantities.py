@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from symgen.ir.program import Program
@@ -49,13 +49,24 @@ class Quantities:
             signed(s)
             if c != i and op != "neg":
                 alike.setdefault(c, [c]).append(i)
-        for x in (0, 1):
-            if x in known and known[x] not in self.constants:
-                self.constants[known[x]] = Fraction(x if values[known[x]] == x else -x)
-                self.repeated = True
-        self.repeated |= bool(alike) or any(rows[a][0] == "neg" for row in rows for a in row[1])
-        told = {c: self._different(c, ways) for c, ways in alike.items() if c not in self.constants}
-        self.ways = {c: ways for c, ways in told.items() if len(ways) > 1}
+        self.repeated |= self._find_units(known, values) or bool(alike) or self._takes_signs()
+        self.ways = self._several(alike)
+
+    def _find_units(self, known: Mapping[int, int], values: Sequence[int]) -> bool:
+        """Record quantities that are 0 or ±1 as constants; True if there are any that were not."""
+        units = [x for x in (0, 1) if x in known and known[x] not in self.constants]
+        for x in units:
+            self.constants[known[x]] = Fraction(x if values[known[x]] == x else -x)
+        return bool(units)
+
+    def _takes_signs(self) -> bool:
+        """True if a row takes the sign of an operand from a row of its own."""
+        return any(self.rows[a][0] == "neg" for row in self.rows for a in row[1])
+
+    def _several(self, alike: Mapping[int, list[int]]) -> dict[int, list[int]]:
+        """The rows that compute a quantity differently, by quantity, where there are at least two."""
+        ways = {c: self._different(c, rows) for c, rows in alike.items() if c not in self.constants}
+        return {c: rows for c, rows in ways.items() if len(rows) > 1}
 
     def operands(self, row: int) -> list[Operand]:
         """With a minus before the second for a difference."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from itertools import count
@@ -36,27 +36,38 @@ def balance(program: Program) -> Program:
     """The same Program, with the factors of endangered products in another order and their constants in parts."""
     if _short(program):
         return program
-    rows, used = program.rows, uses(program)
-    inner = [False] * len(rows)
-    for row in rows:
-        if row.op == "mul":
-            for a in row.args:
-                inner[a] = rows[a].op == "mul" and used[a] == 1
-    whole = [
-        i
-        for i, row in enumerate(rows)
-        if row.op == "mul"
-        and not inner[i]
-        and any(inner[a] or _beyond(rows[a], WITHIN - 1) for a in row.args)
-    ]
+    rows, inner = program.rows, _inner_products(program)
+    whole = _whole_products(rows, inner)
     sizes = _sizes(program) if whole else []
-    spread = {i: found for i in whole if (found := _endangered(rows, i, inner, sizes))}
+    spread = {i: factors for i in whole if (factors := _endangered(rows, i, inner, sizes))}
     if not spread:
         return program
     out = Rewriter(program)
     for i, row in enumerate(rows):
         out.place.append(_product(out, spread[i], row) if i in spread else out.keep(row))
     return out.finish()
+
+
+def _inner_products(program: Program) -> list[bool]:
+    """True for each product that one other product alone uses."""
+    rows, used = program.rows, uses(program)
+    inner = [False] * len(rows)
+    for row in rows:
+        if row.op == "mul":
+            for a in row.args:
+                inner[a] = rows[a].op == "mul" and used[a] == 1
+    return inner
+
+
+def _whole_products(rows: Sequence[Row], inner: list[bool]) -> list[int]:
+    """Products of three factors or more, or of a constant beyond the safe range."""
+    return [
+        i
+        for i, row in enumerate(rows)
+        if row.op == "mul"
+        and not inner[i]
+        and any(inner[a] or _beyond(rows[a], WITHIN - 1) for a in row.args)
+    ]
 
 
 def _short(program: Program) -> bool:
@@ -131,11 +142,14 @@ def _endangered(
         WITHIN, reach([top, *given])
     ):
         return []
-    constant = math.prod(
-        (rows[r].value for r in factors if rows[r].op == "const"), start=Fraction(1)
-    )
     varying: list[Factor] = [(round(4 * fmean(sizes[r][k] for k in known)), r) for r in given]
-    return varying + [(round(4 * _order(part)), part) for part in _parts(constant)]
+    return varying + _constant_factors(rows[r].value for r in factors if rows[r].op == "const")
+
+
+def _constant_factors(constants: Iterable[Fraction]) -> list[Factor]:
+    """The product of constants, in parts that are safe."""
+    product = math.prod(constants, start=Fraction(1))
+    return [(round(4 * _order(part)), part) for part in _parts(product)]
 
 
 def _partial(rows: tuple[Row, ...], top: int, inner: list[bool]) -> list[int]:

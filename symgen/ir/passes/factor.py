@@ -6,6 +6,8 @@ for stays. This is local: one sum at a time, never across operators.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from symgen.ir.passes.rewrite import Rewriter, leaves, uses
 from symgen.ir.program import Program, Row
 
@@ -16,24 +18,8 @@ Term = tuple[int, tuple[int, ...]]
 
 def factor(program: Program) -> Program:
     """The same Program with fewer multiplications; see the module docstring."""
-    rows, count = program.rows, uses(program)
-    inner = [False] * len(rows)
-    for row in rows:
-        if row[0] in SUMS:
-            for a in row[1]:
-                below = rows[a]
-                if count[a] == 1 and below[0] in SUMS and not below[3]:
-                    inner[a] = True
-    sums: dict[int, list[Term]] = {}
-    """Those that have a common factor."""
-    for i, row in enumerate(rows):
-        if row[0] in SUMS and not inner[i]:
-            terms = _terms(program, count, i, inner)
-            if (
-                len([1 for _, factors in terms if len(factors) > 1]) > 1
-                and _shared(terms) is not None
-            ):
-                sums[i] = terms
+    rows = program.rows
+    sums = _with_common_factors(program)
     if not sums:
         return program
     out = Rewriter(program, min(sums))
@@ -45,6 +31,32 @@ def factor(program: Program) -> Program:
             else keep(rows[i])
         )
     return out.finish()
+
+
+def _with_common_factors(program: Program) -> dict[int, list[Term]]:
+    """The terms of each sum of which two or more have a factor in common, by its row."""
+    rows, count = program.rows, uses(program)
+    inner = _inner_sums(rows, count)
+    sums: dict[int, list[Term]] = {}
+    for i, row in enumerate(rows):
+        if row[0] in SUMS and not inner[i]:
+            terms = _terms(program, count, i, inner)
+            products = [factors for _, factors in terms if len(factors) > 1]
+            if len(products) > 1 and _shared(terms) is not None:
+                sums[i] = terms
+    return sums
+
+
+def _inner_sums(rows: Sequence[Row], count: list[int]) -> list[bool]:
+    """True for each unnamed sum that one other sum alone uses."""
+    inner = [False] * len(rows)
+    for row in rows:
+        if row[0] in SUMS:
+            for a in row[1]:
+                below = rows[a]
+                if count[a] == 1 and below[0] in SUMS and not below[3]:
+                    inner[a] = True
+    return inner
 
 
 def _terms(program: Program, count: list[int], root: int, inner: list[bool]) -> list[Term]:

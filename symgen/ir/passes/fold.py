@@ -49,17 +49,11 @@ def _settled(rows: Sequence[Row]) -> tuple[int, dict[tuple[int, int], int]]:
     """How many rows at the beginning are not trivial, and where the constants among them stand."""
     constants: dict[tuple[int, int], int] = {}
     fixed: set[int] = set()
-    units: set[int] = set()
-    """0 and 1."""
     for i, (op, args, value, name, step) in enumerate(rows):
         if len(args) == 2:
             a, b = args
             if a in fixed or b in fixed:
-                if (
-                    b in units
-                    or (a in units and (op != "div" or not rows[a].value))
-                    or (a in fixed and b in fixed)
-                ):
+                if _is_trivial(op, *(rows[x].value if x in fixed else None for x in args)):
                     return i, constants
             elif a == b and op == "sub":
                 return i, constants
@@ -69,11 +63,16 @@ def _settled(rows: Sequence[Row]) -> tuple[int, dict[tuple[int, int], int]]:
                 return i, constants
             constants[key] = i
             fixed.add(i)
-            if key in ((0, 1), (1, 1)):
-                units.add(i)
         elif op == "neg" and (args[0] in fixed or rows[args[0]].op == "neg"):
             return i, constants
     return len(rows), constants
+
+
+def _is_trivial(op: str, a: Fraction | None, b: Fraction | None) -> bool:
+    """True if an operation on two operands, of which one or both are constants, is a constant or one of them."""
+    if a is not None and b is not None:
+        return True
+    return b in (0, 1) or a == 0 or (a == 1 and op != "div")
 
 
 def _simpler(
@@ -87,28 +86,37 @@ def _simpler(
     op = row.op
     if op == "const":
         return constant(row.value)
-    if op in _ACT:
-        a, b = values
-        if a is not None and b is not None:
-            return constant(_ACT[op](a, b))
-    if op == "sub" and args[0] == args[1]:
+    if op == "neg":
+        place = _negated(args[0], values[0], constant, out)
+    elif op in _ACT and values[0] is not None and values[1] is not None:
+        return constant(_ACT[op](*values))
+    elif op == "sub" and args[0] == args[1]:
         return constant(Fraction(0))
-    if op in ("add", "sub") and values[1] == 0:
-        return args[0]
-    if op == "add" and values[0] == 0:
-        return args[1]
-    if op == "sub" and values[0] == 0:
+    elif op == "sub" and values[0] == 0:
         return out.put(Row("neg", (args[1],), None, row.name, row.step))
-    if op == "mul":
-        for one, other in ((0, 1), (1, 0)):
-            if values[one] == 1:
-                return args[other]
-            if values[one] == 0:
-                return args[one]
-    if op == "div" and (values[1] == 1 or values[0] == 0):
+    else:
+        place = _same_as(op, args, values)
+    return out.put(with_args(row, args)) if place is None else place
+
+
+def _negated(
+    place: int, value: Fraction | None, constant: Callable[[Fraction], int], out: Rewriter
+) -> int | None:
+    """Where −x already stands: as the y of x = −y, or as a constant; else None."""
+    row = out.rows[place]
+    if row.op == "neg":
+        return row.args[0]
+    return None if value is None else constant(-value)
+
+
+def _same_as(op: str, args: tuple[int, ...], values: list[Fraction | None]) -> int | None:
+    """The operand that x + 0, 0 + x, x − 0, 1·x, 0·x, x/1 or 0/x is, else None."""
+    second = {"add": 0, "sub": 0, "mul": 1, "div": 1}
+    first = {"add": 0, "mul": 1}
+    if op == "mul" and 0 in values:
+        return args[0] if values[0] == 0 else args[1]
+    if op == "div" and values[0] == 0:
         return args[0]
-    if op == "neg" and out.rows[args[0]].op == "neg":
-        return out.rows[args[0]].args[0]
-    if op == "neg" and (value := values[0]) is not None:
-        return constant(-value)
-    return out.put(with_args(row, args))
+    if op in first and values[0] == first[op]:
+        return args[1]
+    return args[0] if op in second and values[1] == second[op] else None

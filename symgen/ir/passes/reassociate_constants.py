@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from symgen.ir.passes.rewrite import Rewriter, leaves, uses
@@ -19,21 +20,7 @@ def reassociate_constants(program: Program) -> Program:
     def inside(r: int) -> bool:
         return count[r] == 1 and not rows[r].name
 
-    held = [0] * len(rows)
-    """How many constants a sum or product adds up or multiplies."""
-    several: dict[int, list[tuple[int, int]]] = {}
-    """What those add up or multiply that have more than one."""
-    for i, row in enumerate(rows):
-        ops = KINDS.get(row[0])
-        if ops is not None:
-            for a in row[1]:
-                below = rows[a]
-                if below[0] == "const":
-                    held[i] += 1
-                elif held[a] and below[0] in ops and inside(a):
-                    held[i] += held[a]
-            if held[i] > 1:
-                several[i] = leaves(rows, i, ops, inside)
+    several = _with_several_constants(rows, inside)
     if not several:
         return program
     out = Rewriter(program, min(several))
@@ -48,6 +35,27 @@ def reassociate_constants(program: Program) -> Program:
         put = _product if row[0] == "mul" else _sum
         place.append(put(out, constants, rest, row))
     return out.finish()
+
+
+def _with_several_constants(
+    rows: Sequence[Row], inside: Callable[[int], bool]
+) -> dict[int, list[tuple[int, int]]]:
+    """Leaves of each sum or product that has more than one constant among them, by its row."""
+    constants = [0] * len(rows)
+    several: dict[int, list[tuple[int, int]]] = {}
+    for i, row in enumerate(rows):
+        ops = KINDS.get(row[0])
+        if ops is None:
+            continue
+        for a in row[1]:
+            below = rows[a]
+            if below[0] == "const":
+                constants[i] += 1
+            elif constants[a] and below[0] in ops and inside(a):
+                constants[i] += constants[a]
+        if constants[i] > 1:
+            several[i] = leaves(rows, i, ops, inside)
+    return several
 
 
 def _product(
