@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
+from typing import NamedTuple
 
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.divisors import lower_bound, rounded_down
@@ -35,16 +36,44 @@ def run_time_floors(
 
     `programs` hold REGROUP, and what they are given holds the least of pivots (`ProgramOptions.floors`).
     """
-    asked = adjustables(mechanism, options.parameters)
-    random = Random(SEED)
-    drawn = {
-        one.name: tuple(Fraction(random.randint(64, 1024), 1024) for _ in range(one.size))
-        for one in asked
-    }
-    numbers = [x for one in asked for x in drawn[one.name]]
+    drawn = _draw_parameters(mechanism, options)
+    numbers = [x for values in drawn.values() for x in values]
     prepared = evaluate(programs[REGROUP], {"parameters": numbers}, EXACT)["prepared"]
-    anew, plain = adjusted(mechanism, drawn), replace(options, parameters=(), floors=False)
-    places = [*adjusting(mechanism, options.parameters).prepared.least]
+    sample = adjusted(mechanism, drawn), replace(options, parameters=(), floors=False)
+    pivots = _pivot_bounds(mechanism, options)
+    return {
+        function: _divisor_bounds(program, prepared, sample, pivots)
+        for function, program in programs.items()
+    }
+
+
+def _draw_parameters(
+    mechanism: Mechanism, options: ProgramOptions
+) -> dict[str, tuple[Fraction, ...]]:
+    """Positive numbers for each parameter that may change, by name, in their order."""
+    random = Random(SEED)
+    return {
+        parameter.name: tuple(
+            Fraction(random.randint(64, 1024), 1024) for _ in range(parameter.size)
+        )
+        for parameter in adjustables(mechanism, options.parameters)
+    }
+
+
+class PivotBounds(NamedTuple):
+    """Lower bounds of pivots, by entry of v.
+
+    `prepared`: the entries whose bound is an element at the end of `prepared`, in that order. `sound`: the entries that move
+    only bodies without a weakness. `constant`: the bounds of sound entries that no parameter changes.
+    """
+
+    prepared: list[int]
+    sound: set[int]
+    constant: dict[int, Fraction]
+
+
+def _pivot_bounds(mechanism: Mechanism, options: ProgramOptions) -> PivotBounds:
+    """Where each pivot's lower bound comes from."""
     bodies = Bodies(
         mechanism, declared_ranges(mechanism, wrenches=len(options.wrenches) or 1), options.payload
     )
@@ -54,26 +83,35 @@ def run_time_floors(
         if all(bodies.weakness(b) is None for b in bodies.moved(entry))
     }
     constant = {entry: rounded_down(own / 2) for entry in sound if (own := _own(bodies, entry)) > 0}
-    found: dict[str, dict[int, Bound]] = {}
-    for function, program in programs.items():
-        port = next((k for k, one in enumerate(program.inputs) if one.name == PREPARED.name), None)
-        found[function] = {}
-        if port is None or not (rows := divided(program.rows)):
-            continue
-        recognised = Recognition(anew, _told(program, port, prepared), plain)
-        divisors = {row: recognised.pivot(row) for row in rows}
-        others = least(program, [row for row, entry in divisors.items() if entry is None])
-        found[function] |= {row: rounded_down(bound) for row, bound in others.items()}
-        first = program.inputs[port].size - len(places)
-        for row, entry in divisors.items():
-            if entry in places and entry in sound:
-                found[function][row] = Element(port, first + places.index(entry))
-            elif entry in constant and entry not in places:
-                found[function][row] = constant[entry]
-    return found
+    prepared = [*adjusting(mechanism, options.parameters).prepared.least]
+    return PivotBounds(prepared, sound, constant)
 
 
-def _told(program: Program, port: int, numbers: list[Fraction]) -> Program:
+def _divisor_bounds(
+    program: Program,
+    prepared: list[Fraction],
+    sample: tuple[Mechanism, ProgramOptions],
+    pivots: PivotBounds,
+) -> dict[int, Bound]:
+    """Bounds of the divisors of one Program, by row; which pivot a divisor is, is recognised at the `sample`."""
+    port = next((k for k, one in enumerate(program.inputs) if one.name == PREPARED.name), None)
+    if port is None or not (rows := divided(program.rows)):
+        return {}
+    mechanism, options = sample
+    recognised = Recognition(mechanism, _with_prepared(program, port, prepared), options)
+    divisors = {row: recognised.pivot(row) for row in rows}
+    others = least(program, [row for row, entry in divisors.items() if entry is None])
+    bounds: dict[int, Bound] = {row: rounded_down(bound) for row, bound in others.items()}
+    first = program.inputs[port].size - len(pivots.prepared)
+    for row, entry in divisors.items():
+        if entry in pivots.prepared and entry in pivots.sound:
+            bounds[row] = Element(port, first + pivots.prepared.index(entry))
+        elif entry in pivots.constant and entry not in pivots.prepared:
+            bounds[row] = pivots.constant[entry]
+    return bounds
+
+
+def _with_prepared(program: Program, port: int, numbers: list[Fraction]) -> Program:
     """The Program for these numbers alone: the same rows, in the same places."""
     rows = tuple(
         Row("const", (), Fraction(numbers[row.value[1]]), row.name, row.step)

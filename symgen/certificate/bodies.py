@@ -420,39 +420,44 @@ class Bodies:
 
 def _inverse_moments(link: Link) -> flint.arb_mat | None:
     """J⁻¹ of the moments about the mass centre, infinite about an axis of the frame that J is exactly zero about."""
-    inertia = link.inertia
-    if not inertia.m > 0:
+    if not link.inertia.m > 0:
         return None
-    h, S = inertia.h, full(inertia.S)
-    central = [
-        [constants.settle(S[r][c] - h[r] * h[c] / inertia.m) for c in range(3)] for r in range(3)
-    ]
+    J = _central_moments(link)
+    axes = [r for r in range(3) if not all(constants.is_zero(x) for x in J[r])]
+    part = _minor(J, axes)
+    if not axes or not _is_positive(part):
+        return None
+    inverse, place = part.inv(), {r: n for n, r in enumerate(axes)}
+
+    def entry(r: int, c: int) -> Ball:
+        if r in place and c in place:
+            return inverse[place[r], place[c]]
+        return flint.arb("inf") if r == c else flint.arb(0)
+
+    return flint.arb_mat(3, 3, [entry(r, c) for r in range(3) for c in range(3)])
+
+
+def _central_moments(link: Link) -> list[list[constants.Constant]]:
+    """J = tr(Σ)1 − Σ about the mass centre, Σ = S − h hᵀ/m."""
+    m, h, S = link.inertia.m, link.inertia.h, full(link.inertia.S)
+    central = [[constants.settle(S[r][c] - h[r] * h[c] / m) for c in range(3)] for r in range(3)]
     trace = central[0][0] + central[1][1] + central[2][2]
-    J = [
+    return [
         [constants.settle((trace if r == c else constants.ZERO) - central[r][c]) for c in range(3)]
         for r in range(3)
     ]
-    kept = [r for r in range(3) if not all(constants.is_zero(x) for x in J[r])]
-    part = flint.arb_mat(len(kept), len(kept), [flint.arb(J[r][c]) for r in kept for c in kept])
-    minors = [
-        flint.arb_mat(n, n, [part[r, c] for r in range(n) for c in range(n)]).det()
-        for n in range(1, len(kept) + 1)
-    ]
-    if not kept or not all(minor > 0 for minor in minors):  # Sylvester
-        return None
-    inverse, place = part.inv(), {r: n for n, r in enumerate(kept)}
-    return flint.arb_mat(
-        3,
-        3,
-        [
-            inverse[place[r], place[c]]
-            if r in place and c in place
-            else flint.arb("inf")
-            if r == c
-            else flint.arb(0)
-            for r in range(3)
-            for c in range(3)
-        ],
+
+
+def _minor(J: list[list[constants.Constant]], axes: Sequence[int]) -> flint.arb_mat:
+    """The rows and columns of J of some axes."""
+    return flint.arb_mat(len(axes), len(axes), [flint.arb(J[r][c]) for r in axes for c in axes])
+
+
+def _is_positive(matrix: flint.arb_mat) -> bool:
+    """True if all leading minors are positive (Sylvester)."""
+    return all(
+        flint.arb_mat(n, n, [matrix[r, c] for r in range(n) for c in range(n)]).det() > 0
+        for n in range(1, matrix.nrows() + 1)
     )
 
 

@@ -8,8 +8,10 @@ a SymPy expression that is local to one joint into Scalars; `Derivation.freeze` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import sympy as sp
@@ -337,25 +339,35 @@ def lower(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> 
         return home.constant(Fraction(int(expression.p), int(expression.q)))
     if expression.is_Add or expression.is_Mul:
         parts = [lower(arg, bindings, home) for arg in expression.args]
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part if expression.is_Add else total * part
-        return total
-    if expression.is_Pow and expression.exp.is_Integer:
-        base = lower(expression.base, bindings, home)
-        power = base
-        for _ in range(abs(int(expression.exp)) - 1):
-            power = power * base
-        return power if expression.exp > 0 else home.one / power
-    if expression.is_Pow and abs(expression.exp) == sp.Rational(1, 2):
-        root = home.sqrt(lower(expression.base, bindings, home))
-        return root if expression.exp > 0 else home.one / root
-    if isinstance(expression, sp.sin):
-        return home.sin(lower(expression.args[0], bindings, home))
-    if isinstance(expression, sp.cos):
-        return home.cos(lower(expression.args[0], bindings, home))
-    if isinstance(expression, sp.atan2):
-        return home.atan2(*(lower(arg, bindings, home) for arg in expression.args))
-    if (name := str(expression.func)) in BY_SERIES:
-        return home.by_series(name, *(lower(arg, bindings, home) for arg in expression.args))
-    raise ProgramError(f"{expression} cannot be lowered: no such operation in the IR")
+        return reduce(operator.add if expression.is_Add else operator.mul, parts)
+    if expression.is_Pow:
+        return _lower_power(expression, bindings, home)
+    name = str(expression.func)
+    functions: dict[str, Callable[..., Scalar]] = {
+        "sin": home.sin,
+        "cos": home.cos,
+        "atan2": home.atan2,
+    }
+    if name in functions or name in BY_SERIES:
+        arguments = [lower(arg, bindings, home) for arg in expression.args]
+        return (
+            functions[name](*arguments) if name in functions else home.by_series(name, *arguments)
+        )
+    raise _not_lowered(expression)
+
+
+def _lower_power(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> Scalar:
+    """x to an integer or to ±½: products, a root, and 1 divided by them."""
+    exponent = expression.exp
+    if not exponent.is_Integer and abs(exponent) != sp.Rational(1, 2):
+        raise _not_lowered(expression)
+    base = lower(expression.base, bindings, home)
+    if exponent.is_Integer:
+        power = reduce(operator.mul, [base] * abs(int(exponent)))
+    else:
+        power = home.sqrt(base)
+    return power if exponent > 0 else home.one / power
+
+
+def _not_lowered(expression: Any) -> ProgramError:
+    return ProgramError(f"{expression} cannot be lowered: no such operation in the IR")

@@ -38,19 +38,24 @@ def values(mechanism: Mechanism, text: str) -> Values:
         if found.setdefault(place, value) != value:
             raise ArgumentError(f"'{name}' is given two values; give it once")
     for first in quaternions(mechanism):
-        own = [found.get(("q", first + k)) for k in range(4)]
-        square = sum(x.radians * x.radians for x in own if x is not None)
-        if None not in own and not square:
-            raise ArgumentError(
-                f"q{first} … q{first + 3} are a quaternion x y z w, and four zeros are none; write "
-                "0, 0, 0, 1 where nothing is turned"
-            )
-        if square - 1 > NOT_UNIT or (None not in own and 1 - square > NOT_UNIT):
-            raise ArgumentError(
-                f"q{first} … q{first + 3} are a quaternion x y z w whose length would not be 1, and the formulas "
-                "are those of unit quaternions; give it the length 1"
-            )
+        _check_unit(first, [found.get(("q", first + k)) for k in range(4)])
     return found
+
+
+def _check_unit(first: int, entries: list[Angle | None]) -> None:
+    """Raise ArgumentError if the entries that are given are those of no unit quaternion."""
+    given = [x.radians for x in entries if x is not None]
+    square, complete = sum(x * x for x in given), len(given) == len(entries)
+    if complete and not square:
+        raise ArgumentError(
+            f"q{first} … q{first + 3} are a quaternion x y z w, and four zeros are none; write "
+            "0, 0, 0, 1 where nothing is turned"
+        )
+    if square - 1 > NOT_UNIT or (complete and 1 - square > NOT_UNIT):
+        raise ArgumentError(
+            f"q{first} … q{first + 3} are a quaternion x y z w whose length would not be 1, and the formulas "
+            "are those of unit quaternions; give it the length 1"
+        )
 
 
 def quaternions(mechanism: Mechanism) -> list[int]:
