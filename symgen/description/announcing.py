@@ -29,15 +29,20 @@ def announce(mechanism: Mechanism, tree: Tree, snapper: Snapper, mimic: bool, dr
         "mimic": mimic or tree.mimic is not None or tree.read_before,
         "unapplied": drives or tree.names_unapplied or tree.read_before,
     }
-    plain = {printable(snap.text) for snap in snapper.snaps if snap.moved <= _DOUBLE}
+    remedies = _REMEDIES | {"unapplied": _drives_remedy(mechanism)}
+    invisible = {printable(snap.text) for snap in snapper.snaps if snap.moved <= _DOUBLE}
+    audible = [note for note in mechanism.notes if note.text not in invisible]
     for kind in LOUD:
-        if named.get(kind, False):
-            continue
-        remedy = _REMEDIES.get(kind, "")
-        if kind == "unapplied" and (kinds := held_drives(mechanism)):
-            remedy = f"drives='on' applies {kinds}"
-        for text in gathered((note for note in mechanism.notes if note.text not in plain), kind):
-            warn(f"{text}; {remedy}" if remedy else text, kind)
+        if not named.get(kind, False):
+            remedy = remedies.get(kind, "")
+            for text in gathered(audible, kind):
+                warn(f"{text}; {remedy}" if remedy else text, kind)
+
+
+def _drives_remedy(mechanism: Mechanism) -> str:
+    """Say how the drives that are off are applied; nothing where there are none."""
+    kinds = held_drives(mechanism)
+    return f"drives='on' applies {kinds}" if kinds else ""
 
 
 def held_drives(mechanism: Mechanism) -> str:

@@ -290,17 +290,18 @@ def _named(value: Any, names: Sequence[str]) -> Any:
 
 
 def _moments(inertia: Any) -> Any:
-    """Six moments of a matrix; anything else as it is."""
-    if inertia is None or isinstance(inertia, Mapping | str) or not isinstance(inertia, Iterable):
+    """Return the six moments of a matrix; anything else as it is."""
+    if isinstance(inertia, Mapping) or not _is_list(inertia):
         return inertia
-    rows = [
-        list(one) if isinstance(one, Iterable) and not isinstance(one, str) else one
-        for one in inertia
-    ]
+    rows = [list(entry) if _is_list(entry) else entry for entry in inertia]
     if len(rows) != 3 or not all(isinstance(row, list) and len(row) == 3 for row in rows):
         return rows
-    if any(_plain(rows[i][j]) != _plain(rows[j][i]) for i in range(3) for j in range(i)):
+    if any(_plain(rows[i][j]) != _plain(rows[j][i]) for i, j in ((1, 0), (2, 0), (2, 1))):
         raise ArgumentError(
             "the matrix of inertia is not symmetric; give six moments, or a symmetric matrix"
         )
     return [rows[i][j] for i in range(3) for j in range(i, 3)]
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str)

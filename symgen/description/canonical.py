@@ -13,58 +13,92 @@ from hashlib import sha256
 from symgen.description.namesakes import KIND
 from symgen.description.quantities import angle_text, fraction_text
 from symgen.mechanism.closed_loops import End, Start
-from symgen.mechanism.mechanism import BASE, Joint, Mechanism, Part
+from symgen.mechanism.mechanism import Joint, Mechanism, Part
 from symgen.vocabulary.poses import ZERO3, Pose, Rotate, Shift, Turn, Vector3
 
 _BARE_DIGITS = 15
 
 
 def to_toml(mechanism: Mechanism) -> str:
-    """`mechanism` in the format of `symgen.description.readers.toml`: decimals as declared, `p/q` where no decimal terminates."""
-    frames = {frame.name: frame for frame in mechanism.frames}
+    """Write `mechanism` in the format of `symgen.description.readers.toml`: decimals as declared, `p/q` where no decimal terminates."""
+    head = _head(mechanism)
+    robot = [
+        "",
+        *_base(mechanism),
+        *_bodies(mechanism),
+        *_frames(mechanism),
+        *_loops(mechanism),
+        *_notes(mechanism),
+    ]
+    # An edit leaves this hash unchanged, so it shows that the file is no longer what was first read.
+    digest = sha256("\n".join((*head, *robot)).encode()).hexdigest()
+    return "\n".join((*head, f"text_sha256 = {text(digest)}", *robot)) + "\n"
+
+
+def _head(mechanism: Mechanism) -> list[str]:
+    """Write the keys at the top, before any table."""
     lines = [
         "# The canonical description: rotations snapped, fixed and locked joints lumped, every number exact (SI units).",
         f"name = {text(mechanism.name)}",
-        *([f"source = {text(mechanism.source)}"] if mechanism.source else []),
+    ]
+    if mechanism.source:
+        lines.append(f"source = {text(mechanism.source)}")
+    lines += [
         f"source_sha256 = {text(mechanism.source_sha256)}",
         f"gravity = {vector(mechanism.gravity)}",
         'snap = "off"',
-        *(['mimic = "couple"'] if mechanism.coupled else []),
-        *(
-            [f"friction_speed = {number(mechanism.friction_speed)}"]
-            if any(j.drive.friction for j in mechanism.joints)
-            else []
-        ),
-        *([f"start = {_start(mechanism.start)}"] if mechanism.start else []),
-        *(
-            f"{what} = [{', '.join(map(text, names))}]"
-            for what, names in (
-                ("independent", mechanism.independent),
-                ("actuated", mechanism.actuated),
-            )
-            if names
-        ),
-        "",
-        "[base]",
-        f"name = {text(mechanism.base)}",
     ]
+    if mechanism.coupled:
+        lines.append('mimic = "couple"')
+    if any(joint.drive.friction for joint in mechanism.joints):
+        lines.append(f"friction_speed = {number(mechanism.friction_speed)}")
+    if mechanism.start:
+        lines.append(f"start = {_start(mechanism.start)}")
+    for key, joints in (
+        ("independent", mechanism.independent),
+        ("actuated", mechanism.actuated),
+    ):
+        if joints:
+            lines.append(f"{key} = [{', '.join(map(text, joints))}]")
+    return lines
+
+
+def _base(mechanism: Mechanism) -> list[str]:
+    lines = ["[base]", f"name = {text(mechanism.base)}"]
     for part in mechanism.base_parts:
         lines += _part("base.part", part, mechanism.base)
+    return lines
+
+
+def _bodies(mechanism: Mechanism) -> list[str]:
+    frames = {frame.name: frame for frame in mechanism.frames}
+    lines = []
     for index, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True)):
-        parent = mechanism.base if joint.parent == BASE else mechanism.bodies[joint.parent].name
+        parent = mechanism.carriers[joint.parent]
         lines += ["", "[[body]]", f"name = {text(body.name)}", f"parent = {text(parent)}"]
-        own = frames.get(body.name)
-        if own is not None and own.body == index and own.pose:
-            lines.append(f"frame = {steps(own.pose)}")
+        frame = frames.get(body.name)
+        if frame is not None and frame.body == index and frame.pose:
+            lines.append(f"frame = {steps(frame.pose)}")
         lines += ["[body.joint]", *_joint(joint)]
         for part in body.parts:
             lines += _part("body.part", part, body.name)
-    named = {mechanism.base} | {body.name for body in mechanism.bodies}
+    return lines
+
+
+def _frames(mechanism: Mechanism) -> list[str]:
+    """Write the frames that are not those of the base and the bodies."""
+    carriers = set(mechanism.carriers)
+    lines = []
     for frame in mechanism.frames:
-        if frame.name not in named:
-            on = mechanism.base if frame.body == BASE else mechanism.bodies[frame.body].name
-            lines += ["", "[[frame]]", f"name = {text(frame.name)}", f"body = {text(on)}"]
+        if frame.name not in carriers:
+            carrier = mechanism.carriers[frame.body]
+            lines += ["", "[[frame]]", f"name = {text(frame.name)}", f"body = {text(carrier)}"]
             lines += [f"steps = {steps(frame.pose)}"] if frame.pose else []
+    return lines
+
+
+def _loops(mechanism: Mechanism) -> list[str]:
+    lines = []
     for loop in mechanism.loops:
         lines += ["", "[[loop]]", f"name = {text(loop.name)}", f"type = {text(loop.kind)}"]
         lines += [f"{name} = {number(value)}" for name, value in loop.parameters]
@@ -72,14 +106,16 @@ def to_toml(mechanism: Mechanism) -> str:
             f"first = {_end(loop.first, mechanism)}",
             f"second = {_end(loop.second, mechanism)}",
         ]
-    for note in (note for note in mechanism.notes if note.kind != KIND):  # of this place alone
-        lines += ["", "[[note]]", f"kind = {text(note.kind)}", f"text = {text(note.text)}"]
-    # An edit leaves this hash unchanged, so it shows that the file is no longer what was first read.
-    lines.insert(
-        lines.index("[base]") - 1,
-        f"text_sha256 = {text(sha256(chr(10).join(lines).encode()).hexdigest())}",
-    )
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def _notes(mechanism: Mechanism) -> list[str]:
+    """Write the notes, except those of the folder in which the robot was read."""
+    lines = []
+    for note in mechanism.notes:
+        if note.kind != KIND:
+            lines += ["", "[[note]]", f"kind = {text(note.kind)}", f"text = {text(note.text)}"]
+    return lines
 
 
 def number(value: Fraction) -> str:
@@ -159,7 +195,7 @@ def _part(header: str, part: Part, on: str) -> list[str]:
 
 
 def _end(end: End, mechanism: Mechanism) -> str:
-    on = mechanism.base if end.body == BASE else mechanism.bodies[end.body].name
+    on = mechanism.carriers[end.body]
     return f"{{ link = {text(on)}{f', steps = {steps(end.pose)}' if end.pose else ''} }}"
 
 

@@ -58,6 +58,8 @@ _LEFT_OUT = (
     ("nplugin", "plugins", "they are"),
     ("nplastic", "joints that yield", "that is"),
 )
+_DOF_WORDS = {"armature": "armature", "damping": "damping", "friction": "frictionloss"}
+"""What MuJoCo calls the numbers of each velocity."""
 _SWITCHES = {"armature": "", "damping": "DAMPER", "friction": "FRICTIONLOSS", "stiffness": "SPRING"}
 """Of a drive: the bit of `option` that disables it; none does an armature."""
 _POLYNOMIALS = ("jnt_stiffnesspoly", "dof_dampingpoly")
@@ -186,36 +188,12 @@ class _Reading:
     def _joint(self, joint: int, parent: str, child: str, seat: Pose) -> Connection:
         model, name = self.model, self.joints[joint]
         here, kind = self.place.at(f"joint {shown(name)}"), int(model.jnt_type[joint])
-        q, v = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-        dofs = slice(v, v + {FREE: 6, BALL: 3}.get(kind, 1))
-        kinds = {"armature": "armature", "damping": "damping", "friction": "frictionloss"}
-        numbers = {
-            kind: [exact(x, here) for x in getattr(model, f"dof_{word}")[dofs]]
-            for kind, word in kinds.items()
-        }
-        stiffness = exact(self.model.jnt_stiffness[joint], here)
-        one = kind in (SLIDE, HINGE)
-        for what, values in numbers.items():
-            if kind == FREE and len(set(values[:3])) > 1:
-                raise here.error(
-                    f"its linear velocities differ in {what}, along the axes of the world",
-                    "make them equal",
-                )
-        numbers |= (
-            {"stiffness": [stiffness], "rest": [exact(model.qpos_spring[q], here)]}
-            if one and stiffness
-            else {}
-        )
-        drive = Drive.of_velocities(numbers).only(
-            kind for kind, switch in _SWITCHES.items() if not self._disabled(switch)
-        )
-        ends = (
-            [exact(end, here) for end in model.jnt_range[joint]]
-            if one and model.jnt_limited[joint]
-            else []
-        )
-        axis = vector(model.jnt_axis[joint], here) if one else Z_AXIS
-        unapplied = (("stiffness", stiffness),) if stiffness and not one else ()
+        along_axis = kind in (SLIDE, HINGE)
+        drive = self._drive(joint, here)
+        limits = self._limits(joint, here) if along_axis else Limits()
+        axis = vector(model.jnt_axis[joint], here) if along_axis else Z_AXIS
+        stiffness = exact(model.jnt_stiffness[joint], here)
+        unapplied = (("stiffness", stiffness),) if stiffness and not along_axis else ()
         return Connection(
             name,
             _KINDS[kind],
@@ -223,12 +201,41 @@ class _Reading:
             child,
             seat,
             axis,
-            Limits(*ends),
+            limits,
             self.follows.get(joint),
             unapplied,
             here,
             drive=drive,
         )
+
+    def _drive(self, joint: int, place: Place) -> Drive:
+        """Return what drives a joint, without what the model's options switch off."""
+        model, kind = self.model, int(self.model.jnt_type[joint])
+        first = int(model.jnt_dofadr[joint])
+        velocities = slice(first, first + {FREE: 6, BALL: 3}.get(kind, 1))
+        numbers = {
+            name: [exact(x, place) for x in getattr(model, f"dof_{word}")[velocities]]
+            for name, word in _DOF_WORDS.items()
+        }
+        stiffness = exact(model.jnt_stiffness[joint], place)
+        if kind == FREE:
+            for name, values in numbers.items():
+                if len(set(values[:3])) > 1:
+                    raise place.error(
+                        f"its linear velocities differ in {name}, along the axes of the world",
+                        "make them equal",
+                    )
+        if kind in (SLIDE, HINGE) and stiffness:
+            rest = exact(model.qpos_spring[int(model.jnt_qposadr[joint])], place)
+            numbers |= {"stiffness": [stiffness], "rest": [rest]}
+        return Drive.of_velocities(numbers).only(
+            name for name, switch in _SWITCHES.items() if not self._disabled(switch)
+        )
+
+    def _limits(self, joint: int, place: Place) -> Limits:
+        if not self.model.jnt_limited[joint]:
+            return Limits()
+        return Limits(*(exact(end, place) for end in self.model.jnt_range[joint]))
 
     def _inertia(self, body: int, within: Pose) -> tuple[Inertial, ...]:
         """Principal moments in axes of their own; nothing of a body without mass."""

@@ -30,7 +30,8 @@ _PLAIN = 300
 
 _DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?", re.ASCII)
 _FACTOR = re.compile(
-    r"\s*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,4})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,4})?)|(pi|π)|(deg)|([-+*/]))",
+    r"\s*(?:(?P<number>[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,4})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,4})?)"
+    r"|(?P<pi>pi|π)|(?P<deg>deg)|(?P<op>[-+*/]))",
     re.ASCII,
 )
 
@@ -182,38 +183,18 @@ def is_writable_angle(value: Angle) -> bool:
 
 
 def angle(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Angle:
-    """An angle in rad from a decimal or a sum of products: `0.3`, `pi/2`, `-3*pi/4`, `2*pi - 0.1`, `90 deg`.
+    """Read an angle in rad from a decimal or a sum of products: `0.3`, `pi/2`, `-3*pi/4`, `2*pi - 0.1`, `90 deg`.
 
     Raises DescriptionError for anything outside that grammar; nothing is evaluated but + - * / of decimals and one pi.
     """
     if decimal_parts(text) is not None:
         return Angle(radians=number(text, place, digits))
-    hint = "write a decimal in rad, or a constant such as pi/2, -3*pi/4 or 90 deg"
     total = Angle()
-    for term in _terms(text, place, hint):
-        value, pis, divide, expect_factor = Fraction(1), 0, False, True
+    for term in _terms(text, place):
+        product = _Product(text, place, digits)
         for kind, token in term:
-            if kind == "op":
-                if expect_factor and token in "+-":
-                    value *= -1 if token == "-" else 1
-                elif not expect_factor and token in "*/":
-                    divide, expect_factor = token == "/", True
-                else:
-                    raise place.error(f"{shown(text)} is not an angle", hint)
-                continue
-            if kind == "deg" and not expect_factor and pis == 0:
-                value, pis = value / 180, 1
-                continue
-            if not expect_factor or kind == "deg" or (kind == "pi" and (divide or pis)):
-                raise place.error(f"{shown(text)} is not an angle", hint)
-            factor = Fraction(1) if kind == "pi" else _decimal(token, place, digits)
-            pis += kind == "pi"
-            if divide and factor == 0:
-                raise place.error(f"{shown(text)} divides by zero", hint)
-            value, expect_factor = (value / factor if divide else value * factor), False
-        if expect_factor:
-            raise place.error(f"{shown(text)} is not an angle", hint)
-        total += Angle(pi=value) if pis else Angle(radians=value)
+            product.read(kind, token)
+        total += product.angle
     if not is_writable_angle(total):
         raise place.error(
             f"{shown(text)} is too large, or has too many digits when multiplied out",
@@ -222,8 +203,67 @@ def angle(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Angle:
     return total
 
 
-def _terms(text: str, place: Place, hint: str) -> list[list[tuple[str, str]]]:
-    """The tokens of `text`, cut into terms at every + or - that follows a factor."""
+_GRAMMAR = "write a decimal in rad, or a constant such as pi/2, -3*pi/4 or 90 deg"
+
+
+@dataclass
+class _Product:
+    """One term of an angle while its tokens are read: signs, factors, at most one pi or deg."""
+
+    text: str
+    place: Place
+    digits: int
+    value: Fraction = Fraction(1)
+    has_pi: bool = False
+    divides: bool = False
+    expects_factor: bool = True
+
+    def read(self, kind: str, token: str) -> None:
+        """Take the next token; DescriptionError where it cannot stand there."""
+        if kind == "op":
+            self._operate(token)
+        elif kind == "deg":
+            self._read_degrees()
+        else:
+            self._multiply(kind, token)
+
+    @property
+    def angle(self) -> Angle:
+        """The angle, once all tokens are read."""
+        if self.expects_factor:
+            raise self._fault()
+        return Angle(pi=self.value) if self.has_pi else Angle(radians=self.value)
+
+    def _operate(self, sign: str) -> None:
+        if self.expects_factor and sign in "+-":
+            self.value *= -1 if sign == "-" else 1
+        elif not self.expects_factor and sign in "*/":
+            self.divides, self.expects_factor = sign == "/", True
+        else:
+            raise self._fault()
+
+    def _read_degrees(self) -> None:
+        if self.expects_factor or self.has_pi:
+            raise self._fault()
+        self.value, self.has_pi = self.value / 180, True
+
+    def _multiply(self, kind: str, token: str) -> None:
+        is_pi = kind == "pi"
+        if not self.expects_factor or (is_pi and (self.divides or self.has_pi)):
+            raise self._fault()
+        factor = Fraction(1) if is_pi else _decimal(token, self.place, self.digits)
+        self.has_pi = self.has_pi or is_pi
+        if self.divides and factor == 0:
+            raise self.place.error(f"{shown(self.text)} divides by zero", _GRAMMAR)
+        self.value = self.value / factor if self.divides else self.value * factor
+        self.expects_factor = False
+
+    def _fault(self) -> DescriptionError:
+        return self.place.error(f"{shown(self.text)} is not an angle", _GRAMMAR)
+
+
+def _terms(text: str, place: Place) -> list[list[tuple[str, str]]]:
+    """Return the tokens of `text`, cut into terms at every + or - that follows a factor."""
     terms: list[list[tuple[str, str]]] = [[]]
     position, end = 0, len(text.rstrip())
     after_factor = False
@@ -232,21 +272,14 @@ def _terms(text: str, place: Place, hint: str) -> list[list[tuple[str, str]]]:
         match = _FACTOR.match(text, position)
         count += 1
         if match is None or count > TOKENS:
-            raise place.error(f"{shown(text)} is not an angle", hint)
+            raise place.error(f"{shown(text)} is not an angle", _GRAMMAR)
         position = match.end()
-        figure, pi, deg, op = match.groups()
-        if op and op in "+-" and after_factor:
+        kind = str(match.lastgroup)
+        token = match[kind]
+        if kind == "op" and token in "+-" and after_factor:
             terms.append([])
-        terms[-1].append(
-            ("number", figure)
-            if figure
-            else ("pi", "pi")
-            if pi
-            else ("deg", "deg")
-            if deg
-            else ("op", op)
-        )
-        after_factor = not op
+        terms[-1].append((kind, token))
+        after_factor = kind != "op"
     return terms
 
 

@@ -8,7 +8,7 @@ Lengths and axes are what the C is made of, and stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -40,7 +40,7 @@ DRIVES = {
 """The numbers of a drive, where it turns (where it slides)."""
 SHOWN = 60
 """Characters of a name in a sentence."""
-_MEANT = {
+_NEAR_WORDS = {
     "com": "centre",
     "center": "centre",
     "inertias": "inertia",
@@ -87,18 +87,18 @@ def adjustables(mechanism: Mechanism, asked: Iterable[str]) -> tuple[Adjustable,
     known = _known(mechanism)
     wanted: set[str] = set()
     for word in dict.fromkeys(asked):
-        wanted.update(_meant(mechanism, word, known))
-    found = tuple(one for one in known.values() if one.name in wanted)
-    borne = {part.link for part in mechanism.borne}
-    for one in found:
-        if one.link in borne and not one.load:
+        wanted.update(_resolve(mechanism, word, known))
+    parameters = tuple(parameter for parameter in known.values() if parameter.name in wanted)
+    compensated = {part.link for part in mechanism.borne}
+    for parameter in parameters:
+        if parameter.link in compensated and not parameter.load:
             raise ArgumentError(
-                f"parameter '{printable(one.name, SHOWN)}': part of the weight of link "
-                f"'{printable(one.link, SHOWN)}' is borne by gravcomp, a constant of the C; leave that out by "
+                f"parameter '{printable(parameter.name, SHOWN)}': part of the weight of link "
+                f"'{printable(parameter.link, SHOWN)}' is borne by gravcomp, a constant of the C; leave that out by "
                 "--drives, or leave this parameter out"
             )
-    _refuse_unapplied(mechanism, [one for one in found if one.joint])
-    return found
+    _refuse_unapplied(mechanism, [parameter for parameter in parameters if parameter.joint])
+    return parameters
 
 
 def _refuse_unapplied(mechanism: Mechanism, parameters: Sequence[Adjustable]) -> None:
@@ -173,87 +173,96 @@ def _known(mechanism: Mechanism) -> dict[str, Adjustable]:
     return {one.name: one for one in (*found, Adjustable(GRAVITY, GRAVITY), *driven)}
 
 
-def _meant(mechanism: Mechanism, word: str, known: Mapping[str, Adjustable]) -> list[str]:
-    """The names that one word stands for."""
+def _resolve(mechanism: Mechanism, word: str, known: Mapping[str, Adjustable]) -> list[str]:
+    """Return the names of the parameters that one word stands for."""
     if word in known:
         return [word]
-    whole = [one for one in known.values() if one.name.rpartition(".")[0] == word]
+    whole = [parameter for parameter in known.values() if _owner(parameter.name) == word]
     if whole:  # where a joint is called as its link is, the link is meant
-        return [one.name for one in whole if one.joint == whole[0].joint]
+        return [parameter.name for parameter in whole if parameter.joint == whole[0].joint]
     if any(sign in word for sign in "*?["):
-        heavy = {
-            part.link
-            for body in mechanism.bodies
-            for part in body.parts
-            if part.mass or any(part.moments)
-        }
-        applied = {
-            f"{joint.name}.{kind}" for joint in mechanism.joints for kind, _ in joint.drive.declared
-        }
-        unapplied = {
-            f"{joint.name}.{kind}"
-            for joint in mechanism.joints
-            for kind, _ in (*joint.withheld.declared, *joint.unapplied)
-        }
-        matching = [
-            one
-            for one in known.values()
-            if not one.load
-            and (fnmatchcase(one.name, word) or fnmatchcase(one.name.rpartition(".")[0], word))
-        ]
-        found = [
-            one.name
-            for one in matching
-            if one.link in heavy or one.kind == GRAVITY or one.name in applied
-        ]
-        found = found or [
-            one.name for one in matching if one.name in unapplied
-        ]  # which `adjustables` refuses, with the reason
-        if not found:
-            raise UnknownName(
-                f"no parameter matches '{printable(word, SHOWN)}'; there are LINK.mass, LINK.centre, LINK.inertia, "
-                "LINK and gravity, where LINK is a link that moves and has a mass, and JOINT.damping and the like, "
-                "where JOINT has such a drive"
-            )
-        return found
+        return _matching(mechanism, word, known)
     _refuse(mechanism, word)
     raise AssertionError("refused")
 
 
-def _refuse(mechanism: Mechanism, word: str) -> None:
-    """Why a word stands for nothing, in one sentence."""
-    said = f"parameter '{printable(word, SHOWN)}'"
-    load, stem = (PAYLOAD, word[len(PAYLOAD) :]) if word.startswith(PAYLOAD) else ("", word)
-    owner, _, kind = stem.rpartition(".")
-    names = [frame.name for frame in mechanism.frames]
-    still = [frame.name for frame in mechanism.frames if frame.body == BASE]
-    link = stem if stem in names else owner
-    if link in still:
-        raise ArgumentError(
-            f"{said}: link '{link}' is fixed to the base, so that no joint feels it; leave it out"
+def _owner(name: str) -> str:
+    """Return the link, load or joint of a parameter's name."""
+    return name.rpartition(".")[0]
+
+
+def _matching(mechanism: Mechanism, pattern: str, known: Mapping[str, Adjustable]) -> list[str]:
+    """Return the parameters that match a pattern: gravity, those of links with mass, and numbers of drives that are declared."""
+    matching = [
+        parameter
+        for parameter in known.values()
+        if not parameter.load
+        and any(fnmatchcase(name, pattern) for name in (parameter.name, _owner(parameter.name)))
+    ]
+    heavy = _links_with_mass(mechanism)
+    applied = _drive_names(mechanism, lambda joint: joint.drive.declared)
+    names = [
+        parameter.name
+        for parameter in matching
+        if parameter.link in heavy or parameter.kind == GRAVITY or parameter.name in applied
+    ]
+    if not names:  # `adjustables` refuses what is not applied, with the reason
+        unapplied = _drive_names(
+            mechanism, lambda joint: (*joint.withheld.declared, *joint.unapplied)
         )
-    if kind in _GEOMETRY and (
-        owner in names or owner in [joint.name for joint in mechanism.joints]
-    ):
-        raise ArgumentError(
-            f"{said}: lengths and axes are constants of the C; change the description and generate it again"
-        )
-    if owner in names:
-        meant = _MEANT.get(kind.lower())
+        names = [parameter.name for parameter in matching if parameter.name in unapplied]
+    if not names:
         raise UnknownName(
-            f"{said}: a link has {load}{owner}.mass, .centre and .inertia"
-            + (f"; did you mean '{load}{owner}.{meant}'?" if meant else "")
+            f"no parameter matches '{printable(pattern, SHOWN)}'; there are LINK.mass, LINK.centre, LINK.inertia, "
+            "LINK and gravity, where LINK is a link that moves and has a mass, and JOINT.damping and the like, "
+            "where JOINT has such a drive"
         )
+    return names
+
+
+def _links_with_mass(mechanism: Mechanism) -> set[str]:
+    parts = (part for body in mechanism.bodies for part in body.parts)
+    return {part.link for part in parts if part.mass or any(part.moments)}
+
+
+def _drive_names(
+    mechanism: Mechanism, numbers: Callable[[Joint], Iterable[tuple[str, Fraction]]]
+) -> set[str]:
+    """Return JOINT.KIND of each of a joint's `numbers`."""
+    return {f"{joint.name}.{kind}" for joint in mechanism.joints for kind, _ in numbers(joint)}
+
+
+def _refuse(mechanism: Mechanism, word: str) -> None:
+    """Raise RequestError with the reason why a word names no parameter."""
+    subject = f"parameter '{printable(word, SHOWN)}'"
+    stem = word.removeprefix(PAYLOAD)
+    owner, _, kind = stem.rpartition(".")
+    links = {frame.name: frame.body for frame in mechanism.frames}
     joints = [joint.name for joint in mechanism.joints]
+    link = stem if stem in links else owner
+    if links.get(link) == BASE:
+        raise ArgumentError(
+            f"{subject}: link '{link}' is fixed to the base, so that no joint feels it; leave it out"
+        )
+    if kind in _GEOMETRY and (owner in links or owner in joints):
+        raise ArgumentError(
+            f"{subject}: lengths and axes are constants of the C; change the description and generate it again"
+        )
+    if owner in links:
+        name = word[: word.rindex(".")]
+        near = _NEAR_WORDS.get(kind.lower())
+        raise UnknownName(
+            f"{subject}: a link has {name}.mass, .centre and .inertia"
+            + (f"; did you mean '{name}.{near}'?" if near else "")
+        )
     if owner in joints:
         raise UnknownName(
-            f"{said}: a joint has {owner}.{', .'.join(DRIVES)}, the last two only where it has one coordinate, and "
+            f"{subject}: a joint has {owner}.{', .'.join(DRIVES)}, the last two only where it has one coordinate, and "
             "none where its numbers differ from velocity to velocity"
         )
-    known = [*(name for name in names if name not in still), *joints, GRAVITY]
-    nearest(
-        owner if kind in (*SIZES, *DRIVES) and owner else stem, known, "link, joint or parameter"
-    )
+    movable = [name for name, body in links.items() if body != BASE]
+    subject_name = owner if kind in (*SIZES, *DRIVES) and owner else stem
+    nearest(subject_name, [*movable, *joints, GRAVITY], "link, joint or parameter")
 
 
 def adjusted(mechanism: Mechanism, values: Mapping[str, Sequence[Fraction]]) -> Mechanism:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from symgen.description.coupling import WAYS
@@ -25,6 +27,20 @@ MOST_UNAPPLIED = 64
 """Numbers that a joint may declare without any being applied. They are copied with each row that is repeated."""
 _INERTIA = ("mass", "centre", "inertia", "about", "gravcomp", "part")
 _POSE = ("xyz", "rpy", "steps")
+_ROW = (
+    "name",
+    "joint",
+    "parent",
+    "type",
+    "a",
+    "alpha",
+    "d",
+    "theta",
+    "limits",
+    "mimic",
+    "unapplied",
+    "repeat",
+)
 _ROTOR = ("rotor_inertia", "gear_ratio")
 _DRIVE = (*NUMBERS, *_ROTOR)
 ZERO = Fraction(0)
@@ -65,9 +81,11 @@ def declared(top: Table) -> Tree:
             "a description has either [[body]] or [[row]], not both", "write them all one way"
         )
     if rows:
-        links, connections, ends = _rows(
-            rows, top.choice("convention", ("dh", "mdh"), None), base_link.name
-        )
+        convention = top.choice("convention", ("dh", "mdh"), None)
+        chain = _Rows(convention, base_link.name, {base_link.name: ()})
+        for row in rows:
+            chain.read(row)
+        links, connections, ends = chain.links, chain.connections, chain.ends
     else:
         links, connections, ends = [], [], {}
         for body in bodies:
@@ -275,47 +293,56 @@ def _unapplied(joint: Table) -> tuple[tuple[str, Fraction], ...]:
 
 
 def _drive(joint: Table) -> Drive:
-    """What its drive is declared to be. A rotor of inertia J behind a gear of ratio n is an armature of n²·J."""
+    """Read what drives a joint: numbers of the whole joint, or armature, damping and friction of each velocity."""
     several = {
         name: joint.numbers(name) for name in NUMBERS if isinstance(joint.content.get(name), list)
     }
-    given = {name: joint.number(name) for name in NUMBERS if name in joint and name not in several}
-    if "gear_ratio" in joint and "rotor_inertia" not in joint:
-        raise joint.at("gear_ratio").error(
-            "a gear ratio stands without a rotor inertia", "add rotor_inertia = …, in kg m²"
-        )
-    if "rotor_inertia" in joint:
-        if "armature" in joint:
-            raise joint.at("armature").error(
-                "an armature stands beside a rotor inertia", "give one of the two"
-            )
-        given["armature"] = joint.number("gear_ratio", Fraction(1)) ** 2 * joint.number(
-            "rotor_inertia"
-        )
-        if not is_writable(given["armature"]):
-            raise joint.at("gear_ratio").error(
-                "the armature that it makes is beyond a double, or has more than "
-                f"{CANONICAL_DIGITS} digits",
-                "give fewer digits",
-            )
-    if "rest" in joint and not given.get("stiffness"):
+    single = {name: joint.number(name) for name in NUMBERS if name in joint and name not in several}
+    single |= _rotor_armature(joint)
+    if "rest" in joint and not single.get("stiffness"):
         raise joint.at("rest").error(
             "a rest position stands without a stiffness", "add stiffness = …, or leave it out"
         )
     count = max(map(len, several.values()), default=0)
+    _refuse_uneven(joint, several, count)
+    return Drive.of_velocities(
+        {name: several.get(name, (single.get(name, ZERO),) * max(1, count)) for name in NUMBERS}
+    )
+
+
+def _rotor_armature(joint: Table) -> dict[str, Fraction]:
+    """Return the armature n²·J of a rotor of inertia J behind a gear of ratio n, where a rotor is declared."""
+    if "rotor_inertia" not in joint:
+        if "gear_ratio" in joint:
+            raise joint.at("gear_ratio").error(
+                "a gear ratio stands without a rotor inertia", "add rotor_inertia = …, in kg m²"
+            )
+        return {}
+    if "armature" in joint:
+        raise joint.at("armature").error(
+            "an armature stands beside a rotor inertia", "give one of the two"
+        )
+    armature = joint.number("gear_ratio", Fraction(1)) ** 2 * joint.number("rotor_inertia")
+    if not is_writable(armature):
+        raise joint.at("gear_ratio").error(
+            "the armature that it makes is beyond a double, or has more than "
+            f"{CANONICAL_DIGITS} digits",
+            "give fewer digits",
+        )
+    return {"armature": armature}
+
+
+def _refuse_uneven(
+    joint: Table, several: Mapping[str, Sequence[Fraction]], velocities: int
+) -> None:
+    """Raise DescriptionError for a list of numbers where one is due, or one of another length than the longest."""
     for name, values in several.items():
-        if name in ("stiffness", "rest") or len(values) != count:
-            another = f", and another kind {count}" if len(values) != count else ""
+        if name in ("stiffness", "rest") or len(values) != velocities:
+            another = f", and another kind {velocities}" if len(values) != velocities else ""
             raise joint.at(name).error(
                 f"it has {len(values)} numbers{another}",
                 "give one number; armature, damping and friction may have one for each velocity",
             )
-    return Drive.of_velocities(
-        {
-            name: several.get(name, (given.get(name, Fraction(0)),) * max(1, count))
-            for name in NUMBERS
-        }
-    )
 
 
 def _mimic(joint: Table) -> Mimic | None:
@@ -330,99 +357,88 @@ def _mimic(joint: Table) -> Mimic | None:
     )
 
 
-def _rows(
-    rows: list[Table], convention: str, base: str
-) -> tuple[list[Link], list[Connection], dict[str, Pose]]:
-    """Links and joints of Denavit-Hartenberg rows, and the pose of every row's frame from the frame its joint moves.
+@dataclass
+class _Rows:
+    """Links and joints of Denavit-Hartenberg rows so far.
 
-    The joint of a standard row turns about the z axis of the row before, so that is where its body's frame stands.
+    `ends` has the pose of each row's frame from the frame that its joint moves. The joint of a standard row turns about the z axis
+    of the row before, so that is where its body's frame stands.
     """
-    links: list[Link] = []
-    connections: list[Connection] = []
-    ends: dict[str, Pose] = {base: ()}
-    before, copies = base, 0
-    for row in rows:
-        kind = row.text("type", "revolute")
-        if kind in kinds() and (not joint_type(kind).directed or joint_type(kind).nq > 1):
-            raise row.at("type").error(
-                f"a row is a joint of one coordinate, and a {kind} joint has {joint_type(kind).nq}",
-                "declare the robot by [[body]]",
-            )
-        row.allow(
-            "name",
-            "joint",
-            "parent",
-            "type",
-            "a",
-            "alpha",
-            "d",
-            "theta",
-            "limits",
-            "mimic",
-            "unapplied",
-            "repeat",
-            *_DRIVE,
-            *(name for name, _ in _asked(kind)),
-            *_INERTIA,
-        )
+
+    convention: str
+    before: str
+    ends: dict[str, Pose]
+    links: list[Link] = field(default_factory=list)
+    connections: list[Connection] = field(default_factory=list)
+    copies: int = 0
+
+    def read(self, row: Table) -> None:
+        """Add the link and joint of a row, as many times as it is repeated."""
+        kind = _type_of_row(row)
         for _ in range(row.count("repeat", LARGEST_REPEAT)):
-            copies += 1 + len(row.tables("part"))
-            refuse_many(max(copies, len(links)), "rows and parts", row.place)
-            number = str(len(links) + 1)
-            repeated = "repeat" in row
-            name = (
-                row.text("name", "link") + number
-                if repeated or "name" not in row
-                else row.text("name")
+            self.copies += 1 + len(row.tables("part"))
+            refuse_many(max(self.copies, len(self.links)), "rows and parts", row.place)
+            self._add(row, kind)
+
+    def _add(self, row: Table, kind: str) -> None:
+        name, joint = self._numbered(row, "name", "link"), self._numbered(row, "joint", "joint")
+        parent = self.before if "repeat" in row else row.text("parent", self.before)
+        if parent not in self.ends:
+            raise row.at("parent").error(
+                f"{shown(parent)} is no row above this one", "name the base or an earlier row"
             )
-            joint = (
-                row.text("joint", "joint") + number
-                if repeated or "joint" not in row
-                else row.text("joint")
+        to_joint, to_row = _steps_of_row(row, kind, self.convention)
+        end = compose(to_row)
+        self.connections.append(
+            Connection(
+                joint,
+                kind,
+                parent,
+                name,
+                compose(self.ends[parent], to_joint),
+                Z_AXIS,
+                _limits(row.table("limits")),
+                _mimic(row),
+                _unapplied(row),
+                row.place,
+                _parameters(row, kind),
+                drive=_drive(row),
             )
-            parent = row.text("parent", before) if not repeated else before
-            if parent not in ends:
-                raise row.at("parent").error(
-                    f"{shown(parent)} is no row above this one", "name the base or an earlier row"
-                )
-            turn, lift = (
-                Turn(Z_AXIS, row.angle("theta")),
-                Shift((ZERO, ZERO, row.number("d", ZERO))),
-            )
-            twist, length = (
-                Turn(X_AXIS, row.angle("alpha")),
-                Shift((row.number("a", ZERO), ZERO, ZERO)),
-            )
-            slides = kind in kinds() and joint_type(kind).slides
-            to_joint: Pose
-            to_row: Pose
-            if convention == "dh":
-                to_joint, to_row = (
-                    ((turn, lift), (length, twist)) if slides else ((turn,), (lift, length, twist))
-                )
-            else:
-                to_joint, to_row = (twist, length, turn, lift), ()
-            end = compose(to_row)
-            connections.append(
-                Connection(
-                    joint,
-                    kind,
-                    parent,
-                    name,
-                    compose(ends[parent], to_joint),
-                    Z_AXIS,
-                    _limits(row.table("limits")),
-                    _mimic(row),
-                    _unapplied(row),
-                    row.place,
-                    _parameters(row, kind),
-                    drive=_drive(row),
-                )
-            )
-            links.append(Link(name, _inertials(row, end), row.place, end))
-            ends[name] = end
-            before = name
-    return links, connections, ends
+        )
+        self.links.append(Link(name, _inertials(row, end), row.place, end))
+        self.ends[name] = end
+        self.before = name
+
+    def _numbered(self, row: Table, key: str, stem: str) -> str:
+        """Return the declared name, with a number behind it where the row is repeated, or a numbered one."""
+        if key in row and "repeat" not in row:
+            return row.text(key)
+        return f"{row.text(key, stem)}{len(self.links) + 1}"
+
+
+def _type_of_row(row: Table) -> str:
+    """Return the joint type of a row; DescriptionError for a type of several coordinates, or a key that rows have not."""
+    kind = row.text("type", "revolute")
+    if kind in kinds() and (not joint_type(kind).directed or joint_type(kind).nq > 1):
+        raise row.at("type").error(
+            f"a row is a joint of one coordinate, and a {kind} joint has {joint_type(kind).nq}",
+            "declare the robot by [[body]]",
+        )
+    parameters = (name for name, _ in _asked(kind))
+    row.allow(*_ROW, *_DRIVE, *parameters, *_INERTIA)
+    return kind
+
+
+def _steps_of_row(row: Table, kind: str, convention: str) -> tuple[Pose, Pose]:
+    """Return the steps from the parent's frame to the joint, and from the frame that the joint moves to the row's."""
+    turn = Turn(Z_AXIS, row.angle("theta"))
+    lift = Shift((ZERO, ZERO, row.number("d", ZERO)))
+    twist = Turn(X_AXIS, row.angle("alpha"))
+    length = Shift((row.number("a", ZERO), ZERO, ZERO))
+    if convention != "dh":
+        return (twist, length, turn, lift), ()
+    slides = kind in kinds() and joint_type(kind).slides
+    return ((turn, lift), (length, twist)) if slides else ((turn,), (lift, length, twist))
 
 
 def _frame(table: Table, ends: dict[str, Pose]) -> ExtraFrame:

@@ -260,41 +260,50 @@ def _candidate(element: Any, world: Any, text: Text, files: Files) -> Candidate:
 def _chosen(
     candidates: list[Candidate], asked: str | None, place: Place, notes: list[Note]
 ) -> Candidate:
-    """The one that was asked for, or the only one that moves."""
+    """Return the model that was asked for, or the only one that moves; note which others are left out."""
     if not candidates:
         raise place.error("the file holds no model", "give one that does")
     if asked is not None:
-        try:
-            name = nearest(asked, [one.name for one in candidates], "model")
-        except RequestError as error:
-            what, _, hint = str(error).partition("; ")
-            raise place.error(what, hint) from None
-        found = next(one for one in candidates if one.name == name)
+        model = _model_named(asked, candidates, place)
     else:
-        moving = [one for one in candidates if one.lost is None and one.moves]
-        if len(moving) > 1:
-            raise place.error(
-                f"it holds {len(moving)} models with joints: {_listed(moving)}",
-                f"give --model {printable(moving[0].name, 40)}, say",
-            )
-        lost = [one for one in candidates if one.lost is not None]
-        if not moving and len(lost) > 1:
-            raise place.error(
-                f"none of the models that it includes is there: {_listed(lost)}",
-                "put their folders beside this file, or give --package NAME=FOLDER",
-            )
-        found = (moving or lost or candidates)[0]
-    if found.lost is not None:
-        raise found.lost
-    others = [one for one in candidates if one is not found]
-    if others:
+        model = _only_moving(candidates, place)
+    if model.lost is not None:
+        raise model.lost
+    rest = [candidate for candidate in candidates if candidate is not model]
+    if rest:
         notes.append(
             Note(
                 "info",
-                f"of the models in the file {shown(found.name)} is read; left out: {_listed(others)}",
+                f"of the models in the file {shown(model.name)} is read; left out: {_listed(rest)}",
             )
         )
-    return found
+    return model
+
+
+def _model_named(asked: str, candidates: list[Candidate], place: Place) -> Candidate:
+    by_name = {candidate.name: candidate for candidate in reversed(candidates)}
+    try:
+        return by_name[nearest(asked, [candidate.name for candidate in candidates], "model")]
+    except RequestError as error:
+        what, _, hint = str(error).partition("; ")
+        raise place.error(what, hint) from None
+
+
+def _only_moving(candidates: list[Candidate], place: Place) -> Candidate:
+    """Return the only model with joints, else the first one; DescriptionError where several could be meant."""
+    moving = [candidate for candidate in candidates if candidate.lost is None and candidate.moves]
+    if len(moving) > 1:
+        raise place.error(
+            f"it holds {len(moving)} models with joints: {_listed(moving)}",
+            f"give --model {printable(moving[0].name, 40)}, say",
+        )
+    lost = [candidate for candidate in candidates if candidate.lost is not None]
+    if not moving and len(lost) > 1:
+        raise place.error(
+            f"none of the models that it includes is there: {_listed(lost)}",
+            "put their folders beside this file, or give --package NAME=FOLDER",
+        )
+    return (moving or lost or candidates)[0]
 
 
 def _listed(models: Sequence[Candidate]) -> str:

@@ -250,6 +250,7 @@ def _connection(element: Any, elements: Elements, transmissions: dict[str, Said]
 
 
 def _limits(element: Any, kind: str, place: Place, elements: Elements) -> Limits:
+    """Read the limits of a joint; of a joint of several coordinates none."""
     declared = elements.first(element, "limit", place)
     of_type = joint_type(kind) if kind in kinds() else None
     ranged = of_type is None or (of_type.limited and of_type.nq == 1)
@@ -259,34 +260,56 @@ def _limits(element: Any, kind: str, place: Place, elements: Elements) -> Limits
         return Limits()
     here = place.at(f"{place.element}: limit", declared.sourceline)
     elements.check(declared, here)
-
-    def limit(attribute: str) -> Fraction | None:
-        token = declared.get(attribute)
-        if token is None or token.strip().lower().lstrip("+-") in ("inf", "infinity"):
-            return None
-        worth = "warning" if ranged and attribute in ("lower", "upper") else "info"
-        value = elements.spare(
-            lambda: elements.number(declared, attribute, here), None, worth, "read as no limit"
-        )
-        return None if value is not None and abs(value) >= _NO_LIMIT else value
-
     if of_type is not None and of_type.nq > 1:
         elements.note(
             "info", here, f"a {kind} joint has {of_type.nq} coordinates; its limits are left out"
         )
         return Limits()
-    lower, upper, velocity, effort = (
-        limit(attribute) for attribute in ("lower", "upper", "velocity", "effort")
+    lower, upper = (
+        _limit(declared, end, "warning" if ranged else "info", here, elements)
+        for end in ("lower", "upper")
     )
-    span = shown(f"{declared.get('lower')} … {declared.get('upper')}")
-    if ranged and lower is not None and upper is not None and lower > upper:
-        elements.note("warning", here, f"in {span} the lower limit is above the upper one")
-    far = any(v is not None and 2 * FULL_TURN < abs(v) <= 720 for v in (lower, upper))
-    if of_type is not None and ranged and of_type.turns and far:
-        elements.note(
-            "warning", here, f"{span} exceeds two full turns: are these degrees? URDF means radians"
-        )
+    velocity, effort = (
+        _limit(declared, bound, "info", here, elements) for bound in ("velocity", "effort")
+    )
+    if ranged:
+        turns = of_type is not None and of_type.turns
+        _remark_on_range(declared, (lower, upper), turns, here, elements)
     return Limits(lower, upper, velocity, effort)
+
+
+def _limit(
+    declared: Any, attribute: str, note_kind: str, place: Place, elements: Elements
+) -> Fraction | None:
+    """Read one limit; None where it is absent, infinite or malformed."""
+    token = declared.get(attribute)
+    if token is None or token.strip().lower().lstrip("+-") in ("inf", "infinity"):
+        return None
+    value = elements.spare(
+        lambda: elements.number(declared, attribute, place), None, note_kind, "read as no limit"
+    )
+    return None if value is not None and abs(value) >= _NO_LIMIT else value
+
+
+def _remark_on_range(
+    declared: Any,
+    ends: tuple[Fraction | None, Fraction | None],
+    turns: bool,
+    place: Place,
+    elements: Elements,
+) -> None:
+    """Warn of a range whose ends are swapped, or seem to be in degrees."""
+    lower, upper = ends
+    span = shown(f"{declared.get('lower')} … {declared.get('upper')}")
+    if lower is not None and upper is not None and lower > upper:
+        elements.note("warning", place, f"in {span} the lower limit is above the upper one")
+    far = any(end is not None and 2 * FULL_TURN < abs(end) <= 720 for end in ends)
+    if turns and far:
+        elements.note(
+            "warning",
+            place,
+            f"{span} exceeds two full turns: are these degrees? URDF means radians",
+        )
 
 
 def _mimic(element: Any, place: Place, elements: Elements) -> tuple[Mimic | None, str]:
@@ -339,30 +362,47 @@ def _dynamics(element: Any, place: Place, elements: Elements) -> Said:
 
 
 def _transmission(element: Any, elements: Elements) -> dict[str, Said]:
-    """Rotor data of the transmission, under the name of the one joint it drives."""
+    """Read the rotor data of a transmission, under the name of each joint that it drives."""
     place = elements.place(element)
-    found: list[tuple[str, Fraction]] = []
-    faults = []
-    inside = [item for item in element.iter() if isinstance(item.tag, str)]
-    for kind, name, neutral in OF_TRANSMISSIONS:
-        for item in (one for one in inside if tag(one).rpartition(":")[2] == kind):
-            here = place.at(f"{place.element}: {kind}", item.sourceline)
-            text = item.text or "" if item.get("value") is None else item.get("value")
-            value, fault = elements.of_drive(partial(number, text, here), Fraction(neutral))
-            found += [(name, value)] if value != neutral else []
-            faults += [(name, fault)] if fault else []
-    names = {j.get("name") for j in element.iter("{*}joint")}
+    numbers, faults = _rotor_data(element, place, elements)
     # The same ratio can stand at the joint and at its motor; two joints driven by one differential have two ratios.
-    different = list(dict.fromkeys(found))
+    different = list(dict.fromkeys(numbers))
     if len(different) > MOST_ROTORS:
         elements.note(
             "info",
             place,
             f"of its {len(different)} ratios and inertias the first {MOST_ROTORS} are shown",
         )
+    data = Said(_counted(different[:MOST_ROTORS]), tuple(faults))
+    if not data.numbers and not data.faults:
+        return {}
+    joints = {joint.get("name") for joint in element.iter("{*}joint")}
+    return {name: data for name in joints if name}
+
+
+def _rotor_data(
+    element: Any, place: Place, elements: Elements
+) -> tuple[list[tuple[str, Fraction]], list[tuple[str, DescriptionError]]]:
+    """Read all gear ratios and rotor inertias inside a transmission, and what is wrong with those that are malformed."""
+    numbers, faults = [], []
+    inside = [item for item in element.iter() if isinstance(item.tag, str)]
+    for kind, name, neutral in OF_TRANSMISSIONS:
+        for item in inside:
+            if tag(item).rpartition(":")[2] != kind:
+                continue
+            here = place.at(f"{place.element}: {kind}", item.sourceline)
+            text = item.text or "" if item.get("value") is None else item.get("value")
+            value, fault = elements.of_drive(partial(number, text, here), Fraction(neutral))
+            numbers += [(name, value)] if value != neutral else []
+            faults += [(name, fault)] if fault else []
+    return numbers, faults
+
+
+def _counted(numbers: Iterable[tuple[str, Fraction]]) -> tuple[tuple[str, Fraction], ...]:
+    """Put a count behind each name from its second use on: "gear ratio", "gear ratio 2"."""
     count: Counter[str] = Counter()
-    named = []
-    for name, value in different[:MOST_ROTORS]:
+    counted = []
+    for name, value in numbers:
         count[name] += 1
-        named.append((name + (f" {count[name]}" if count[name] > 1 else ""), value))
-    return {name: Said(tuple(named), tuple(faults)) for name in names if name and (named or faults)}
+        counted.append((f"{name} {count[name]}" if count[name] > 1 else name, value))
+    return tuple(counted)

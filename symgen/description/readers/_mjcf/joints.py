@@ -117,36 +117,40 @@ def _limits(said: Attributes, kind: str, settings: Settings) -> Limits:
 
 
 def _drive(said: Attributes, kind: str, settings: Settings, note: Callable[[Note], None]) -> Drive:
-    """Armature, damping, friction and spring. What of them symgen has no words for is a warning."""
-
-    def left_out(what: str) -> None:
-        note(Note("warning", f"{said.place.short}: {what}"))
-
-    def first(name: str) -> Fraction:
-        found = said.numbers(name, 1, 3) if name in said else [ZERO]
-        if any(found[1:]):
-            left_out(f"its {name} has terms of higher order, which are left out")
-        return found[0]
-
-    damping, stiffness = first("damping"), first("stiffness")
-    sprung = _is_sprung(said)
-    if (stiffness or sprung) and kind in ("ball", "free"):
-        left_out(f"the spring of a {kind} joint is left out")
+    """Read armature, damping, friction and spring. What of them symgen has no words for is a warning."""
+    damping, stiffness = (_linear_term(said, name, note) for name in ("damping", "stiffness"))
+    is_sprung = _is_sprung(said)
+    has_spring = bool(stiffness) or is_sprung
+    if has_spring and kind in ("ball", "free"):
+        _leave_out(said, f"the spring of a {kind} joint is left out", note)
         stiffness = ZERO
-    if (stiffness or sprung) and said.number("springyield", ZERO):
-        left_out("its spring yields, which is left out")
+    if (stiffness or is_sprung) and said.number("springyield", ZERO):
+        _leave_out(said, "its spring yields, which is left out", note)
     armature, friction = said.number("armature", ZERO), said.number("frictionloss", ZERO)
     if armature and kind == "free":
-        left_out(
-            "its armature is felt along the axes of the body here, and along those of the world in MuJoCo"
+        _leave_out(
+            said,
+            "its armature is felt along the axes of the body here, and along those of the world in MuJoCo",
+            note,
         )
-    if sprung:  # they come when the masses of all are known
+    if is_sprung:  # they come when the masses of all are known
         damping = stiffness = ZERO
     rest = _rest(said, kind, settings) if stiffness else ZERO
-    off = [kind for kind, flag in _SWITCHES.items() if flag in settings.switched_off]
-    return Drive(armature, damping, friction, stiffness, rest).only(
-        kind for kind in KINDS if kind not in off
-    )
+    disabled = {name for name, flag in _SWITCHES.items() if flag in settings.switched_off}
+    drive = Drive(armature, damping, friction, stiffness, rest)
+    return drive.only(set(KINDS) - disabled)
+
+
+def _leave_out(said: Attributes, what: str, note: Callable[[Note], None]) -> None:
+    note(Note("warning", f"{said.place.short}: {what}"))
+
+
+def _linear_term(said: Attributes, name: str, note: Callable[[Note], None]) -> Fraction:
+    """Return the first of up to three coefficients; warn of the others."""
+    coefficients = said.numbers(name, 1, 3) if name in said else [ZERO]
+    if any(coefficients[1:]):
+        _leave_out(said, f"its {name} has terms of higher order, which are left out", note)
+    return coefficients[0]
 
 
 def sprung(said: Attributes, kind: str, settings: Settings) -> Sprung | None:

@@ -6,7 +6,7 @@ declared, so that the way from one to the other is known in the steps of the fil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ from symgen.description.readers._mjcf.names import WORLD
 from symgen.description.readers._mjcf.orientations import along_z, placed, quaternion
 from symgen.description.readers._mjcf.whole import displacement
 from symgen.description.tree import Closing, Grip, refuse_many
-from symgen.mechanism.joints import joint_type
+from symgen.mechanism.joints import JointType, joint_type
 from symgen.mechanism.mechanism import Note
 from symgen.vocabulary.poses import ZERO3, Angle, Pose, Rotate, Shift, compose, inverse
 
@@ -64,39 +64,20 @@ class Loops:
         return [*inactive(off), *([Note("info", SOFT)] if self.found else [])]
 
     def start(self, root: Element) -> Start:
-        """Where closing them starts: at the keyframe `home`, else at qpos0. Joints at their zero are not named."""
+        """Return where closing starts: at the keyframe `home`, else at qpos0. Joints at their zero are not named."""
         if not self.found:
             return ()
-        joints = [one for one in self.bodies.connections if one.kind != "fixed"]
-        home = next(
-            (
-                key
-                for one in root.all("keyframe")
-                for key in one.all("key")
-                if key.attributes.get("name") == HOME and "qpos" in key.attributes
-            ),
-            None,
-        )
+        joints = [joint for joint in self.bodies.connections if joint.kind != "fixed"]
+        home = _home(root)
         if home is None:
-            coordinates = {one.name: self._drawn(one.name, one.kind, one.child) for one in joints}
+            coordinates = [self._drawn(joint.name, joint.kind, joint.child) for joint in joints]
         else:
-            sizes = {one.name: joint_type(one.kind).nq for one in joints}
-            numbers = iter(own(home).numbers("qpos", sum(sizes.values())))
-            coordinates = {
-                name: [next(numbers) for _ in range(size)] for name, size in sizes.items()
-            }
-        found = []
-        for one in joints:
-            values, of = coordinates[one.name], joint_type(one.kind)
-            if of.quaternion is not None and home is not None:
-                values = [
-                    *values[: of.quaternion],
-                    *values[of.quaternion + 1 :],
-                    values[of.quaternion],
-                ]  # w x y z there
-            if tuple(values) != of.neutral:
-                found.append((one.name, tuple(Angle(value) for value in values)))
-        return tuple(found)
+            coordinates = _keyframe(home, [joint_type(joint.kind) for joint in joints])
+        return tuple(
+            (joint.name, tuple(map(Angle, values)))
+            for joint, values in zip(joints, coordinates, strict=True)
+            if tuple(values) != joint_type(joint.kind).neutral
+        )
 
     def driven(self, root: Element) -> tuple[str, ...]:
         """The hinges and slides that actuators drive, where there are loops."""
@@ -208,3 +189,22 @@ class Loops:
         while body:
             yield body
             body = self.bodies.stands[body].around
+
+
+def _home(root: Element) -> Element | None:
+    """Return the keyframe `home`, where it has coordinates."""
+    keys = (key for section in root.all("keyframe") for key in section.all("key"))
+    named = (key for key in keys if key.attributes.get("name") == HOME)
+    return next((key for key in named if "qpos" in key.attributes), None)
+
+
+def _keyframe(key: Element, types: Sequence[JointType]) -> list[list[Fraction]]:
+    """Return the coordinates of each joint at a keyframe; quaternions, w x y z there, as x y z w."""
+    numbers = iter(own(key).numbers("qpos", sum(of_type.nq for of_type in types)))
+    coordinates = []
+    for of_type in types:
+        values = [next(numbers) for _ in range(of_type.nq)]
+        if of_type.quaternion is not None:
+            values.append(values.pop(of_type.quaternion))
+        coordinates.append(values)
+    return coordinates
