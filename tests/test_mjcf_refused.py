@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from symgen.description.loading import load
-from symgen.description.readers._mjcf.known import KINDS
+from symgen.description.readers.mjcf import KINDS
 from symgen.support.errors import SymgenError
 from tests.mjcf_texts import HINGE, MASS, ROD, arm, compiler, mjcf
 

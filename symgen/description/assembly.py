@@ -392,16 +392,16 @@ def _driven(
     of_type = joint_type(connection.kind)
     if (wrong := drive.fault(of_type.nq, of_type.nv)) is not None:
         raise connection.place.error(*wrong)
-    applied, told = dict(drive.declared), dict(connection.told_as)
+    applied, sources = dict(drive.declared), dict(connection.read_from)
     left = [
         (name, value)
         for name, value in connection.unapplied
-        if not any(name in told.get(kind, ()) for kind in applied)
+        if not any(name in sources.get(kind, ()) for kind in applied)
     ]
     more = [
         (name, value)
         for name, value in connection.drive.declared
-        if name not in applied and name not in told
+        if name not in applied and name not in sources
     ]
     return drive, connection.drive.only(EVERY - kinds), (*left, *more)
 

@@ -56,14 +56,14 @@ class Robot:
         source: str = "",
     ) -> None:
         self.name = name
-        told = {
+        top = {
             "name": name,
             "gravity": gravity,
             "mimic": mimic,
             "friction_speed": friction_speed,
             "source": source or None,
         }
-        self._content: dict[str, Any] = {**_plain(told), "base": {"name": base}}
+        self._content: dict[str, Any] = {**_plain(top), "base": {"name": base}}
         self._place = Place(f"robot {shown(name)}")
         declared(self._table(self._content, Snapper()))
 
@@ -104,7 +104,7 @@ class Robot:
         `limits`: (lower, upper) or a table of lower, upper, velocity, effort. `mimic`: a joint, or (joint, multiplier, offset).
         `numbers`: armature, rotor_inertia, gear_ratio, damping, friction, stiffness, rest, of a screw its pitch; `unapplied`.
         """
-        joined = {
+        joint_table = {
             "name": joint,
             "type": type,
             "axis": axis,
@@ -114,10 +114,10 @@ class Robot:
             "mimic": _named(mimic, _MIMIC),
             **numbers,
         }
-        told = {
+        table = {
             "name": name,
             "parent": parent,
-            "joint": _plain(joined),
+            "joint": _plain(joint_table),
             "mass": mass,
             "centre": centre,
             "inertia": _moments(inertia),
@@ -125,7 +125,7 @@ class Robot:
             "gravcomp": gravcomp,
             "part": None if parts is None else [*map(_plain, parts)],
         }
-        body = _plain(told)
+        body = _plain(table)
         refuse_wrong_body(self._table(body, Snapper(), f"body {shown(name)}"))
         return self._added("body", body)
 
@@ -135,13 +135,13 @@ class Robot:
         """
         self._content["convention"] = convention
         for row in rows:
-            told = {
+            table = {
                 **row,
                 "limits": _named(row.get("limits"), _LIMITS),
                 "mimic": _named(row.get("mimic"), _MIMIC),
                 "inertia": _moments(row.get("inertia")),
             }
-            self._added("row", _plain(told))
+            self._added("row", _plain(table))
         declared(self._table(self._content, Snapper()))
         return self
 
@@ -169,14 +169,14 @@ class Robot:
         `second`: a link, (link, xyz), (link, xyz, rpy), or a table of link and xyz, rpy, quaternion or steps. `numbers`: what the
         type asks for, as `distance` (m).
         """
-        told = {
+        table = {
             "name": name,
             "type": type,
             "first": self._end(first, name),
             "second": self._end(second, name),
             **numbers,
         }
-        loop = _plain(told)
+        loop = _plain(table)
         refuse_wrong_loop(self._table(loop, Snapper(), f"loop {shown(name)}"))
         return self._added("loop", loop)
 
@@ -184,9 +184,9 @@ class Robot:
         self, positions: Mapping[str, Number | Vector] | None = None, /, **more: Number | Vector
     ) -> Self:
         """Say where closing the loops starts: by joint, its coordinate or all of them (rad, m, a quaternion x y z w)."""
-        told = {**self._content.get("start", {}), **_plain({**(positions or {}), **more})}
-        declared(self._table({**self._content, "start": told}, Snapper()))
-        self._content["start"] = told
+        start = {**self._content.get("start", {}), **_plain({**(positions or {}), **more})}
+        declared(self._table({**self._content, "start": start}, Snapper()))
+        self._content["start"] = start
         return self
 
     def independent(self, *joints: str) -> Self:
@@ -216,9 +216,9 @@ class Robot:
         return f"<Robot {self.name}: {len(self._content.get('body', self._content.get('row', ())))} bodies declared>"
 
     def _chosen(self, what: str, joints: tuple[str, ...]) -> Self:
-        told = [*joints]
-        declared(self._table({**self._content, what: told}, Snapper()))
-        self._content[what] = told
+        names = [*joints]
+        declared(self._table({**self._content, what: names}, Snapper()))
+        self._content[what] = names
         return self
 
     def _added(self, key: str, table: dict[str, Any]) -> Self:
@@ -226,7 +226,7 @@ class Robot:
         return self
 
     def _end(self, end: Any, name: str) -> Any:
-        """A table of what is given in an order; the pose of a table is told in one way."""
+        """A table of what is given in an order; the pose of a table is given in one way."""
         if isinstance(end, Mapping) and "quaternion" in end:
             posed = _posed(
                 end.get("xyz"), end.get("rpy"), end["quaternion"], end.get("steps"), self._at(name)

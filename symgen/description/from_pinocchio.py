@@ -7,7 +7,7 @@ between them. Coordinates are Pinocchio's own, in its order, except that
     continuous joints (RUB…) and planar ones have their angle where Pinocchio has its cosine and sine,
     joints that mimic others follow them (mimic="couple"), unless that is asked otherwise.
 
-Pinocchio's dynamics know of a drive its armature alone, and so does what is made here where `drives` is not told; damping and
+Pinocchio's dynamics know of a drive its armature alone, and so does what is made here where `drives` is not given; damping and
 friction that the model declares are then reported, and applied on drives="on".
 """
 

@@ -87,7 +87,7 @@ class Connection:
     """Why its `mimic` is not what was declared, where a number of it cannot be read."""
     drive: Drive = NO_DRIVE
     """What its drive is declared to be; which of it is applied is decided when the tree is assembled."""
-    told_as: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    read_from: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """For a kind of drive, the names in `unapplied` that it was made of: they are not said where it is applied."""
     faults: tuple[tuple[str, DescriptionError], ...] = ()
     """By kind, what is wrong with a number of the drive: raised where that kind is applied."""

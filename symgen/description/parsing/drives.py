@@ -51,7 +51,7 @@ class Said:
         return Drive(**plain, armature=self._armature)
 
     @property
-    def told_as(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def read_from(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """For each kind of drive, the names of the numbers that it was made of."""
         made = [(kind, (kind,)) for kind, _ in self.drive.declared if kind in _KINDS]
         declared = any(name == "armature" for name, _ in self.numbers)

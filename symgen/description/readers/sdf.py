@@ -2,8 +2,11 @@
 
 Poses mean what the file's version says: a link is placed in its model and a joint in its child link, or in what `relative_to`
 names; an axis is given in the model's axes up to 1.4, later in the joint's own or what `expressed_in` names. What SDF takes where
-a file is silent is taken, and told where it matters (inertia, gravity). Joints' drives are applied, as Gazebo does. Visuals,
+a file is silent is taken, with a note where it matters (inertia, gravity). Joints' drives are applied, as Gazebo does. Visuals,
 collisions, sensors and plugins are passed over.
+
+Where a file says nothing of a link's inertia, SDF has numbers of its own, which are taken, with a warning: a mass of 1 kg, moments
+of 1 kg m², products of zero, the centre at the link's origin.
 
 The base is the root link, or the world where a joint leads to it. Where the file turns the root link, the base is a link of
 its own at that one's origin, with the axes of the world: gravity pulls as it does in the file.
@@ -15,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from symgen.description.asking import NOTHING, Asked
@@ -23,17 +27,15 @@ from symgen.description.parsing.xml import tag
 from symgen.description.quantities import Place, shown
 from symgen.description.readers._sdf.files import Files
 from symgen.description.readers._sdf.frames import WORLD, Frame, Scope, Ways
-from symgen.description.readers._sdf.joints import Joints
-from symgen.description.readers._sdf.links import is_model, link, weightless
-from symgen.description.readers._sdf.loops import loops
+from symgen.description.readers._sdf.joints import Joints, loops
 from symgen.description.readers._sdf.models import Models
 from symgen.description.readers._sdf.text import Text
 from symgen.description.snapping import Snapper
-from symgen.description.tree import UNKNOWN, Connection, ExtraFrame, Link, Tree, sha256_of
+from symgen.description.tree import UNKNOWN, Connection, ExtraFrame, Inertial, Link, Tree, sha256_of
 from symgen.mechanism.mechanism import Note
 from symgen.support.errors import DescriptionError, RequestError, printable
 from symgen.vocabulary.names import nearest
-from symgen.vocabulary.poses import Z_AXIS, ZERO3, Vector3, turns
+from symgen.vocabulary.poses import Z_AXIS, ZERO3, Pose, Vector3, compose, turns
 
 SUFFIXES = (".sdf", ".world")
 ROOTS = ("sdf", "gazebo")
@@ -91,113 +93,126 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     joints = Joints([*scope.all_scopes, around], models, ways)
     for read_file in files.texts:
         read_file.tell_unread()
-    gravity = _gravity(chosen.world, text, _weightless(scope, joints, asked.floating), files.notes)
-    return replace(
-        _tree(scope, joints, ways, ground, gravity, files.notes, asked.floating),
-        read_sha256=sha256_of(data, files.read),
-    )
+    model = _Model(scope, joints, ways, ground, asked.floating, files.notes)
+    gravity = _gravity(chosen.world, text, model.is_weightless, files.notes)
+    return replace(model.tree(gravity), read_sha256=sha256_of(data, files.read))
 
 
-def _weightless(scope: Scope, joints: Joints, floating: bool) -> bool:
-    """True if no link that moves and has mass feels gravity."""
-    still = joints.standing_with(() if floating else _roots(scope, joints))
-    return weightless(
-        (inner, frame, element)
-        for inner in scope.all_scopes
-        for frame, element in inner.links
-        if frame not in still
-    )
+@dataclass
+class _Model:
+    """The model that is read, with its joints and the ways between its frames; `floating` if root links are to move freely."""
 
+    scope: Scope
+    joints: Joints
+    ways: Ways
+    ground: Frame
+    floating: bool
+    notes: list[Note]
 
-def _roots(scope: Scope, joints: Joints) -> list[Frame]:
-    """The links that no joint carries."""
-    return [
-        frame for inner in scope.all_scopes for frame, _ in inner.links if frame not in joints.seats
-    ]
+    @cached_property
+    def links(self) -> list[tuple[Scope, Frame, Any]]:
+        """Each link: the scope in which it stands, its frame and its element."""
+        return [
+            (inner, frame, element)
+            for inner in self.scope.all_scopes
+            for frame, element in inner.links
+        ]
 
+    @cached_property
+    def roots(self) -> list[Frame]:
+        """The links that no joint carries."""
+        return [frame for _, frame, _ in self.links if frame not in self.joints.seats]
 
-def _tree(
-    scope: Scope,
-    joints: Joints,
-    ways: Ways,
-    ground: Frame,
-    gravity: Vector3 | None,
-    notes: list[Note],
-    floating: bool,
-) -> Tree:
-    scopes = scope.all_scopes
-    frames = [(inner, frame, element) for inner in scopes for frame, element in inner.links]
-    base, placed = [Link(WORLD, place=scope.frame.place)], list[Connection]()
-    roots, grounded = _roots(scope, joints), any(one.parent is ground for one in joints.all)
-    afloat = floating and len(roots) + grounded > 1
-    if afloat:
-        placed = _afloat(roots, {one.frame.name for one in joints.all})
-    elif (
-        len(roots) + grounded > 1
-        and roots
-        and len({frame.name for _, frame, _ in frames}) == len(frames)
-    ):
-        _refuse_several(roots, grounded)
-    elif not grounded:
-        base, placed = _placed(scope, roots, ways, ground, notes)
-        notes.append(
+    @cached_property
+    def grounded(self) -> bool:
+        """True if a joint leads to the world."""
+        return any(joint.parent is self.ground for joint in self.joints.all)
+
+    @property
+    def is_weightless(self) -> bool:
+        """True if no link that moves and has mass feels gravity."""
+        still = self.joints.standing_with(() if self.floating else self.roots)
+        return weightless(link for link in self.links if link[1] not in still)
+
+    def tree(self, gravity: Vector3 | None) -> Tree:
+        """Return what the model declares."""
+        afloat = self.floating and len(self.roots) + self.grounded > 1
+        base, base_joints = self._afloat() if afloat else self._base()
+        links = [
+            link(
+                inner,
+                frame,
+                element,
+                self.joints.seat(frame),
+                self.ways,
+                frame in self.joints.standing,
+            )
+            for inner, frame, element in self.links
+        ]
+        crosses, connections = self.joints.connections()
+        closings, loop_notes = loops(self.joints, self.ways)
+        self.notes += [*self.joints.notes, *loop_notes]
+        return Tree(
+            self.scope.frame.name,
+            (*base, *links, *crosses),
+            (*base_joints, *connections),
+            tuple(self._extra_frames()),
+            gravity,
+            notes=tuple(self.notes),
+            place=Place(self.scope.text.file),
+            loops=closings,
+            afloat=afloat,
+            pinocchio_order=UNKNOWN,
+        )
+
+    def _afloat(self) -> tuple[list[Link], list[Connection]]:
+        """Return the world, and a free joint for each root link."""
+        taken = {joint.frame.name for joint in self.joints.all}
+        return [self._world()], _afloat(self.roots, taken)
+
+    def _base(self) -> tuple[list[Link], list[Connection]]:
+        """Return the base link, and the joint to the root link where that is turned; DescriptionError where several would be root."""
+        if self.grounded or len(self.roots) > 1:
+            distinct = len({frame.name for _, frame, _ in self.links}) == len(self.links)
+            if self.roots and distinct:
+                _refuse_several(self.roots, self.grounded)
+        if self.grounded:
+            return [self._world()], []
+        turned = self._turned_root()
+        self.notes.append(
             Note(
                 "info",
                 "no joint leads to 'world': in Gazebo the model moves freely, which --base free is for",
             )
         )
-    links = [
-        link(inner, frame, element, joints.seat(frame), ways, frame in joints.standing)
-        for inner, frame, element in frames
-    ]
-    crosses, connections = joints.connections()
-    closings, said = loops(joints, ways)
-    notes += [*joints.notes, *said]
-    extra = []
-    for inner in scopes:
-        for frame, _ in inner.extra:
-            on = ways.carrier(frame)
-            extra.append(
-                ExtraFrame(
-                    frame.name,
-                    on.name,
-                    ways.between(joints.seat(on), frame, frame.place),
-                    frame.place,
-                )
+        return turned
+
+    def _world(self) -> Link:
+        return Link(WORLD, place=self.scope.frame.place)
+
+    def _turned_root(self) -> tuple[list[Link], list[Connection]]:
+        """Return a link with the axes of the world and the joint to the root link, where the file turns that."""
+        if len(self.roots) != 1:
+            return [], []  # which is refused later
+        root, name = self.roots[0], f"{self.scope.frame.name}_placed"
+        turn = turns(self.ways.between(self.ground, root, root.place))
+        if not turn:
+            return [], []
+        self.notes.append(
+            Note(
+                "info",
+                f"the file turns link {root.name}: the base is {name}, at its origin with the axes of the world",
             )
-    return Tree(
-        scope.frame.name,
-        (*base, *links, *crosses),
-        (*placed, *connections),
-        tuple(extra),
-        gravity,
-        notes=tuple(notes),
-        place=Place(scope.text.file),
-        loops=closings,
-        afloat=afloat,
-        pinocchio_order=UNKNOWN,
-    )
-
-
-def _placed(
-    scope: Scope, roots: list[Frame], ways: Ways, ground: Frame, notes: list[Note]
-) -> tuple[list[Link], list[Connection]]:
-    """What stands below the root link where the file turns it: a link with the axes of the world, and the joint between both."""
-    way = (
-        turns(ways.between(ground, roots[0], roots[0].place)) if len(roots) == 1 else ()
-    )  # else it is refused later
-    if not way:
-        return [], []
-    (root,), name = roots, f"{scope.frame.name}_placed"
-    notes.append(
-        Note(
-            "info",
-            f"the file turns link {root.name}: the base is {name}, at its origin with the axes of the world",
         )
-    )
-    return [Link(name, place=root.place)], [
-        Connection(f"{name}_joint", "fixed", name, root.name, way, place=root.place)
-    ]
+        joint = Connection(f"{name}_joint", "fixed", name, root.name, turn, place=root.place)
+        return [Link(name, place=root.place)], [joint]
+
+    def _extra_frames(self) -> Iterator[ExtraFrame]:
+        for inner in self.scope.all_scopes:
+            for frame, _ in inner.extra:
+                carrier = self.ways.carrier(frame)
+                pose = self.ways.between(self.joints.seat(carrier), frame, frame.place)
+                yield ExtraFrame(frame.name, carrier.name, pose, frame.place)
 
 
 def _afloat(roots: Sequence[Frame], taken: set[str]) -> list[Connection]:
@@ -366,3 +381,114 @@ def _gravity(world: Any, text: Text, weightless: bool, notes: list[Note]) -> Vec
         )
         return GRAVITY
     return text.vector(found, text.place(found, place))
+
+
+# -- links --
+
+
+_MOMENTS = {
+    name: Fraction(name in ("ixx", "iyy", "izz"))
+    for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+}
+"""With what SDF takes for each of them."""
+
+
+def link(scope: Scope, frame: Frame, element: Any, seat: Frame, ways: Ways, still: bool) -> Link:
+    """A link that moves with the frame `seat`. Of one that stands `still` no inertia is felt."""
+    text, place = scope.text, frame.place
+    way = ways.between(seat, frame, place)
+    for name, what in (
+        ("enable_wind", "wind is not modelled"),
+        ("must_be_base_link", "its joints say which link is the base"),
+    ):
+        if text.flag(element, name, place):
+            text.note("info", place, f"<{name}> is left out: {what}")
+    decay = text.one(element, "velocity_decay", place)
+    if decay is not None and any(text.number(decay, name, place) for name in ("linear", "angular")):
+        text.note("warning", text.place(decay, place), "the decay of its velocity is not modelled")
+    return Link(
+        frame.name,
+        (_inertial(scope, frame, element, way, "info" if still else "warning"),),
+        place,
+        way,
+    )
+
+
+def _inertial(scope: Scope, frame: Frame, element: Any, way: Pose, worth: str) -> Inertial:
+    text, place = scope.text, frame.place
+    found = text.one(element, "inertial", place)
+    if found is None:
+        text.note(
+            worth,
+            place,
+            "declares no <inertial>, so that it has what SDF then takes: 1 kg and moments of 1 kg m²",
+        )
+        return Inertial(Fraction(1), tuple(_MOMENTS.values()), way, place)
+    here = text.place(found, place)
+    if text.said(found, "auto", here):
+        raise here.error(
+            "its inertia is to be computed from its collisions (auto), which symgen does not do",
+            "write its mass and inertia out, as `gz sdf -p --expand-auto-inertials` prints them",
+        )
+    added = text.one(found, "fluid_added_mass", here)
+    if added is not None and any(
+        (child.text or "").strip().strip("0.") for child in text.children(added)
+    ):
+        text.note("warning", text.place(added, here), "the added mass of a fluid is not modelled")
+    mass, moments = text.number(found, "mass", here), _moments(scope, found, here, worth)
+    if mass is None:
+        text.note(worth, here, "declares no <mass>, so that it has what SDF then takes: 1 kg")
+        mass = Fraction(1)
+    pose, relative = text.pose(found, here)
+    if relative:
+        raise here.error(
+            "its pose is relative to a frame, and that of an inertial is in its link",
+            "leave out relative_to",
+        )
+    return Inertial(mass, moments, compose(way, pose), here)
+
+
+def _moments(scope: Scope, inertial: Any, place: Place, worth: str) -> tuple[Fraction, ...]:
+    text = scope.text
+    found = text.one(inertial, "inertia", place)
+    if found is None:
+        text.note(
+            worth,
+            place,
+            "declares no <inertia>, so that it has what SDF then takes: moments of 1 kg m²",
+        )
+        return tuple(_MOMENTS.values())
+    here = text.place(found, place)
+    given = {name: text.number(found, name, here) for name in _MOMENTS}
+    silent = [name for name in ("ixx", "iyy", "izz") if given[name] is None]
+    if silent:
+        text.note(worth, here, f"says nothing of {', '.join(silent)}, so that SDF takes 1 kg m²")
+    return tuple(_MOMENTS[name] if value is None else value for name, value in given.items())
+
+
+def weightless(links: Iterable[tuple[Scope, Frame, Any]]) -> bool:
+    """True if no link feels gravity. DescriptionError where some do and some do not. A link without mass does neither."""
+    felt, unfelt = list[Frame](), list[Frame]()
+    for scope, frame, element in links:
+        off = scope.text.flag(element, "gravity", frame.place) is False
+        if not _massless(scope, frame, element):
+            (unfelt if off else felt).append(frame)
+    if felt and unfelt:
+        raise unfelt[0].place.error(
+            f"it feels no gravity and {shown(felt[0].name)} does, and symgen has one gravity for all links",
+            "take <gravity> out of the links",
+        )
+    return bool(unfelt)
+
+
+def _massless(scope: Scope, frame: Frame, element: Any) -> bool:
+    inertial = scope.text.one(element, "inertial", frame.place)
+    return (
+        inertial is not None
+        and scope.text.number(inertial, "mass", scope.text.place(inertial, frame.place)) == 0
+    )
+
+
+def is_model(element: Any) -> bool:
+    """Whether an element declares or includes a model."""
+    return tag(element) in ("model", "include")

@@ -73,8 +73,6 @@ import tomllib
 
 from symgen.description.asking import NOTHING, Asked
 from symgen.description.parsing.declared import declared
-from symgen.description.parsing.depth import refuse_deep
-from symgen.description.parsing.integers import refuse_integers
 from symgen.description.parsing.tables import Table
 from symgen.description.quantities import Place, shown
 from symgen.description.snapping import Snapper
@@ -114,3 +112,85 @@ def _parse(data: bytes, file: str, snapper: Snapper) -> Table:
             f"not valid TOML: {what}", "correct this line"
         ) from None
     return Table(content, place, snapper, text)
+
+
+# -- checks of the text before it is parsed --
+
+
+DEEPEST = 64
+"""Arrays and inline tables within each other. A description needs four."""
+MOST_PARTS = 16
+"""Parts of a dotted key. A description needs three."""
+
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]++|\\[^\n])*+"?|'[^'\n]*+'?)"""
+TOKEN = re.compile(
+    rf"""
+    (?:\"{{3}} (?:[^"\\]++ | \\. | "(?!""))*+ (?:"{{3,5}} | \Z)
+     | '{{3}} (?:[^']++ | '(?!''))*+ (?:'{{3,5}} | \Z)
+     | \# [^\n]*+)
+    | (?P<key> {_PART} (?:[ \t]*+ \. [ \t]*+ {_PART})*+)
+    | (?P<opens> [\[{{]) | (?P<closes> [\]}}])
+""",
+    re.VERBOSE | re.DOTALL,
+)
+"""No alternative goes back, and one that does not end takes all that is left, so that this takes as long as the text is."""
+
+
+def refuse_deep(text: str, place: Place) -> None:
+    """Raise DescriptionError for brackets within brackets, or parts of a key, beyond what is read. What is no TOML is let pass.
+
+    The parser calls itself for each array within another, and takes the square of a key's parts in time and memory.
+    """
+    depth = 0
+    for token in TOKEN.finditer(text):
+        if token["opens"]:
+            depth += 1
+        elif token["closes"]:
+            depth = max(0, depth - 1)
+        elif (
+            token["key"]
+            and token["key"].count(".") >= MOST_PARTS
+            and len(re.findall(_PART, token["key"])) > MOST_PARTS
+        ):
+            raise _at(token, place).error(
+                f"a key has more than {MOST_PARTS} parts with a '.' between them",
+                "write tables in brackets",
+            )
+        if depth > DEEPEST:
+            raise _at(token, place).error(
+                f"its arrays or tables are nested more than {DEEPEST} deep",
+                "write the description flat",
+            )
+
+
+def _at(token: re.Match[str], place: Place) -> Place:
+    return Place(place.file, token.string.count("\n", 0, token.start()) + 1)
+
+
+_INTEGER = re.compile(r"-?(0x[0-9A-Fa-f_]+|0o[0-7_]+|0b[01_]+|[0-9]+(_[0-9]+)+)", re.ASCII)
+_OF_A_KEY = re.compile(r"[ \t]*[=.]")
+
+
+def refuse_integers(text: str, place: Place) -> None:
+    """Raise DescriptionError for the first integer that is written otherwise than in plain decimal figures. Keys may be called so.
+
+    TOML's parser would give hexadecimal, octal and binary integers, and figures with underscores between, as plain integers. A
+    number of a description is a plain decimal in every format.
+    """
+    for token in TOKEN.finditer(text):
+        written = token["key"]
+        if written and _INTEGER.fullmatch(written) and not _OF_A_KEY.match(text, token.end()):
+            line = text.count("\n", 0, token.start()) + 1
+            raise Place(place.file, line).error(
+                f"{shown(written)} is not a plain decimal",
+                f"write {shown(_plain(written))}"
+                if len(written) <= 40
+                else "write its decimal figures",
+            )
+
+
+def _plain(written: str) -> str:
+    """Return the integer in plain decimal figures."""
+    return str(
+        int(written, 0) if written.lstrip("-").startswith(("0x", "0o", "0b")) else int(written)
+    )

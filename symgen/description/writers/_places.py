@@ -65,9 +65,9 @@ def placed(pose: Pose) -> tuple[Vec4, Vec3]:
         if isinstance(step, Shift | Slide):
             moved = rotated(turned, _offset(step))
             shift = (
-                _settled(shift[0] + moved[0]),
-                _settled(shift[1] + moved[1]),
-                _settled(shift[2] + moved[2]),
+                _short(shift[0] + moved[0]),
+                _short(shift[1] + moved[1]),
+                _short(shift[2] + moved[2]),
             )
         else:
             turned = _product(turned, _quaternion(step))
@@ -82,7 +82,7 @@ def roll_pitch_yaw(pose: Pose) -> tuple[str, str, str]:
         roll, pitch, yaw = declared
         return _angle_text(roll), _angle_text(pitch), _angle_text(yaw)
     x, y, z = matrix(placed(pose)[0])
-    across = _settled(x[0] * x[0] + y[0] * y[0])
+    across = _short(x[0] * x[0] + y[0] * y[0])
     if (
         not across
     ):  # pitch is a quarter turn: roll and yaw turn about one axis, and all of it is put into yaw
@@ -108,7 +108,7 @@ def at_length_one(turned: Vec4) -> Vec4:
     if all(isinstance(entry, fmpq) for entry in turned):
         return turned
     length = arb(sum((entry * entry for entry in turned), fmpq(0))).sqrt()
-    w, x, y, z = (_settled(entry / length) for entry in turned)
+    w, x, y, z = (_short(entry / length) for entry in turned)
     return w, x, y, z
 
 
@@ -136,7 +136,7 @@ def rotated(turned: Vec4, v: Vec3) -> Vec3:
     double = 2 / sum((entry * entry for entry in turned), fmpq(0))
     once = _cross(u, v)
     twice = _cross(u, once)
-    x, y, z = (_settled(v[k] + double * (w * once[k] + twice[k])) for k in range(3))
+    x, y, z = (_short(v[k] + double * (w * once[k] + twice[k])) for k in range(3))
     return x, y, z
 
 
@@ -196,7 +196,7 @@ def _offset(step: Shift | Slide) -> Vec3:
         return _vector(step.xyz)
     x, y, z = _vector(step.axis)
     part = rational(step.distance) / _length(step.axis)
-    return _settled(part * x), _settled(part * y), _settled(part * z)
+    return _short(part * x), _short(part * y), _short(part * z)
 
 
 def _quaternion(step: Turn | Rotate) -> Vec4:
@@ -216,10 +216,10 @@ def _quaternion(step: Turn | Rotate) -> Vec4:
         half = (arb(rational(step.angle.radians)) + rational(step.angle.pi) * arb.pi()) / 2
         cosine, sine = half.cos(), half.sin()
     return (
-        _settled(cosine * _length(step.axis)),
-        _settled(sine * x),
-        _settled(sine * y),
-        _settled(sine * z),
+        _short(cosine * _length(step.axis)),
+        _short(sine * x),
+        _short(sine * y),
+        _short(sine * z),
     )
 
 
@@ -227,10 +227,10 @@ def _product(a: Vec4, b: Vec4) -> Vec4:
     (p, *u), (q, *v) = a, b
     x, y, z = _cross((u[0], u[1], u[2]), (v[0], v[1], v[2]))
     return (
-        _settled(p * q - u[0] * v[0] - u[1] * v[1] - u[2] * v[2]),
-        _settled(p * v[0] + q * u[0] + x),
-        _settled(p * v[1] + q * u[1] + y),
-        _settled(p * v[2] + q * u[2] + z),
+        _short(p * q - u[0] * v[0] - u[1] * v[1] - u[2] * v[2]),
+        _short(p * v[0] + q * u[0] + x),
+        _short(p * v[1] + q * u[1] + y),
+        _short(p * v[2] + q * u[2] + z),
     )
 
 
@@ -245,7 +245,7 @@ def _length(axis: Vector3) -> Constant:
     )
 
 
-def _settled(value: Constant) -> Constant:
+def _short(value: Constant) -> Constant:
     """The same; a ball that may be zero is, since so many digits tell all that a description can hold."""
     if isinstance(value, fmpq):
         return arb(value) if value.q.bit_length() > _LONGEST_RATIONAL else value
@@ -266,4 +266,4 @@ def _cross(a: Vec3, b: Vec3) -> Vec3:
 
 
 def _dot(a: Vec3, b: Vec3) -> Constant:
-    return _settled(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+    return _short(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
