@@ -38,7 +38,7 @@ from symgen.verification.long import (
     LongTruth,
     check_long_algebra,
     check_long_floating,
-    sizes,
+    force_sizes,
 )
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
@@ -219,7 +219,9 @@ def test_wrenches_summed_part_by_part_are_what_jacobians_give(name: str) -> None
         assert np.abs((found - wanted).astype(float)).max() < 1e-45 * max(
             1.0, np.abs(wanted.astype(float)).max()
         )
-    terms = sizes(Motion(mechanism, FLOAT), *(drawn[key].astype(float) for key in ("q", "v", "a")))
+    terms = force_sizes(
+        Motion(mechanism, FLOAT), *(drawn[key].astype(float) for key in ("q", "v", "a"))
+    )
     assert (np.abs(wanted.astype(float)) <= terms * (1 + 1e-9)).all()
 
 

@@ -37,8 +37,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT as EXACT
 from symgen.reference.precision import Array
 from symgen.verification.proof import eva
-from symgen.verification.proof import finite as multipliers
-from symgen.verification.proof.finite import ROUND_OFF, finite, multiplier_sizes
+from symgen.verification.proof.finite import ROUND_OFF, Load, carried, finite, multiplier_sizes
 from symgen.vocabulary.functions import Sizes
 from symgen.vocabulary.options import PLAIN, ProgramOptions
 from tests.robots_for_tests import robot, run
@@ -322,8 +321,8 @@ def test_what_eva_is_told_counts_the_load(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_is_carried_grows_by_the_load_and_no_more() -> None:
     mechanism = robot("puma560")
     model = deriving.models(mechanism)[0]
-    load = multipliers.Load(2, 0.5, 3.0, 0.25)
-    plain, with_it = (multipliers.carried(model, [0.0] * 6, one) for one in (None, load))
+    load = Load(2, 0.5, 3.0, 0.25)
+    plain, with_it = (carried(model, [0.0] * 6, one) for one in (None, load))
     assert [b[1] - a[1] for a, b in zip(plain, with_it, strict=True)] == pytest.approx(
         [3, 3, 3, 0, 0, 0]
     )
