@@ -19,7 +19,7 @@ from symgen.support.errors import DescriptionError
 SECONDS = 60
 """That the macros of one file may take. A humanoid's take two."""
 MEMORY = 2 << 30
-_PROGRAM = Path(__file__).with_name("_xacro_program.py")
+_PROGRAM = Path(__file__).with_name("xacro_program.py")
 
 
 _WORDS = {
