@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from symgen import load
-from symgen.delivery.cost_sheet import cost_sheet
+from symgen.delivery.evidence import cost_sheet
 from symgen.machine import targets
 from symgen.pipeline.build import programs
 from symgen.support.tables import span

@@ -13,6 +13,7 @@ import pytest
 
 import symgen
 from symgen import cli, emission
+from symgen.delivery.contents import FolderContents
 from symgen.delivery.folder import write
 from symgen.emission.backends import c99, cpp17
 from symgen.support.errors import RequestError
@@ -59,10 +60,12 @@ def put(folder: Path, **options: Any) -> dict[str, Any]:
     programs = arm()
     return write(
         folder,
-        mechanism(),
-        programs,
-        text=TextOptions(wrap=("cpp17",), **options),
-        cases=cases(programs),
+        FolderContents(
+            mechanism(),
+            programs,
+            text=TextOptions(wrap=("cpp17",), **options),
+            cases=cases(programs),
+        ),
     )
 
 
@@ -297,7 +300,7 @@ def test_the_sample_of_the_readme_runs(scara: Path) -> None:
 
 
 def test_only_on_request(tmp_path: Path) -> None:
-    plain = write(tmp_path / "plain", mechanism(), arm())
+    plain = write(tmp_path / "plain", FolderContents(mechanism(), arm()))
     wrapped = put(tmp_path / "wrapped")
     assert set(wrapped["files"]) - set(plain["files"]) == {"arm.hpp"}
     assert wrapped["options"]["wrap"] == ["cpp17"]
@@ -424,10 +427,9 @@ def test_two_robots_in_one_project(installed: Path, tmp_path: Path) -> None:
     programs = arm()
     write(
         tmp_path / "other",
-        mechanism("other"),
-        programs,
-        text=TextOptions(wrap=("cpp17",)),
-        cases=cases(programs),
+        FolderContents(
+            mechanism("other"), programs, text=TextOptions(wrap=("cpp17",)), cases=cases(programs)
+        ),
     )
     found = f"add_subdirectory({installed / 'arm'} arm)\nadd_subdirectory(other)"
     (tmp_path / "CMakeLists.txt").write_text(

@@ -13,6 +13,7 @@ import pytest
 
 import symgen
 from symgen.cli import main
+from symgen.delivery.contents import FolderContents
 from symgen.delivery.folder import texts, write
 from symgen.description import marks
 from symgen.emission import markdown
@@ -57,10 +58,7 @@ def test_one_line_links_a_program_with_the_folder(way: str, real: str, tmp_path:
     programs = {"mass_matrix": arm(real)["mass_matrix"]}
     write(
         tmp_path / "arm",
-        mechanism(),
-        programs,
-        text=TextOptions(**WAYS[way]),
-        cases=cases(programs),
+        FolderContents(mechanism(), programs, text=TextOptions(**WAYS[way]), cases=cases(programs)),
     )
     (tmp_path / "main.c").write_text(MAIN)
     done = link(tmp_path, "arm")
@@ -89,7 +87,10 @@ def test_all_options_at_once_link_for_two_robots(alone: bool, tmp_path: Path) ->
 
 
 def test_without_its_macro_the_self_test_takes_nothing(tmp_path: Path) -> None:
-    write(tmp_path / "arm", mechanism(), arm(), text=TextOptions(target="host"), cases=cases(arm()))
+    write(
+        tmp_path / "arm",
+        FolderContents(mechanism(), arm(), text=TextOptions(target="host"), cases=cases(arm())),
+    )
     for file in ("arm_selftest.c", "firmware/main.c"):
         done = run(
             "gcc", "-std=c99", *WARNINGS, "-c", tmp_path / "arm" / file, "-o", "x.o", cwd=tmp_path
@@ -190,7 +191,11 @@ ALONE = {"arm.h", *(f"arm_{function}.c" for function in arm())}
 
 def put(folder: Path, name: str = "arm", alone: bool = True, few: bool = False) -> dict[str, Any]:
     programs = {"mass_matrix": arm()["mass_matrix"]} if few else arm()
-    return write(folder, mechanism(name), programs, cases=cases(programs), functions_only=alone)
+    return write(
+        folder,
+        FolderContents(mechanism(name), programs, cases=cases(programs)),
+        functions_only=alone,
+    )
 
 
 def test_functions_only_leaves_headers_and_c_alone(tmp_path: Path) -> None:
@@ -324,7 +329,7 @@ def test_the_real_type_is_the_target_s_unless_asked_for(
 
 
 def test_the_texts_of_a_folder_do_not_depend_on_what_is_left_of_them(tmp_path: Path) -> None:
-    whole = texts(mechanism(), arm())
+    whole = texts(FolderContents(mechanism(), arm()))
     put(tmp_path / "c")
     assert content(tmp_path / "c") == {
         name: text.encode() for name, text in whole.items() if name in ALONE

@@ -11,7 +11,7 @@ import pytest
 
 import symgen
 from symgen.cli import main
-from symgen.delivery.readme_evidence import context
+from symgen.delivery.readme import evidence_context
 from symgen.description.tip import tip
 from symgen.pipeline.build import programs
 from symgen.support.tables import span
@@ -105,7 +105,7 @@ def test_the_readme_answers_a_firmware_author(made: Path) -> None:
 
 def test_every_printed_bound_is_on_the_safe_side(made: Path) -> None:
     facts = manifest(made)["proof"]
-    cells = context({"proof": facts})
+    cells = evidence_context({"proof": facts})
     for row, (name, result) in zip(
         cells["round_offs"],
         ((f, r) for f, one in facts["functions"].items() for r in one["round_off"]["results"]),

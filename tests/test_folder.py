@@ -16,6 +16,7 @@ import pytest
 
 import symgen
 from symgen.delivery.cases import SelfTestCase
+from symgen.delivery.contents import FolderContents
 from symgen.delivery.folder import texts, write
 from symgen.ir.program import Program, evaluate
 from symgen.machine.building import Build, scheduling
@@ -72,11 +73,13 @@ def put(
     programs = arm(real)
     return write(
         folder,
-        mechanism(),
-        programs,
-        options=ProgramOptions(real, frame=frame),
-        text=TextOptions(trig),
-        cases=cases(programs, 1e-12 if real == "double" else 1e-4),
+        FolderContents(
+            mechanism(),
+            programs,
+            options=ProgramOptions(real, frame=frame),
+            text=TextOptions(trig),
+            cases=cases(programs, 1e-12 if real == "double" else 1e-4),
+        ),
     )
 
 
@@ -264,15 +267,17 @@ def test_payload_and_few_functions(tmp_path: Path) -> None:
     programs = {"gravity_force": gravity(payload=True)}
     write(
         tmp_path / "arm",
-        mechanism(),
-        programs,
-        name="my arm",
-        cases=cases(programs),
-        options=ProgramOptions(payload="lower"),
+        FolderContents(
+            mechanism(),
+            programs,
+            name="my arm",
+            cases=cases(programs),
+            options=ProgramOptions(payload="lower"),
+        ),
     )
     assert (tmp_path / "arm" / "my_arm.h").is_file()
     assert selftest(tmp_path / "arm").stdout.splitlines()[-1] == "1 passed, 0 failed"
-    write(tmp_path / "none", mechanism(), programs)
+    write(tmp_path / "none", FolderContents(mechanism(), programs))
     unjudged = "gravity_force: not judged, at no state here has double a digit of it\n"
     assert selftest(tmp_path / "none").stdout == unjudged + "0 passed, 0 failed\n"
 
@@ -346,7 +351,7 @@ def test_names_from_a_description_are_only_text(tmp_path: Path) -> None:
         odd, joints=(replace(odd.joints[0], name="j*/|`\n\\"), odd.joints[1]), base="*/\n"
     )
     programs = arm()
-    write(tmp_path / "odd", odd, programs, cases=cases(programs))
+    write(tmp_path / "odd", FolderContents(odd, programs, cases=cases(programs)))
     assert selftest(tmp_path / "odd").returncode == 0
 
 
@@ -361,7 +366,7 @@ def test_a_case_of_another_shape_is_refused(case: tuple[str, int]) -> None:
         ((1.0,) * (2 if what == "tolerance" else 4),),
     )
     with pytest.raises(RequestError, match="self-test case of mass_matrix"):
-        texts(mechanism(), arm(), cases=[wrong])
+        texts(FolderContents(mechanism(), arm(), cases=[wrong]))
 
 
 # What else stands in the folder.
@@ -373,7 +378,7 @@ def test_a_folder_of_symgen_is_replaced_and_other_files_stay(tmp_path: Path) -> 
     (folder / "notes.txt").write_text("mine")
     (folder / "build").mkdir()
     (folder / "dangling").symlink_to("nowhere")
-    manifest = write(folder, mechanism(), {"mass_matrix": arm()["mass_matrix"]})
+    manifest = write(folder, FolderContents(mechanism(), {"mass_matrix": arm()["mass_matrix"]}))
     assert sorted(p.name for p in folder.iterdir()) == sorted(
         [*manifest["files"], "build", "dangling", "notes.txt"]
     )
@@ -425,7 +430,7 @@ def test_what_symgen_did_not_write_is_not_replaced(tmp_path: Path) -> None:
             put(tmp_path / "full")
         assert (tmp_path / "full" / "arm.h").read_text() == "mine"
     put(tmp_path / "arm")
-    write(tmp_path / "arm", mechanism(), {"mass_matrix": arm()["mass_matrix"]})
+    write(tmp_path / "arm", FolderContents(mechanism(), {"mass_matrix": arm()["mass_matrix"]}))
     (tmp_path / "arm" / "arm_gravity_force.c").write_text("mine")
     with pytest.raises(RequestError, match=r"arm_gravity_force.c was not written by symgen"):
         put(tmp_path / "arm")

@@ -12,6 +12,7 @@ import pytest
 
 import symgen
 from symgen import methods
+from symgen.delivery.contents import FolderContents
 from symgen.delivery.folder import texts
 from symgen.inspection.at import values
 from symgen.inspection.catalogue import choose, listing, owners, why_not
@@ -301,7 +302,9 @@ def test_the_folder_says_which_entries_a_joint_has() -> None:
 
     mechanism = made(("free", "revolute", "cylindrical"))
     files = texts(
-        mechanism, {name: of(mechanism, name, None) for name in ("jacobian", "gravity_force")}
+        FolderContents(
+            mechanism, {name: of(mechanism, name, None) for name in ("jacobian", "gravity_force")}
+        )
     )
     readme, header = files["README.md"], files[f"{mechanism.name}.h"]
     q, v = (
@@ -336,9 +339,11 @@ def test_samples_begin_at_a_pose_and_every_text_says_where_quaternions_are() -> 
 
     mechanism = made(("revolute", "spherical", "spherical"))
     files = texts(
-        mechanism,
-        {"gravity_force": of(mechanism, "gravity_force", None)},
-        text=TextOptions(wrap=("cpp17",)),
+        FolderContents(
+            mechanism,
+            {"gravity_force": of(mechanism, "gravity_force", None)},
+            text=TextOptions(wrap=("cpp17",)),
+        )
     )
     readme, header, wrapper = (
         files[name] for name in ("README.md", f"{mechanism.name}.h", f"{mechanism.name}.hpp")
@@ -356,7 +361,9 @@ def test_samples_begin_at_a_pose_and_every_text_says_where_quaternions_are() -> 
 
 
 def test_the_folder_of_joints_of_one_coordinate_says_no_more_than_it_did() -> None:
-    files = texts(made(("revolute", "prismatic")), {"jacobian": program("scara", "jacobian")})
+    files = texts(
+        FolderContents(made(("revolute", "prismatic")), {"jacobian": program("scara", "jacobian")})
+    )
     readme = files["README.md"]
     assert "| index | joint | type | parent → child | q |\n" in readme
     assert "| `link0` → `link1` | m |\n\nSI units" in readme

@@ -16,6 +16,7 @@ import symgen
 from symgen import cli
 from symgen.benchmarks import compare
 from symgen.delivery import folder
+from symgen.delivery.contents import FolderContents
 from symgen.delivery.selftest import cases
 from symgen.description.canonical import to_toml
 from symgen.description.tip import tip
@@ -450,9 +451,9 @@ def test_a_self_test_says_what_its_tolerance_leaves_open() -> None:
         )
     }
     printed = {
-        name: folder.texts(made, derived, cases=cases(made, derived, ProgramOptions()))[
-            f"{made.name}_selftest.c"
-        ]
+        name: folder.texts(
+            FolderContents(made, derived, cases=cases(made, derived, ProgramOptions()))
+        )[f"{made.name}_selftest.c"]
         for name, derived in (
             ("hard", programs),
             ("easy", build.programs(made, ["forward_dynamics"])),

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from symgen.delivery import selftest
+from symgen.delivery.contents import FolderContents
 from symgen.delivery.folder import texts
+from symgen.delivery.manifest import name_in_command
 from symgen.delivery.omissions import missing_words
 from symgen.delivery.ownership import entries
 from symgen.delivery.writing import left_out
@@ -78,33 +79,19 @@ def _printed(
 ) -> dict[str, str]:
     """Every file by name, as it is printed now."""
     mechanism, options, text = folder.mechanism, folder.options, folder.text
-    evidence = {key: manifest[key] for key in MEASURED if key in manifest}
-    return texts(
+    contents = FolderContents(
         mechanism,
         programs,
-        name=_given_name(str(manifest.get("command", ""))),
+        name=name_in_command(str(manifest.get("command", ""))),
         options=options,
         text=text,
         cases=selftest.cases(mechanism, programs, options, text),
-        evidence=evidence,
+        evidence={key: manifest[key] for key in MEASURED if key in manifest},
         floors=floors,
         left_out=_left_out(folder, programs, manifest),
         missing=_missing(folder, manifest),
     )
-
-
-def _given_name(command: str) -> str | None:
-    """What the recorded command gives as --name. None where it gives none, or is none."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return None
-    given = [
-        words[i + 1] if word == "--name" else word.removeprefix("--name=")
-        for i, word in enumerate(words[:-1])
-        if word == "--name" or word.startswith("--name=")
-    ]
-    return given[0] if given else None
+    return texts(contents)
 
 
 def _left_out(

@@ -10,8 +10,8 @@ from typing import Any
 from symgen import emission
 from symgen.certificate import checked_floors
 from symgen.delivery import folder, selftest
-from symgen.delivery.cost_sheet import cost_sheet
-from symgen.delivery.proof_sheet import proof_sheet
+from symgen.delivery.contents import FolderContents
+from symgen.delivery.evidence import cost_sheet, proof_sheet
 from symgen.description.arguments import validated
 from symgen.description.loading import load
 from symgen.description.quantities import shown
@@ -224,8 +224,7 @@ def deliver(
     words = _words(mechanism, functions, options)
     missing = {words[name]: why for name, why in refused.items() if name in words}
     absent = left_out(mechanism, {*found, *words}, options.payload, refused)
-    return folder.write(
-        out,
+    contents = FolderContents(
         mechanism,
         found,
         name=name,
@@ -234,10 +233,10 @@ def deliver(
         cases=cases,
         evidence=known,
         floors=bounds,
-        functions_only=functions_only,
         left_out=absent,
         missing=missing,
-    )  # → C
+    )
+    return folder.write(out, contents, functions_only)  # → C
 
 
 def _words(

@@ -66,7 +66,7 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Measure everything, then print the table."""
-    from symgen.delivery.cost_sheet import measured_folder
+    from symgen.delivery.evidence import measured_folder
     from symgen.machine.cost import STATES
     from symgen.machine.cycles import TIMINGS
     from symgen.machine.firmware import OPTIMIZE
@@ -129,7 +129,7 @@ def run(options: Namespace) -> int:
 def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
     """Measure what the options ask of a robot; with the robot's name, the target and the real type."""
     from symgen.certificate import checked_floors
-    from symgen.delivery.cost_sheet import measured
+    from symgen.delivery.evidence import measured
     from symgen.pipeline.build import programs_and_refusals
     from symgen.pipeline.noticing import LEFT_OUT, absent
     from symgen.vocabulary.options import TextOptions

@@ -1,6 +1,6 @@
-"""The cost sheet of a folder of C: what `symgen.machine.cost` measured and with what, as plain data for manifest and README.
+"""Evidence of a folder of C: costs on a target and proofs, as plain data for manifest and README.
 
-The same compiler and emulator give the same sheet. It names both, since the folder's bytes depend on them.
+The same compiler and emulator give the same cost sheet. It names both, since the folder's bytes depend on them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from symgen.ir.program import Program
 from symgen.ir.recursion import Form
 from symgen.machine import targets
 from symgen.machine.cost import SEED, STATES, Floors, Measured, Written, measure
@@ -21,6 +22,9 @@ from symgen.support.errors import BuildError, RequestError, TextRefused
 from symgen.verification.adjusted import given
 from symgen.verification.folder import Folder, read_folder
 from symgen.verification.folder import programs as programs_of
+from symgen.verification.proof import prove_programs
+from symgen.verification.subject import Files
+from symgen.vocabulary import derivatives
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 
 
@@ -118,3 +122,34 @@ def measured_folder(
         given=given(folder.mechanism, made, folder.options, SEED).arguments,
         written=Written(folder.name, headers, folder.sources),
     ), folder
+
+
+def proof_sheet(
+    mechanism: Mechanism,
+    programs: Mapping[str, Program],
+    options: ProgramOptions,
+    text: TextOptions,
+    name: str = "",
+) -> dict[str, Any]:
+    """`Proof.facts` with Frama-C's verdict under "eva", or with "eva_missing", a sentence, where Frama-C is not installed or
+    fails.
+
+    It holds no observations, since these depend on the machine's library. `name` is the NAME in the C. Of derivatives nothing is
+    proved, nor where numbers may change at run time; then, and where there are no other functions, nothing is said.
+    """
+    programs = {
+        function: program
+        for function, program in programs.items()
+        if derivatives.told(function) is None
+    }
+    if not programs or options.parameters:
+        return {}
+    try:
+        return prove_programs(
+            mechanism, programs, options, text, compiled=False, with_eva=True, files=Files(name)
+        ).facts()
+    except BuildError as missing:
+        without = prove_programs(
+            mechanism, programs, options, text, compiled=False, files=Files(name)
+        )
+        return without.facts() | {"eva_missing": str(missing)}

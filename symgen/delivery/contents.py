@@ -1,0 +1,100 @@
+"""Contents of a folder of C: programs of one mechanism, the options they were made with, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from symgen.delivery import coordinates, drives, loops
+from symgen.delivery.cases import SelfTestCase
+from symgen.delivery.omissions import Omission, omissions
+from symgen.emission.adjustable import Parameter
+from symgen.ir.program import Bound
+from symgen.ir.recursion import Form
+from symgen.mechanism.mechanism import BASE, Mechanism
+from symgen.pipeline.adjusting import adjusting
+from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
+from symgen.vocabulary.target import Target
+
+UNPROVED_PIVOTS = (
+    "pivots of M are compared with half of what the joint's own link and rotor have, by the "
+    "numbers at run time; that round-off cannot take the other half is not proved"
+)
+"""Omission of checked functions whose numbers may change at run time."""
+
+
+@dataclass(frozen=True)
+class FolderContents:
+    """Programs of a mechanism by function, and what the folder says beside their C.
+
+    `name` replaces the robot's as the C name. `options` and `text` are those of the programs, which the manifest records.
+    `evidence` is plain data for the manifest and the README ("cost" and "proof": `symgen.delivery.evidence`). `floors` are
+    certified bounds of divisors by function and row (`Source`). `left_out` says why other functions are not in the folder,
+    `missing` why some that were asked for are not.
+    """
+
+    mechanism: Mechanism
+    programs: Mapping[str, Form]
+    name: str | None = None
+    options: ProgramOptions = field(default_factory=ProgramOptions)
+    text: TextOptions = PLAIN
+    cases: Sequence[SelfTestCase] = ()
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    floors: Mapping[str, Mapping[int, Bound]] | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def target(self) -> Target:
+        """C name, sizes, text options and header lines that all files share."""
+        mechanism, options = self.mechanism, self.options
+        return Target(
+            self.name or mechanism.name,
+            mechanism.sizes,
+            self.text,
+            mechanism.source_sha256,
+            options.frames,
+            tuple(f"{link}{unfelt_wrench(mechanism, link)}" for link in options.wrenches),
+            (
+                *coordinates.of_header(mechanism),
+                *drives.of_header(mechanism, options.parameters),
+                *loops.of_header(mechanism),
+            ),
+            coordinates.rates(mechanism),
+            options.contacts,
+            drives.forces(mechanism, options.parameters),
+            "armature" in drives.applied(mechanism, options.parameters),
+        )
+
+    @cached_property
+    def parameters(self) -> list[Parameter]:
+        """Numbers that may change at run time, with their values in the description."""
+        if not self.options.parameters:
+            return []
+        adjusted = adjusting(self.mechanism, self.options.parameters)
+        defaults = iter(adjusted.defaults)
+        return [
+            Parameter(
+                number.words,
+                f"{number.name}: {number.unit}",
+                tuple(next(defaults) for _ in range(number.size)),
+            )
+            for number in adjusted.asked
+        ]
+
+    @cached_property
+    def not_modelled(self) -> list[Omission]:
+        """Everything that the robot has or the request named, and the C leaves out."""
+        unproved = self.text.checked and self.options.parameters
+        return [
+            *omissions(self.mechanism, self.left_out, self.missing),
+            *([{"kind": "checks", "text": UNPROVED_PIVOTS}] if unproved else []),
+        ]
+
+
+def unfelt_wrench(mechanism: Mechanism, link: str) -> str:
+    """Remark behind the name of a link with a wrench that no joint carries; "" for other links."""
+    on_base = mechanism.frame(link).body == BASE
+    return " (on the base: felt by nothing)" if on_base else ""
