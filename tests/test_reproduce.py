@@ -19,8 +19,6 @@ from symgen.cli import main
 from symgen.description.loading import load
 from symgen.pages import reproduce
 from symgen.pages.reproduce import (
-    _polymer,
-    _swing,
     closed_chains,
     fijany_depth,
     fijany_parallel,
@@ -162,7 +160,7 @@ def test_closed_chains_keep_their_energy_and_their_loops_to_the_order_of_the_ste
     assert all(float(row["drift_half"]) <= 1e-4 * float(row["kinetic"]) for row in table)
     assert closed_chains.run("stewart", 50).row[12] > 14
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_swing, "bracket", lambda robot, x, y: 0 * x)
+        patch.setattr(closed_chains, "bracket", lambda robot, x, y: 0 * x)
         assert closed_chains.run("stewart", 50).row[12] < 5
 
 
@@ -184,21 +182,26 @@ def test_the_law_of_rigid_bonds_is_the_root_of_the_reference_s_determinant() -> 
     """Of two bonds √(4 − cos² θ); of three, both angles on a grid of a whole turn."""
     turn = np.arange(24) * np.pi / 12
     trimer = np.sqrt(4 - np.cos(turn) ** 2)
-    assert np.abs(_polymer.rigid_law(2, 0, turn) - trimer / trimer.mean()).max() < 1e-9
+    assert np.abs(fixman_potential.rigid_law(2, 0, turn) - trimer / trimer.mean()).max() < 1e-9
     both = np.stack([x.ravel() for x in np.meshgrid(turn, turn, indexing="ij")], axis=-1)
     q = np.concatenate([np.full((len(both), 3), 0.3), both], axis=-1)
-    root = np.sqrt(np.linalg.det(Reference(_polymer.polymer(3)).mass_matrix(q))).reshape(24, 24)
+    root = np.sqrt(np.linalg.det(Reference(fixman_potential.polymer(3)).mass_matrix(q))).reshape(
+        24, 24
+    )
     for which, law in enumerate((root.mean(axis=1), root.mean(axis=0))):
-        assert np.abs(_polymer.rigid_law(3, which, turn) - law / law.mean()).max() < 1e-6
+        assert np.abs(fixman_potential.rigid_law(3, which, turn) - law / law.mean()).max() < 1e-6
 
 
 def test_a_trimer_with_rigid_bonds_bends_and_fixman_s_potential_undoes_it() -> None:
     """⟨cos 2θ⟩ of chains that move a little while is that of √(4 − cos² θ) without, and zero with it; the energy is kept."""
-    solver, law = _polymer.compiled(2), np.arange(180) * np.pi / 180
-    wanted = {False: float((np.cos(2 * law) * _polymer.rigid_law(2, 0, law)).mean()), True: 0.0}
+    solver, law = fixman_potential.compiled(2), np.arange(180) * np.pi / 180
+    wanted = {
+        False: float((np.cos(2 * law) * fixman_potential.rigid_law(2, 0, law)).mean()),
+        True: 0.0,
+    }
     assert wanted[False] == pytest.approx(-0.036, abs=1e-3)
     for fixman, mean in wanted.items():
-        ran = _polymer.moved(solver, 2000, 16, fixman)
+        ran = fixman_potential.moved(solver, 2000, 16, fixman)
         seen = np.cos(2 * ran.angles[5:, :, 0]).mean(axis=0)
         assert abs(seen.mean() - mean) < 3 * seen.std() / len(seen) ** 0.5 < 0.03
         assert ran.drift < 0.01

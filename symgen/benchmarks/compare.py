@@ -8,7 +8,7 @@ robot keeps its row. Every missing figure has its reason.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from math import isfinite
@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from symgen import methods
-from symgen.benchmarks.asking import asked
 from symgen.benchmarks.bench import LOOPS, ROUNDS, STATES, machine_facts, race
 from symgen.description.tip import tip
 from symgen.ir.program import Program
@@ -27,9 +26,10 @@ from symgen.machine.footprint import footprint
 from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build as making
+from symgen.pipeline import task
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
-from symgen.support.errors import OutOfReach, SymgenError
+from symgen.support.errors import OutOfReach, RequestError, SymgenError
 from symgen.support.tables import table
 from symgen.verification.evaluating import Results
 from symgen.verification.floating import check_floating
@@ -37,6 +37,8 @@ from symgen.verification.refusals import said_once
 from symgen.verification.report import Check
 from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
+from symgen.vocabulary.names import named
 from symgen.vocabulary.options import (
     HOST,
     LOOPED,
@@ -262,15 +264,17 @@ def compare(
     baumgarte: bool = False,
     form: str = UNROLLED,
 ) -> Comparisons:
-    """Every method of the functions that `asked` names, measured on this machine. Options as in `symgen.program`; with the form
+    """Every method of the functions that `requested` names, measured on this machine. Options as in `symgen.program`; with the form
     LOOPED what has loops over links stands there in both forms.
 
     Raises RequestError for unknown names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
     making.in_rows(mechanism)
-    wanted, refused = asked(mechanism, functions, task_rows, contact)
     options = ProgramOptions(task_rows=task_rows, contact=contact, baumgarte=baumgarte)
+    wanted, refused = requested(mechanism, functions, options)
+    if task_rows is not None:
+        _refuse_without_task(() if functions is None else wanted)
     build = Build(optimize=2)
     machine = machine_facts(build, ())  # no compiler: said before the long work
     truth = Truth(
@@ -284,80 +288,102 @@ def compare(
     total, done = sum(len(names) + 1 for names in wanted.values()), 0
     compared = []
     for function, names in wanted.items():
-        rows: dict[str, Row] = {}
-        programs: dict[str, Form] = {}
-        loops = 0
+        contest = _Contest(mechanism, function, options)
         for method in names:
             tell(f"deriving {function} by {method}", done, total)
             done += 1
-            program, why = _derived(mechanism, function, method, options)
-            if program is None:
-                rows[method] = Row(method, {}, {"": why})
-            else:
-                programs[method] = program
+            contest.derive(method)
             if form == LOOPED:
-                looped, why = _looped(mechanism, function, method, options)
-                loops += looped is not None
-                programs |= {method + LOOPS: looped} if looped else {}
-        if form == LOOPED and not loops:
-            refused[f"loops of {function}"] = why
-        measured, twins = _apart(programs)
-        compiled = {
-            method: program
-            for method, program in measured.items()
-            if _length(program) <= COMPILED_ROWS
-        }
-        typed = {
-            real: {
-                method: one
-                for method, program in compiled.items()
-                if (one := _typed(mechanism, program, real, options)) is not None
-            }
-            for real in REALS
-        }
+                contest.derive_loops(method)
+        if form == LOOPED and not contest.has_loops:
+            refused[f"loops of {function}"] = contest.why_no_loops
         tell(f"compiling {function} by every method", done, total)
-        with ThreadPoolExecutor(
-            os.cpu_count()
-        ) as at_once:  # the C compiler takes long, in a process of its own
-            building = {
-                real: at_once.submit(_solver, mechanism, typed[real], real)
-                for real in REALS
-                if typed[real]
-            }
-            weighing = {
-                method: at_once.submit(_one, mechanism, method, program, build)
-                for method, program in measured.items()
-            }
-            rows |= {method: weighed.result() for method, weighed in weighing.items()}
-            solvers = {real: built.result() for real, built in building.items()}
-        if solvers:
+        contest.measure(build)
+        if contest.solvers:
             tell(f"timing {function}", done, total)
-            for method, time in _times(compiled, solvers[DOUBLE.name], mechanism).items():
-                rows[method].figures["nanoseconds"] = time
-                _judge(
-                    rows[method],
-                    {real: own[method] for real, own in typed.items() if method in own},
-                    solvers,
-                    truth,
-                )
+            contest.time_and_judge(truth)
         done += 1
-        rows |= {
-            method: replace(rows[first], method=method, twin=first)
-            for method, first in twins.items()
-        }
-        rows = {
-            row: rows[row] for method in names for row in (method, method + LOOPS) if row in rows
-        }
         try:
-            whole = len(names) == len(methods.offered(derivatives.of(function), mechanism))
-            compared.append(
-                _comparison(function, whole, rows, making.made(mechanism, function, None, options))
-            )
+            compared.append(contest.comparison(names))
         except OutOfReach as error:
             if functions is not None:
                 raise
             refused[function] = str(error)
     return Comparisons(mechanism.name, machine, tuple(compared), refused)
+
+
+class _Contest:
+    """The methods of one function, derived, compiled and measured beside each other; `rows` are the results by method."""
+
+    def __init__(self, mechanism: Mechanism, function: str, options: ProgramOptions) -> None:
+        self.mechanism, self.function, self.options = mechanism, function, options
+        self.rows: dict[str, Row] = {}
+        self.programs: dict[str, Form] = {}
+        self.solvers: dict[str, Solver] = {}
+        """By real type."""
+        self.has_loops, self.why_no_loops = False, ""
+        self._twins: dict[str, str] = {}
+        self._typed: dict[str, dict[str, Form]] = {}
+
+    def derive(self, method: str) -> None:
+        """Derive the function by a method; record why where there is no Program."""
+        program, why = _derived(self.mechanism, self.function, method, self.options)
+        if program is None:
+            self.rows[method] = Row(method, {}, {"": why})
+        else:
+            self.programs[method] = program
+
+    def derive_loops(self, method: str) -> None:
+        """Derive the function by a method as loops over links."""
+        looped, self.why_no_loops = _looped(self.mechanism, self.function, method, self.options)
+        if looped is not None:
+            self.programs[method + LOOPS] = looped
+            self.has_loops = True
+
+    def measure(self, build: Build) -> None:
+        """Compile and weigh every method whose rows differ from those of the methods before it."""
+        measured, self._twins = _apart(self.programs)
+        compiled = {m: form for m, form in measured.items() if _length(form) <= COMPILED_ROWS}
+        for real in REALS:
+            typed = {
+                method: _typed(self.mechanism, form, real, self.options)
+                for method, form in compiled.items()
+            }
+            self._typed[real] = {m: form for m, form in typed.items() if form is not None}
+        with ThreadPoolExecutor(
+            os.cpu_count()
+        ) as at_once:  # the C compiler takes long, in a process of its own
+            building = {
+                real: at_once.submit(_solver, self.mechanism, typed, real)
+                for real, typed in self._typed.items()
+                if typed
+            }
+            weighing = {
+                method: at_once.submit(_one, self.mechanism, method, program, build)
+                for method, program in measured.items()
+            }
+            self.rows |= {method: weighed.result() for method, weighed in weighing.items()}
+            self.solvers = {real: built.result() for real, built in building.items()}
+
+    def time_and_judge(self, truth: Truth) -> None:
+        """Time the compiled methods in turns, and judge their round-off in every real type."""
+        timed = self._typed[DOUBLE.name]
+        for method, time in _times(timed, self.solvers[DOUBLE.name], self.mechanism).items():
+            self.rows[method].figures["nanoseconds"] = time
+            by_real = {
+                real: typed[method] for real, typed in self._typed.items() if method in typed
+            }
+            _judge(self.rows[method], by_real, self.solvers, truth)
+
+    def comparison(self, names: Sequence[str]) -> Comparison:
+        """The rows in the order of `names`, and the default method. Raises OutOfReach where the function has none."""
+        for method, first in self._twins.items():
+            self.rows[method] = replace(self.rows[first], method=method, twin=first)
+        ordered = [row for method in names for row in (method, method + LOOPS)]
+        rows = {row: self.rows[row] for row in ordered if row in self.rows}
+        offered = methods.offered(derivatives.of(self.function), self.mechanism)
+        best = making.made(self.mechanism, self.function, None, self.options)
+        return _comparison(self.function, len(names) == len(offered), rows, best)
 
 
 def _derived(
@@ -536,3 +562,62 @@ def _times(programs: Mapping[str, Form], solver: Solver, mechanism: Mechanism) -
         results = [np.empty((STATES, *port.shape)) for port in program.outputs]
         contestants[method] = solver.bind(_name(program), *buffers, *results)
     return {method: timing.median for method, timing in race(contestants).items()}
+
+
+# -- requested functions --
+
+
+def requested(
+    mechanism: Mechanism, words: Iterable[str] | None, options: ProgramOptions
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """({function: methods}, {function: why not}) of "FUNCTION" or "FUNCTION=METHOD,METHOD" (None: where there is a choice).
+
+    Raises RequestError for unknown names, and for a function asked for by name that this robot cannot have.
+    """
+    if words is None:
+        return _functions_with_a_choice(mechanism)
+    chosen: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        name, _, listed = word.partition("=")
+        function = named(name)
+        chosen[function] = _methods_of(mechanism, function, listed)
+        refused = making.refusal(mechanism, function, None)
+        refused = refused or task.refusal(mechanism, function, options)
+        if refused is not None:
+            raise RequestError(refused)
+    return {name: chosen[name] for name in FUNCTIONS.in_order(chosen)}, {}
+
+
+def _functions_with_a_choice(
+    mechanism: Mechanism,
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Default functions of several methods with these, and why others are left out."""
+    several = [name for name in BY_DEFAULT if len(methods.offered(name, mechanism)) > 1]
+    wanted = making.requested(mechanism, None)
+    why = {
+        name: making.refusal(mechanism, name, None) or "on request only, with -f"
+        for name in several
+        if name not in wanted
+    }
+    return {name: methods.offered(name, mechanism) for name in several if name in wanted}, why
+
+
+def _methods_of(mechanism: Mechanism, function: str, listed: str) -> tuple[str, ...]:
+    """The listed methods of a function, each once; all that it has where none is listed. RequestError for a wrong name."""
+    base = derivatives.of(function)
+    names = tuple(dict.fromkeys(filter(None, listed.split(","))))
+    names = names or methods.offered(base, mechanism)
+    for method in names:
+        if listed or len(names) == 1 or methods.composition(method, base) is None:
+            methods.derivation(method, base)
+    return names
+
+
+def _refuse_without_task(functions: Iterable[str]) -> None:
+    """Raise RequestError where no function is about a task."""
+    if not any(FUNCTIONS[name].counts("NK") for name in functions):
+        of_tasks = [name for name, function in FUNCTIONS.items() if function.counts("NK")]
+        raise RequestError(
+            "none of these functions is about a task, so --task-rows does not apply; name "
+            f"{' or '.join(of_tasks)} with -f"
+        )

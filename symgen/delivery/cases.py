@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 from typing import Any, NamedTuple
 
-from symgen.delivery import block_tests
 from symgen.emission import printer
 from symgen.emission.c_text import WIDTH
 from symgen.emission.ports import handed
-from symgen.ir.program import Port
+from symgen.ir.program import POSITIONS, Port
 from symgen.ir.recursion import Form, Looped
 from symgen.support.errors import RequestError
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING
-from symgen.vocabulary.reals import LOST, REALS
+from symgen.vocabulary.reals import LOST, REALS, Real
 from symgen.vocabulary.target import Target
 
 Number = float | Fraction
+
+BEYOND = 3
+"""States of the last block, which is not full."""
+SHRINK = Fraction(1, 1024)
+"""Share of the numbers by which a state is smaller than the same state one time around before."""
+SLACK = Fraction(1, 8)
+"""Share of the largest result by which results may differ in a build that fuses operations; states differ by more."""
+SPARE = 256
+"""Numbers by which the stack is overwritten further down than the arrays of a function reach: other variables lie between them."""
+SPACED = 3
+"""The largest step from element to element of an array whose states stand apart."""
 
 
 class Equation(NamedTuple):
@@ -91,7 +101,7 @@ def filled(
         "unjudged": left,
         "matrices": matrices,
         "entrywise": entrywise,
-        "blocks": block_tests.of_all(programs.values(), tests, real),
+        "blocks": _blocks(programs.values(), tests, real),
     }
 
 
@@ -116,77 +126,53 @@ class _Tables:
         ]
 
 
+@dataclass(frozen=True)
+class _Call:
+    """Arguments of one call in the self-test, as C writes them; `shared` are the inputs where they lie in the array `shared`."""
+
+    inputs: Sequence[str]
+    shared: Sequence[str]
+    outputs: Sequence[str]
+    work: Sequence[str]
+
+    def text(self, argument: int | None = None, result: int | None = None) -> str:
+        """The call; with an argument and a result, where one or both of them lie in the array `shared`."""
+        inputs, outputs = list(self.inputs), list(self.outputs)
+        if argument is not None:
+            inputs[argument] = self.shared[argument]
+        if result is not None:
+            outputs[result] = "shared"
+        return ", ".join([*inputs, *outputs, *self.work])
+
+    def with_too_small_work(self) -> str:
+        """The call that states a workspace of zero numbers."""
+        return ", ".join([*self.inputs, *self.outputs, *self.work[:-1], "0"])
+
+
 def _test(
     program: Form, target: Target, cases: list[SelfTestCase], tables: _Tables
 ) -> dict[str, Any]:
     """Data and calls of one function's self-test: the plain call, and each result stored over each argument."""
     for case in cases:
         _check_case(program, case)
-    names = printer().parameters(program, target)
-
-    def data(port: Port, values: list[Sequence[Number]], of: str = "") -> dict[str, Any]:
-        table = f"{derivatives.symbol(program.function)}_{of}{port.name}"
-        return {
-            "name": names[port.name],
-            "table": table,
-            "size": port.size,
-            "states": [_numbers(row, program.real) for row in values],
-        }
-
     arguments = [
-        data(port, [case.arguments[k] for case in cases]) for k, port in enumerate(program.inputs)
+        _table(program, target, port, [case.arguments[k] for case in cases])
+        for k, port in enumerate(program.inputs)
     ]
-    results = []
-    for k, port in enumerate(program.outputs):
-        equations = [case.equations[k] for case in cases if case.equations]
-        solved = [one for one in equations if one is not None]
-        wanted = [one.right for one in solved] or [case.results[k] for case in cases]
-        allowed = [one.tolerances for one in solved] or [case.tolerances[k] for case in cases]
-        result = data(port, list(wanted), "M_" if solved else "")
-        table = result["table"]
-        judge = [f"{table}[i]", f"{table}_tolerance[i]"]
-        if solved:
-            judge = [tables.name(tuple(one.matrix for one in solved)) + "[i]", *judge]
-        result["tolerances"] = [
-            _numbers([_rounded_up(x) for x in row], program.real) for row in allowed
-        ]
-        against = ", ".join([*judge, str(port.size)])
-        result["judge"] = {
-            "by": "unsolved" if solved else "wrong",
-            "against": against,
-            "many": against.replace("[i]", "[k]"),
-        }
-        result |= {"many": f"{table}_many", "all": port.size * len(cases)}
-        results.append(result)
-    given = [
-        handed(port, f"{a['table']}[i]", target.name)
-        for port, a in zip(program.inputs, arguments, strict=True)
+    results = [
+        _judged_result(program, target, cases, k, tables) for k in range(len(program.outputs))
     ]
-    over = [handed(port, "shared", target.name) for port in program.inputs]
-    into = [r["name"] for r in results]
-    last, of_many = (
-        _work("work", f"{target.name}_WORK", program, target),
-        _work("work_of_many", f"{target.name}_BATCH_WORK", program, target),
+    work = _work("work", f"{target.name}_WORK", program, target)
+    call = _Call(
+        [
+            handed(port, f"{argument['table']}[i]", target.name)
+            for port, argument in zip(program.inputs, arguments, strict=True)
+        ],
+        [handed(port, "shared", target.name) for port in program.inputs],
+        [result["name"] for result in results],
+        work,
     )
-    shared = [
-        {
-            "argument": argument,
-            "result": result,
-            "call": ", ".join(
-                [*given[:i], over[i], *given[i + 1 :], *into[:k], "shared", *into[k + 1 :], *last]
-            ),
-        }
-        for i, argument in enumerate(arguments)
-        for k, result in enumerate(results)
-        if not printer().apart(program)
-    ]
-    refused = [
-        {
-            "argument": argument,
-            "call": ", ".join([*given[:i], over[i], *given[i + 1 :], *into, *last]),
-        }
-        for i, argument in enumerate(arguments)
-    ]
+    checked_work = bool(target.checked and work)
     return {
         "function": derivatives.symbol(program.function),
         "label": program.function + _coarse(cases),
@@ -194,20 +180,74 @@ def _test(
         "count": len(cases),
         "arguments": arguments,
         "results": results,
-        "call": ", ".join([*given, *into, *last]),
-        "shared": shared,
-        "refused": refused if target.checked else [],
-        "works": bool(last),
-        "last_of_many": of_many,
-        "too_small": ", ".join([*given, *into, *last[:-1], "0"]) if target.checked and last else "",
+        "call": call.text(),
+        "shared": [] if printer().apart(program) else _calls_that_share(call, arguments, results),
+        "refused": [
+            {"argument": argument, "call": call.text(k)} for k, argument in enumerate(arguments)
+        ]
+        if target.checked
+        else [],
+        "works": bool(work),
+        "last_of_many": _work("work_of_many", f"{target.name}_BATCH_WORK", program, target),
+        "too_small": call.with_too_small_work() if checked_work else "",
         "begins": min(len(cases), 2),
         "tables": [argument["table"] for argument in arguments],
         "largest": max(port.size for port in (*program.inputs, *program.outputs)),
-    } | block_tests.of_function(program, target, REALS[program.real], arguments, results, last)
+    } | _blocks_of_function(program, target, REALS[program.real], arguments, results, work)
+
+
+def _table(
+    program: Form, target: Target, port: Port, values: Sequence[Sequence[Number]], prefix: str = ""
+) -> dict[str, Any]:
+    """Table of the values of an argument or a result, one row a state."""
+    return {
+        "name": printer().parameters(program, target)[port.name],
+        "table": f"{derivatives.symbol(program.function)}_{prefix}{port.name}",
+        "size": port.size,
+        "states": [_numbers(row, program.real) for row in values],
+    }
+
+
+def _judged_result(
+    program: Form, target: Target, cases: list[SelfTestCase], index: int, tables: _Tables
+) -> dict[str, Any]:
+    """Table of what one result is compared with, its tolerances, and the arguments of the judge."""
+    port = program.outputs[index]
+    equations = [case.equations[index] for case in cases if case.equations]
+    solved = [equation for equation in equations if equation is not None]
+    expected = [equation.right for equation in solved] or [case.results[index] for case in cases]
+    allowed = [equation.tolerances for equation in solved] or [
+        case.tolerances[index] for case in cases
+    ]
+    result = _table(program, target, port, expected, "M_" if solved else "")
+    table = result["table"]
+    matrix = [f"{tables.name(tuple(e.matrix for e in solved))}[i]"] if solved else []
+    against = ", ".join([*matrix, f"{table}[i]", f"{table}_tolerance[i]", str(port.size)])
+    return result | {
+        "tolerances": [_numbers([_rounded_up(x) for x in row], program.real) for row in allowed],
+        "judge": {
+            "by": "unsolved" if solved else "wrong",
+            "against": against,
+            "many": against.replace("[i]", "[k]"),
+        },
+        "many": f"{table}_many",
+        "all": port.size * len(cases),
+    }
+
+
+def _calls_that_share(
+    call: _Call, arguments: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Calls that store one result over one argument, for every pair."""
+    return [
+        {"argument": argument, "result": result, "call": call.text(i, k)}
+        for i, argument in enumerate(arguments)
+        for k, result in enumerate(results)
+    ]
 
 
 def _work(name: str, size: str, program: Form, target: Target) -> list[str]:
-    """What a loop over links is given besides."""
+    """Last arguments of a loop over links: the workspace, and its size where functions are checked."""
     return [name, *([size] if target.checked else [])] if isinstance(program, Looped) else []
 
 
@@ -229,25 +269,31 @@ def _largest(values: Sequence[Number]) -> float:
 
 
 def _check_case(program: Form, case: SelfTestCase) -> None:
-    ports = (*program.inputs, *program.outputs)
-    given = [len(values) for values in (*case.arguments, *case.results)]
+    """Raise RequestError for a case of other sizes than the function's, or with a number that is not finite."""
+    sizes = [port.size for port in (*program.inputs, *program.outputs)]
+    result_sizes = sizes[len(program.inputs) :]
+    stated = [len(values) for values in (*case.arguments, *case.results)]
     allowed = [len(values) for values in case.tolerances]
-    equations = case.equations or (None,) * len(program.outputs)
-    parts = [part for one in equations if one is not None for part in one]
-    numbers = [
-        x for values in (*case.arguments, *case.results, *case.tolerances, *parts) for x in values
-    ]
-    sizes, owed = [port.size for port in ports], [port.size for port in program.outputs]
-    solved = [
-        size if one is None else len(one.right) for one, size in zip(equations, owed, strict=True)
-    ]
-    if (
-        sizes != given
-        or not owed == allowed == solved
-        or not all(math.isfinite(x) for x in numbers)
-    ):
-        what = f"sizes {given} and {allowed} for {sizes}, or a number that is not finite"
+    fits = sizes == stated and result_sizes == allowed == _equation_sizes(case, result_sizes)
+    if not fits or not all(math.isfinite(number) for number in _numbers_of(case)):
+        what = f"sizes {stated} and {allowed} for {sizes}, or a number that is not finite"
         raise RequestError(f"a self-test case of {program.function} has {what}")
+
+
+def _equation_sizes(case: SelfTestCase, result_sizes: Sequence[int]) -> list[int]:
+    """Sizes of the right sides of the equations; of a result without one, the result's own."""
+    equations = case.equations or (None,) * len(result_sizes)
+    return [
+        size if equation is None else len(equation.right)
+        for equation, size in zip(equations, result_sizes, strict=True)
+    ]
+
+
+def _numbers_of(case: SelfTestCase) -> Iterator[Number]:
+    """All numbers of a case."""
+    parts = [part for equation in case.equations if equation is not None for part in equation]
+    for values in (*case.arguments, *case.results, *case.tolerances, *parts):
+        yield from values
 
 
 def _rounded_up(value: Number) -> Fraction:
@@ -269,3 +315,82 @@ def _numbers(values: Sequence[Number], real: str) -> list[str]:
         else:
             lines.append(text)
     return lines
+
+
+# -- blocks of states --
+#
+# Each function runs at two whole blocks, with and without a part of one, and at a state less. The states are those of the
+# self-test in turn, a little smaller each time around, so that no two lanes hold the same numbers. The function of one
+# state gives the expected results.
+
+
+def _blocks(
+    forms: Iterable[Form], tests: Sequence[Mapping[str, Any]], real: Real
+) -> dict[str, Any]:
+    """The words that the blocks of all functions share; `tests` are those of the functions that are tested."""
+
+    def number(value: Fraction) -> str:
+        return printer().literal(value, real.name)
+
+    count = _states(real.lanes)
+    return {
+        "states": count,
+        "room": count + real.lanes,
+        "refused": real.lanes // 2,
+        "counts": [count, 2 * real.lanes, 2 * real.lanes - 1],
+        "size": max((test["laid"] for test in tests), default=1),
+        "spare": SPARE,
+        "shrink": number(SHRINK),
+        "slack": number(SLACK),
+        "quaternions": next((form.quaternions for form in forms if form.quaternions), ()),
+    }
+
+
+def _blocks_of_function(
+    form: Form,
+    target: Target,
+    real: Real,
+    arguments: Sequence[Mapping[str, Any]],
+    results: Sequence[Mapping[str, Any]],
+    last: Sequence[str],
+) -> dict[str, Any]:
+    """Words for one function: `blocks` says of each array where its states are laid, `laid` and `room` how many numbers all
+    arrays and those of the results take, `alone` and `exactly` what the functions of one state and of many are given. `last`
+    are the arguments of a loop over links that provide its work array.
+    """
+    room = _states(real.lanes) + real.lanes
+    arrays: list[dict[str, Any]] = []
+    ports, at = (*form.inputs, *form.outputs), 0
+    for k, (port, table) in enumerate(zip(ports, (*arguments, *results), strict=True)):
+        is_argument = k < len(arguments)
+        arrays.append(
+            {
+                "number": k,
+                "argument": is_argument,
+                "size": port.size,
+                "at": at,
+                "laid": f"{table['table']}_laid",
+                "table": table["table"],
+                "one": f"{table['table']}_one" if is_argument else table["name"],
+                "positions": int(port.name in POSITIONS),
+            }
+        )
+        at += room * (SPACED * port.size + 1 + k)
+    needs = printer().driver(form, target)["needs"] if target.text.batch else 0
+    work = ["work_of_many", *([str(needs)] if target.checked else [])] if needs else []
+    alone = [
+        handed(port, array["one"], target.name) if array["argument"] else array["one"]
+        for port, array in zip(ports, arrays, strict=True)
+    ]
+    return {
+        "blocks": arrays,
+        "laid": at,
+        "room": at - int(arrays[len(arguments)]["at"]),
+        "exactly": work,
+        "needs": needs,
+        "alone": ", ".join([*alone, *last]),
+    }
+
+
+def _states(lanes: int) -> int:
+    return 2 * lanes + BEYOND

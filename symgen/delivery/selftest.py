@@ -114,20 +114,37 @@ def _starts(mechanism: Mechanism, programs: Mapping[str, Form]) -> list[SelfTest
 
 
 def _cases(program: Form, truth: Truth, text: TextOptions) -> Iterable[SelfTestCase]:
-    exact, arguments = (
-        truth.results(program.function),
-        truth.arguments(program.function, truth.states),
-    )
+    """Cases of one program at the states where its real type has a digit of every result."""
+    exact = truth.results(program.function)
+    arguments = truth.arguments(program.function, truth.states)
+    bounds, equations = _bounds_and_equations(program, truth, text, exact)
+    names = [port.name for port in program.outputs]
+    for state in range(truth.count):
+        if not _is_judged(program, bounds, equations, exact, state):
+            continue
+        yield SelfTestCase(
+            program.function,
+            tuple(tuple(np.ravel(arguments[port.name][state])) for port in program.inputs),
+            tuple(_fractions(exact[name][state]) for name in names),
+            tuple(tuple(np.ravel(bounds[name][state]).tolist()) for name in names),
+            tuple(equations[name][state] if name in equations else None for name in names),
+        )
+
+
+def _bounds_and_equations(
+    program: Form, truth: Truth, text: TextOptions, exact: Mapping[str, Array]
+) -> tuple[dict[str, Array], dict[str, list[Equation]]]:
+    """Bounds of the error of every result, and the equations of those that solve M x = b, by name."""
     eps = REALS[program.real].eps
     unit, whole = eps * (allowance(program, truth, text) + ROUNDING), differs(program, truth)
     summed = (
         eps * (truth.mechanism.nv + 3) / 2
     )  # M and b are printed, and M x − b summed, in the real type
-    names, own = [port.name for port in program.outputs], running_error.bounds(program, truth, text)
+    running = running_error.bounds(program, truth, text)
     bounds, equations = {}, {}
-    for name in names:
+    for name in (port.name for port in program.outputs):
         if not solves(program.function, name):
-            bounds[name] = unit * natural(program.function, name, truth, whole, own)
+            bounds[name] = unit * natural(program.function, name, truth, whole, running)
             continue
         with truth.scalars.working():
             size = SOLVED[name](exact, truth).size
@@ -136,22 +153,30 @@ def _cases(program: Form, truth: Truth, text: TextOptions) -> Iterable[SelfTestC
             equations[name] = _equations(name, truth, (unit + summed) * size)
         else:
             bounds[name] = unit * (size if name == "Minv" else _reached(size, truth))
-    for state in range(truth.count):
-        if any(
-            _says_nothing(exact[name][state], bounds[name][state])
-            for name in names
-            if name not in equations
-        ):
-            continue
-        if "log" in program.operations and any(np.max(bounds[name][state]) >= 1 for name in names):
-            continue  # what the logarithm is taken of may be off by all that it is, and need not even be positive
-        yield SelfTestCase(
-            program.function,
-            tuple(tuple(np.ravel(arguments[port.name][state])) for port in program.inputs),
-            tuple(_fractions(exact[name][state]) for name in names),
-            tuple(tuple(np.ravel(bounds[name][state]).tolist()) for name in names),
-            tuple(equations[name][state] if name in equations else None for name in names),
-        )
+    return bounds, equations
+
+
+def _is_judged(
+    program: Form,
+    bounds: Mapping[str, Array],
+    equations: Mapping[str, list[Equation]],
+    exact: Mapping[str, Array],
+    state: int,
+) -> bool:
+    """True if the real type has a digit of every result, and of the argument of every logarithm, at a state.
+
+    Where the argument of a logarithm may be off by its own size, it need not even be positive.
+    """
+    names = [port.name for port in program.outputs]
+    if any(
+        _says_nothing(exact[name][state], bounds[name][state])
+        for name in names
+        if name not in equations
+    ):
+        return False
+    return "log" not in program.operations or all(
+        not np.max(bounds[name][state]) >= 1 for name in names
+    )
 
 
 def _says_nothing(exact: Array, bounds: Array) -> bool:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symgen.ir.program import Outline
-from symgen.jax.call import Call
+from symgen.ir.ports import describe, meaning, operations_text
+from symgen.ir.program import POSITIONS, Outline, Port
 from symgen.jax.installed import installed, refuse_narrow
 from symgen.jax.steps import Steps
+from symgen.machine.arrays import Arrays
 from symgen.machine.building import Build, depends, load_ffi, opened
 from symgen.support import cache
-from symgen.support.errors import RequestError
+from symgen.support.errors import ArgumentError, RequestError
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import Derivative
-from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, Array
 from symgen.vocabulary.names import named, no_attribute
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
@@ -120,3 +122,157 @@ class Functions:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Functions, self._recipe
+
+
+# -- calls from JAX --
+
+
+if TYPE_CHECKING:
+    from symgen.mechanism.mechanism import Mechanism
+
+
+class Call:
+    """One function that XLA knows by the name `target`.
+
+    `jacobian(function, by)` is another, whose results are the derivatives of each result by each argument of `by`, along the
+    `steps` of positions.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        outline: Outline,
+        target: str,
+        jacobian: Callable[[str, tuple[str, ...]], Call],
+        steps: Steps,
+    ) -> None:
+        self.jax, self.outline, self.target, self.jacobian, self.steps = (
+            installed(),
+            outline,
+            target,
+            jacobian,
+            steps,
+        )
+        self.sizes = mechanism.sizes
+        self.arrays = Arrays(outline, mechanism.name, mechanism.sizes, checked=False)
+        # JAX says of each change whether there is one, so that a Jacobian is by those arguments that change
+        self.evaluate = self.jax.custom_jvp(self._evaluate)
+        self.evaluate.defjvp(self._changed, symbolic_zeros=True)
+
+    def function(self) -> Any:
+        """The function as the user calls it."""
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        signature = inspect.Signature(
+            [inspect.Parameter(port.name, kind) for port in self.outline.inputs]
+        )
+        own = derivatives.symbol(self.outline.function)
+
+        def call(*given: Any, **also: Any) -> Any:
+            try:
+                arguments = signature.bind(*given, **also).args
+            except TypeError as error:
+                raise TypeError(f"{own}() {error}") from None
+            found = self.evaluate(*self._taken(arguments))
+            return found[0] if len(found) == 1 else found
+
+        call.__name__, call.__qualname__, call.__module__ = own, f"Functions.{own}", "symgen.jax"
+        call.__doc__ = self._doc()
+        vars(call)["__signature__"] = signature
+        return call
+
+    def _taken(self, arguments: Sequence[Any]) -> list[Any]:
+        """The arguments in the function's real type, with equally many leading dimensions."""
+        refuse_narrow(self.outline.real)
+        arrays = [
+            self._array(port, x) for port, x in zip(self.outline.inputs, arguments, strict=True)
+        ]
+        axes = len(self._lead(arrays))
+        return [
+            x.reshape((1,) * (axes + len(port.shape) - x.ndim) + x.shape)
+            for port, x in zip(self.outline.inputs, arrays, strict=True)
+        ]
+
+    def _array(self, port: Port, x: Any) -> Any:
+        self.arrays.refuse_masked(port, x)
+        number, where = self.jax.numpy, f"{self.outline.function}: {port.name}"
+        try:
+            array = number.asarray(x)
+        except (ValueError, TypeError) as error:
+            raise ArgumentError(f"{where} is no array of numbers ({error})") from None
+        if not any(
+            number.issubdtype(array.dtype, kind) for kind in (number.floating, number.integer)
+        ):
+            raise ArgumentError(
+                f"{where} has dtype {array.dtype}; real numbers ({self.arrays.real}) are wanted"
+            )
+        self.arrays.check_shape(port, array)
+        return array.astype(self.arrays.real)
+
+    def _lead(self, arguments: Sequence[Any]) -> tuple[int, ...]:
+        """The leading dimensions of the results."""
+        return self.arrays.common(
+            [
+                x.shape[: x.ndim - len(port.shape)]
+                for port, x in zip(self.outline.inputs, arguments, strict=True)
+            ]
+        )
+
+    def _evaluate(self, *arguments: Any) -> tuple[Any, ...]:
+        """The results. Of each leading dimension an argument has one entry or all."""
+        lead = self._lead(arguments)
+        shapes = [
+            self.jax.ShapeDtypeStruct(lead + port.shape, self.arrays.real)
+            for port in self.outline.outputs
+        ]
+        return tuple(
+            self.jax.ffi.ffi_call(self.target, shapes, vmap_method="expand_dims")(*arguments)
+        )
+
+    def _changed(self, arguments: Sequence[Any], changes: Sequence[Any]) -> tuple[Any, Any]:
+        """The results, and what they change by when the arguments do."""
+        found, still = self.evaluate(*arguments), self.jax.custom_derivatives.SymbolicZero
+        steps = {}
+        for port, x, change in zip(self.outline.inputs, arguments, changes, strict=True):
+            if not isinstance(change, still):
+                steps[port.name] = self.steps.told(x, change) if port.name in POSITIONS else change
+        if not steps:
+            return found, tuple(map(self.jax.numpy.zeros_like, found))
+        known = [
+            array.name for array in (*FUNCTIONS[self.outline.function].arguments, *AT_RUN_TIME)
+        ]
+        by = tuple(name for name in known if name in steps)
+        slopes = iter(self.jacobian(self.outline.function, by).evaluate(*arguments))
+        lead, sums = self._lead(arguments), []
+        for port, result in zip(self.outline.outputs, found, strict=True):
+            whole = sum(self._along(next(slopes), steps[name], lead) for name in by)
+            sums.append(
+                self.steps.moved(result, whole)
+                if port.name in POSITIONS
+                else whole.reshape(result.shape)
+            )
+        return found, tuple(sums)
+
+    def _along(self, slope: Any, step: Any, lead: tuple[int, ...]) -> Any:
+        """A derivative along a step of its argument, of which each leading dimension has one entry or all; (*lead, numbers)."""
+        flat = step.reshape((*step.shape[: len(lead)], 1, -1))
+        return self.jax.numpy.sum(slope.reshape((*lead, -1, flat.shape[-1])) * flat, axis=-1)
+
+    def _doc(self) -> str:
+        def line(array: Array, port: Port) -> str:
+            return f"    {port.name}: ({', '.join(['...', *map(str, port.shape)])}), {meaning(array, self.sizes)}"
+
+        arguments, results = describe(self.outline)
+        return "\n".join(
+            [
+                f"{derivatives.symbol(self.outline.function)}({', '.join(port.name for port in self.outline.inputs)})",
+                "",
+                "Arguments:",
+                *map(line, arguments, self.outline.inputs),
+                "Results:",
+                *map(line, results, self.outline.outputs),
+                "",
+                "Leading dimensions broadcast together; what vmap maps stands before them.",
+                f"Method {self.outline.method}: {operations_text(self.outline)}.",
+                "Raises ArgumentError, a ValueError, on a wrong shape or type.",
+            ]
+        )

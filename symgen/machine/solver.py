@@ -15,7 +15,7 @@ from dataclasses import asdict
 from functools import partial
 from os import PathLike
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symgen.description.arguments import validated
 from symgen.ir.ports import single_real
@@ -23,11 +23,10 @@ from symgen.ir.program import Bound, Outline
 from symgen.ir.recursion import Form, Parted
 from symgen.machine.assemble_driver import assembling
 from symgen.machine.blocks import WHEN, Compilation
-from symgen.machine.building import Build, depends, load_many, opened, packed, unpacked
+from symgen.machine.building import Build, Packed, depends, load_many, opened, packed, unpacked
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
 from symgen.machine.parameters import Parameters, by_name, described
-from symgen.machine.sending import Sent
 from symgen.support import cache
 from symgen.support.errors import ArgumentError, BuildError, warn_each
 from symgen.vocabulary import derivatives
@@ -46,6 +45,25 @@ from symgen.vocabulary.options import (
     names_of,
 )
 from symgen.vocabulary.target import Target
+
+
+class Sent(NamedTuple):
+    """Contents of a pickled solver, with which it needs no compiler where it arrives."""
+
+    name: str
+    outlines: dict[str, Outline]
+    sizes: Sizes
+    text: TextOptions
+    build: Build
+    library: Packed | None
+    blocks: dict[str, Packed]
+    """By function."""
+    defaults: dict[str, tuple[float, ...]]
+    now: dict[str, Any]
+    """The parameters as they were set."""
+    when: str
+    """When functions are compiled for blocks of states."""
+
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -4,7 +4,7 @@ memory and digits. That is what the O(log N) of Fijany & Featherstone's abstract
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import log2
 from typing import Any
@@ -49,6 +49,7 @@ LONG = Numbers(
     np.arctan2,
 )
 """Numbers of 64 binary digits where the processor has them."""
+Facts = Mapping[str, Any]
 KNOWN = bool(np.finfo(np.longdouble).eps < 1e-18)
 
 
@@ -59,49 +60,53 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     setter = threads()
     for done, n in enumerate(links):
         tell(f"{n} links", done, len(links))
-        made = dh_chain(n)
+        chain = dh_chain(n)
         forms = {
-            method: build.shaped(made, FUNCTION, method, ProgramOptions(form=LOOPED))
+            method: build.shaped(chain, FUNCTION, method, ProgramOptions(form=LOOPED))
             for method in WHO
             if n >= SHORTEST.get(method, 0)
         }
         state = [random.uniform(-1, 1, (1, n)) for _ in range(3)]
-        a, calls = {method: np.empty((1, n)) for method in forms}, dict[str, Callable[[], None]]()
+        results = {method: np.empty((1, n)) for method in forms}
+        calls: dict[str, Callable[[], None]] = {}
         for method, form in forms.items():
             solver = Solver.from_programs(
-                made.name,
+                chain.name,
                 {FUNCTION: form},
-                made.sizes,
+                chain.sizes,
                 optimize=BUILD.optimize,
                 threads=setter is not None,
             )
-            calls[method] = solver.bind(FUNCTION, *state, a[method])
-        alone, shared = raced(calls, PARALLEL, setter)
-        timed += [*alone.values(), *shared.values()]
-        exact = (
-            evaluate(
-                forms[SERIAL],
-                dict(
-                    zip(
-                        ("q", "v", "tau"), ([*map(np.longdouble, x[0])] for x in state), strict=True
-                    )
-                ),
-                LONG,
-            )["a"]
-            if KNOWN
-            else None
-        )
+            calls[method] = solver.bind(FUNCTION, *state, results[method])
+        single, parallel = raced(calls, PARALLEL, setter)
+        timed += [*single.values(), *parallel.values()]
+        errors = _errors(results, forms[SERIAL], state)
+        times, bytes_ = _nanoseconds_a_link(single, n), {m: _bytes(f) / n for m, f in forms.items()}
         rows.append(
             (
                 n,
-                *(min(alone[m].rounds) * STATES / n if m in alone else None for m in WHO),
-                *(min(shared[m].rounds) * STATES / n if m in shared else None for m in PARALLEL),
-                *(_bytes(forms[m]) / n if m in forms else None for m in WHO),
-                *(forms[m].depth if m in forms else None for m in (SERIAL, LEVELS)),
-                *(_off(a[m][0], exact) if m in a and exact else None for m in WHO),
+                *map(times.get, WHO),
+                *map(_nanoseconds_a_link(parallel, n).get, PARALLEL),
+                *map(bytes_.get, WHO),
+                *(forms[method].depth if method in forms else None for method in (SERIAL, LEVELS)),
+                *map(errors.get, WHO),
             )
         )
     return _page(rows, timed)
+
+
+def _nanoseconds_a_link(timings: Mapping[str, Timing], links: int) -> dict[str, float]:
+    """The least of many rounds, by method."""
+    return {method: min(timing.rounds) * STATES / links for method, timing in timings.items()}
+
+
+def _errors(results: Mapping[str, Array], serial: Form, state: Sequence[Array]) -> dict[str, float]:
+    """Error of each method's acceleration against the serial sweeps in 64 binary digits; empty without such numbers."""
+    if not KNOWN:
+        return {}
+    named = zip(("q", "v", "tau"), ([*map(np.longdouble, x[0])] for x in state), strict=True)
+    exact = evaluate(serial, dict(named), LONG)["a"]
+    return {method: _off(result[0], exact) for method, result in results.items()}
 
 
 def _bytes(form: Form) -> int:
@@ -115,106 +120,118 @@ def _off(found: Array, exact: Sequence[Any]) -> float:
     return float(np.abs(found - np.array(exact)).max() / np.abs(np.array(exact)).max())
 
 
-def _page(rows: list[tuple[Any, ...]], timed: list[Timing]) -> Page:
-    whos = [*WHO.values()]
-    columns = (
-        "links",
-        *(f"{who}_ns" for who in whos),
-        *(f"{WHO[m]}_{THREADS}_ns" for m in PARALLEL),
-        *(f"{who}_bytes" for who in whos),
-        "serial_depth",
-        "levels_depth",
-        *(f"{who}_error" for who in whos),
-    )
-    at = {name: place for place, name in enumerate(columns)}
+COLUMNS = (
+    "links",
+    *(f"{who}_ns" for who in WHO.values()),
+    *(f"{WHO[method]}_{THREADS}_ns" for method in PARALLEL),
+    *(f"{who}_bytes" for who in WHO.values()),
+    "serial_depth",
+    "levels_depth",
+    *(f"{who}_error" for who in WHO.values()),
+)
 
-    def spread(one: str, other: str) -> str:
-        found = {
-            row[0]: row[at[one]] / row[at[other]] for row in rows if row[at[one]] and row[at[other]]
-        }
-        if not found:
-            return "not measured"
-        least = min(found, key=lambda n: found[n])
-        return f"{found[least]:.2f} (at {least}) to {max(found.values()):.2f}"
 
-    def most(name: str) -> str:
-        known = [row[at[name]] for row in rows if row[at[name]] is not None]
-        return f"{max(known):.0e}" if known else "not measured"
+def _spread(rows: Sequence[Facts], column: str, reference: str) -> str:
+    """Least and greatest ratio of two columns, with the number of links of the least."""
+    ratios = {
+        row["links"]: row[column] / row[reference] for row in rows if row[column] and row[reference]
+    }
+    if not ratios:
+        return "not measured"
+    least = min(ratios, key=lambda n: ratios[n])
+    return f"{ratios[least]:.2f} (at {least}) to {max(ratios.values()):.2f}"
 
-    def quickest(threads: int) -> str:
-        by = {}
-        for row in rows:
-            times = {
-                who: row[at[name]]
-                for who in whos
-                for name in (
-                    f"{who}_{threads}_ns"
-                    if threads > 1 and f"{who}_{threads}_ns" in at
-                    else f"{who}_ns",
-                )
-            }
-            by[row[0]] = min((time, who) for who, time in times.items() if time)[1]
-        return ", ".join(f"{n} {who}" for n, who in by.items())
 
+def _greatest(rows: Sequence[Facts], column: str) -> str:
+    """Greatest number of a column."""
+    numbers = [row[column] for row in rows if row[column] is not None]
+    return f"{max(numbers):.0e}" if numbers else "not measured"
+
+
+def _quickest(rows: Sequence[Facts], ending: str) -> str:
+    """Quickest method at each number of links; `ending` is that of the columns of parallel methods."""
+    quickest = []
+    for row in rows:
+        times = {who: row.get(f"{who}{ending}", row[f"{who}_ns"]) for who in WHO.values()}
+        who = min((time, who) for who, time in times.items() if time)[1]
+        quickest.append(f"{row['links']} {who}")
+    return ", ".join(quickest)
+
+
+def _deeper(rows: Sequence[Facts]) -> str:
+    """Operations by which the longest chain of the levels grows when the links double."""
     steps = [
-        (b[at["levels_depth"]] - a[at["levels_depth"]]) / log2(b[0] / a[0])
+        (b["levels_depth"] - a["levels_depth"]) / log2(b["links"] / a["links"])
         for a, b in pairwise(rows)
     ]
-    deeper = (
-        f"{sum(steps) / len(steps):.1f} operations a doubling"
-        if steps
-        else "what one length does not tell"
-    )
-    last = rows[-1]
-    two = f"_{THREADS}_ns"
-    bytes_of = [f"{last[at[f'{who}_bytes']]:.0f}" for who in whos if last[at[f"{who}_bytes"]]]
+    if not steps:
+        return "what one length does not tell"
+    return f"{sum(steps) / len(steps):.1f} operations a doubling"
+
+
+def _notes() -> dict[str, str]:
+    """Meaning of each column."""
+    times = {
+        f"{who}_ns": f"nanoseconds a link by `{method}`, one thread, the least of many rounds"
+        for method, who in WHO.items()
+    }
+    threaded = {
+        f"{WHO[method]}_{THREADS}_ns": f"likewise, {THREADS} threads; a group of segments is a thread's"
+        for method in PARALLEL
+    }
+    sizes = {
+        f"{who}_bytes": f"bytes a link of tables and of the caller's array by `{method}`"
+        for method, who in WHO.items()
+    }
+    depths = {
+        "serial_depth": "longest chain of operations of the serial sweeps",
+        "levels_depth": "and of the levels",
+    }
+    errors = {
+        f"{who}_error": f"largest error of `{method}`, of the largest acceleration"
+        for method, who in WHO.items()
+    }
+    links = {"links": "N, a DH chain with general twists"}
+    return links | times | threaded | sizes | depths | errors
+
+
+def _page(cells: list[tuple[Any, ...]], timed: list[Timing]) -> Page:
+    """The page: the paper's words, what was measured, the table and the picture."""
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in cells]
+    whos, last, two = [*WHO.values()], rows[-1], f"_{THREADS}_ns"
+    bytes_of = [f"{last[f'{who}_bytes']:.0f}" for who in whos if last[f"{who}_bytes"]]
     return Page(
         source="A. Fijany, R. Featherstone, A new factorization of the mass matrix for optimal serial and parallel calculation "
         "of multibody dynamics, 2013, abstract",
         says="The factorization gives a serial algorithm of O(N) and a parallel one of O(log N) on O(N) processors.",
-        found=f"As loops over levels, cyclic reduction's longest chain of operations grows by {deeper}, that of the serial "
-        f"sweeps with N. Of the time of the serial sweeps it takes {spread('levels_ns', 'serial_ns')}, with {THREADS} "
-        f"threads {spread(f'levels{two}', 'serial_ns')}; segments {spread('segments_ns', 'serial_ns')} and "
-        f"{spread(f'segments{two}', 'serial_ns')}; the serial form of the same factorization "
-        f"{spread('cut_ns', 'serial_ns')}. Quickest with one thread: {quickest(1)}; with {THREADS}: {quickest(THREADS)}. "
-        f"At {last[0]} links tables and work are {', '.join(bytes_of)} bytes a link ({', '.join(whos)}), and of all "
-        f"lengths the errors at most {', '.join(most(f'{who}_error') for who in whos)}.",
+        found=f"As loops over levels, cyclic reduction's longest chain of operations grows by {_deeper(rows)}, that of the serial "
+        f"sweeps with N. Of the time of the serial sweeps it takes {_spread(rows, 'levels_ns', 'serial_ns')}, with {THREADS} "
+        f"threads {_spread(rows, f'levels{two}', 'serial_ns')}; segments {_spread(rows, 'segments_ns', 'serial_ns')} and "
+        f"{_spread(rows, f'segments{two}', 'serial_ns')}; the serial form of the same factorization "
+        f"{_spread(rows, 'cut_ns', 'serial_ns')}. Quickest with one thread: "
+        f"{_quickest(rows, '_ns')}; with {THREADS}: {_quickest(rows, two)}. "
+        f"At {last['links']} links tables and work are {', '.join(bytes_of)} bytes a link ({', '.join(whos)}), and of all "
+        f"lengths the errors at most {', '.join(_greatest(rows, f'{who}_error') for who in whos)}.",
         differs="The paper counts orders on as many processors as links. Here the lanes of one processor's vectors, and "
         "threads, share one chain; sines and cosines are included. Cyclic reduction takes more than four times the "
         "operations of the serial sweeps, so that it needs more than four lanes or threads to win. Riccati's recursion "
         "in segments takes twice the operations and keeps its digits, of which constraint forces lose some: "
         "accelerations are sums of larger terms there. A short chain leaves most lanes of its last levels idle, and is "
         "put together over the segments one after the other.",
-        columns=columns,
-        rows=tuple(rows),
-        notes={"links": "N, a DH chain with general twists"}
-        | {
-            f"{WHO[m]}_ns": f"nanoseconds a link by `{m}`, one thread, the least of many rounds"
-            for m in WHO
-        }
-        | {
-            f"{WHO[m]}_{THREADS}_ns": f"likewise, {THREADS} threads; a group of segments is a thread's"
-            for m in PARALLEL
-        }
-        | {
-            f"{WHO[m]}_bytes": f"bytes a link of tables and of the caller's array by `{m}`"
-            for m in WHO
-        }
-        | {
-            "serial_depth": "longest chain of operations of the serial sweeps",
-            "levels_depth": "and of the levels",
-        }
-        | {f"{WHO[m]}_error": f"largest error of `{m}`, of the largest acceleration" for m in WHO},
-        draw=lambda figure: _draw(figure, rows, at),
+        columns=COLUMNS,
+        rows=tuple(cells),
+        notes=_notes(),
+        draw=lambda figure: _draw(figure, rows),
         height=9.0,
         machine=machine_facts(BUILD, ()),
         busy=busy(timed),
     )
 
 
-def _draw(figure: Any, rows: Sequence[Sequence[Any]], at: dict[str, int]) -> None:
+def _draw(figure: Any, rows: Sequence[Facts]) -> None:
+    """Draw times and errors over the number of links."""
     time, error = figure.subplots(2, 1)
-    links = [row[0] for row in rows]
+    links = [row["links"] for row in rows]
     styles = {
         "serial": ("Riccati, link after link", "#1f5a94"),
         "cut": ("constraint forces, link after link", "#7a5195"),
@@ -226,9 +243,9 @@ def _draw(figure: Any, rows: Sequence[Sequence[Any]], at: dict[str, int]) -> Non
             (f"{who}_ns", "o-", label),
             (f"{who}_{THREADS}_ns", "s--", f"{label}, {THREADS} threads"),
         ):
-            if name in at and any(row[at[name]] for row in rows):
-                time.plot(links, [row[at[name]] for row in rows], mark, color=colour, label=what)
-        error.plot(links, [row[at[f"{who}_error"]] for row in rows], "o-", color=colour)
+            if any(row.get(name) for row in rows):
+                time.plot(links, [row[name] for row in rows], mark, color=colour, label=what)
+        error.plot(links, [row[f"{who}_error"] for row in rows], "o-", color=colour)
     for chart, label in ((time, "time a link (ns)"), (error, "error of q̈, of its largest entry")):
         chart.set_xscale("log", base=2)
         doubling_ticks(chart.xaxis, links)
