@@ -26,6 +26,7 @@ from symgen.support.errors import BuildError, OutOfReach, RequestError
 from symgen.verification.floating import allowance
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS, Sizes
+from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import BUILT_IN, PROVIDED, program
 
 pytestmark = pytest.mark.usefixtures("all_as_users_have_them")  # the default is what users get
@@ -80,7 +81,7 @@ def test_every_function_with_a_choice_is_compared_by_every_method(
     scara = symgen.load("scara")
     every = {f: methods.offered(f, scara) for f in BY_DEFAULT}
     expected = {f: names for f, names in every.items() if len(names) > 1}
-    assert compare.asked(scara, None) == (expected, {})
+    assert compare.requested(scara, None, ProgramOptions()) == (expected, {})
     assert {one.function: tuple(row.method for row in one.rows) for one in compared.compared} == {
         function: expected[function] for function in COMPARED
     }

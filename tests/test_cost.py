@@ -18,7 +18,7 @@ from symgen.cli.commands.cost import _clock
 from symgen.delivery import writing
 from symgen.emission.backends import c99
 from symgen.machine import targets
-from symgen.machine.cost import OPTIMIZE, Cost, measure
+from symgen.machine.cost import OPTIMIZE, Cost, Source, measure
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS
 from symgen.machine.targets import cortex_m4f
@@ -241,7 +241,7 @@ def test_the_stack_with_libm_is_what_a_run_leaves_marks_on(tmp_path: Path) -> No
 def test_a_function_that_calls_nothing_takes_its_own_frame(target: str) -> None:
     need(target)
     made, text = program("scara", "forward_dynamics", real="float"), TextOptions("inline")
-    (cost,) = measure(load("scara"), [made], target, 1, text=text).costs
+    (cost,) = measure(load("scara"), [made], target, 1, source=Source(text)).costs
     assert (cost.undefined, cost.stack_with_libm) == ((), cost.stack)
     assert (cost.flash_with_libm, cost.ram_with_libm) == (cost.flash, 0)
 

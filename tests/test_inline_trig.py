@@ -23,7 +23,7 @@ from symgen.delivery.verifying import verify
 from symgen.emission.backends import c99
 from symgen.emission.sincos import CONSTANTS, RANGE, ULPS
 from symgen.machine import targets
-from symgen.machine.cost import OPTIMIZE, measure
+from symgen.machine.cost import OPTIMIZE, Source, measure
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS
 from symgen.pipeline.build import program
@@ -418,7 +418,7 @@ def test_every_state_takes_the_same_instructions(target: str, real: str, functio
         [program("panda", function, real=real)],
         target,
         12,
-        text=TextOptions("inline"),
+        source=Source(TextOptions("inline")),
     ).costs
     assert cost.instructions[0] == cost.instructions[1]
     assert cost.alone == cost.instructions
@@ -515,7 +515,9 @@ def test_panda_stays_small_on_a_cortex_m4f(as_users_have_them: None) -> None:
     need("cortex-m4f")
     made = [program("panda", "forward_dynamics", real="float")]
     own, libm = (
-        measure(symgen.load("panda"), made, "cortex-m4f", 12, text=TextOptions(trig)).costs[0]
+        measure(
+            symgen.load("panda"), made, "cortex-m4f", 12, source=Source(TextOptions(trig))
+        ).costs[0]
         for trig in ("inline", "libm")
     )
     assert own.instructions[1] <= 2085 < libm.instructions[0]

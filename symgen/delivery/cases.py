@@ -213,12 +213,13 @@ def _judged_result(
 ) -> dict[str, Any]:
     """Table of what one result is compared with, its tolerances, and the arguments of the judge."""
     port = program.outputs[index]
-    equations = [case.equations[index] for case in cases if case.equations]
-    solved = [equation for equation in equations if equation is not None]
-    expected = [equation.right for equation in solved] or [case.results[index] for case in cases]
-    allowed = [equation.tolerances for equation in solved] or [
-        case.tolerances[index] for case in cases
-    ]
+    solved = _equations_of(cases, index)
+    if solved:
+        expected = [equation.right for equation in solved]
+        allowed = [equation.tolerances for equation in solved]
+    else:
+        expected = [case.results[index] for case in cases]
+        allowed = [case.tolerances[index] for case in cases]
     result = _table(program, target, port, expected, "M_" if solved else "")
     table = result["table"]
     matrix = [f"{tables.name(tuple(e.matrix for e in solved))}[i]"] if solved else []
@@ -233,6 +234,12 @@ def _judged_result(
         "many": f"{table}_many",
         "all": port.size * len(cases),
     }
+
+
+def _equations_of(cases: list[SelfTestCase], index: int) -> list[Equation]:
+    """The equations that one result must solve; empty where it is compared with an answer."""
+    equations = [case.equations[index] for case in cases if case.equations]
+    return [equation for equation in equations if equation is not None]
 
 
 def _calls_that_share(

@@ -13,7 +13,7 @@ from typing import Any
 from symgen.ir.program import Program
 from symgen.ir.recursion import Form
 from symgen.machine import targets
-from symgen.machine.cost import SEED, STATES, Floors, Measured, Written, measure
+from symgen.machine.cost import SEED, STATES, Arguments, Floors, Measured, Source, Written, measure
 from symgen.machine.cycles import TIMINGS
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, OPTIMIZE
@@ -87,10 +87,8 @@ def measured(
         mechanism,
         programs.values(),
         target,
-        options=options,
-        text=text,
-        floors=floors,
-        given=given(mechanism, programs, options, SEED).arguments,
+        source=Source(text, floors),
+        arguments=Arguments(options, given(mechanism, programs, options, SEED).arguments),
     )
 
 
@@ -117,10 +115,10 @@ def measured_folder(
         folder.mechanism,
         forms,
         machine,
-        options=folder.options,
-        text=folder.text,
-        given=given(folder.mechanism, made, folder.options, SEED).arguments,
-        written=Written(folder.name, headers, folder.sources),
+        source=Source(folder.text, written=Written(folder.name, headers, folder.sources)),
+        arguments=Arguments(
+            folder.options, given(folder.mechanism, made, folder.options, SEED).arguments
+        ),
     ), folder
 
 

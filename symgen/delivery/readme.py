@@ -202,24 +202,18 @@ def _example_argument(port: Port, mechanism: Mechanism) -> dict[str, Any]:
 
 def _frames(frames: Sequence[str], programs: Sequence[str]) -> dict[str, list[str]]:
     """Frames by name, functions that speak of all of them, and functions that speak of the first of several."""
-    framed = {
-        name: FUNCTIONS[name]
-        for name in programs
-        if name in FUNCTIONS and FUNCTIONS[name].needs_frame
-    }
+    known = {name: FUNCTIONS[name] for name in programs if name in FUNCTIONS}
+    framed = {name: function for name, function in known.items() if function.needs_frame}
     of_the_first = [
         name for name, function in framed.items() if len(frames) > 1 and not function.needs_frames
     ]
-    not_following = [
-        name
-        for name, function in framed.items()
-        if name != "forward_kinematics" and not function.follows
-    ]
+    fixed = {name for name, function in framed.items() if not function.follows}
+    fixed -= {"forward_kinematics"}
     return {
         "frames": [code(name) for name in frames] if framed else [],
         "framed": [f"`{name}`" for name in framed if name not in of_the_first],
         "of_the_first": [f"`{name}`" for name in of_the_first],
-        "not_following": [f"`{name}`" for name in not_following],
+        "not_following": [f"`{name}`" for name in framed if name in fixed],
     }
 
 

@@ -249,9 +249,26 @@ def _built(
     ):
         digest.update(f"{len(part)}:{part}".encode())
     module = f"_symgen_{digest.hexdigest()[:24]}"
-    return opened(module) or _make(
-        module, _place(module), files, calls, declarations, find_compiler(), build, besides
-    )
+    loaded = opened(module)
+    if loaded is None:
+        source = _LibrarySource(module, files, calls, declarations, besides)
+        loaded = _make(_place(module), source, find_compiler(), build)
+    return loaded
+
+
+@dataclass(frozen=True)
+class _LibrarySource:
+    """Texts of one library: C files and headers by name, and what cffi makes the Python module `module` of.
+
+    `calls` is the C between Python and the functions, `declarations` what Python sees of it. `besides` are further flags of gcc,
+    by file.
+    """
+
+    module: str
+    files: Mapping[str, str]
+    calls: str
+    declarations: str
+    besides: Mapping[str, tuple[str, ...]]
 
 
 _LOADED: dict[str, ModuleType] = {}
@@ -432,14 +449,7 @@ def _open(module: str, path: Path) -> ModuleType | None:
 
 
 def _make(
-    module: str,
-    path: Path,
-    files: Mapping[str, str],
-    loops: str,
-    declarations: str,
-    compiler: tuple[str, ...],
-    build: Build,
-    besides: Mapping[str, tuple[str, ...]],
+    path: Path, source: _LibrarySource, compiler: tuple[str, ...], build: Build
 ) -> ModuleType:
     """Build the library, put it at `path`, and load it."""
     start = perf_counter()
@@ -452,11 +462,9 @@ def _make(
             prefix="building-", dir=library.prepared(path.parent)
         ) as folder,
     ):
-        built = _compile(
-            Path(folder), module, files, loops, declarations, compiler, build, include, besides
-        )
+        built = _compile(Path(folder), source, compiler, build, include)
         loaded = _open(
-            module, built
+            source.module, built
         )  # where it was built: another process may be putting its own in the same place
         if loaded is None:
             raise BuildError(
@@ -464,32 +472,29 @@ def _make(
             )
         library.put(built, path)
     LOG.info("%.2f s compiling with %s: %s", perf_counter() - start, compiler[0], path)
-    _LOADED[module] = loaded
+    _LOADED[source.module] = loaded
     return loaded
 
 
 def _compile(
-    folder: Path,
-    module: str,
-    files: Mapping[str, str],
-    loops: str,
-    declarations: str,
-    compiler: tuple[str, ...],
-    build: Build,
-    include: str,
-    besides: Mapping[str, tuple[str, ...]],
+    folder: Path, source: _LibrarySource, compiler: tuple[str, ...], build: Build, include: str
 ) -> Path:
-    """Write every text into `folder`, compile each C file and link them; returns the library."""
+    """Write every text into `folder`, compile each C file and link them; return the library."""
     import cffi
 
+    module, files = source.module, source.files
     ffi = cffi.FFI()
-    ffi.cdef(declarations)
-    ffi.set_source(module, loops, compiler_verbose=0)  # cffi would print the name of its file
+    ffi.cdef(source.declarations)
+    ffi.set_source(
+        module, source.calls, compiler_verbose=0
+    )  # cffi would print the name of its file
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     # The generated functions are C99; cffi's file is whatever Python's headers ask for.
-    own, asked = ("-std=c99", *scheduling(build)), besides if _is_gcc(build) else NOTHING
-    units = [(name, (*own, *asked.get(name, ()))) for name in files if name.endswith(".c")]
+    standard, besides = ("-std=c99", *scheduling(build)), NOTHING
+    if _is_gcc(build):
+        besides = source.besides
+    units = [(name, (*standard, *besides.get(name, ()))) for name in files if name.endswith(".c")]
     units.append((f"{module}.c", ("-I", include, *([BETWEEN] if build.optimize else []))))
     ffi.emit_c_code(str(folder / units[-1][0]))
 

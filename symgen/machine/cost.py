@@ -33,6 +33,7 @@ from symgen.machine.cycles import TIMINGS, cortex_m4, guarded
 from symgen.machine.disassembly import Image, Unreadable, read
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, OPTIMIZE, TEMPLATES
+from symgen.machine.targets import Machine
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.states import draw_states
 from symgen.support.errors import BuildError, RequestError
@@ -117,27 +118,51 @@ class Written(NamedTuple):
     sources: Mapping[str, str]
 
 
+class Source(NamedTuple):
+    """C that is measured: the backend's by `text` and the certified bounds `floors`, or what lies `written` in a folder."""
+
+    text: TextOptions = PLAIN
+    floors: Floors | None = None
+    written: Written | None = None
+
+    def files(self, program: Form, target: Target) -> dict[str, str]:
+        """Headers by name, and the function as one.c."""
+        if self.written is not None:
+            return {**self.written.headers, "one.c": self.written.sources[program.function]}
+        floors = (self.floors or {}).get(program.function)
+        headers = printer().headers({program.function: program}, target)
+        return {**headers, "one.c": printer().source(program, target, floors)}
+
+
+class Arguments(NamedTuple):
+    """Arguments beside the random q, v, a and tau.
+
+    `options` name the links with a payload or a wrench. `fixed` are arguments that have the same numbers at every state: those
+    of a robot that can be, where numbers change at run time.
+    """
+
+    options: ProgramOptions = ProgramOptions()
+    fixed: Mapping[str, Sequence[Fraction]] = {}
+
+
+BACKEND, NO_ARGUMENTS = Source(), Arguments()
+"""Defaults: the C that the backend prints without bounds, and no arguments beside the random ones."""
+
+
 def measure(
     mechanism: Mechanism,
     programs: Iterable[Form],
     target: str,
     states: int = STATES,
-    options: ProgramOptions | None = None,
-    text: TextOptions = PLAIN,
-    floors: Floors | None = None,
     *,
-    given: Mapping[str, Sequence[Fraction]] | None = None,
-    written: Written | None = None,
+    source: Source = BACKEND,
+    arguments: Arguments = NO_ARGUMENTS,
 ) -> Measured:
     """The cost of every one of the robot's programs over seeded random states.
 
-    `options` name the links of the arguments that are given at run time; `floors` are the certified bounds that checked
-    functions compare with. `given` are arguments that have the same numbers at every state: those of a robot that can be, where
-    numbers change at run time. `written` is the C that is measured, where it is not the backend's. States that a checked function
-    refuses are left out, and `untold` counts them.
-
-    Raises RequestError for a target that does not count instructions or cannot hold the functions, ToolMissing (a
-    BuildError) when a tool is missing, BuildError when a checked function refuses every state.
+    States that a checked function refuses are left out, and `untold` counts them. Raises RequestError for a target that does not
+    count instructions or cannot hold the functions, ToolMissing (a BuildError) when a tool is missing, BuildError when a checked
+    function refuses every state.
     """
     machine = targets.find(target)
     if not machine.counter:
@@ -145,55 +170,77 @@ def measure(
         raise RequestError(
             f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine"
         )
-    options = options or ProgramOptions()
     programs = list(programs)
-    taken = {port.name: port.shape for program in programs for port in program.inputs}
-    drawn = draw_states(mechanism, states, SEED, options.payload, options.wrench, taken)
-    drawn |= {
-        name: np.array([numbers] * states, dtype=object) for name, numbers in (given or {}).items()
-    }
-    own = Target(mechanism.name if written is None else written.name, mechanism.sizes, text)
+    drawn = _draw(mechanism, programs, states, arguments)
+    name = mechanism.name if source.written is None else source.written.name
+    robot = Target(name, mechanism.sizes, source.text)
 
-    with tempfile.TemporaryDirectory(prefix="symgen-cost-") as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory(prefix="symgen-cost-") as place:
+        folder = Path(place)
 
-        def one(program: Form) -> tuple[Cost, str]:
-            (folder / own.symbol(program.function)).mkdir()
-            headers: Mapping[str, str]
-            if written is None:
-                headers = printer().headers({program.function: program}, own)
-                source = printer().source(program, own, (floors or {}).get(program.function))
-            else:
-                headers, source = written.headers, written.sources[program.function]
-            tools = Toolchain(machine, folder / own.symbol(program.function))
-            return _cost(program, {**headers, "one.c": source}, own, drawn, tools)
+        def cost_of(program: Form) -> tuple[Cost, str]:
+            tools = Toolchain(machine, folder / robot.symbol(program.function))
+            tools.folder.mkdir()
+            return _cost(program, source.files(program, robot), robot, drawn, tools)
 
         with ThreadPoolExecutor(
             os.cpu_count()
         ) as side_by_side:  # each thread waits for compilers and emulators
-            found = list(side_by_side.map(one, programs))
-        costs = tuple(cost for cost, _ in found)
-        whole = sum(cost.flash for cost in costs)
-        if whole > machine.flash:
+            results = list(side_by_side.map(cost_of, programs))
+        costs = tuple(cost for cost, _ in results)
+        flash = sum(cost.flash for cost in costs)
+        if flash > machine.flash:
             raise RequestError(
-                f"the {len(costs)} functions of '{mechanism.name}' take {_size(whole)} of flash, and the "
+                f"the {len(costs)} functions of '{mechanism.name}' take {_size(flash)} of flash, and the "
                 f"firmware/ of {machine.title} has {_size(machine.flash)}; ask for fewer with -f, or lock joints "
                 "with --lock"
             )
-        tools = Toolchain(machine, folder)
-        objects = [f"{own.symbol(cost.function)}/one.o" for cost in costs]
-        kept = [f"-Wl,--undefined={own.symbol(cost.function)}" for cost in costs]
-        tools.image("all.elf", *objects, *kept, entry=own.symbol(costs[0].function))
-        linked, newlib = _sections(tools, "all.elf"), None
-        if tools.with_newlib("newlib.elf", *objects, *kept, entry=own.symbol(costs[0].function)):
-            newlib = _in_flash_and_ram(_sections(tools, "newlib.elf"))
-    untold: dict[str, list[str]] = {}
-    for cost, why in found:
-        untold.setdefault(why, []).append(cost.function)
-    said = tuple(f"{', '.join(functions)}: {why}" for why, functions in untold.items() if why)
-    called = any(cost.undefined for cost in costs)
-    flash, ram = _in_flash_and_ram(linked)
-    return Measured(costs, whole, flash if called else whole, ram, said, newlib if called else None)
+        linked, newlib = _linked([robot.symbol(p.function) for p in programs], machine, folder)
+    libm_is_called = any(cost.undefined for cost in costs)
+    return Measured(
+        costs,
+        flash,
+        linked[0] if libm_is_called else flash,
+        linked[1],
+        _untold(results),
+        newlib if libm_is_called else None,
+    )
+
+
+def _draw(
+    mechanism: Mechanism, programs: Iterable[Form], states: int, arguments: Arguments
+) -> dict[str, Any]:
+    """Seeded random states, with the fixed arguments."""
+    options = arguments.options
+    shapes = {port.name: port.shape for program in programs for port in program.inputs}
+    drawn = draw_states(mechanism, states, SEED, options.payload, options.wrench, shapes)
+    fixed = {
+        name: np.array([numbers] * states, dtype=object)
+        for name, numbers in arguments.fixed.items()
+    }
+    return drawn | fixed
+
+
+def _linked(
+    symbols: Sequence[str], machine: Machine, folder: Path
+) -> tuple[tuple[int, int], tuple[int, int] | None]:
+    """Bytes in flash and RAM of all functions linked with what they call, by picolibc and by newlib (None: not installed)."""
+    tools = Toolchain(machine, folder)
+    objects = [f"{symbol}/one.o" for symbol in symbols]
+    kept = [f"-Wl,--undefined={symbol}" for symbol in symbols]
+    tools.image("all.elf", *objects, *kept, entry=symbols[0])
+    newlib = None
+    if tools.with_newlib("newlib.elf", *objects, *kept, entry=symbols[0]):
+        newlib = _in_flash_and_ram(_sections(tools, "newlib.elf"))
+    return _in_flash_and_ram(_sections(tools, "all.elf")), newlib
+
+
+def _untold(results: Iterable[tuple[Cost, str]]) -> tuple[str, ...]:
+    """Sentences about what could not be found out; functions with the same reason share one."""
+    functions: dict[str, list[str]] = {}
+    for cost, why in results:
+        functions.setdefault(why, []).append(cost.function)
+    return tuple(f"{', '.join(names)}: {why}" for why, names in functions.items() if why)
 
 
 def _in_flash_and_ram(sections: Mapping[str, int]) -> tuple[int, int]:
@@ -224,33 +271,12 @@ def _cost(
             f"{tools.machine.title} has {_size(tools.machine.stack)}; take --real float or --lock joints"
         )
     sections = _sections(tools, "one.o")
-    undefined = tuple(
-        sorted(
-            line.split()[-1]
-            for line in tools.tool("nm", "-u", "one.o").splitlines()
-            if line.strip()
-        )
-    )
-    calls = {
-        name: ARITY[op]
-        for op in LIBM
-        if (name := printer().calls(program.real, target)[op]) in undefined
-    }
+    undefined = _undefined(tools, "one.o")
+    libm = {printer().calls(program.real, target)[op]: ARITY[op] for op in LIBM}
+    calls = {name: arity for name, arity in libm.items() if name in undefined}
     renamed = [f"--redefine-sym={name}=tape_{name}" for name in calls]
     tools.tool("objcopy", *renamed, f"--redefine-sym={symbol}={symbol}_on_tape", "one.o", "tape.o")
-    whole, alone, count, statuses = _run(program, target, drawn, calls, tools)
-    untold = ""
-    if refused := sum(map(bool, statuses)):
-        if refused == len(statuses):
-            raise BuildError(
-                f"{program.function} of '{target.name}' refuses all of {refused} states (status {statuses[0]}), so "
-                "that what a call costs is not known"
-            )
-        accepted = [i for i, status in enumerate(statuses) if not status]
-        whole, alone, count, _ = _run(
-            program, target, {key: rows[accepted] for key, rows in drawn.items()}, calls, tools
-        )
-        untold = f"{refused} of {len(statuses)} states are refused by the checks and not measured"
+    run, untold = _accepted_run(program, target, drawn, calls, tools)
     tools.image("linked.elf", "one.o", entry=symbol)
     linked = _sections(tools, "linked.elf")
     deepest: int | None = None
@@ -258,15 +284,15 @@ def _cost(
     try:
         image = read(tools, "cost.elf")
         deepest = image.depth(image.symbols[symbol])
-        timed = _cycles(program.real, symbol, undefined, image, tools, whole, alone)
+        timed = _cycles(program.real, _Image(image, symbol, undefined), tools, run)
     except Unreadable as unreadable:
         untold = "; ".join(filter(None, (untold, str(unreadable))))
     cost = Cost(
         program.function,
         program.method,
-        (min(whole), max(whole)),
-        (min(alone), max(alone)),
-        count,
+        (min(run.whole), max(run.whole)),
+        (min(run.alone), max(run.alone)),
+        run.libm_calls,
         _bytes(sections, FLASH),
         stack,
         _bytes(sections, RAM),
@@ -280,14 +306,46 @@ def _cost(
     return cost, untold
 
 
+class _Run(NamedTuple):
+    """Printed by the measuring program: instructions at each state, with libm and without, most calls of libm, statuses."""
+
+    whole: list[int]
+    alone: list[int]
+    libm_calls: int
+    statuses: list[int]
+
+
+def _accepted_run(
+    program: Form,
+    target: Target,
+    drawn: Mapping[str, Any],
+    calls: Mapping[str, int],
+    tools: Toolchain,
+) -> tuple[_Run, str]:
+    """Run the measuring program at the states that the function accepts; return a sentence about the others as well."""
+    run = _run(program, target, drawn, calls, tools)
+    count, refused = len(run.statuses), sum(map(bool, run.statuses))
+    if not refused:
+        return run, ""
+    if refused == count:
+        raise BuildError(
+            f"{program.function} of '{target.name}' refuses all of {refused} states (status {run.statuses[0]}), so "
+            "that what a call costs is not known"
+        )
+    accepted = [i for i, status in enumerate(run.statuses) if not status]
+    rows = {key: values[accepted] for key, values in drawn.items()}
+    run = _run(program, target, rows, calls, tools)
+    return run, f"{refused} of {count} states are refused by the checks and not measured"
+
+
 def _run(
     program: Form,
     target: Target,
     drawn: Mapping[str, Any],
     calls: Mapping[str, int],
     tools: Toolchain,
-) -> tuple[list[int], list[int], int, list[int]]:
-    """Build and run the measuring program; return what it printed as `_read` does."""
+) -> _Run:
+    """Build and run the measuring program."""
     (tools.folder / "cost.c").write_text(
         _measuring(program, target, drawn, calls, tools), encoding="utf-8"
     )
@@ -296,15 +354,18 @@ def _run(
     return _read(tools.run("cost.elf"))
 
 
-def _cycles(
-    real: str,
-    symbol: str,
-    undefined: tuple[str, ...],
-    image: Image,
-    tools: Toolchain,
-    whole: list[int],
-    alone: list[int],
-) -> dict[str, Interval]:
+# -- cycles --
+
+
+class _Image(NamedTuple):
+    """The linked measuring program, with the symbol of the function and the undefined symbols of its object file."""
+
+    image: Image
+    symbol: str
+    undefined: tuple[str, ...]
+
+
+def _cycles(real: str, program: _Image, tools: Toolchain, run: _Run) -> dict[str, Interval]:
     """The fields `cycles` and `cycles_alone` of a function, as far as its core's manual goes. Raises Unreadable.
 
     The function's own instructions do not depend on the state, so one state shows them. Those of libm are recorded at every
@@ -315,42 +376,66 @@ def _cycles(
         return {}
     if not timing.table:
         return {
-            "cycles": (-(-min(whole) // timing.issues), None),
-            "cycles_alone": (-(-min(alone) // timing.issues), None),
+            "cycles": (-(-min(run.whole) // timing.issues), None),
+            "cycles_alone": (-(-min(run.alone) // timing.issues), None),
         }
     if REALS[real].size > REALS[tools.machine.real].size:
         raise Unreadable(
             f"the FPU of {tools.machine.title} has no double, whose cycles in software are not estimated"
         )
-    entry, tape = image.symbols[symbol], image.symbols[f"{symbol}_on_tape"]
-    called = [image.symbols[name] for name in undefined if name in image.symbols]
-    own, libm = image.reach([entry], called), image.reach(called)
-    conditions = guarded(image.instructions)
-    itself: list[int] = []
-    for address in tools.trace("cost.elf", image.ranges(own)):
-        if address == entry and itself:
-            break
-        itself.append(address)
-    states: list[list[int]] = []
-    seen: list[int] = []
-    for address in tools.trace("cost.elf", image.ranges(libm | {entry, tape})) if called else ():
-        if address in (entry, tape):
-            seen = []
-            states += [seen] if address == entry else []
-        else:
-            seen.append(address)
-    if [len(itself)] * len(alone) != alone or (
-        called and [len(itself) + len(state) for state in states] != whole
-    ):
-        raise Unreadable(
-            "the trace of the emulator does not hold the instructions that its clock counted"
-        )
-    least, most = cortex_m4(itself, image.instructions, conditions)
-    further = [cortex_m4(state, image.instructions, conditions) for state in states] or [(0, 0)]
+    instructions = program.image.instructions
+    function, libm = _traces(program, tools)
+    _refuse_unlike_clock(function, libm, run)
+    conditions = guarded(instructions)
+    least, most = cortex_m4(function, instructions, conditions)
+    further = [cortex_m4(state, instructions, conditions) for state in libm or ()] or [(0, 0)]
     return {
         "cycles": (least + min(low for low, _ in further), most + max(high for _, high in further)),
         "cycles_alone": (least, most),
     }
+
+
+def _traces(program: _Image, tools: Toolchain) -> tuple[list[int], list[list[int]] | None]:
+    """Addresses that one call of the function executes, and those that libm executes at each state (None: not called)."""
+    image, entry = program.image, program.image.symbols[program.symbol]
+    tape = image.symbols[f"{program.symbol}_on_tape"]
+    called = [image.symbols[name] for name in program.undefined if name in image.symbols]
+    function: list[int] = []
+    for address in tools.trace("cost.elf", image.ranges(image.reach([entry], called))):
+        if address == entry and function:
+            break
+        function.append(address)
+    if not called:
+        return function, None
+    states: list[list[int]] = []
+    state: list[int] = []
+    libm = image.ranges(image.reach(called) | {entry, tape})
+    for address in tools.trace("cost.elf", libm):
+        if address in (entry, tape):
+            state = []
+            states += [state] if address == entry else []
+        else:
+            state.append(address)
+    return function, states
+
+
+def _refuse_unlike_clock(function: list[int], libm: list[list[int]] | None, run: _Run) -> None:
+    """Raise Unreadable where the traces do not hold as many instructions as the clock counted."""
+    alone = [len(function)] * len(run.alone)
+    whole = run.whole if libm is None else [len(function) + len(state) for state in libm]
+    if alone != run.alone or whole != run.whole:
+        raise Unreadable(
+            "the trace of the emulator does not hold the instructions that its clock counted"
+        )
+
+
+# -- object files --
+
+
+def _undefined(tools: Toolchain, file: str) -> tuple[str, ...]:
+    """Symbols that the linker must bring."""
+    lines = tools.tool("nm", "-u", file).splitlines()
+    return tuple(sorted(line.split()[-1] for line in lines if line.strip()))
 
 
 def _bytes(sections: Mapping[str, int], kinds: Iterable[str]) -> int:
@@ -370,6 +455,9 @@ def _sections(tools: Toolchain, file: str) -> dict[str, int]:
     return found
 
 
+# -- the measuring program --
+
+
 def _measuring(
     program: Form,
     target: Target,
@@ -378,28 +466,26 @@ def _measuring(
     tools: Toolchain,
 ) -> str:
     """The measuring program; `calls` are libm's functions, each with how many numbers it takes."""
-    inputs = [f"in_{port.name}" for port in program.inputs]
     results = {f"out_{port.name}": port.size for port in program.outputs}
     work = printer().work(program, target.checked)
     if work:
         results |= {WORK: work}
     size = [str(work)] if work and target.checked else []
-
-    def rows(name: str) -> list[str]:
-        states = drawn[name].reshape(len(drawn["q"]), -1)
-        return [
-            ", ".join(printer().literal(Fraction(x), program.real) for x in state)
-            for state in states
-        ]
-
-    called = [
+    tapes = [_tape(name, arity, program.real) for name, arity in calls.items()]
+    inputs = [
         {
-            "name": name,
-            "kind": "unary" if count == 1 else "binary",
-            "given": ", ".join("yx"[-count:]),
-            "types": ", ".join(f"{program.real} {x}" for x in "yx"[-count:]),
+            "name": f"in_{port.name}",
+            "size": port.size,
+            "rows": _rows(drawn, port.name, program.real),
         }
-        for name, count in calls.items()
+        for port in program.inputs
+    ]
+    passed = [handed(port, f"in_{port.name}[i]", target.name) for port in program.inputs]
+    structs = [struct_of(port, target.name) or program.real for port in program.inputs]
+    types = [
+        *(f"const {struct} *" for struct in structs),
+        *[f"{program.real} *"] * len(results),
+        *["int"] * len(size),
     ]
     return render(
         TEMPLATES,
@@ -407,38 +493,37 @@ def _measuring(
         **target.context,
         real=program.real,
         symbol=target.symbol(program.function),
-        calls=called,
-        kinds={one["kind"] for one in called},
+        calls=tapes,
+        kinds={tape["kind"] for tape in tapes},
         counter=f"counter_{tools.machine.counter}.h.j2",
         states=len(drawn["q"]),
         tape=1 + sum(program.operations.get(op, 0) for op in LIBM),
-        types=", ".join(
-            [f"const {struct_of(port, target.name) or program.real} *" for port in program.inputs]
-            + [f"{program.real} *"] * len(results)
-            + ["int"] * len(size)
-        ),
-        arguments=[
-            {"name": c, "size": p.size, "rows": rows(p.name)}
-            for c, p in zip(inputs, program.inputs, strict=True)
-        ],
+        types=", ".join(types),
+        arguments=inputs,
         results=[{"name": name, "size": size} for name, size in results.items()],
-        call=", ".join(
-            [
-                *(
-                    handed(port, f"{name}[i]", target.name)
-                    for name, port in zip(inputs, program.inputs, strict=True)
-                ),
-                *results,
-                *size,
-            ]
-        ),
+        call=", ".join([*passed, *results, *size]),
     )
 
 
-def _read(text: str) -> tuple[list[int], list[int], int, list[int]]:
-    """Return the instructions at each state, with libm and without, the calls of libm, and the statuses of a checked function,
-    from what the measuring program printed.
-    """
+def _rows(drawn: Mapping[str, Any], name: str, real: str) -> list[str]:
+    """An argument at each state as C writes it."""
+    states = drawn[name].reshape(len(drawn["q"]), -1)
+    return [", ".join(printer().literal(Fraction(x), real) for x in state) for state in states]
+
+
+def _tape(name: str, arity: int, real: str) -> dict[str, str]:
+    """Words of a function that stands for libm's and reads its answers from the tape."""
+    arguments = "yx"[-arity:]
+    return {
+        "name": name,
+        "kind": "unary" if arity == 1 else "binary",
+        "given": ", ".join(arguments),
+        "types": ", ".join(f"{real} {x}" for x in arguments),
+    }
+
+
+def _read(text: str) -> _Run:
+    """Read what the measuring program printed."""
     if "overflow" in text:
         raise RequestError(
             "a call takes more instructions than this target's counter holds; take --real float, or lock joints"
@@ -464,9 +549,5 @@ def _read(text: str) -> tuple[list[int], list[int], int, list[int]]:
         - sum(n * each for n, each in zip(state[2:], tape, strict=True))
         for state in printed["state"]
     ]
-    return (
-        whole,
-        alone,
-        max(sum(state[2:]) for state in printed["state"]),
-        [status for (status,) in printed["status"]],
-    )
+    calls = max(sum(state[2:]) for state in printed["state"])
+    return _Run(whole, alone, calls, [status for (status,) in printed["status"]])

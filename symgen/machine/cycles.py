@@ -126,22 +126,12 @@ def _name(instruction: Instruction, condition: str) -> str:
 
 
 def _cost(name: str, instruction: Instruction, went_on: bool, before: str) -> tuple[int, int]:
-    operands = instruction.operands
-    if name in ("ldrd", "strd") or _MULTIPLE.fullmatch(name):
-        words = 2 if name in ("ldrd", "strd") else registers(operands)
-        refill = _REFILL if re.search(r"\bpc\}", operands) else (0, 0)
-        return 1 + words + refill[0], 1 + words + refill[1]
+    """Least and most cycles of an instruction; `before` is the name of the one executed before it."""
+    double_word = name in ("ldrd", "strd")
+    if double_word or _MULTIPLE.fullmatch(name):
+        return _cost_of_several_words(instruction.operands, double_word)
     if name in ("vldr", "vstr") or _SINGLE.fullmatch(name):
-        double = operands.startswith("d")
-        high = 3 if double else 2
-        low = (
-            high - 1
-            if name in ("str", "strb", "strh", "vstr") or before in ("ldr", "vldr")
-            else high
-        )
-        if operands.startswith("pc"):
-            return low + _REFILL[0], high + _REFILL[1]
-        return low, high + ("[pc" in operands)  # which may wait for the fetch of instructions
+        return _cost_of_one_word(name, instruction.operands, before)
     if name in ("tbb", "tbh"):
         return 2 + _REFILL[0], 3 + _REFILL[1]
     if name in _JUMPS or (name.startswith("b") and instruction.target is not None):
@@ -152,11 +142,35 @@ def _cost(name: str, instruction: Instruction, went_on: bool, before: str) -> tu
     if re.fullmatch(r"it[te]{0,3}", name):
         return 0, 1
     if name.startswith("v"):
-        if name not in (*_ARITHMETIC, *_MOVES) or ".f64" in instruction.word:
-            raise Unreadable(f"no cycles are known of '{instruction.word}'")
-        pair = name == "vmov" and operands.count(",") > 1  # two registers of the core at once
-        return (cycles := _CYCLES.get(name, 2 if pair else 1)), cycles
+        return (cycles := _cycles_of_fpu(name, instruction)), cycles
     return 1, 1
+
+
+def _cost_of_several_words(operands: str, double_word: bool) -> tuple[int, int]:
+    """Cycles of a load or a store of several registers; a load of pc refills the pipeline."""
+    words = 2 if double_word else registers(operands)
+    refill = _REFILL if re.search(r"\bpc\}", operands) else (0, 0)
+    return 1 + words + refill[0], 1 + words + refill[1]
+
+
+def _cost_of_one_word(name: str, operands: str, before: str) -> tuple[int, int]:
+    """Cycles of a load or a store of one register, one fewer where it is pipelined."""
+    high = 3 if operands.startswith("d") else 2
+    pipelined = name in ("str", "strb", "strh", "vstr") or before in ("ldr", "vldr")
+    low = high - 1 if pipelined else high
+    if operands.startswith("pc"):
+        return low + _REFILL[0], high + _REFILL[1]
+    return low, high + ("[pc" in operands)  # which may wait for the fetch of instructions
+
+
+def _cycles_of_fpu(name: str, instruction: Instruction) -> int:
+    """Cycles of an instruction of the FPU that is no load or store; Unreadable for one of double."""
+    if name not in (*_ARITHMETIC, *_MOVES) or ".f64" in instruction.word:
+        raise Unreadable(f"no cycles are known of '{instruction.word}'")
+    pair = (
+        name == "vmov" and instruction.operands.count(",") > 1
+    )  # two registers of the core at once
+    return _CYCLES.get(name, 2 if pair else 1)
 
 
 def _awaits(before: tuple[str, str], name: str, operands: str) -> bool:

@@ -179,6 +179,7 @@ def _spares(instruction: Instruction) -> bool:
 
 def _step(instruction: Instruction) -> Step:
     """One instruction of Thumb or of RISC-V; Unreadable for what goes to an address that it computes."""
+    # One switch over the kinds of instructions: each case is a line or two, and their order matters.
     word, operands, target = plain(instruction.word), instruction.operands, instruction.target
     first = operands.split(",")[0].strip()
     if word in _RISCV or (_RISCV_BRANCH.fullmatch(word) and target is not None):

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from symgen.machine.targets import Machine
 from symgen.support.errors import BuildError, TextRefused, ToolMissing
@@ -159,29 +160,26 @@ class Toolchain:
                 f"{command[0]} did not end within {_TIMEOUT} s; ask for fewer functions with -f"
             ) from None
         if done.returncode:
-            specs = [
-                flag.removeprefix("--specs=")
-                for flag in self.machine.flags
-                if flag.startswith("--specs=")
-            ]
-            if any(
-                f"spec file '{name}'" in done.stdout.translate(_QUOTES) for name in specs
-            ):  # which the library brings
-                library = next(
-                    word for word in self.machine.packages.split() if word.startswith("picolibc")
-                )
-                raise ToolMissing(
-                    f"{library} is not installed; on Debian 'apt install {self.machine.packages}' brings it"
-                )
-            lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-            telling = [
-                line
-                for line in lines
-                if "error" in line or "overflowed" in line or "will not fit" in line
-            ]
-            reason = next(iter(telling or lines), "no reason given")
-            raise _Failed(
-                f"{command[0]} refused the generated text for {self.machine.title}: {reason}",
-                reason,
-            )
+            self._refuse(command[0], done.stdout)
         return done.stdout
+
+    def _refuse(self, tool: str, output: str) -> NoReturn:
+        """Raise ToolMissing where the C library's specs are missing, else _Failed with the telling line of the output."""
+        flags = [flag for flag in self.machine.flags if flag.startswith("--specs=")]
+        specs = [f"spec file '{flag.removeprefix('--specs=')}'" for flag in flags]
+        if any(spec in output.translate(_QUOTES) for spec in specs):  # which the library brings
+            packages = self.machine.packages
+            library = next(word for word in packages.split() if word.startswith("picolibc"))
+            raise ToolMissing(
+                f"{library} is not installed; on Debian 'apt install {packages}' brings it"
+            )
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
+        telling = [
+            line
+            for line in lines
+            if any(word in line for word in ("error", "overflowed", "will not fit"))
+        ]
+        reason = next(iter(telling or lines), "no reason given")
+        raise _Failed(
+            f"{tool} refused the generated text for {self.machine.title}: {reason}", reason
+        )

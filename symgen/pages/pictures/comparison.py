@@ -8,7 +8,7 @@ matplotlib is optional (`pip install 'symgen[plot]'`) and imported only when a p
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import isfinite, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,31 +144,11 @@ def _bars(chart: Any, one: Comparison, groups: list[list[Row]], key: str) -> Non
     """One chart: the methods from top to bottom, each figure written at the end of its bar."""
     rows = [group[0] for group in groups]
     figures = [row.cost if key == "operations" else row.figures.get(key) for row in rows]
-    known = [figure for figure in figures if figure is not None]
     colours = [
-        DEFAULT if one.default in {row.method for row in group} else OTHER for group in groups
+        DEFAULT if any(row.method == one.default for row in group) else OTHER for group in groups
     ]
-    longest = max(known, default=1.0) or 1.0
-    if key in LOGARITHMIC:
-        decades = max(1.0, log10(longest / LEAST)) if isfinite(longest) else 20.0
-        chart.set_xscale("log")
-        chart.set_xlim(LEAST, LEAST * 10 ** (1.35 * decades))
-        lengths = [min(figure or 0.0, LEAST * 10**decades) for figure in figures]
-        bars = chart.barh(
-            range(len(rows)),
-            [max(0.0, x - LEAST) for x in lengths],
-            left=LEAST,
-            color=colours,
-            height=0.72,
-        )
-        chart.xaxis.get_major_locator().set_params(numticks=5)
-        chart.minorticks_off()
-    else:
-        bars = chart.barh(
-            range(len(rows)), [figure or 0.0 for figure in figures], color=colours, height=0.72
-        )
-        chart.set_xlim(0, 1.25 * longest)  # room for the figure behind the longest bar
-        chart.locator_params(axis="x", nbins=4)
+    draw = _logarithmic_bars if key in LOGARITHMIC else _linear_bars
+    bars = draw(chart, figures, colours)
     for bar, row in zip(bars, rows, strict=True):
         if key in row.unjudged:
             bar.set_hatch("///")
@@ -177,6 +157,40 @@ def _bars(chart: Any, one: Comparison, groups: list[list[Row]], key: str) -> Non
     chart.set_yticks(range(len(rows)), [_named(group) for group in groups])
     chart.tick_params(axis="y", length=0)
     chart.set_ylim(len(rows) - 0.5, -0.5)
+
+
+def _longest(figures: Sequence[float | None]) -> float:
+    """Length of the longest bar; 1 where every figure is missing or zero."""
+    return max((figure for figure in figures if figure is not None), default=1.0) or 1.0
+
+
+def _logarithmic_bars(chart: Any, figures: Sequence[float | None], colours: list[str]) -> Any:
+    """Bars from LEAST on, on a logarithmic axis."""
+    longest = _longest(figures)
+    decades = max(1.0, log10(longest / LEAST)) if isfinite(longest) else 20.0
+    chart.set_xscale("log")
+    chart.set_xlim(LEAST, LEAST * 10 ** (1.35 * decades))
+    lengths = [min(figure or 0.0, LEAST * 10**decades) for figure in figures]
+    bars = chart.barh(
+        range(len(figures)),
+        [max(0.0, length - LEAST) for length in lengths],
+        left=LEAST,
+        color=colours,
+        height=0.72,
+    )
+    chart.xaxis.get_major_locator().set_params(numticks=5)
+    chart.minorticks_off()
+    return bars
+
+
+def _linear_bars(chart: Any, figures: Sequence[float | None], colours: list[str]) -> Any:
+    """Bars from zero on, with room for the figure behind the longest."""
+    bars = chart.barh(
+        range(len(figures)), [figure or 0.0 for figure in figures], color=colours, height=0.72
+    )
+    chart.set_xlim(0, 1.25 * _longest(figures))
+    chart.locator_params(axis="x", nbins=4)
+    return bars
 
 
 def _written(figure: float | None) -> str:

@@ -135,6 +135,7 @@ def _shade(x: float, least: float, most: float) -> tuple[float, float, float]:
 
 
 def _matrix(chart: Any, found: Pattern, cell: float) -> None:
+    """Draw the shades of the entries, the lines between them, dots of constants, and numbers where there is room."""
     ends = _range(found)
     shades = [
         [
@@ -145,49 +146,59 @@ def _matrix(chart: Any, found: Pattern, cell: float) -> None:
     ]
     chart.imshow(shades, interpolation="nearest", aspect="auto")
     chart.spines[:].set(visible=True, color=LINE, linewidth=1)
-    for draw, groups, count in (
-        (chart.axhline, found.rows, len(shades)),
-        (chart.axvline, found.columns, len(shades[0])),
-    ):
-        edges = set(accumulate(size for _, size in groups))
-        for edge in range(1, count):
-            if cell > ROOM / 3 or edge in edges:
-                draw(
-                    edge - 0.5,
-                    color=LINE,
-                    linewidth=1.2 if edge in edges and len(edges) < count else 0.5,
-                )
+    _dividers(chart.axhline, found.rows, len(shades), cell)
+    _dividers(chart.axvline, found.columns, len(shades[0]), cell)
+    _dots(chart, found, cell)
+    if cell >= ROOM and ends is not None:
+        _numbers(chart, found, shades, cell)
+
+
+def _dividers(draw: Any, groups: Groups, count: int, cell: float) -> None:
+    """Draw lines between rows or columns: thick ones between groups, thin ones between entries where there is room."""
+    edges = set(accumulate(size for _, size in groups))
+    for edge in range(1, count):
+        if cell > ROOM / 3 or edge in edges:
+            between_groups = edge in edges and len(edges) < count
+            draw(edge - 0.5, color=LINE, linewidth=1.2 if between_groups else 0.5)
+
+
+def _dots(chart: Any, found: Pattern, cell: float) -> None:
+    """Mark constant entries by dots: in a corner where a number has room."""
     constant = [
         (c, r) for r, row in enumerate(found.kinds) for c, kind in enumerate(row) if kind == 1
     ]
-    if constant and cell * POINT > 3:
-        off, size = (0.36, 0.1) if cell >= ROOM else (0.0, 0.3)
-        chart.scatter(
-            [c - off for c, _ in constant],
-            [r - off for _, r in constant],
-            marker="o",
-            linewidths=0,
-            color=DOT,
-            s=(size * cell * POINT) ** 2,
-        )
-    if cell < ROOM:
+    if not constant or cell * POINT <= 3:
         return
+    off, size = (0.36, 0.1) if cell >= ROOM else (0.0, 0.3)
+    chart.scatter(
+        [c - off for c, _ in constant],
+        [r - off for _, r in constant],
+        marker="o",
+        linewidths=0,
+        color=DOT,
+        s=(size * cell * POINT) ** 2,
+    )
+
+
+def _numbers(
+    chart: Any, found: Pattern, shades: list[list[tuple[float, float, float]]], cell: float
+) -> None:
+    """Write the numbers of entries that are not always zero."""
     for r, (kinds, values) in enumerate(zip(found.kinds, found.values, strict=True)):
         for c, (kind, x) in enumerate(zip(kinds, values, strict=True)):
-            if kind and ends is not None:
-                dark = sum(shades[r][c]) < 1.95
-                text = _number(x)
-                chart.text(
-                    c,
-                    r,
-                    text,
-                    ha="center",
-                    va="center",
-                    color="white" if dark else INK,
-                    fontsize=min(
-                        11.0, 1.5 * cell * POINT / max(4.0, len(text) + text.count("−") / 2)
-                    ),
-                )  # a wide sign
+            if not kind:
+                continue
+            text = _number(x)
+            width = max(4.0, len(text) + text.count("−") / 2)  # a wide sign
+            chart.text(
+                c,
+                r,
+                text,
+                ha="center",
+                va="center",
+                color="white" if sum(shades[r][c]) < 1.95 else INK,
+                fontsize=min(11.0, 1.5 * cell * POINT / width),
+            )
 
 
 def _number(x: float) -> str:

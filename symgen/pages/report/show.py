@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from symgen.derivation.constants import sharpened
@@ -206,30 +206,35 @@ def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
             )
         )
     yield from _shortened(table(rows, texts=(0, 7)))
+    for sentence in (*_shared_axes(entries), *_frames_by_function(entries, own)):
+        yield from _wrapped(sentence, whole)
+    if not all(joint.type.directed for joint in mechanism.joints):
+        yield "where a joint has no axis, 'q +' is a turn about z that its own motion follows"
+    yield "answers stay in the declared frames; what a joint cannot feel was moved into its parent"
+
+
+def _shared_axes(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Sentence about links whose numbers are written in axes of other links."""
     elsewhere = [
-        (entry["link"], entry["written_in"] or "the base")
+        f"{entry['link']} in those of {entry['written_in'] or 'the base'}"
         for entry in entries
         if entry["written_in"] != entry["link"]
     ]
     if elsewhere:
-        yield from _wrapped(
-            "written in axes that other links share: "
-            + ", ".join(f"{link} in those of {other}" for link, other in elsewhere),
-            whole,
-        )
+        yield "written in axes that other links share: " + ", ".join(elsewhere)
+
+
+def _frames_by_function(
+    entries: Sequence[Mapping[str, Any]], own: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> Iterator[str]:
+    """Sentences about functions that count less in frames of their own."""
     for function, others in own.items():
-        yield from _wrapped(
-            f"{function} counts less in frames of its own: "
-            + ", ".join(
-                _otherwise(one, other)
-                for one, other in zip(entries, others, strict=True)
-                if one != other
-            ),
-            whole,
-        )
-    if not all(joint.type.directed for joint in mechanism.joints):
-        yield "where a joint has no axis, 'q +' is a turn about z that its own motion follows"
-    yield "answers stay in the declared frames; what a joint cannot feel was moved into its parent"
+        different = [
+            _otherwise(general, special)
+            for general, special in zip(entries, others, strict=True)
+            if general != special
+        ]
+        yield f"{function} counts less in frames of its own: " + ", ".join(different)
 
 
 def _otherwise(general: Mapping[str, Any], own: Mapping[str, Any]) -> str:
@@ -255,79 +260,94 @@ def _otherwise(general: Mapping[str, Any], own: Mapping[str, Any]) -> str:
 
 def facts(mechanism: Mechanism) -> dict[str, Any]:
     """The same facts for programs: plain dicts, lists, texts and floats (SI units); centres in the body's frame."""
-    names = [
-        mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name
-        for j in mechanism.joints
-    ]
-    general, own = _recorded(mechanism)
+    general, by_function = _recorded(mechanism)
     return {
         "robot": mechanism.name,
         "source": mechanism.source,
         "source_sha256": mechanism.source_sha256,
         "nq": mechanism.nq,
         "nv": mechanism.nv,
-        "gravity": [float(g) for g in mechanism.gravity],
+        "gravity": [float(component) for component in mechanism.gravity],
         "base": mechanism.base,
-        "joints": [
-            {
-                "name": joint.name,
-                "type": joint.kind,
-                "parameters": {name: float(value) for name, value in joint.parameters},
-                "parent": parent,
-                "child": body.name,
-                "q": first_and_count(mechanism.q_slices[i]),
-                "v": first_and_count(mechanism.v_slices[i]),
-                **_entries(joint),
-                "axis": [float(c) for c in joint.axis] if joint.type.directed else None,
-                "limits": {n: None if v is None else float(v) for n, v in _limits(joint)},
-                "mimic": None
-                if joint.mimic is None
-                else {
-                    "joint": joint.mimic.joint,
-                    "multiplier": float(joint.mimic.multiplier),
-                    "offset": float(joint.mimic.offset),
-                },
-                "drive": {
-                    name: [float(x) for x in values] if len(values) > 1 else float(values[0])
-                    for name, values in (
-                        (name, joint.drive.numbers(name)) for name, _ in joint.drive.declared
-                    )
-                },
-                "unapplied": {name: float(value) for name, value in joint.unapplied},
-                **_follows(mechanism, i),
-            }
-            for i, (joint, body, parent) in enumerate(
-                zip(mechanism.joints, mechanism.bodies, names, strict=True)
-            )
-        ],
+        "joints": [_joint_facts(mechanism, index) for index in range(len(mechanism.joints))],
         "bodies": [
             {
                 "name": body.name,
                 "mass": float(body.mass),
-                "parts": [_part_facts(p) for p in body.parts],
+                "parts": [_part_facts(part) for part in body.parts],
             }
             for body in mechanism.bodies
         ],
-        "base_parts": [_part_facts(p) for p in mechanism.base_parts],
+        "base_parts": [_part_facts(part) for part in mechanism.base_parts],
         "frames": [
             {
-                "name": f.name,
-                "body": mechanism.base if f.body == BASE else mechanism.bodies[f.body].name,
-                "body_index": f.body,
+                "name": frame.name,
+                "body": _body_name(mechanism, frame.body),
+                "body_index": frame.body,
             }
-            for f in mechanism.frames
+            for frame in mechanism.frames
         ],
-        **(
-            {"loops": [loop.facts(mechanism.carriers) for loop in mechanism.loops]}
-            if mechanism.loops
-            else {}
-        ),
-        **({"independent": list(mechanism.independent)} if mechanism.independent else {}),
-        **({"actuated": list(mechanism.actuated)} if mechanism.actuated else {}),
+        **_loop_facts(mechanism),
         "computed_in": general,
-        "computed_in_by_function": own,
+        "computed_in_by_function": by_function,
         "notes": [{"kind": note.kind, "text": note.text} for note in mechanism.notes],
     }
+
+
+def _body_name(mechanism: Mechanism, body: int) -> str:
+    """Name of a body by its index, or of the base."""
+    return mechanism.base if body == BASE else mechanism.bodies[body].name
+
+
+def _joint_facts(mechanism: Mechanism, index: int) -> dict[str, Any]:
+    """One joint: type, links, entries of q and v, limits, drive, and what of it is not applied."""
+    joint = mechanism.joints[index]
+    limits = _limits(joint)
+    return {
+        "name": joint.name,
+        "type": joint.kind,
+        "parameters": {name: float(value) for name, value in joint.parameters},
+        "parent": _body_name(mechanism, joint.parent),
+        "child": mechanism.bodies[index].name,
+        "q": first_and_count(mechanism.q_slices[index]),
+        "v": first_and_count(mechanism.v_slices[index]),
+        **_entries(joint),
+        "axis": [float(component) for component in joint.axis] if joint.type.directed else None,
+        "limits": {name: None if value is None else float(value) for name, value in limits},
+        "mimic": _mimic_facts(joint),
+        "drive": _drive_facts(joint),
+        "unapplied": {name: float(value) for name, value in joint.unapplied},
+        **_follows(mechanism, index),
+    }
+
+
+def _mimic_facts(joint: Joint) -> dict[str, Any] | None:
+    """Leader, multiplier and offset that the description declares."""
+    mimic = joint.mimic
+    if mimic is None:
+        return None
+    return {
+        "joint": mimic.joint,
+        "multiplier": float(mimic.multiplier),
+        "offset": float(mimic.offset),
+    }
+
+
+def _drive_facts(joint: Joint) -> dict[str, float | list[float]]:
+    """Numbers of the drive that are declared; a list where the velocities of the joint differ."""
+    numbers = {name: [*map(float, joint.drive.numbers(name))] for name, _ in joint.drive.declared}
+    return {name: values if len(values) > 1 else values[0] for name, values in numbers.items()}
+
+
+def _loop_facts(mechanism: Mechanism) -> dict[str, Any]:
+    """Closed loops, and the joints that are independent or actuated, where there are any."""
+    loops = [loop.facts(mechanism.carriers) for loop in mechanism.loops]
+    facts = {
+        "loops": loops,
+        "independent": list(mechanism.independent),
+        "actuated": list(mechanism.actuated),
+    }
+    return {key: values for key, values in facts.items() if values}
 
 
 def _follows(mechanism: Mechanism, index: int) -> dict[str, Any]:
