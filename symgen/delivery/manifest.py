@@ -160,6 +160,34 @@ NAMED_OPTIONS = (
 )
 """Options with values, in the order in which the command names them."""
 
+KNOWN_OPTIONS = frozenset({*NAMED_OPTIONS, "name", "wrap", "baumgarte", "checked", "batch"})
+"""Options that a manifest may record."""
+KNOWN_FACTS = frozenset(
+    {"method", "symbol", "file", "batch", "arguments", "result", "operations", "depth", "rounds"}
+    | {"form", "links", "constants", "work"}
+)
+"""Facts that a manifest may record of a function."""
+
+
+def why_unknown(recorded: Mapping[str, Any], function: str, form: Form) -> str:
+    """Reason why this version cannot say what a function of another version's manifest is; "" if it can.
+
+    `recorded` is the manifest. An unknown option or fact may change what the function computes.
+    """
+    entry = recorded["functions"][function]
+    options = sorted(set(recorded["options"]) - KNOWN_OPTIONS)
+    facts = sorted(set(entry) - KNOWN_FACTS)
+    results = _port_facts(form.outputs)
+    if options:
+        return f"its option '{options[0]}' is unknown"
+    if facts:
+        return f"its fact '{facts[0]}' is unknown"
+    if entry.get("arguments") != _port_facts(form.inputs):
+        return "its arguments are others now"
+    if entry.get("result") != (results[0] if len(results) == 1 else results):
+        return "its results are others now"
+    return ""
+
 
 def command(contents: FolderContents, facts: Mapping[str, Any]) -> list[str]:
     """The canonical command, word by word, to be given inside the folder: it writes the same bytes to ../NAME-again.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from symgen.delivery import selftest
 from symgen.delivery.contents import FolderContents
 from symgen.delivery.folder import texts
-from symgen.delivery.manifest import name_in_command
+from symgen.delivery.manifest import name_in_command, why_unknown
 from symgen.delivery.omissions import missing_words
 from symgen.delivery.ownership import entries
 from symgen.delivery.writing import left_out
@@ -25,18 +25,15 @@ from symgen.ir.recursion import Form
 from symgen.pipeline import build
 from symgen.support.errors import SymgenError, printable
 from symgen.support.version import __version__
-from symgen.verification.folder import LARGEST_FILE, Folder
-from symgen.verification.report import FILES, Check
+from symgen.verification.folder import LARGEST_FILE, SHOWN, Folder, other_version
+from symgen.verification.report import FILES, READ, TITLES, Check, Report
 from symgen.verification.subject import Floors
 from symgen.vocabulary.names import named
 
 MEASURED = ("cost", "proof")
 """What a manifest may hold that is not worked out again."""
-_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 NAMED = 5
 """Files and places that one sentence names."""
-SHOWN = 60
-"""Characters of a name from outside."""
 
 
 def check_printed(
@@ -48,9 +45,8 @@ def check_printed(
     """
     manifest = json.loads((at / "manifest.json").read_bytes())
     subject = f"{folder.name}: files"
-    version = manifest.get("symgen")
-    if version != __version__ and isinstance(version, str) and _VERSION.fullmatch(version):
-        why = f"symgen {printable(version, SHOWN)} wrote them and this is {__version__}, so they are not compared"
+    if version := other_version(manifest):
+        why = f"symgen {version} wrote them and this is {__version__}, so they are not compared"
         return [Check("files", subject, 0.0, 0.0, FILES, unjudged=why)], _strangers(
             at, _names(manifest.get("files"))
         )
@@ -72,6 +68,60 @@ def check_printed(
         why = f"what manifest.json records of {' and '.join(recorded)} is taken as it stands; run {commands} for it again"
         found.append(Check("files", f"{folder.name}: evidence", 0.0, 0.0, FILES, unjudged=why))
     return found, _strangers(at, printed)
+
+
+# -- folders of another version --
+
+
+def unknown_functions(manifest: Mapping[str, Any], programs: Mapping[str, Form]) -> dict[str, str]:
+    """Functions of a folder that another version wrote, of which this one cannot say what they are, with the reason."""
+    why = {function: why_unknown(manifest, function, form) for function, form in programs.items()}
+    return {function: reason for function, reason in why.items() if reason}
+
+
+def report_of_other_version(
+    report: Report, version: str, programs: Mapping[str, Form], unknown: Mapping[str, str]
+) -> Report:
+    """Report on a folder that another version wrote: a text that is not read is not judged, and a note says what is.
+
+    A text may differ because the other version derived or printed it otherwise, or because it was changed since. Numbers that the
+    compiled C gives wrong have failed all the same.
+    """
+    labels = {function: f"{function}={form.method}" for function, form in programs.items()}
+    checks = [*(_unread(check, version) for check in report.checks)]
+    checks += [
+        Check(
+            "text",
+            labels[function],
+            1.0,
+            0.0,
+            "",
+            "",
+            f"symgen {version} wrote it, and {why}",
+            True,
+        )
+        for function, why in unknown.items()
+    ]
+    open_ = [check for check in checks if check.kind in READ and check.lost]
+    unread = [f"{check.subject} ({TITLES[check.kind]})" for check in open_]
+    functions = {check.subject for check in open_ if check.kind == "text"}
+    judged = [label for label in labels.values() if label not in functions]
+    note = (
+        f"this folder was written by symgen {version}; judged: {', '.join(judged) or 'no function'}; "
+        f"not judged: {', '.join([*unread, 'files other than the functions'])}"
+    )
+    return replace(report, checks=tuple(checks), notes=(*report.notes, note))
+
+
+def _unread(check: Check, version: str) -> Check:
+    """The check, as one that proves nothing if it read a text and found it different."""
+    if check.kind not in READ or check.verdict != "failed":
+        return check
+    why = f"symgen {version} wrote it, and it is not the text that symgen {__version__} reads"
+    return replace(check, unjudged=f"{why}: {check.detail}", lost=True)
+
+
+# -- folders of this version --
 
 
 def _printed(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from inspect import signature
@@ -10,15 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from symgen.certificate import checked_floors
-from symgen.delivery.reprint import check_printed
+from symgen.delivery.reprint import (
+    check_printed,
+    report_of_other_version,
+    unknown_functions,
+)
 from symgen.description.arguments import validated
 from symgen.description.folders import folder_to_judge
 from symgen.description.namesakes import namesake
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.build import Progress
 from symgen.support.errors import ArgumentError
+from symgen.verification.folder import other_version, read_folder
 from symgen.verification.folder import programs as programs_of
-from symgen.verification.folder import read_folder
 from symgen.verification.report import Report
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
@@ -124,22 +130,29 @@ def _verify_folder(
     """Check the C in a folder; with `functions` None also every other file of the folder."""
     folder = read_folder(place, functions)
     programs = programs_of(folder)
-    sought = {f: one for f, one in programs.items() if f in folder.methods}
-    helpers = {f: one for f, one in programs.items() if f not in folder.methods}
+    manifest = json.loads((place / "manifest.json").read_bytes())
+    version = other_version(manifest)
+    wanted = {f: form for f, form in programs.items() if f in folder.methods}
+    unknown = unknown_functions(manifest, wanted) if version else {}
     floors = checked_floors(folder.mechanism, programs, folder.options, folder.text)
-    subject = Subject(
-        folder.mechanism,
-        sought,
-        folder.options,
-        folder.text,
-        states,
-        seed,
-        compiled,
-        helpers,
-        folder.files,
-        floors,
-    )
-    report = verify_programs(subject, progress)
+    known = {f: form for f, form in wanted.items() if f not in unknown}
+    report = Report(folder.name, folder.options.real, 0, 0, math.nan, ())
+    if known:
+        subject = Subject(
+            folder.mechanism,
+            known,
+            folder.options,
+            folder.text,
+            states,
+            seed,
+            compiled,
+            {f: form for f, form in programs.items() if f not in wanted},
+            folder.files,
+            floors,
+        )
+        report = verify_programs(subject, progress)
+    if version:
+        report = report_of_other_version(report, version, wanted, unknown)
     if functions is not None:
         return replace(
             report,

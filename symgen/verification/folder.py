@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from symgen.description.loading import load
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
-from symgen.support.errors import ArgumentError, DescriptionError, SymgenError
+from symgen.support.errors import ArgumentError, DescriptionError, SymgenError, printable
+from symgen.support.version import __version__
 from symgen.verification.subject import Files
 from symgen.vocabulary.functions import PREPARING, USUAL
 from symgen.vocabulary.names import named, nearest
@@ -29,6 +31,9 @@ from symgen.vocabulary.options import (
 LARGEST_FILE = 50_000_000
 """Bytes of a file that is read at all."""
 _HINT = "generate it again"
+_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
+SHOWN = 60
+"""Characters of a name from outside."""
 
 
 class Folder(NamedTuple):
@@ -76,9 +81,7 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
     except SymgenError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        raise DescriptionError(
-            "its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT
-        ) from None
+        raise DescriptionError(_unread_manifest(path), file=str(path), hint=_HINT) from None
 
 
 def _folder_of(
@@ -147,6 +150,25 @@ def _text_options(chosen: Mapping[str, Any]) -> TextOptions:
         target=_word(chosen.get("target")),
         batch=bool(chosen.get("batch")),
     )
+
+
+def _unread_manifest(path: Path) -> str:
+    """Reason why manifest.json is not read: another version of symgen wrote it, or none did."""
+    try:
+        version = other_version(json.loads((path / "manifest.json").read_text(encoding="utf-8")))
+    except (ValueError, AttributeError, RecursionError):
+        version = ""
+    if version:
+        return f"symgen {version} wrote its manifest.json, which symgen {__version__} cannot read"
+    return "its manifest.json is not one that symgen wrote"
+
+
+def other_version(manifest: Mapping[str, Any]) -> str:
+    """Version of symgen that wrote a folder, if it is not this one; "" if it is, or if the manifest states none."""
+    version = manifest.get("symgen")
+    if version == __version__ or not isinstance(version, str) or not _VERSION.fullmatch(version):
+        return ""
+    return printable(version, SHOWN)
 
 
 def programs(folder: Folder) -> dict[str, Form]:

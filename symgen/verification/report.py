@@ -18,7 +18,9 @@ _BESIDE_FUNCTIONS = ("blocks", "device", "files")
 FILES = " file(s) that differ"
 """The unit of a folder's files."""
 _WORST_FIRST = ("failed", "not judged", "passed")
-_TITLES = {
+READ = ("text", "blocks", "device")
+"""Kinds of checks that read a text back."""
+TITLES = {
     "algebra": "algebra",
     "text": "text",
     "floating": "floating point",
@@ -43,7 +45,8 @@ class Check:
     unjudged: str = ""
     """Why an error within the bound proves nothing; empty where it does."""
     lost: bool = False
-    """Whether that is because the answer loses its digits. Then an error beyond the bound proves nothing either."""
+    """Whether that is because the answer loses its digits, or another version wrote the text. Then an error beyond the bound
+    proves nothing either."""
     judged: int = 0
     """How many things it looked at, where that is worth a word."""
 
@@ -105,10 +108,10 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """True when there was a check, none failed, and no function loses its digits, for which nobody can say that it is
-        right.
+        """True when there was a check, none failed, every text was read, and no function loses its digits, for which nobody
+        can say that it is right.
         """
-        return bool(self.checks) and not self.failures and not self.lost
+        return bool(self.checks) and not (self.failures or self.lost or self.unread)
 
     @property
     def failures(self) -> tuple[Check, ...]:
@@ -125,6 +128,12 @@ class Report:
         return tuple(
             check.subject for check in self.unjudged if check.kind == "floating" and check.lost
         )
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The functions whose text another version of symgen wrote, and this one cannot read."""
+        unread = (check for check in self.unjudged if check.kind in READ and check.lost)
+        return tuple(dict.fromkeys(check.subject for check in unread))
 
     def _with(self, verdict: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.verdict == verdict)
@@ -218,11 +227,11 @@ class Report:
         """A line on every check that failed, and then on every check that is not judged."""
         return [
             *(
-                f"FAILED {_TITLES[c.kind]}, {c.subject}: {c.miss}"
+                f"FAILED {TITLES[c.kind]}, {c.subject}: {c.miss}"
                 + f": {c.detail}" * bool(c.detail)
                 for c in self.failures
             ),
-            *(f"not judged {_TITLES[c.kind]}, {c.subject}: {c.unjudged}" for c in self.unjudged),
+            *(f"not judged {TITLES[c.kind]}, {c.subject}: {c.unjudged}" for c in self.unjudged),
         ]
 
     def __repr__(self) -> str:
