@@ -416,8 +416,12 @@ def test_checks_are_part_of_what_is_measured(trig: str) -> None:
     made = program("ur5", "forward_dynamics", real="float")
     text = TextOptions(trig, checked=True)
     floors = checked_floors(load("ur5"), {"forward_dynamics": made}, ProgramOptions("float"), text)
-    (plain,) = measure(load("ur5"), [made], "cortex-m4f", STATES, text=TextOptions(trig)).costs
-    (guarded,) = measure(load("ur5"), [made], "cortex-m4f", STATES, text=text, floors=floors).costs
+    (plain,) = measure(
+        load("ur5"), [made], "cortex-m4f", STATES, source=Source(TextOptions(trig))
+    ).costs
+    (guarded,) = measure(
+        load("ur5"), [made], "cortex-m4f", STATES, source=Source(text, floors)
+    ).costs
     assert plain.instructions[1] < guarded.instructions[1] < 1.3 * plain.instructions[1]
     assert plain.flash < guarded.flash
     assert guarded.ram == 0
@@ -498,9 +502,9 @@ def test_states_that_a_check_refuses_are_not_measured() -> None:
             with pytest.raises(
                 BuildError, match="forward_dynamics of 'planar_arm' refuses all of 16 states"
             ):
-                measure(mechanism, [made], "cortex-m4f", 16, text=text, floors=floors)
+                measure(mechanism, [made], "cortex-m4f", 16, source=Source(text, floors))
             continue
-        found = measure(mechanism, [made], "cortex-m4f", 16, text=text, floors=floors)
+        found = measure(mechanism, [made], "cortex-m4f", 16, source=Source(text, floors))
         assert re.search(
             r"[1-9]\d* of 16 states are refused by the checks and not measured", found.untold[0]
         )

@@ -14,7 +14,7 @@ import platform
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -248,21 +248,35 @@ def _measure(
     tiled = [np.concatenate([x] * TIMES) for x in arguments]
     into = [np.empty((TIMES * STATES, *port.shape)) for port in program.outputs]
     contestants["blocks"] = lambda: python(*tiled, out=tuple(into) if len(into) > 1 else into[0])
-    labels, alike = {}, {}
+    agreeing = _agreeing(peers, function, states, results[0][0], absent)
+    contestants |= {peer.name: _looped(calls) for peer, calls in agreeing}
+    labels = {peer.name: peer.functions[function][0] for peer, _ in agreeing}
+    alike = {peer.name: peer.alike for peer, _ in agreeing}
+    form = LOOPED if isinstance(program, Looped) else UNROLLED
+    return Measured(function, program.method, form, program.cost, race(contestants), labels, alike)
+
+
+def _agreeing(
+    peers: Iterable[Peer],
+    function: str,
+    states: Sequence[Mapping[str, Any]],
+    answer: Any,
+    absent: dict[str, str],
+) -> list[tuple[Peer, list[Call]]]:
+    """Peers that give our `answer` at the first state, with their calls at all; the others enter `absent` with the reason."""
+    agreeing = []
     for peer in peers:
         if function not in peer.functions:
             continue
         calls = peer.calls(function, states)
-        far = _distance(peer.ours(function, states[0], calls[0]()), results[0][0])
+        far = _distance(peer.ours(function, states[0], calls[0]()), answer)
         if far <= AGREEMENT:
-            labels[peer.name], alike[peer.name] = peer.functions[function][0], peer.alike
-            contestants[peer.name] = _looped(calls)
+            agreeing.append((peer, calls))
         else:
             absent[f"{peer.name}, {function}"] = (
                 f"its answer differs from ours by {far:.1e} of the largest entry"
             )
-    form = LOOPED if isinstance(program, Looped) else UNROLLED
-    return Measured(function, program.method, form, program.cost, race(contestants), labels, alike)
+    return agreeing
 
 
 def _each(calls: list[Call]) -> None:

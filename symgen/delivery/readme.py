@@ -204,17 +204,22 @@ def _frames(frames: Sequence[str], programs: Sequence[str]) -> dict[str, list[st
     """Frames by name, functions that speak of all of them, and functions that speak of the first of several."""
     known = {name: FUNCTIONS[name] for name in programs if name in FUNCTIONS}
     framed = {name: function for name, function in known.items() if function.needs_frame}
-    of_the_first = [
-        name for name, function in framed.items() if len(frames) > 1 and not function.needs_frames
-    ]
+    of_all, of_the_first = list(framed), list[str]()
+    if len(frames) > 1:
+        of_all = [name for name in framed if framed[name].needs_frames]
+        of_the_first = [name for name in framed if not framed[name].needs_frames]
     fixed = {name for name, function in framed.items() if not function.follows}
-    fixed -= {"forward_kinematics"}
     return {
-        "frames": [code(name) for name in frames] if framed else [],
-        "framed": [f"`{name}`" for name in framed if name not in of_the_first],
-        "of_the_first": [f"`{name}`" for name in of_the_first],
-        "not_following": [f"`{name}`" for name in framed if name in fixed],
+        "frames": list(map(code, frames)) if framed else [],
+        "framed": _quoted(of_all),
+        "of_the_first": _quoted(of_the_first),
+        "not_following": _quoted(n for n in framed if n in fixed - {"forward_kinematics"}),
     }
+
+
+def _quoted(names: Iterable[str]) -> list[str]:
+    """Names of functions in backquotes."""
+    return [f"`{name}`" for name in names]
 
 
 def _contacts(contents: FolderContents) -> dict[str, Any]:

@@ -127,30 +127,42 @@ class Kernel:
         It is written out for its arguments, as a dataclass writes its __init__: loops and *arguments would double what a call
         costs. `templates/solver/call.py.j2` has the text.
         """
+        name, inputs, results = self._python_names()
+        text = render("solver", "call.py.j2", function=name, **self._call_context(inputs, results))
+        known = self._call_globals(inputs, results)
+        exec(text, known)
+        call: Call = known[name]
+        call.__qualname__, call.__module__, call.__doc__ = f"Solver.{name}", __name__, self._doc()
+        return call
+
+    def _python_names(self) -> tuple[str, list[str], list[str]]:
+        """Names of the function, its arguments and its results in Python. ArgumentError for one that Python cannot take."""
         # lambda is a word of Python's own
-        names, results = (
+        inputs, results = (
             [f"{port.name}_" if iskeyword(port.name) else port.name for port in ports]
             for ports in (self.inputs, self.outputs)
         )
-        own = derivatives.symbol(self.function)
-        for name in (own, *names, *results):
+        function = derivatives.symbol(self.function)
+        for name in (function, *inputs, *results):
             if not name.isidentifier() or name.startswith("_") or name in _OPTIONS:
                 raise ArgumentError(
                     f"'{name}' cannot be the name of a function or an argument; use a plain identifier"
                 )
+        return function, inputs, results
+
+    def _call_context(self, names: list[str], results: list[str]) -> dict[str, Any]:
+        """Names of the template of the call."""
         single = len(results) == 1
-        index = "[()]" if single and not self.outputs[0].shape else ""
         prepared = (
             names[-1] == PREPARED.name
         )  # unless it is given, what the solver's parameters make
-        signature = [*names[:-1], f"{names[-1]}=None"] if prepared else names
-        context = {
+        return {
             "names": names,
-            "signature": signature,
+            "signature": [*names[:-1], f"{names[-1]}=None"] if prepared else names,
             "prepared": prepared,
             "results": results,
             "single": single,
-            "index": index,
+            "index": "[()]" if single and not self.outputs[0].shape else "",
             "checked": self.checked,
             # of one axis, the steps tell a slice, at which from_buffer raises, before it is tried
             "in_order": [
@@ -162,35 +174,29 @@ class Kernel:
             "in_place": [f"_from_buffer(_reals, {name})" for name in names],
             "copied": [f"_read_{name}({name})" for name in names],
         }
-        text = render("solver", "call.py.j2", function=own, **context)
+
+    def _call_globals(self, names: list[str], results: list[str]) -> dict[str, Any]:
+        """Globals of the call: types, shapes, readers of arguments, and the function in C."""
+        reals = self.ffi.typeof(f"{self.program.real}[]")
+        read = partial(self.ffi.from_buffer, reals)
         known: dict[str, Any] = {
             "_ndarray": self.np.ndarray,
             "_empty": self.np.empty,
             "_real": self.real,
-        }
-        known |= {
             "_one": self.aligned,
             "_from_buffer": self.ffi.from_buffer,
             "_chars": self.ffi.typeof("char[]"),
-            "_reals": (reals := self.ffi.typeof(f"{self.program.real}[]")),
+            "_reals": reals,
+            "_long_road": self.long_road,
+            "_are_apart": self.arrays.are_apart,
         }
-        known |= {"_long_road": self.long_road, "_are_apart": self.arrays.are_apart}
-        known |= {
-            f"_shape_{name}": port.shape for name, port in zip(names, self.inputs, strict=True)
-        }
-        known |= {f"_strides_{name}": (self.real.itemsize,) for name in names}
-        readers = (
-            self.arrays.reader(port, partial(self.ffi.from_buffer, reals)) for port in self.inputs
-        )
-        known |= {f"_read_{name}": reader for name, reader in zip(names, readers, strict=True)}
-        known |= {
-            f"_shape_out_{name}": port.shape
-            for name, port in zip(results, self.outputs, strict=True)
-        }
-        exec(text, known)
-        call: Call = known[own]
-        call.__qualname__, call.__module__, call.__doc__ = f"Solver.{own}", __name__, self._doc()
-        return call
+        for name, port in zip(names, self.inputs, strict=True):
+            known[f"_shape_{name}"] = port.shape
+            known[f"_strides_{name}"] = (self.real.itemsize,)
+            known[f"_read_{name}"] = self.arrays.reader(port, read)
+        for name, port in zip(results, self.outputs, strict=True):
+            known[f"_shape_out_{name}"] = port.shape
+        return known
 
     def long_road(
         self,
@@ -202,6 +208,7 @@ class Kernel:
         progress: Progress | None = None,
     ) -> Any:
         """A call on anything: convert, broadcast, check, and run through the states in C."""
+        # One sequence without calls in between: a call of Python's costs as much as a short function.
         np, across = self.np, nearest(layout, LAYOUTS, "layout") == "soa"
         workers = self.arrays.workers(threads)
         arrays = [
@@ -367,6 +374,34 @@ class Kernel:
 
     def bind(self, arrays: Sequence[Any]) -> Call:
         """See `Solver.bind`."""
+        self._refuse_unbindable(arrays)
+        arguments, results = list(arrays[: len(self.inputs)]), arrays[len(self.inputs) :]
+        leads = [
+            x.shape[: x.ndim - len(port.shape)]
+            for port, x in zip(self.inputs, arguments, strict=True)
+        ]
+        lead = self.arrays.common(leads)
+        results = self.arrays.results(
+            tuple(results) if len(results) > 1 else results[0],
+            [lead + port.shape for port in self.outputs],
+        )
+        into = [
+            strided(self.np, port, x, lead) for port, x in zip(self.outputs, results, strict=True)
+        ]
+        for port, argument_lead, x in zip(self.inputs, leads, arguments, strict=True):
+            if argument_lead != lead and _states(argument_lead) != 1:
+                wanted = f"bound arrays hold one state or all of {lead}"
+                raise ArgumentError(
+                    f"{self.function}: {port.name} has leading shape {argument_lead}; {wanted}"
+                )
+            if self._is_overwritten(strided(self.np, port, x, lead), into, lead):
+                raise ArgumentError(
+                    f"{self.function}: {port.name} overlaps a result state by state; bind arrays that are apart"
+                )
+        return self._run(arguments, results, _states(lead)) if _states(lead) else (lambda: None)
+
+    def _refuse_unbindable(self, arrays: Sequence[Any]) -> None:
+        """Raise ArgumentError for too few or too many arrays, and for one that would have to be copied."""
         ports = (*self.inputs, *self.outputs)
         if len(arrays) != len(ports):
             names = ", ".join(port.name for port in ports)
@@ -375,40 +410,17 @@ class Kernel:
             )
         for port, x in zip(ports, arrays, strict=True):
             self.arrays.refuse_masked(port, x)
-            if (
-                not isinstance(x, self.np.ndarray)
-                or x.dtype != self.real
-                or not x.flags.c_contiguous
-                or not x.flags.aligned
+            if not (
+                isinstance(x, self.np.ndarray)
+                and x.dtype == self.real
+                and x.flags.c_contiguous
+                and x.flags.aligned
             ):
                 raise ArgumentError(
                     f"{self.function}: {port.name} must be a contiguous, aligned "
                     f"{self.real} array to be bound; {seen(x)}"
                 )
             self.arrays.check_shape(port, x)
-        given, results = list(arrays[: len(self.inputs)]), arrays[len(self.inputs) :]
-        leads = [
-            x.shape[: x.ndim - len(port.shape)] for port, x in zip(self.inputs, given, strict=True)
-        ]
-        lead = self.arrays.common(leads)
-        results = self.arrays.results(
-            tuple(results) if len(results) > 1 else results[0],
-            [lead + p.shape for p in self.outputs],
-        )
-        into = [
-            strided(self.np, port, x, lead) for port, x in zip(self.outputs, results, strict=True)
-        ]
-        for port, own, x in zip(self.inputs, leads, given, strict=True):
-            if own != lead and _states(own) != 1:
-                wanted = f"bound arrays hold one state or all of {lead}"
-                raise ArgumentError(
-                    f"{self.function}: {port.name} has leading shape {own}; {wanted}"
-                )
-            if self._is_overwritten(strided(self.np, port, x, lead), into, lead):
-                raise ArgumentError(
-                    f"{self.function}: {port.name} overlaps a result state by state; bind arrays that are apart"
-                )
-        return self._run(given, results, _states(lead)) if _states(lead) else (lambda: None)
 
     def chain(self, states: int, arrays: Sequence[Any]) -> Call:
         """See `Solver.chain`."""
