@@ -14,7 +14,7 @@ import platform
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -259,7 +259,7 @@ def _measure(
 def _agreeing(
     peers: Iterable[Peer],
     function: str,
-    states: Sequence[Mapping[str, Any]],
+    states: list[dict[str, Any]],
     answer: Any,
     absent: dict[str, str],
 ) -> list[tuple[Peer, list[Call]]]:

@@ -177,40 +177,50 @@ def built(mechanism: Mechanism) -> Any:
     )
     bodies: list[Any] = []
     for joint, body in zip(mechanism.joints, mechanism.bodies, strict=True):
-        rotation, origin = reference.pose(joint.pose)
-        quaternion = np.zeros(4)
-        mj.mju_mat2Quat(quaternion, np.ascontiguousarray(rotation).ravel())
         parent = spec.worldbody if joint.parent < 0 else bodies[joint.parent]
-        bodies.append(parent.add_body(name=body.name, pos=origin, quat=quaternion))
-        for name, (kind, axis) in zip((joint.name, *[""] * 3), _joints(mj, joint), strict=False):
-            bodies[-1].add_joint(
-                name=name,
-                type=kind,
-                axis=axis,
-                armature=float(joint.drive.armature),
-                damping=float(joint.drive.damping),
-                stiffness=float(joint.drive.stiffness),
-                springref=float(joint.drive.rest),
-            )
+        bodies.append(_add_body(parent, body.name, joint, reference))
     for index, body in enumerate(bodies):
-        parts = [part for part in reference.parts() if part.body == index]
-        mass = sum(float(p.mass) for p in parts)
-        centre = sum((float(p.mass) * np.asarray(p.centre) for p in parts), np.zeros(3)) / (
-            mass or 1.0
-        )
-        tensor = np.zeros((3, 3))
-        for p in parts:
-            d = np.asarray(p.centre) - centre
-            tensor += np.asarray(p.inertia) + float(p.mass) * (d @ d * np.eye(3) - np.outer(d, d))
-        body.mass, body.ipos, body.explicitinertial = mass, centre, True
-        body.gravcomp = max((float(part.borne) for part in parts if part.borne), default=0.0)
-        body.fullinertia = [
-            tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-        ]
+        _set_inertia(body, [part for part in reference.parts() if part.body == index])
     try:
         return spec.compile()
     except ValueError as error:
         raise RequestError(f"MuJoCo refuses the robot: {' '.join(str(error).split())}") from None
+
+
+def _add_body(parent: Any, name: str, joint: Joint, reference: Reference) -> Any:
+    """Add a body to its parent in MuJoCo's specification, with the joint that carries it and the joint's drive."""
+    import mujoco as mj
+
+    rotation, origin = reference.pose(joint.pose)
+    quaternion = np.zeros(4)
+    mj.mju_mat2Quat(quaternion, np.ascontiguousarray(rotation).ravel())
+    body = parent.add_body(name=name, pos=origin, quat=quaternion)
+    for joint_name, (kind, axis) in zip((joint.name, *[""] * 3), _joints(mj, joint), strict=False):
+        body.add_joint(
+            name=joint_name,
+            type=kind,
+            axis=axis,
+            armature=float(joint.drive.armature),
+            damping=float(joint.drive.damping),
+            stiffness=float(joint.drive.stiffness),
+            springref=float(joint.drive.rest),
+        )
+    return body
+
+
+def _set_inertia(body: Any, parts: Sequence[Any]) -> None:
+    """State mass, mass centre, inertia and gravity compensation of a body: those of all its parts together."""
+    mass = sum(float(part.mass) for part in parts)
+    moment = sum((float(part.mass) * np.asarray(part.centre) for part in parts), np.zeros(3))
+    centre = moment / (mass or 1.0)
+    tensor = np.zeros((3, 3))
+    for part in parts:
+        d = np.asarray(part.centre) - centre
+        steiner = float(part.mass) * (d @ d * np.eye(3) - np.outer(d, d))
+        tensor += np.asarray(part.inertia) + steiner
+    body.mass, body.ipos, body.explicitinertial = mass, centre, True
+    body.gravcomp = max((float(part.borne) for part in parts if part.borne), default=0.0)
+    body.fullinertia = [tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
 
 
 def peer(mechanism: Mechanism) -> Peer:

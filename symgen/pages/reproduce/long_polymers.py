@@ -4,7 +4,8 @@ correction there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,27 @@ def compiled(n: int, shared: bool) -> dict[str, Solver]:
     }
 
 
+COLUMNS = (
+    "links",
+    "solve_ns",
+    *(f"{who}_ns" for who in PARALLEL),
+    "value_ns",
+    "gradient_ns",
+    *(f"{who}_{THREADS}_ns" for who in PARALLEL),
+    "solve_error",
+    *(f"{who}_error" for who in PARALLEL),
+    "value_error",
+    "gradient_error",
+)
+
+
+def _time(last: Mapping[str, Any], first: Mapping[str, Any], column: str) -> str:
+    """A time of the longest chain, and how many times that of the shorter chain it is."""
+    if not last[column]:
+        return "not measured"
+    return f"{last[column]:.3g} ns a link, {last[column] / first[column]:.2f} times"
+
+
 def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     """Nanoseconds a link, and errors beside continuants in 200 bits."""
     rows: list[tuple[Any, ...]] = []
@@ -89,31 +111,11 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
                 _off(force[0], gradient(q[0])),
             )
         )
-    two = f"_{THREADS}_ns"
-    columns = (
-        "links",
-        "solve_ns",
-        *(f"{who}_ns" for who in PARALLEL),
-        "value_ns",
-        "gradient_ns",
-        *(who + two for who in PARALLEL),
-        "solve_error",
-        *(f"{who}_error" for who in PARALLEL),
-        "value_error",
-        "gradient_error",
-    )
-    last, first = (
-        dict(zip(columns, row, strict=True))
-        for row in (rows[-1], next((row for row in rows if row[0] >= 1000), rows[0]))
-    )
-
-    def told(column: str) -> str:
-        """A time, and how many times that of the shorter chain it is."""
-        return (
-            f"{last[column]:.3g} ns a link, {last[column] / first[column]:.2f} times"
-            if last[column]
-            else "not measured"
-        )
+    two, columns = f"_{THREADS}_ns", COLUMNS
+    last = dict(zip(columns, rows[-1], strict=True))
+    long = next((row for row in rows if row[0] >= 1000), rows[0])
+    first = dict(zip(columns, long, strict=True))
+    told = partial(_time, last, first)
 
     def most(column: str) -> str:
         return f"{max(row[columns.index(column)] for row in rows):.0e}"

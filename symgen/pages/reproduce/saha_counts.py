@@ -46,17 +46,11 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         *(f"{method}_{kind}" for method in METHODS for kind in ("mul", "add")),
     )
     pays, at_centres, in_frames = (
-        next((row[0] for row in rows if _total(row, method) < _total(row, "composite_body")), None)
-        for method in ("riccati", "udut", "udut:links")
+        _pays_from(rows, method) for method in ("riccati", "udut", "udut:links")
     )
     last = rows[-1]
-    fewest = min(_total(last, m) for m in METHODS)
-    best = [min((_total(row, method), method) for method in METHODS)[1] for row in rows]
-    below = all(
-        row[3 + 2 * list(METHODS).index(m)] < row[1]
-        and row[4 + 2 * list(METHODS).index(m)] < row[2]
-        for row, m in zip(rows, best, strict=True)
-    )
+    fewest = min(_total(last, method) for method in METHODS)
+    below = all(_is_below_printed(row) for row in rows)
     return Page(
         source="S. K. Saha, The UDUᵀ decomposition of manipulator inertia matrix, §6",
         says="The recursion takes 201n − 335 multiplications or divisions and 193n − 361 additions or subtractions, and beats "
@@ -83,6 +77,19 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         draw=lambda figure: _draw(figure, rows, pays),
         height=6.0,
     )
+
+
+def _pays_from(rows: Sequence[Sequence[int]], method: str) -> int | None:
+    """Number of links from which on a method takes fewer operations than elimination of M."""
+    shorter = (row[0] for row in rows if _total(row, method) < _total(row, "composite_body"))
+    return next(shorter, None)
+
+
+def _is_below_printed(row: Sequence[int]) -> bool:
+    """True if the best method takes fewer multiplications and fewer additions than are printed."""
+    best = min((_total(row, method), method) for method in METHODS)[1]
+    at = 3 + 2 * list(METHODS).index(best)
+    return row[at] < row[1] and row[at + 1] < row[2]
 
 
 def _from(n: int | None) -> str:
