@@ -222,38 +222,53 @@ def _measure(
     peers: Iterable[Peer],
     absent: dict[str, str],
 ) -> Measured:
+    """Time our ways to call a function and the peers that agree with it, all in turns."""
     program = solver.programs[function]
-    arguments = [drawn[port.name] for port in program.inputs]
     results = [np.empty((STATES, *port.shape)) for port in program.outputs]
-    batch = solver.bind(function, *arguments, *results)
-    batch()
     states = [
         {name: values[k, ...].copy() for name, values in drawn.items()} for k in range(STATES)
     ]
-    python = getattr(solver, derivatives.symbol(function))
-    given = [tuple(state[port.name] for port in program.inputs) for state in states]
-    bound = [
-        solver.bind(function, *given[k], *(np.empty(port.shape) for port in program.outputs))
-        for k in range(STATES)
-    ]
-    contestants: dict[str, Callable[[], None]] = {
-        "c": batch,
-        "latency": solver.chain(
-            function, STATES, *arguments, *(np.empty(port.shape) for port in program.outputs)
-        ),
-        "bound": lambda: _each(bound),
-        "python": lambda: _spread(python, given),
-    }
-    solver.prepare(function)
-    tiled = [np.concatenate([x] * TIMES) for x in arguments]
-    into = [np.empty((TIMES * STATES, *port.shape)) for port in program.outputs]
-    contestants["blocks"] = lambda: python(*tiled, out=tuple(into) if len(into) > 1 else into[0])
+    contestants = _contestants(solver, function, drawn, states, results)
     agreeing = _agreeing(peers, function, states, results[0][0], absent)
     contestants |= {peer.name: _looped(calls) for peer, calls in agreeing}
     labels = {peer.name: peer.functions[function][0] for peer, _ in agreeing}
     alike = {peer.name: peer.alike for peer, _ in agreeing}
     form = LOOPED if isinstance(program, Looped) else UNROLLED
     return Measured(function, program.method, form, program.cost, race(contestants), labels, alike)
+
+
+def _contestants(
+    solver: Solver,
+    function: str,
+    drawn: Mapping[str, Any],
+    states: list[dict[str, Any]],
+    results: list[Any],
+) -> dict[str, Callable[[], None]]:
+    """Our ways to call a function, by name: "c", "latency", "bound", "python" and "blocks". Fill `results` once."""
+    program = solver.programs[function]
+    arguments = [drawn[port.name] for port in program.inputs]
+    batch = solver.bind(function, *arguments, *results)
+    batch()
+    python = getattr(solver, derivatives.symbol(function))
+    by_state = [tuple(state[port.name] for port in program.inputs) for state in states]
+    bound = [
+        solver.bind(function, *state, *(np.empty(port.shape) for port in program.outputs))
+        for state in by_state
+    ]
+    latency = solver.chain(
+        function, STATES, *arguments, *(np.empty(port.shape) for port in program.outputs)
+    )
+    solver.prepare(function)
+    tiled = [np.concatenate([x] * TIMES) for x in arguments]
+    into = [np.empty((TIMES * STATES, *port.shape)) for port in program.outputs]
+    out = tuple(into) if len(into) > 1 else into[0]
+    return {
+        "c": batch,
+        "latency": latency,
+        "bound": lambda: _each(bound),
+        "python": lambda: _spread(python, by_state),
+        "blocks": lambda: python(*tiled, out=out),
+    }
 
 
 def _agreeing(

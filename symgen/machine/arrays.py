@@ -55,6 +55,7 @@ class Arrays:
         short = listed and size <= SHORT
 
         def read(x: Any) -> Any:
+            # One switch over kinds of arguments, without calls: it runs at every call from Python.
             kind = type(x)
             if kind is ndarray:
                 dtype = x.dtype

@@ -77,6 +77,12 @@ def middle(mechanism: Mechanism) -> list[float]:
     return found
 
 
+def _scale_length(longest: float) -> float:
+    """Largest length of 1, 2 or 5 times a power of ten that is not longer than `longest`."""
+    power = 10.0 ** floor(log10(longest))
+    return power * next(step for step in (5, 2, 1) if step * power <= longest)
+
+
 def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
     """The mechanism at q (NQ,), projected in parallel along one direction."""
     reference = Reference(mechanism, FLOAT)
@@ -125,8 +131,7 @@ def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
         Spot(*at(centre), round(HEAVIEST * (mass / heaviest) ** (1 / 3), 1), "")
         for _, mass, centre in weighed
     ]
-    metres = 10.0 ** floor(log10(90 * size))
-    metres *= next(step for step in (5, 2, 1) if step * metres <= 90 * size)
+    metres = _scale_length(90 * size)
     left, foot = 12.0, HEIGHT - 12
     strokes.append(Stroke(left, foot, round(left + metres / size, 1), foot, "scale"))
     labels = [*_labels([at(place) for place in places]), Spot(left, foot - 7, 0.0, f"{metres:g} m")]
