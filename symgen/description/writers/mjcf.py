@@ -492,11 +492,15 @@ def _in_one_body(
         above = by_name.get(by_name[name].parent or "")
         while above is not None and _is_spare(above, below, along_axes):
             by_name[name] = _merged(by_name[name], above, joints)
-            welded = (link.name for link in below.get(above.name, []) if link.joint is None)
-            merged |= {above.name, *welded}
+            merged |= {above.name, *_welded(above, below)}
             above = by_name.get(above.parent or "")
     kept = [by_name[link.name] for link in every if link.name not in merged]
     return kept, [link.name for link in every if link.name in merged]
+
+
+def _welded(link: Link, below: Mapping[str | None, list[Link]]) -> list[str]:
+    """List the links that are welded to a link."""
+    return [child.name for child in below.get(link.name, []) if child.joint is None]
 
 
 def _merged(link: Link, above: Link, joints: dict[str, Seated]) -> Link:
