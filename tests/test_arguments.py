@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,14 @@ from symgen import SymgenError
 from symgen.benchmarks.bench import bench
 from symgen.description.arguments import TYPES
 from symgen.support.errors import ArgumentError
+from symgen.vocabulary.options import (
+    HOST,
+    FolderRequest,
+    ProgramOptions,
+    TextOptions,
+    VerifyRequest,
+    defaults,
+)
 from tests.descriptions import joint, link, robot
 
 
@@ -168,3 +177,26 @@ def test_a_missing_or_an_unknown_argument_stays_pythons() -> None:
         symgen.load("planar_arm", colour="red")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="generate"):
         symgen.generate("planar_arm")  # type: ignore[call-arg]
+
+
+def test_the_validated_options_have_the_declared_names_and_defaults() -> None:
+    for kind, values in (
+        (VerifyRequest, ProgramOptions()),
+        (FolderRequest, TextOptions(HOST)),
+    ):
+        stated = defaults(kind)
+        for field in fields(values):
+            if field.name in stated and field.name != "task_rows":  # which is read into numbers
+                assert getattr(values, field.name) == stated[field.name]
+
+
+def test_a_signature_shows_every_option_and_an_unknown_one_is_refused_as_python_does() -> None:
+    shown = inspect.signature(symgen.generate).parameters
+    assert {**defaults(FolderRequest), "trig": None}.items() <= {
+        name: one.default for name, one in shown.items()
+    }.items()
+    for function in (symgen.load, symgen.program, symgen.compile, symgen.generate, symgen.verify):
+        with pytest.raises(TypeError) as refused:
+            function("planar_arm", colour="red")
+        name = function.__name__
+        assert str(refused.value) == f"{name}() got an unexpected keyword argument 'colour'"

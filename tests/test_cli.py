@@ -963,7 +963,7 @@ def test_help_states_every_default_that_the_parser_has(command: str) -> None:
     parser = Parser(prog=command)
     commands.find(command).arguments(parser)
     for action in parser._actions:
-        if action.default not in (None, False, [], argparse.SUPPRESS):
+        if action.default not in (None, False, True, [], argparse.SUPPRESS):
             said = help_of(command, action.option_strings[-1])
             assert re.search(rf"\(default {re.escape(str(action.default))}[),]", said), said
 

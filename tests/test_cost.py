@@ -23,6 +23,7 @@ from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS
 from symgen.machine.targets import cortex_m4f
 from symgen.pipeline.build import program, programs_and_refusals
+from symgen.pipeline.request import Request
 from symgen.support.errors import BuildError, RequestError, SymgenWarning, ToolMissing
 from symgen.support.tables import span
 from symgen.vocabulary.options import ProgramOptions, TextOptions
@@ -56,7 +57,7 @@ def test_loops_take_half_the_flash_and_their_callers_array() -> None:
     need("cortex-m4f")
     mechanism = load("panda")
     loops, _ = programs_and_refusals(
-        mechanism, ["forward_dynamics"], ProgramOptions("float", form="looped")
+        Request(mechanism, ("forward_dynamics",), ProgramOptions("float", form="looped"))
     )
     (cost,) = measure(mechanism, loops.values(), "cortex-m4f", STATES).costs
     assert cost.work == 4 * 17 * 7

@@ -19,6 +19,7 @@ from symgen.derivation import constants
 from symgen.derivation.constants import LostDigits
 from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.pipeline import build, choose, derive
+from symgen.pipeline.request import Request
 from symgen.reference import singularity
 from symgen.reference.adaptive_precision import answers
 from symgen.reference.mechanics import Reference
@@ -192,7 +193,7 @@ def test_a_method_that_loses_its_digits_is_passed_over_and_said(
         ),
     )
     made, refused = build.programs_and_refusals(
-        other, None
+        Request(other)
     )  # the rest of the robot is made all the same
     assert "mass_matrix_solve" in refused
     assert "mass_matrix" in made
@@ -213,7 +214,7 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
     """As forward dynamics of a general chain of 120 joints is; the budget is lowered so that a short chain shows it."""
     chain = replace(random_mechanism(4, 5), name="long_one")
     monkeypatch.setattr(derive, "ROW_BUDGET", 600)
-    made, long = build.programs_and_refusals(chain, None)
+    made, long = build.programs_and_refusals(Request(chain))
     assert "forward_dynamics" in long
     assert "inverse_dynamics" in made
     folder = tmp_path / "c"

@@ -17,6 +17,7 @@ from symgen.description.loading import builtin_robots
 from symgen.mechanism.notes import KINDS, Note, gathered
 from symgen.pipeline.build import programs_and_refusals
 from symgen.pipeline.noticing import notices
+from symgen.pipeline.request import Request
 from symgen.support.errors import warn_each
 from symgen.vocabulary.options import ProgramOptions
 from tests.descriptions import joint, link, robot
@@ -151,7 +152,7 @@ def test_functions_that_a_robot_cannot_have_are_said_to_be_left_out() -> None:
         "name = 'line'\n[[body]]\nname = 'a'\nparent = 'base'\nmass = 1\n"
         "[body.joint]\nname = 'j'\ntype = 'revolute'\naxis = [0, 0, 1]\n"
     )  # M = 0: the point is on the axis
-    made, refused = programs_and_refusals(line, None)
+    made, refused = programs_and_refusals(Request(line))
     said = issued(lambda: warn_each(notices(line, made, ProgramOptions(), False, refused)))
     assert len(said) == 1
     assert said[0].startswith(

@@ -29,6 +29,7 @@ from symgen.machine.compilers import find_compiler
 from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build as making
+from symgen.pipeline.request import Request
 from symgen.reference.states import draw_states
 from symgen.support.tables import table
 from symgen.support.version import __version__
@@ -184,7 +185,7 @@ def bench(
     names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
-    functions = None if functions is None else list(functions)
+    functions = None if functions is None else tuple(functions)
     wanted = making.requested(mechanism, functions)
     left_out = [name for name in BY_DEFAULT if functions is None and name not in wanted]
     refused = {
@@ -192,7 +193,7 @@ def bench(
         for name in left_out
     }
     options = ProgramOptions(contact=contact, baumgarte=baumgarte, form=form)
-    made, beyond = making.programs_and_refusals(mechanism, functions, options, tell)
+    made, beyond = making.programs_and_refusals(Request(mechanism, functions, options), tell)
     programs = {
         name: made[name] for name in wanted if name in made
     }  # in the order in which they were asked for

@@ -6,10 +6,9 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from inspect import signature
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from symgen.certificate import checked_floors
 from symgen.delivery.reprint import (
@@ -17,11 +16,12 @@ from symgen.delivery.reprint import (
     report_of_other_version,
     unknown_functions,
 )
-from symgen.description.arguments import validated
+from symgen.description.arguments import validated_with
 from symgen.description.folders import folder_to_judge
 from symgen.description.namesakes import namesake
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.build import Progress
+from symgen.pipeline.request import make_request
 from symgen.support.errors import ArgumentError
 from symgen.verification.folder import other_version, read_folder
 from symgen.verification.folder import programs as programs_of
@@ -29,33 +29,19 @@ from symgen.verification.report import Report
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.verify import verify as verify_functions
-from symgen.vocabulary.functions import USUAL
-from symgen.vocabulary.options import AUTO, HOST, NORMAL, Links, Names, Rows, names_of
+from symgen.vocabulary.options import VerifyRequest, defaults, names_of
 
 
-@validated
+@validated_with(VerifyRequest)
 def verify(
     robot: Mechanism | str | PathLike[str],
     functions: Iterable[str] | None = None,
     states: int = 16,
     *,
-    real: str = "double",
-    frame: Links = None,
-    payload: str | None = None,
-    wrench: Links = None,
-    jacobian_frame: str = USUAL.frame,
-    jacobian_order: str = USUAL.order,
-    task_rows: Rows = None,
-    contact: Links = None,
-    effort: str = NORMAL,
-    trig: str = HOST,
-    checked: bool = False,
-    parameters: Names = (),
-    baumgarte: bool = False,
-    form: str = AUTO,
     seed: int = 0,
     compiled: bool = True,
     progress: Progress | None = None,
+    **options: Unpack[VerifyRequest],
 ) -> Report:
     """Check functions of a robot ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) at seeded states.
 
@@ -71,25 +57,13 @@ def verify(
     without a C compiler.
     """
     place = None if isinstance(robot, Mechanism) else folder_to_judge(robot)
-    options: dict[str, Any] = {
-        "real": real,
-        "frame": frame,
-        "payload": payload,
-        "wrench": wrench,
-        "jacobian_frame": jacobian_frame,
-        "jacobian_order": jacobian_order,
-        "task_rows": task_rows,
-        "contact": contact,
-        "effort": effort,
-        "trig": trig,
-        "checked": checked,
-        "parameters": names_of(parameters),
-        "baumgarte": baumgarte,
-        "form": form,
-    }
     if place is None:
         report = verify_functions(
-            robot, functions, states, **options, seed=seed, compiled=compiled, progress=progress
+            make_request(robot, functions, options),
+            states,
+            seed=seed,
+            compiled=compiled,
+            progress=progress,
         )
         twin = None if isinstance(robot, Mechanism) else namesake(robot)
         beside = (
@@ -98,10 +72,10 @@ def verify(
             else (f"the built-in robot was judged; the folder ./{twin.folder} was not",)
         )
         return replace(report, notes=(*report.notes, *beside))
-    usual = signature(verify).parameters
+    usual = defaults(VerifyRequest)
+    chosen = {**options, "parameters": names_of(options["parameters"])}
     changed = next(
-        (f"{name}={value!r}" for name, value in options.items() if value != usual[name].default),
-        None,
+        (f"{name}={value!r}" for name, value in chosen.items() if value != usual[name]), None
     )
     if changed is not None:
         raise ArgumentError(

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 from symgen import emission
 from symgen.certificate import checked_floors
 from symgen.delivery import folder, selftest
 from symgen.delivery.contents import FolderContents
 from symgen.delivery.evidence import cost_sheet, proof_sheet
-from symgen.description.arguments import validated
+from symgen.description.arguments import validated_with
 from symgen.description.loading import load
 from symgen.description.quantities import shown
 from symgen.description.tip import tip
-from symgen.ir.program import Program
+from symgen.ir.program import Bound, Program
+from symgen.ir.recursion import Form
 from symgen.machine import targets
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import noticing
@@ -28,24 +29,18 @@ from symgen.pipeline.build import (
     refusal,
     requested,
 )
+from symgen.pipeline.request import Request, make_request
 from symgen.support.errors import ArgumentError, TextRefused, warn, warn_each
-from symgen.vocabulary.functions import FUNCTIONS, OF_LOOPS, USUAL
+from symgen.vocabulary.functions import FUNCTIONS, OF_LOOPS
 from symgen.vocabulary.identifiers import identifier, name_fault, renaming
 from symgen.vocabulary.names import nearest
-from symgen.vocabulary.options import (
-    AUTO,
-    NORMAL,
-    Links,
-    Names,
-    ProgramOptions,
-    Rows,
-    TextOptions,
-    names_of,
-)
+from symgen.vocabulary.options import FolderRequest
 
 RENAMED, REFUSED = "renamed", "refused"
 """Kinds of warnings: a robot whose name C does not take, and a text that the target's compiler refuses. The command line says
 both by itself."""
+
+Floors = Mapping[str, Mapping[int, Bound]]
 
 
 def wrappers(asked: Iterable[str]) -> list[str]:
@@ -82,33 +77,16 @@ def left_out(
     }
 
 
-@validated
+@validated_with(FolderRequest, trig=None)
 def generate(
     robot: Mechanism | str | PathLike[str],
     out: str | PathLike[str],
     functions: Iterable[str] | None = None,
     real: str | None = None,
     name: str | None = None,
-    frame: Links = None,
-    payload: str | None = None,
-    trig: str | None = None,
-    wrench: Links = None,
-    wrap: Iterable[str] = (),
-    target: str | None = None,
-    checked: bool = False,
-    evidence: bool = True,
-    functions_only: bool = False,
+    *,
     progress: Progress | None = None,
-    jacobian_frame: str = USUAL.frame,
-    jacobian_order: str = USUAL.order,
-    task_rows: Rows = None,
-    contact: Links = None,
-    effort: str = NORMAL,
-    batch: bool = False,
-    parameters: Names = (),
-    baumgarte: bool = False,
-    form: str = AUTO,
-    strict: bool = False,
+    **options: Unpack[FolderRequest],
 ) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
@@ -130,98 +108,65 @@ def generate(
     `strict` raises TextRefused instead. Raises a SymgenError subclass, one sentence, for whatever cannot be
     carried out.
     """
-    mechanism = robot if isinstance(robot, Mechanism) else load(robot)  # description → mechanism
-    wraps = tuple(wrappers(wrap))
+    mechanism = robot if isinstance(robot, Mechanism) else load(robot)
+    wrap, target = tuple(wrappers(options["wrap"])), options["target"]
     machine = None if target is None else nearest(target, targets.names(), "target")
-    options = ProgramOptions(
-        real or targets.real(machine),
-        frame=frame,
-        payload=payload,
-        wrench=wrench,
-        jacobian_frame=jacobian_frame,
-        jacobian_order=jacobian_order,
-        task_rows=task_rows,
-        contact=contact,
-        effort=effort,
-        parameters=names_of(parameters),
-        baumgarte=baumgarte,
-        form=form,
-    )
-    text = TextOptions(
-        trig or targets.trig(machine), checked=checked, wrap=wraps, target=machine, batch=batch
-    )
-    if (slow := None if machine is None else targets.slow(machine, options.real)) is not None:
-        warn(slow)
-    return deliver(
+    request = make_request(
         mechanism,
-        out,
         functions,
         options,
-        text,
+        real=real or targets.real(machine),
+        trig=options["trig"] or targets.trig(machine),
+        wrap=wrap,
+        target=machine,
+    )
+    if machine is not None and (slow := targets.slow(machine, request.options.real)) is not None:
+        warn(slow)
+    return deliver(
+        request,
+        out,
         name=name,
-        evidence=evidence,
-        functions_only=functions_only,
+        evidence=options["evidence"],
+        functions_only=options["functions_only"],
         progress=progress,
-        strict=strict,
     )
 
 
 def deliver(
-    mechanism: Mechanism,
+    request: Request,
     out: str | PathLike[str],
-    functions: Iterable[str] | None,
-    options: ProgramOptions,
-    text: TextOptions,
     *,
     name: str | None = None,
     evidence: bool = True,
     functions_only: bool = False,
     progress: Progress | None = None,
-    strict: bool = False,
 ) -> dict[str, Any]:
-    """`generate` of a mechanism, with what is chosen in two pieces."""
+    """`generate` of a Request."""
     _refuse_name(name)
-    tell, asked = progress or (lambda what, done, total: None), options
+    tell = progress or (lambda what, done, total: None)
+    mechanism, text = request.mechanism, request.text
     options = replace(
-        options,
-        frame=options.frame or tip(mechanism),
-        parameters=named(mechanism, options.parameters),
+        request.options,
+        frame=request.options.frame or tip(mechanism),
+        parameters=named(mechanism, request.options.parameters),
     )
-    options = options.guarded(text.checked)
     text = replace(text, target=None) if functions_only else text
-    functions = None if functions is None else list(functions)
-    found, refused = programs_and_refusals(
-        mechanism, functions, options, tell, strict
-    )  # → model → derivation → Programs
-    warn_each(noticing.notices(mechanism, found, asked, functions is not None, refused))
+    resolved = replace(request, options=options, text=text)
+    found, refused = programs_and_refusals(resolved, tell)  # → model → derivation → Programs
+    is_named = request.functions is not None
+    warn_each(noticing.notices(mechanism, found, request.options, is_named, refused))
     if name is None and (called := renaming(mechanism.name)):
         warn(f"{called}; generate(name=...) takes another", RENAMED)
     tell("answers for the self-test", 1, 3)
-    cases = (
-        [] if functions_only else selftest.cases(mechanism, found, options, text)
-    )  # the reference's answers
+    cases = [] if functions_only else selftest.cases(mechanism, found, options, text)
     if text.checked:
         tell("certifying divisors", 2, 3)
     bounds = checked_floors(mechanism, found, options, text)
     known = {}
     if text.target is not None and evidence:
-        tell(f"measuring on {text.target}", 0, 2)
-        known["cost"] = cost_sheet(mechanism, found, text.target, options, text, bounds)
-        if known["cost"].get("refused") and strict:
-            raise TextRefused(known["cost"]["missing"])
-        if known["cost"].get("refused"):
-            warn(known["cost"]["missing"], REFUSED)
-        tell("proving", 1, 2)
-        rows = {
-            function: one for function, one in found.items() if isinstance(one, Program)
-        }  # of loops nothing is proved
-        known |= (
-            {"proof": proof_sheet(mechanism, rows, options, text, name or mechanism.name)}
-            if rows
-            else {}
-        )
+        known = _evidence(resolved, found, bounds, name or mechanism.name, tell)
     tell("writing the folder", 3, 3)
-    words = _words(mechanism, functions, options)
+    words = _words(request)
     missing = {words[name]: why for name, why in refused.items() if name in words}
     absent = left_out(mechanism, {*found, *words}, options.payload, refused)
     contents = FolderContents(
@@ -239,11 +184,30 @@ def deliver(
     return folder.write(out, contents, functions_only)  # → C
 
 
-def _words(
-    mechanism: Mechanism, functions: Iterable[str] | None, options: ProgramOptions
-) -> dict[str, str]:
+def _evidence(
+    request: Request, made: Mapping[str, Form], bounds: Floors, name: str, tell: Progress
+) -> dict[str, Any]:
+    """Measure the C on its target and prove what can be proved of it; TextRefused where `strict`, if its compiler refuses it."""
+    mechanism, options, text = request.mechanism, request.options, request.text
+    target = str(text.target)
+    tell(f"measuring on {target}", 0, 2)
+    known = {"cost": cost_sheet(mechanism, made, target, options, text, bounds)}
+    if known["cost"].get("refused") and request.strict:
+        raise TextRefused(known["cost"]["missing"])
+    if known["cost"].get("refused"):
+        warn(known["cost"]["missing"], REFUSED)
+    tell("proving", 1, 2)
+    rows = {function: one for function, one in made.items() if isinstance(one, Program)}
+    if rows:  # of loops nothing is proved
+        known["proof"] = proof_sheet(mechanism, rows, options, text, name)
+    return known
+
+
+def _words(request: Request) -> dict[str, str]:
     """{function: NAME or NAME=METHOD as it was asked for}; empty where no function is named."""
-    wanted = {} if functions is None else requested(mechanism, functions, options.payload)
+    if request.functions is None:
+        return {}
+    wanted = requested(request.mechanism, request.functions, request.options.payload)
     return {name: f"{name}={method}" if method else name for name, method in wanted.items()}
 
 

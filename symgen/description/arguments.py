@@ -13,6 +13,7 @@ from symgen.description.quantities import shown
 from symgen.description.tree import Declared
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support.errors import ArgumentError
+from symgen.vocabulary.options import declarations, defaults
 from symgen.vocabulary.poses import Angle
 
 Arguments = ParamSpec("Arguments")
@@ -192,19 +193,55 @@ def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
     An argument that is its default is accepted. Names from an iterator become a list. A missing or an unknown argument stays
     Python's TypeError.
     """
-    signature = inspect.signature(function)
+    return _validated(function, inspect.signature(function), {})
+
+
+def validated_with(
+    options: Any, **usual: Any
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Validate as `validated` does a function whose last parameter is **options: Unpack[`options`], a TypedDict of options.
+
+    The function is called with every option: the defaults are those of the declarations, or of `usual`. Its signature shows
+    each option by name.
+    """
+    chosen = {name: usual.get(name, value) for name, value in defaults(options).items()}
+
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        declared = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=chosen[name], annotation=kind
+            )
+            for name, (kind, _) in declarations(options).items()
+        ]
+        return _validated(function, signature.replace(parameters=[*own, *declared]), chosen)
+
+    return decorate
+
+
+def _validated(
+    function: Callable[Arguments, Result], signature: inspect.Signature, options: Mapping[str, Any]
+) -> Callable[Arguments, Result]:
+    """Return `function` behind the check of its arguments; `options` are the defaults of its **options."""
 
     @wraps(function)
     def checked(*positional: Arguments.args, **named: Arguments.kwargs) -> Result:
         try:
             bound = signature.bind(*positional, **named)
         except TypeError:
+            for name in named:
+                if name not in signature.parameters:  # which **options would take
+                    raise TypeError(
+                        f"{function.__name__}() got an unexpected keyword argument '{name}'"
+                    ) from None
             return function(*positional, **named)  # whose own sentence names the function
         for name, value in bound.arguments.items():
             if value is not signature.parameters[name].default:
                 bound.arguments[name] = validate(name, value)
-        return function(*bound.args, **bound.kwargs)
+        return function(*bound.args, **{**options, **bound.kwargs})
 
+    checked.__signature__ = signature  # type: ignore[attr-defined]
     return checked
 
 

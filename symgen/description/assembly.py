@@ -14,7 +14,7 @@ from typing import NamedTuple
 from symgen.description import remarks
 from symgen.description.coupling import locked_with_leaders
 from symgen.description.freeing import freed
-from symgen.description.locking import LockValue, locked_motions, place_text
+from symgen.description.locking import locked_motions, place_text
 from symgen.description.lookup import link_hint
 from symgen.description.ordering import FILE, ordered, parents_first, validate_names
 from symgen.description.quantities import (
@@ -35,6 +35,7 @@ from symgen.mechanism.joints import joint_type, kinds
 from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Note, Part
 from symgen.support.errors import ArgumentError, printable
 from symgen.vocabulary.names import nearest
+from symgen.vocabulary.options import LockValue
 from symgen.vocabulary.poses import Angle, Pose, Rotate, Shift, Slide, Step, Turn, Vector3, joined
 
 EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))

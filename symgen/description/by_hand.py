@@ -21,7 +21,7 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self, Unpack
 
-from symgen.description.loading import Options, load
+from symgen.description.loading import load
 from symgen.description.parsing.declared import declared, refuse_wrong_body, refuse_wrong_frame
 from symgen.description.parsing.loops import refuse_wrong_loop
 from symgen.description.parsing.tables import Table
@@ -30,6 +30,7 @@ from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support.errors import ArgumentError
+from symgen.vocabulary.options import RobotOptions
 
 Number = int | float | str | Fraction
 Vector = Sequence[Number]
@@ -208,7 +209,7 @@ class Robot:
         text = json.dumps(self._content, sort_keys=True)
         return replace(found, read_sha256=hashlib.sha256(text.encode()).hexdigest())
 
-    def build(self, **options: Unpack[Options]) -> Mechanism:
+    def build(self, **options: Unpack[RobotOptions]) -> Mechanism:
         """The mechanism, read with the options of `symgen.load`."""
         return load(self, **options)
 

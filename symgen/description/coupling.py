@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from symgen.description.locking import LockValue, locked_at
+from symgen.description.locking import locked_at
 from symgen.description.quantities import shown
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Tree
 from symgen.mechanism.coupling import row
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.support.errors import DescriptionError
+from symgen.vocabulary.options import LockValue
 from symgen.vocabulary.poses import Angle
 
 WAYS = ("independent", "refuse", "couple")

@@ -20,7 +20,7 @@ import sys
 from fractions import Fraction
 from typing import Any, NamedTuple, Unpack
 
-from symgen.description.loading import Options, load
+from symgen.description.loading import load
 from symgen.description.models import SOFT, Given, exact, fresh, inactive, pose, vector
 from symgen.description.quantities import Place, shown
 from symgen.description.snapping import Snapper
@@ -38,6 +38,7 @@ from symgen.mechanism.drives import Drive
 from symgen.mechanism.joints import joint_type
 from symgen.mechanism.mechanism import Limits, Mechanism, Mimic, Note
 from symgen.support.errors import ArgumentError
+from symgen.vocabulary.options import RobotOptions
 from symgen.vocabulary.poses import Z_AXIS, ZERO3, Angle, Pose, Shift, Slide, Turn, Vector3, compose
 
 FREE, BALL, SLIDE, HINGE = range(4)
@@ -65,7 +66,7 @@ _SWITCHES = {"armature": "", "damping": "DAMPER", "friction": "FRICTIONLOSS", "s
 _POLYNOMIALS = ("jnt_stiffnesspoly", "dof_dampingpoly")
 
 
-def from_mujoco(model: Any, **options: Unpack[Options]) -> Mechanism:
+def from_mujoco(model: Any, **options: Unpack[RobotOptions]) -> Mechanism:
     """The mechanism of `model`, a mujoco.MjModel, read with the options of `symgen.load`.
 
     What of its dynamics is left out (tendons, fluid) is a note of the mechanism. DescriptionError names a body or

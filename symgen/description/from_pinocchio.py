@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
 
-from symgen.description.loading import Options, load
+from symgen.description.loading import load
 from symgen.description.models import Given, exact, limit, of_matrix, pose, vector
 from symgen.description.quantities import Place, shown
 from symgen.description.snapping import Snapper
@@ -27,6 +27,7 @@ from symgen.description.tree import AS_IN_THE_MODEL, Connection, ExtraFrame, Ine
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Limits, Mechanism, Mimic, Note
 from symgen.support.errors import ArgumentError
+from symgen.vocabulary.options import RobotOptions
 from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Shift, Vector3, compose
 
 NAMELESS = "robot"
@@ -45,7 +46,7 @@ _WHOLE = {"Spherical": "spherical", "FreeFlyer": "free", "Planar": "planar"}
 _ROWS = {"SphericalZYX": ("RZ", "RY", "RX"), "Translation": ("PX", "PY", "PZ")}
 
 
-def from_pinocchio(model: Any, **options: Unpack[Options]) -> Mechanism:
+def from_pinocchio(model: Any, **options: Unpack[RobotOptions]) -> Mechanism:
     """The mechanism of `model`, a pinocchio.Model, read with the options of `symgen.load`.
 
     DescriptionError names a joint whose type symgen has not; ArgumentError where `model` is no such model.

@@ -12,16 +12,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, PackagePath, files
 from pathlib import Path
-from typing import TypedDict
+from typing import Unpack
 
 from symgen.description import marks
 from symgen.description.announcing import announce
-from symgen.description.arguments import validated
+from symgen.description.arguments import validated_with
 from symgen.description.asking import Asked, refuse_unheard
 from symgen.description.assembly import AssemblyOptions, assemble
 from symgen.description.canonical import to_toml
 from symgen.description.coupling import WAYS
-from symgen.description.locking import LockValue
 from symgen.description.lookup import in_folder, missing
 from symgen.description.namesakes import KIND, ROBOTS, Namesake, builtin_names, namesake
 from symgen.description.ordering import FILE, PINOCCHIO
@@ -33,6 +32,7 @@ from symgen.mechanism.drives import selected, speed_fault
 from symgen.mechanism.mechanism import Mechanism
 from symgen.mechanism.notes import Note
 from symgen.support.errors import ArgumentError, DescriptionError, UnknownName, printable, warn
+from symgen.vocabulary.options import ReadingOptions
 from symgen.vocabulary.poses import Vector3
 
 LARGEST_FILE = 50_000_000
@@ -47,31 +47,6 @@ _UTF16 = b"\xff\xfe", b"\xfe\xff"
 _SELDOM_ROBOTS = (".csv", ".toml")
 """Suffixes that in a package seldom are of a robot."""
 _REPEAT = re.compile(rb"^repeat = \d+", re.MULTILINE)
-
-
-class Options(TypedDict, total=False):
-    """Options of `load` that hold for any robot."""
-
-    lock: Mapping[str, LockValue] | Iterable[str] | None
-    gravity: str | Sequence[int | float | str | Fraction] | None
-    snap: str | float | Fraction | None
-    mimic: str | None
-    strict: bool
-    base: str | None
-    drives: str | Iterable[str] | None
-    friction_speed: str | float | Fraction | None
-    independent: str | Iterable[str] | None
-    actuated: str | Iterable[str] | None
-    joint_order: str | Iterable[str]
-
-
-class ReadingOptions(Options, total=False):
-    """All options of `load`: also those of what is read from a file or found in a package."""
-
-    model: str | None
-    xacro: Mapping[str, str] | None
-    packages: Mapping[str, str | os.PathLike[str]] | None
-    distribution: str | None
 
 
 @dataclass(frozen=True)
@@ -90,25 +65,9 @@ class _Description:
         return printable(self.tree.source or (self.path.name if first_reading else ""))
 
 
-@validated
+@validated_with(ReadingOptions)
 def load(
-    robot: str | bytes | os.PathLike[str] | Declared,
-    *,
-    lock: Mapping[str, LockValue] | Iterable[str] | None = None,
-    gravity: str | Sequence[int | float | str | Fraction] | None = None,
-    snap: str | float | Fraction | None = None,
-    mimic: str | None = None,
-    strict: bool = False,
-    base: str | None = None,
-    drives: str | Iterable[str] | None = None,
-    friction_speed: str | float | Fraction | None = None,
-    independent: str | Iterable[str] | None = None,
-    actuated: str | Iterable[str] | None = None,
-    joint_order: str | Iterable[str] = FILE,
-    model: str | None = None,
-    xacro: Mapping[str, str] | None = None,
-    packages: Mapping[str, str | os.PathLike[str]] | None = None,
-    distribution: str | None = None,
+    robot: str | bytes | os.PathLike[str] | Declared, **options: Unpack[ReadingOptions]
 ) -> Mechanism:
     """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text, a generated folder or a
     `symgen.Robot`.
@@ -138,23 +97,6 @@ def load(
     of a URDF that are off, unless `snap`, `mimic` or `drives` says what to do; `notes` of the mechanism has these and all other
     remarks.
     """
-    options = ReadingOptions(
-        lock=lock,
-        gravity=gravity,
-        snap=snap,
-        mimic=mimic,
-        strict=strict,
-        base=base,
-        drives=drives,
-        friction_speed=friction_speed,
-        independent=independent,
-        actuated=actuated,
-        joint_order=joint_order,
-        model=model,
-        xacro=xacro,
-        packages=packages,
-        distribution=distribution,
-    )
     _refuse_unknown_words(options)
     snapper = Snapper(tolerance(options["snap"]), asked=options["snap"] is not None)
     choices = _assembly_options(options)

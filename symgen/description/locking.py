@@ -11,9 +11,8 @@ from symgen.description.tree import Connection, Tree
 from symgen.mechanism.joints import AboutAxis, Turning, joint_type, kinds
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.names import nearest
+from symgen.vocabulary.options import LockValue
 from symgen.vocabulary.poses import Angle, Pose, Slide, Turn, compose
-
-LockValue = int | float | str | Fraction | Angle | None
 
 
 def locked_motions(tree: Tree, lock: Mapping[str, LockValue], snapper: Snapper) -> dict[str, Pose]:

@@ -17,29 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from symgen.description.arguments import validated
+from symgen.description.arguments import validated_with
 from symgen.jax.installed import installed
 from symgen.jax.robot import Functions
 from symgen.machine.blocks import WHEN
 from symgen.machine.building import Build
+from symgen.machine.solver import SolverRequest
 from symgen.support.errors import ArgumentError, warn_each
-from symgen.vocabulary.functions import USUAL
 from symgen.vocabulary.names import nearest
-from symgen.vocabulary.options import (
-    AUTO,
-    FORMS,
-    HOST,
-    LOOPED,
-    NORMAL,
-    Links,
-    Names,
-    ProgramOptions,
-    Rows,
-    TextOptions,
-    names_of,
-)
+from symgen.vocabulary.options import AUTO, FORMS, LOOPED, names_of
 from symgen.vocabulary.reals import DOUBLE, FLOAT
 
 if TYPE_CHECKING:
@@ -48,29 +36,12 @@ if TYPE_CHECKING:
 __all__ = ["Functions", "functions"]
 
 
-@validated
+@validated_with(SolverRequest)
 def functions(
     robot: Mechanism | str | PathLike[str],
     functions: Iterable[str] | None = None,
     real: str | None = None,
-    *,
-    optimize: int = 2,
-    native: bool = False,
-    contract: bool = False,
-    frame: Links = None,
-    payload: str | None = None,
-    wrench: Links = None,
-    jacobian_frame: str = USUAL.frame,
-    jacobian_order: str = USUAL.order,
-    task_rows: Rows = None,
-    contact: Links = None,
-    effort: str = NORMAL,
-    trig: str = HOST,
-    checked: bool = False,
-    parameters: Names = (),
-    baumgarte: bool = False,
-    form: str = AUTO,
-    blocks: str = WHEN[0],
+    **options: Unpack[SolverRequest],
 ) -> Functions:
     """Functions of a robot as JAX calls them, one attribute each.
 
@@ -79,46 +50,33 @@ def functions(
     ToolMissing without JAX, ArgumentError for what is refused and where `real` is 'double' and JAX has no double, otherwise as
     `symgen.compile`.
     """
-    from symgen.description.loading import load
-    from symgen.mechanism.mechanism import Mechanism
     from symgen.pipeline.build import requested
     from symgen.pipeline.noticing import of_names
+    from symgen.pipeline.request import make_request
 
-    _refuse(bool(names_of(parameters)), checked, nearest(form, FORMS, "form"), blocks)
+    _refuse(options)
     jax = installed()
-    wanted = [functions] if isinstance(functions, str) else functions
-    mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    options = ProgramOptions(
-        real or (DOUBLE.name if jax.config.jax_enable_x64 else FLOAT.name),
-        frame=frame,
-        payload=payload,
-        wrench=wrench,
-        jacobian_frame=jacobian_frame,
-        jacobian_order=jacobian_order,
-        task_rows=task_rows,
-        contact=contact,
-        effort=effort,
-        baumgarte=baumgarte,
-    )
-    named = requested(mechanism, wanted, payload)
-    warn_each(of_names(mechanism, named, options, wanted is not None))
-    return Functions(
-        mechanism, named, options, TextOptions(trig), Build(optimize, native, contract)
-    )
+    usual = DOUBLE.name if jax.config.jax_enable_x64 else FLOAT.name
+    request = make_request(robot, functions, options, real=real or usual, form=AUTO)
+    named = requested(request.mechanism, request.functions, request.options.payload)
+    warn_each(of_names(request.mechanism, named, request.options, request.functions is not None))
+    build = Build(options["optimize"], options["native"], options["contract"])
+    return Functions(request.mechanism, named, request.options, request.text, build)
 
 
-def _refuse(parameters: bool, checked: bool, form: str, blocks: str) -> None:
+def _refuse(options: SolverRequest) -> None:
     """Raise ArgumentError for options of `symgen.compile` that JAX's functions do not have."""
-    if parameters:
+    form = nearest(options["form"], FORMS, "form")
+    if names_of(options["parameters"]):
         raise ArgumentError(
             "parameters: JAX's functions have no numbers that change at run time; take a payload (payload=LINK), "
             "or a solver of symgen.compile"
         )
-    if checked:
+    if options["checked"]:
         raise ArgumentError(
             "checked: JAX's functions have no status; leave it out, or take a solver of symgen.compile"
         )
-    if nearest(blocks, WHEN, "choice of blocks") != WHEN[0]:
+    if nearest(options["blocks"], WHEN, "choice of blocks") != WHEN[0]:
         raise ArgumentError(
             "blocks: JAX's functions are compiled for blocks of states when they are first called; leave it out"
         )

@@ -15,9 +15,9 @@ from dataclasses import asdict
 from functools import partial
 from os import PathLike
 from types import MethodType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 
-from symgen.description.arguments import validated
+from symgen.description.arguments import validated_with
 from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Outline
 from symgen.ir.recursion import Form, Parted
@@ -30,20 +30,9 @@ from symgen.machine.parameters import Parameters, by_name, described
 from symgen.support import cache
 from symgen.support.errors import ArgumentError, BuildError, warn_each
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.functions import ASSEMBLE, JUDGE, REGROUP, USUAL, Sizes
+from symgen.vocabulary.functions import ASSEMBLE, JUDGE, REGROUP, Sizes
 from symgen.vocabulary.names import nearest, no_attribute
-from symgen.vocabulary.options import (
-    AUTO,
-    HOST,
-    NORMAL,
-    PLAIN,
-    Links,
-    Names,
-    ProgramOptions,
-    Rows,
-    TextOptions,
-    names_of,
-)
+from symgen.vocabulary.options import HOST, PLAIN, Option, ProgramChoices, TextChoices, TextOptions
 from symgen.vocabulary.target import Target
 
 
@@ -69,33 +58,33 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from symgen.mechanism.mechanism import Mechanism
+    from symgen.pipeline.request import Request
 
-    Recipe = tuple[Mechanism, list[str] | None, Build, ProgramOptions, TextOptions]
+    Recipe = tuple[Request, Build]
 
 
-@validated
+class SolverRequest(ProgramChoices, TextChoices, total=False):
+    """Options of `symgen.compile`."""
+
+    optimize: Annotated[int, Option(2, "the compiler's -O level", metavar="LEVEL")]
+    native: Annotated[bool, Option(False, "compile for this processor (-march=native)")]
+    contract: Annotated[bool, Option(False, "leave to the compiler to contract a*b + c")]
+    blocks: Annotated[
+        str,
+        Option(
+            WHEN[0],
+            "when a function is compiled for blocks of states",
+            metavar="background|now|never",
+        ),
+    ]
+
+
+@validated_with(SolverRequest)
 def compile(
     robot: Mechanism | str | PathLike[str],
     functions: Iterable[str] | None = None,
     real: str = "double",
-    *,
-    optimize: int = 2,
-    native: bool = False,
-    contract: bool = False,
-    frame: Links = None,
-    payload: str | None = None,
-    wrench: Links = None,
-    jacobian_frame: str = USUAL.frame,
-    jacobian_order: str = USUAL.order,
-    task_rows: Rows = None,
-    contact: Links = None,
-    effort: str = NORMAL,
-    trig: str = HOST,
-    checked: bool = False,
-    parameters: Names = (),
-    baumgarte: bool = False,
-    form: str = AUTO,
-    blocks: str = WHEN[0],
+    **options: Unpack[SolverRequest],
 ) -> Solver:
     """Derive, print and compile functions of a robot.
 
@@ -113,40 +102,14 @@ def compile(
     another process, while calls go on state by state; "now", in that call, which then takes seconds to minutes; or "never", but
     by `Solver.prepare`. With `contract` it is always now, since blocks have other last bits there.
     """
-    from symgen.description.loading import load
-    from symgen.mechanism.mechanism import Mechanism
+    from symgen.pipeline.request import make_request
 
-    wanted = (
-        None
-        if functions is None
-        else [functions]
-        if isinstance(functions, str)
-        else list(functions)
-    )
-    mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    options = ProgramOptions(
-        real,
-        frame=frame,
-        payload=payload,
-        wrench=wrench,
-        jacobian_frame=jacobian_frame,
-        jacobian_order=jacobian_order,
-        task_rows=task_rows,
-        contact=contact,
-        effort=effort,
-        parameters=names_of(parameters),
-        baumgarte=baumgarte,
-        form=form,
-    ).guarded(checked)
     recipe = (
-        mechanism,
-        wanted,
-        Build(optimize, native, contract),
-        options,
-        TextOptions(trig, checked=checked),
+        make_request(robot, functions, options, real=real),
+        Build(options["optimize"], options["native"], options["contract"]),
     )
     solver = _found(recipe) or _made(recipe)
-    solver._choose_blocks(blocks)
+    solver._choose_blocks(options["blocks"])
     warn_each(solver._notices)
     return solver
 
@@ -161,9 +124,9 @@ def _found(recipe: Recipe) -> Solver | None:
     if library is None or outlines is None or known is None:
         return None
     solver = Solver.__new__(Solver)
-    mechanism, _, build, _, text = recipe
+    (request, build), mechanism = recipe, recipe[0].mechanism
     named = {one.function: one for one in outlines if one is not None}
-    solver._hold(mechanism.name, named, mechanism.sizes, build, text, library)
+    solver._hold(mechanism.name, named, mechanism.sizes, build, request.text, library)
     solver.mechanism, solver._recipe = mechanism, recipe
     solver._defaults = {name: tuple(numbers) for name, numbers in known["parameters"].items()}
     solver._notices = [tuple(notice) for notice in known["notices"]]
@@ -176,8 +139,9 @@ def _made(recipe: Recipe) -> Solver:
     from symgen.pipeline.noticing import notices
     from symgen.pipeline.serialize import outline_to_plain
 
-    mechanism, wanted, build, options, text = recipe
-    derived, refused = programs_and_refusals(mechanism, wanted, options)
+    request, build = recipe
+    mechanism, options, text = request.mechanism, request.options, request.text
+    derived, refused = programs_and_refusals(request)
     bounds = checked_floors(mechanism, derived, options, text)
     solver = Solver(
         mechanism.name,
@@ -190,7 +154,7 @@ def _made(recipe: Recipe) -> Solver:
     )
     solver._recipe = recipe
     solver._defaults = described(mechanism, options)
-    solver._notices = notices(mechanism, derived, options, wanted is not None, refused)
+    solver._notices = notices(mechanism, derived, options, request.functions is not None, refused)
     plain = [outline_to_plain(program.outline) for program in derived.values()]
     if all(program.rounds is None for program in derived.values()):  # else a search was interrupted
         cache.keep(
@@ -207,13 +171,13 @@ def _made(recipe: Recipe) -> Solver:
 
 
 def _key(recipe: Recipe) -> tuple[Any, ...]:
-    mechanism, wanted, build, options, text = recipe
+    request, build = recipe
     return (
-        mechanism.content,
-        mechanism.source_sha256,
-        wanted,
-        asdict(options),
-        asdict(text),
+        request.mechanism.content,
+        request.mechanism.source_sha256,
+        request.functions,
+        asdict(request.options),
+        asdict(request.text),
         depends(build),
     )
 
@@ -238,7 +202,7 @@ def _arrived(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -
     solver._hold(sent.name, sent.outlines, sent.sizes, sent.build, sent.text, library, given)
     if make is _compile_again:
         (solver._recipe,) = origin
-        solver.mechanism = origin[0][0]
+        solver.mechanism = origin[0][0].mechanism
     else:
         solver._programs, solver._sources = origin[1], origin[-1]
     solver._defaults = sent.defaults
@@ -415,11 +379,11 @@ class Solver:
             return (self._floors or {}).get(function, {})
         from symgen.certificate import checked_floors
 
-        mechanism, _, _, options, text = self._recipe
+        request = self._recipe[0]
         needed = {
             name: self.programs[name] for name in (function, REGROUP) if name in self.programs
         }
-        return checked_floors(mechanism, needed, options, text)[function]
+        return checked_floors(request.mechanism, needed, request.options, request.text)[function]
 
     @property
     def parameters(self) -> Parameters:
@@ -452,8 +416,7 @@ class Solver:
             from symgen.pipeline.build import programs_and_refusals
 
             assert self._recipe is not None
-            mechanism, wanted, _, options, _ = self._recipe
-            self._programs = programs_and_refusals(mechanism, wanted, options)[0]
+            self._programs = programs_and_refusals(self._recipe[0])[0]
         return self._programs
 
     @classmethod

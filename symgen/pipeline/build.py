@@ -12,13 +12,12 @@ from dataclasses import asdict, replace
 from functools import lru_cache, partial
 from os import PathLike
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from symgen import methods
 from symgen.derivation.model import refuse_many_joints
 from symgen.derivation.scalars import TooManyRows
-from symgen.description.arguments import validated
-from symgen.description.loading import load
+from symgen.description.arguments import validated_with
 from symgen.ir import passes
 from symgen.ir.program import Program
 from symgen.ir.recursion import Form
@@ -39,6 +38,7 @@ from symgen.pipeline import (
 )
 from symgen.pipeline.derive import before_the_last, felt, once
 from symgen.pipeline.form import formed, has_rows_alone
+from symgen.pipeline.request import Request, make_request
 from symgen.pipeline.serialize import from_plain, to_plain
 from symgen.support import cache
 from symgen.support.errors import (
@@ -60,21 +60,9 @@ from symgen.vocabulary.functions import (
     OF_LOOPS,
     PREPARING,
     REGROUP,
-    USUAL,
 )
 from symgen.vocabulary.names import named
-from symgen.vocabulary.options import (
-    HIGH,
-    HOST,
-    NORMAL,
-    UNROLLED,
-    Links,
-    Names,
-    ProgramOptions,
-    Rows,
-    TextOptions,
-    names_of,
-)
+from symgen.vocabulary.options import HIGH, NORMAL, UNROLLED, ProgramOptions, RowRequest, names_of
 from symgen.vocabulary.reals import DOUBLE
 
 if TYPE_CHECKING:
@@ -115,23 +103,13 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
     return None if lost is None else f"{function} of '{mechanism.name}' divides by {lost.sentence}"
 
 
-@validated
+@validated_with(RowRequest)
 def program(
     robot: Mechanism | str | PathLike[str],
     function: str,
     method: str | None = None,
     real: str = "double",
-    frame: Links = None,
-    payload: str | None = None,
-    trig: str = HOST,
-    wrench: Links = None,
-    jacobian_frame: str = USUAL.frame,
-    jacobian_order: str = USUAL.order,
-    task_rows: Rows = None,
-    contact: Links = None,
-    effort: str = NORMAL,
-    parameters: Names = (),
-    baumgarte: bool = False,
+    **options: Unpack[RowRequest],
 ) -> Program:
     """One function of one robot as a Program.
 
@@ -149,26 +127,14 @@ def program(
     minutes to find fewer operations for the same method; Ctrl-C ends that with what has been found.
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
-    mechanism = robot if isinstance(robot, Mechanism) else load(robot)
+    request = make_request(robot, [function], options, real=real)
     _asked_for(function)
-    TextOptions(
-        trig
-    )  # which no Program knows: it is accepted, so that the same words ask for a Program and for its C
-    options = ProgramOptions(
-        real,
-        frame=frame,
-        payload=payload,
-        wrench=wrench,
-        jacobian_frame=jacobian_frame,
-        jacobian_order=jacobian_order,
-        task_rows=task_rows,
-        contact=contact,
-        effort=effort,
-        parameters=names_of(parameters),
-        baumgarte=baumgarte,
+    found = made(request.mechanism, named(function), method, request.options)
+    warn_each(
+        noticing.notices(
+            request.mechanism, {found.function: found}, request.options, named=True, refused={}
+        )
     )
-    found = made(mechanism, named(function), method, options)
-    warn_each(noticing.notices(mechanism, {found.function: found}, options, named=True, refused={}))
     return found
 
 
@@ -510,9 +476,9 @@ def programs(
     options: ProgramOptions | None = None,
 ) -> dict[str, Program]:
     """Programs, never loops, of the requested functions in the order of `symgen.vocabulary.functions`; with None, of those within reach."""
-    found = programs_and_refusals(
-        mechanism, functions, replace(options or ProgramOptions(), form=UNROLLED)
-    )[0]
+    names = None if functions is None else tuple(functions)
+    unrolled = replace(options or ProgramOptions(), form=UNROLLED)
+    found = programs_and_refusals(Request(mechanism, names, unrolled))[0]
     return {name: one for name, one in found.items() if isinstance(one, Program)}
 
 
@@ -522,21 +488,16 @@ def _tell(progress: Progress | None, done: int, total: int, what: str) -> None:
 
 
 def programs_and_refusals(
-    mechanism: Mechanism,
-    functions: Iterable[str] | None,
-    options: ProgramOptions | None = None,
-    progress: Progress | None = None,
-    strict: bool = True,
+    request: Request, progress: Progress | None = None
 ) -> tuple[dict[str, Form], dict[str, str]]:
     """(Programs, or Recursions where loops are taken; functions that are not made, each with its sentence).
 
-    With functions None these are all that cannot be made; of functions that are named, those that are too long, unless `strict`.
+    With functions None these are all that cannot be made; of functions that are named, those that are too long, unless it is `strict`.
     Raises OutOfReach where nothing is left, and for any other function that is named and out of reach.
     """
-    found, refused = one_by_one(
-        mechanism, functions, options := options or ProgramOptions(), progress, strict
-    )
-    if functions is None:
+    mechanism, options = request.mechanism, request.options
+    found, refused = one_by_one(request, progress)
+    if request.functions is None:
         usual = (*BY_DEFAULT, *(OF_LOOPS if mechanism.loops else ()))
         refused |= {
             name: why
@@ -547,14 +508,11 @@ def programs_and_refusals(
 
 
 def one_by_one(
-    mechanism: Mechanism,
-    functions: Iterable[str] | None,
-    options: ProgramOptions,
-    progress: Progress | None = None,
-    strict: bool = True,
+    request: Request, progress: Progress | None = None
 ) -> tuple[dict[str, Form], dict[str, str]]:
     """`programs_and_refusals`, each Program as it is by itself (`together`)."""
-    wanted = requested(mechanism, functions, options.payload)
+    mechanism, options = request.mechanism, request.options
+    wanted = requested(mechanism, request.functions, options.payload)
     names = list(FUNCTIONS.in_order(wanted))
 
     def derive(name: str) -> Form:
@@ -576,7 +534,9 @@ def one_by_one(
             try:
                 found[name] = derive(name)
             except OutOfReach as error:
-                needed = functions is not None and (strict or not isinstance(error, TooLong))
+                needed = request.functions is not None and (
+                    request.strict or not isinstance(error, TooLong)
+                )
                 if needed or len(refused) + 1 == len(wanted):
                     raise
                 refused[name] = str(error)

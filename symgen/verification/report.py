@@ -227,8 +227,7 @@ class Report:
         """A line on every check that failed, and then on every check that is not judged."""
         return [
             *(
-                f"FAILED {TITLES[c.kind]}, {c.subject}: {c.miss}"
-                + f": {c.detail}" * bool(c.detail)
+                f"FAILED {TITLES[c.kind]}, {c.subject}: {c.miss}" + f": {c.detail}" * bool(c.detail)
                 for c in self.failures
             ),
             *(f"not judged {TITLES[c.kind]}, {c.subject}: {c.unjudged}" for c in self.unjudged),

@@ -10,92 +10,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from os import PathLike
 
-from symgen.description.loading import load
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.pipeline.build import Progress
+from symgen.pipeline.request import Request
 from symgen.verification.identities import companions
 from symgen.verification.report import Report
 from symgen.verification.run import judged_as_long
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject, validate_states
-from symgen.vocabulary.functions import BY_DEFAULT, USUAL
-from symgen.vocabulary.options import (
-    AUTO,
-    HOST,
-    NORMAL,
-    Links,
-    Names,
-    ProgramOptions,
-    Rows,
-    TextOptions,
-    names_of,
-)
+from symgen.vocabulary.functions import BY_DEFAULT
+from symgen.vocabulary.options import NORMAL, ProgramOptions
 
 
 def verify(
-    robot: Mechanism | str | PathLike[str],
-    functions: Iterable[str] | None = None,
+    request: Request,
     states: int = 16,
     *,
-    real: str = "double",
-    frame: Links = None,
-    payload: str | None = None,
-    wrench: Links = None,
-    jacobian_frame: str = USUAL.frame,
-    jacobian_order: str = USUAL.order,
-    task_rows: Rows = None,
-    contact: Links = None,
-    effort: str = NORMAL,
-    trig: str = HOST,
-    checked: bool = False,
-    parameters: Names = (),
-    baumgarte: bool = False,
-    form: str = AUTO,
     seed: int = 0,
     compiled: bool = True,
     progress: Progress | None = None,
 ) -> Report:
-    """`symgen.verify` of what is no folder: a Mechanism, a built-in name, a description file or its text."""
+    """`symgen.verify` of what is no folder."""
     validate_states(states)
-    functions = (
-        None
-        if functions is None
-        else [functions]
-        if isinstance(functions, str)
-        else list(functions)
-    )
-    mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    options = ProgramOptions(
-        real,
-        frame=frame,
-        payload=payload,
-        wrench=wrench,
-        jacobian_frame=jacobian_frame,
-        jacobian_order=jacobian_order,
-        task_rows=task_rows,
-        contact=contact,
-        effort=effort,
-        parameters=names_of(parameters),
-        baumgarte=baumgarte,
-        form=form,
-    ).guarded(checked)
-    text = TextOptions(trig, checked=checked)
-    programs, refused = _requested_programs(mechanism, functions, options, progress)
+    mechanism, options = request.mechanism, request.options
+    programs, refused = _requested_programs(request, progress)
     helpers: dict[str, Form] = {}
-    if functions is not None:  # so that a function alone is checked by an identity too
+    if request.functions is not None:  # so that a function alone is checked by an identity too
         helpers = _companion_programs(mechanism, programs, options)
     together = build.together({**programs, **helpers}, mechanism, options)
     subject = Subject(
         mechanism,
         {f: program for f, program in together.items() if f not in helpers},
         options,
-        text,
+        request.text,
         states,
         seed,
         compiled,
@@ -105,21 +57,19 @@ def verify(
 
 
 def _requested_programs(
-    mechanism: Mechanism,
-    functions: list[str] | None,
-    options: ProgramOptions,
-    progress: Progress | None,
+    request: Request, progress: Progress | None
 ) -> tuple[dict[str, Form], dict[str, str]]:
     """Return the requested Programs in their order, and why others of the default ones are refused."""
-    wanted = build.requested(mechanism, functions, options.payload)
+    mechanism, payload = request.mechanism, request.options.payload
+    wanted = build.requested(mechanism, request.functions, payload)
     refused = {}
     for name in BY_DEFAULT:
-        if functions is None and name not in wanted:
+        if request.functions is None and name not in wanted:
             refused[name] = (
-                build.refusal(mechanism, name, options.payload)
+                build.refusal(mechanism, name, payload)
                 or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
             )
-    programs, beyond = build.one_by_one(mechanism, functions, options, progress)
+    programs, beyond = build.one_by_one(request, progress)
     return {name: programs[name] for name in wanted if name in programs}, refused | beyond
 
 

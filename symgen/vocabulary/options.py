@@ -1,12 +1,19 @@
-"""What a user may choose about the C of one robot: what changes a Program, and what changes only its text.
+"""Options of a user: what changes the reading of a description, a Program, and only the text of its C.
 
-Both are the keys of whatever is kept: a Program knows nothing of `TextOptions`, and so is derived once for all of them.
+Each option is declared once, as a field of a TypedDict: its name and type, and an `Option` with its default, its help and its
+spelling at the command line. Public functions take these TypedDicts as keyword arguments, and the command line builds its parser
+from them. `ProgramOptions` and `TextOptions` are the validated values, and the keys of whatever is kept: a Program knows nothing
+of `TextOptions`, and so is derived once for all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from fractions import Fraction
+from functools import cache
+from typing import Annotated, Any, TypedDict, TypeVar, get_type_hints
 
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.contacts import validate_contacts
@@ -20,6 +27,7 @@ from symgen.vocabulary.functions import (
     Convention,
 )
 from symgen.vocabulary.names import nearest
+from symgen.vocabulary.poses import Angle
 from symgen.vocabulary.reals import REALS
 
 TRIG = ("libm", "macro", "inline", "auto")
@@ -41,6 +49,410 @@ Names = str | Sequence[str]
 """A name, or several."""
 Links = str | Sequence[str] | None
 """A link's name, or those of several in their order; None for the default frame, or for no wrench."""
+
+
+LockValue = int | float | str | Fraction | Angle | None
+"""A position at which a joint is locked; None for 0."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """Default, help and command-line spelling of one option.
+
+    `flag` is made from the option's name unless it is given. An option without a `metavar` is a switch. A `repeat`ed one may be
+    given several times.
+    """
+
+    default: Any
+    help: str
+    flag: str = ""
+    metavar: str | None = None
+    repeat: bool = False
+
+
+class StrictChoice(TypedDict, total=False):
+    """Refusal of what is a warning otherwise."""
+
+    strict: Annotated[bool, Option(False, "refuse what would be a warning")]
+
+
+class MechanismChoices(TypedDict, total=False):
+    """Options that change the mechanism that is read."""
+
+    lock: Annotated[
+        Mapping[str, LockValue] | Iterable[str] | None,
+        Option(
+            None,
+            "freeze a joint at VALUE (rad or m, or pi/2; default 0) and lump what hangs on it; repeatable",
+            metavar="JOINT[=VALUE]",
+            repeat=True,
+        ),
+    ]
+    gravity: Annotated[
+        str | Sequence[int | float | str | Fraction] | None,
+        Option(
+            None,
+            "acceleration of gravity in the base, m/s² (default: the description's, else 0,0,-9.81)",
+            metavar="X,Y,Z",
+        ),
+    ]
+    snap: Annotated[
+        str | float | Fraction | None,
+        Option(
+            None,
+            "read rotations within TOL rad of k·pi/2 as that (default: the description's, else 1e-8); a decimal that is k·pi/2 as "
+            "printed to four places or more, such as 1.5708, is read so with any TOL; off: neither",
+            metavar="off|TOL",
+        ),
+    ]
+    mimic: Annotated[
+        str | None,
+        Option(
+            None,
+            "joints that mimic others: independent, following those, or refused (default: what the description "
+            "says, else independent)",
+            metavar="independent|couple|refuse",
+        ),
+    ]
+    base: Annotated[
+        str | None,
+        Option(
+            None,
+            "what the root link stands on: fixed to the world, or floating by a free joint (default fixed, "
+            "with a warning where it looks like a trunk)",
+            metavar="fixed|free",
+        ),
+    ]
+    drives: Annotated[
+        str | Iterable[str] | None,
+        Option(
+            None,
+            "what is applied of the drives that the description declares: all, nothing, or some of armature, "
+            "damping, friction, stiffness, gravcomp, with commas (default: off for URDF and xacro, on for all else)",
+            metavar="on|off|LIST",
+        ),
+    ]
+    friction_speed: Annotated[
+        str | float | Fraction | None,
+        Option(
+            None,
+            "friction is -friction*v/sqrt(v^2 + SPEED^2), in rad/s or m/s (default: the description's, else 0.001)",
+            metavar="SPEED",
+        ),
+    ]
+    independent: Annotated[
+        str | Iterable[str] | None,
+        Option(
+            None,
+            "of a robot with loops, a joint on whose velocity all others hang, as reduced_mass_matrix counts "
+            "them; as many as the loops leave free (default: the description's, else the first of v that are independent); "
+            "repeatable, or with commas",
+            metavar="JOINT",
+            repeat=True,
+        ),
+    ]
+    actuated: Annotated[
+        str | Iterable[str] | None,
+        Option(
+            None,
+            "likewise a joint that is driven, as constrained_inverse_dynamics takes it (default: the "
+            "description's, else the independent ones); repeatable, or with commas",
+            metavar="JOINT",
+            repeat=True,
+        ),
+    ]
+    joint_order: Annotated[
+        str | Iterable[str],
+        Option(
+            "file",
+            "the order of the joints in q and v: the file's, that of Pinocchio's reader of the format, or that "
+            "in which you name all joints that have coordinates, parents first (default %(default)s)",
+            metavar="file|pinocchio|NAME,NAME,...",
+        ),
+    ]
+
+
+class FileChoices(TypedDict, total=False):
+    """Options that change how a file is found and read."""
+
+    distribution: Annotated[
+        str | None,
+        Option(
+            None,
+            "ROBOT is the name of a file in this installed Python package, such as example-robot-data",
+            flag="--from",
+            metavar="PACKAGE",
+        ),
+    ]
+    model: Annotated[
+        str | None, Option(None, "which model, of a file that holds several", metavar="NAME")
+    ]
+    xacro: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            None,
+            "an argument of the macros of a xacro file; repeatable",
+            metavar="NAME:=VALUE",
+            repeat=True,
+        ),
+    ]
+    packages: Annotated[
+        Mapping[str, str | os.PathLike[str]] | None,
+        Option(
+            None,
+            "the folder of a ROS package that a file names, looked at before those of ROS_PACKAGE_PATH and "
+            "AMENT_PREFIX_PATH; repeatable",
+            flag="--package",
+            metavar="NAME=DIR",
+            repeat=True,
+        ),
+    ]
+
+
+class RobotOptions(MechanismChoices, StrictChoice, total=False):
+    """Options of every robot, also of one in memory."""
+
+
+class ReadingOptions(MechanismChoices, FileChoices, StrictChoice, total=False):
+    """Options of `symgen.load`."""
+
+
+class RealChoice(TypedDict, total=False):
+    """The type of the numbers, which several public functions take by position."""
+
+    real: Annotated[
+        str,
+        Option("double", "the type of the numbers in C (default double)", metavar="double|float"),
+    ]
+
+
+class RowChoices(TypedDict, total=False):
+    """Options that change the rows of a Program."""
+
+    frame: Annotated[
+        Links,
+        Option(
+            None,
+            "the frame of forward_kinematics, jacobian and their like; repeatable, for the results of several "
+            "frames in one call (default: a link that is named as a tool, else the last before the fingers; a "
+            "note says which)",
+            metavar="LINK",
+            repeat=True,
+        ),
+    ]
+    payload: Annotated[
+        str | None,
+        Option(
+            None,
+            "a run-time load on this link, as one more argument payload[10]",
+            metavar="LINK",
+        ),
+    ]
+    wrench: Annotated[
+        Links,
+        Option(
+            None,
+            "what pushes this link from outside at run time, in its frame's axes, as one more argument "
+            "wrench[6]: moment (N·m) about its frame's origin, then force (N); repeatable, for a wrench on each "
+            "of several links",
+            metavar="LINK",
+            repeat=True,
+        ),
+    ]
+    jacobian_frame: Annotated[
+        str,
+        Option(
+            USUAL.frame,
+            "how jacobian and bias_acceleration are stated: in the axes of the base at the frame's origin, in the "
+            "frame's own axes there, or in those of the base at the base's origin (default %(default)s)",
+            metavar="aligned|local|world",
+        ),
+    ]
+    jacobian_order: Annotated[
+        str,
+        Option(
+            USUAL.order,
+            "which part of them stands first (default %(default)s)",
+            metavar="angular|linear",
+        ),
+    ]
+    task_rows: Annotated[
+        Rows,
+        Option(
+            None,
+            "the rows that operational_inertia and dynamically_consistent_inverse are about, of wx,wy,wz,x,y,z or 0 to 5, in "
+            "their order (default all six)",
+            metavar="ROWS",
+        ),
+    ]
+    contact: Annotated[
+        Links,
+        Option(
+            None,
+            "a point that may touch something, in the axes of its link's frame (m; default its origin), for "
+            "contact_forward_dynamics and contact_impulse, which -f asks for and which take active[] with 1 "
+            "where it holds and 0 where it does not; repeatable",
+            metavar="LINK[:x,y,z]",
+            repeat=True,
+        ),
+    ]
+    parameters: Annotated[
+        Names,
+        Option(
+            (),
+            "a number that may change at run time: LINK.mass, LINK.centre, LINK.inertia, LINK for all three, "
+            "payload:LINK, gravity, JOINT.armature, .damping, .friction, .stiffness, .rest, JOINT for all five, or a "
+            "pattern such as '*.mass'; repeatable",
+            flag="--parameter",
+            metavar="NAME",
+            repeat=True,
+        ),
+    ]
+    baumgarte: Annotated[
+        bool,
+        Option(
+            False,
+            "pull open loops together: constrained_forward_dynamics and contact_forward_dynamics take one more "
+            "argument gains[2], K_p (1/s²) and K_d (1/s) of A a + gamma + K_d A v + K_p C(q) = 0, and what is "
+            "about loops holds beside them too",
+        ),
+    ]
+    effort: Annotated[
+        str,
+        Option(
+            NORMAL,
+            "high: search for fewer operations for minutes; Ctrl-C ends the search with what it has found (default %(default)s)",
+            metavar="normal|high",
+        ),
+    ]
+
+
+class ProgramChoices(RowChoices, total=False):
+    """Options that change a Program: its rows, or its form."""
+
+    form: Annotated[
+        str,
+        Option(
+            AUTO,
+            "unrolled: rows for every link; looped: loops over tables of links, a text that does not grow with "
+            "the robot; auto: unrolled as long as that is not too long (default %(default)s)",
+            metavar="unrolled|looped|auto",
+        ),
+    ]
+
+
+class TrigChoice(TypedDict, total=False):
+    """The source of sines and cosines in the C."""
+
+    trig: Annotated[
+        str | None,
+        Option(
+            HOST,
+            "call sin and cos, or NAME_SIN and NAME_COS; inline: bring an own sine and cosine without a branch; "
+            "auto: own ones of all angles in a loop, libm's beyond their range (default auto, with --target libm)",
+            metavar="libm|macro|inline|auto",
+        ),
+    ]
+
+
+class TextChoices(TrigChoice, total=False):
+    """Options that change the C of every function, and no Program."""
+
+    checked: Annotated[
+        bool,
+        Option(
+            False,
+            "functions return a status, and leave their results alone when an argument or a divisor is bad or a "
+            "result would not be finite",
+        ),
+    ]
+
+
+class FolderChoices(TextChoices, total=False):
+    """Options that change the files of a folder, and no Program."""
+
+    batch: Annotated[
+        bool,
+        Option(
+            False,
+            "also NAME_<function>_batch.c: the functions for many states, in blocks that compilers vectorise",
+        ),
+    ]
+    wrap: Annotated[
+        Iterable[str],
+        Option(
+            (),
+            "also NAME.hpp, the C in C++17's std::array; NAME_casadi.c, what casadi.external loads; or "
+            "NAME_<function>_cuda.cu, kernels for many states on a GPU",
+            metavar="cpp17|casadi|cuda",
+            repeat=True,
+        ),
+    ]
+    target: Annotated[
+        str | None,
+        Option(
+            None,
+            "add firmware/, which runs the self-test on the target, and to the README what is proved and, except for host, the "
+            "cost sheet",
+            metavar="TARGET",
+        ),
+    ]
+    evidence: Annotated[
+        bool,
+        Option(
+            True,
+            "with --target: neither measure nor prove, which saves time",
+            flag="--no-evidence",
+        ),
+    ]
+    functions_only: Annotated[
+        bool,
+        Option(
+            False,
+            "the functions, their headers and what --batch and --wrap add, nothing else: files to drop into a project",
+        ),
+    ]
+
+
+class RowRequest(RowChoices, TrigChoice, total=False):
+    """Options of `symgen.program`."""
+
+
+class TextRequest(ProgramChoices, TextChoices, total=False):
+    """Options of functions and their text."""
+
+
+class VerifyRequest(RealChoice, TextRequest, total=False):
+    """Options of `symgen.verify`."""
+
+
+class FolderRequest(ProgramChoices, FolderChoices, StrictChoice, total=False):
+    """Options of `symgen.generate`."""
+
+
+@cache
+def declarations(kind: Any) -> dict[str, tuple[Any, Option]]:
+    """Return the type and the Option of every field of a TypedDict of options, by name, in order."""
+    declared = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        option = hint.__metadata__[0]
+        flag = option.flag or f"--{name.replace('_', '-')}"
+        declared[name] = hint.__origin__, replace(option, flag=flag)
+    return declared
+
+
+def defaults(kind: Any) -> dict[str, Any]:
+    """Return the default of every option of a TypedDict, by name."""
+    return {name: option.default for name, (_, option) in declarations(kind).items()}
+
+
+Values = TypeVar("Values")
+
+
+def values_of(kind: type[Values], options: Mapping[str, Any], **more: Any) -> Values:
+    """Build the dataclass `kind` (ProgramOptions, TextOptions) of those options that it has as fields, and `more`."""
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in options.items() if name in names} | more)
 
 
 @dataclass(frozen=True)

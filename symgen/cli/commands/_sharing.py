@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
@@ -16,46 +16,25 @@ from symgen.cli.commands._progress import Progress as Progress
 from symgen.cli.commands._progress import log
 from symgen.support.errors import RequestError
 from symgen.support.tables import table
-from symgen.vocabulary.options import AUTO, HOST, NORMAL
+from symgen.vocabulary.options import (
+    ProgramChoices,
+    ReadingOptions,
+    RealChoice,
+    VerifyRequest,
+    declarations,
+    defaults,
+)
 
 if TYPE_CHECKING:
+    from argparse import _ArgumentGroup
+
     from symgen.mechanism.mechanism import Mechanism
-    from symgen.vocabulary.options import Links, ProgramOptions
+    from symgen.vocabulary.options import Links
+
+    Group = Parser | _ArgumentGroup
 
 OFF = (".urdf", ".xacro")
 """Descriptions whose drives are off unless they are named."""
-
-_DECIDED: dict[str, object] = {
-    "lock": [],
-    "gravity": None,
-    "snap": None,
-    "mimic": None,
-    "base": None,
-    "strict": False,
-    "drives": None,
-    "friction_speed": None,
-    "independent": [],
-    "actuated": [],
-    "joint_order": "file",
-    "distribution": None,
-    "model": None,
-    "xacro": [],
-    "package": [],
-    "real": "double",
-    "trig": HOST,
-    "frame": None,
-    "payload": None,
-    "wrench": None,
-    "jacobian_frame": "aligned",
-    "jacobian_order": "angular",
-    "task_rows": None,
-    "contact": None,
-    "effort": NORMAL,
-    "parameter": [],
-    "baumgarte": False,
-    "form": AUTO,
-}
-"""Options that a generated folder has already decided, with their defaults."""
 
 LINES_OF_A_KIND = 2
 LINE = 140
@@ -66,97 +45,30 @@ def robot_arguments(
 ) -> None:
     """ROBOT, and the options that change how it is read."""
     parser.add_argument("robot", metavar="ROBOT", help=what)
-    reading = parser.add_argument_group("reading the description")
-    reading.add_argument(
-        "--lock",
-        action="append",
-        default=[],
-        metavar="JOINT[=VALUE]",
-        help="freeze a joint at VALUE (rad or m, or pi/2; default 0) and lump what hangs on it; repeatable",
-    )
-    reading.add_argument(
-        "--gravity",
-        metavar="X,Y,Z",
-        help="acceleration of gravity in the base, m/s² (default: the description's, else 0,0,-9.81)",
-    )
-    reading.add_argument(
-        "--snap",
-        metavar="off|TOL",
-        help="read rotations within TOL rad of k·pi/2 as that (default: the description's, else 1e-8); a decimal that is k·pi/2 as "
-        "printed to four places or more, such as 1.5708, is read so with any TOL; off: neither",
-    )
-    reading.add_argument(
-        "--mimic",
-        metavar="independent|couple|refuse",
-        help="joints that mimic others: independent, following those, or refused (default: what the description "
-        "says, else independent)",
-    )
-    reading.add_argument(
-        "--base",
-        metavar="fixed|free",
-        help="what the root link stands on: fixed to the world, or floating by a free joint (default fixed, "
-        "with a warning where it looks like a trunk)",
-    )
-    reading.add_argument(
-        "--drives",
-        metavar="on|off|LIST",
-        help="what is applied of the drives that the description declares: all, nothing, or some of armature, "
-        "damping, friction, stiffness, gravcomp, with commas (default: off for URDF and xacro, on for all else)",
-    )
-    reading.add_argument(
-        "--friction-speed",
-        metavar="SPEED",
-        help="friction is -friction*v/sqrt(v^2 + SPEED^2), in rad/s or m/s (default: the description's, else 0.001)",
-    )
-    reading.add_argument(
-        "--independent",
-        action="append",
-        default=[],
-        metavar="JOINT",
-        help="of a robot with loops, a joint on whose velocity all others hang, as reduced_mass_matrix counts "
-        "them; as many as the loops leave free (default: the description's, else the first of v that are independent); "
-        "repeatable, or with commas",
-    )
-    reading.add_argument(
-        "--actuated",
-        action="append",
-        default=[],
-        metavar="JOINT",
-        help="likewise a joint that is driven, as constrained_inverse_dynamics takes it (default: the "
-        "description's, else the independent ones); repeatable, or with commas",
-    )
-    reading.add_argument(
-        "--joint-order",
-        default="file",
-        metavar="file|pinocchio|NAME,NAME,...",
-        help="the order of the joints in q and v: the file's, that of Pinocchio's reader of the format, or that "
-        "in which you name all joints that have coordinates, parents first (default %(default)s)",
-    )
-    reading.add_argument(
-        "--from",
-        dest="distribution",
-        metavar="PACKAGE",
-        help="ROBOT is the name of a file in this installed Python package, such as example-robot-data",
-    )
-    reading.add_argument(
-        "--model", metavar="NAME", help="which model, of a file that holds several"
-    )
-    reading.add_argument(
-        "--xacro",
-        action="append",
-        default=[],
-        metavar="NAME:=VALUE",
-        help="an argument of the macros of a xacro file; repeatable",
-    )
-    reading.add_argument(
-        "--package",
-        action="append",
-        default=[],
-        metavar="NAME=DIR",
-        help="the folder of a ROS package that a file names, looked at before those of ROS_PACKAGE_PATH and "
-        "AMENT_PREFIX_PATH; repeatable",
-    )
-    reading.add_argument("--strict", action="store_true", help="refuse what would be a warning")
+    add_options(parser.add_argument_group("reading the description"), ReadingOptions)
+
+
+def add_options(parser: Group, kind: Any, only: Collection[str] = (), **helps: str) -> None:
+    """Add the options of a TypedDict, or `only` some of them; `helps` replaces what --help says of an option."""
+    for name, (_, option) in declarations(kind).items():
+        if only and name not in only:
+            continue
+        facts: dict[str, Any] = {"dest": name, "help": helps.get(name, option.help)}
+        if option.metavar is None:
+            facts["action"] = "store_false" if option.default else "store_true"
+        elif option.repeat:
+            facts |= {"action": "append", "metavar": option.metavar}
+        else:
+            facts |= {"default": option.default, "metavar": option.metavar}
+        parser.add_argument(option.flag, **facts)
+
+
+def of_options(options: Namespace, kind: Any) -> dict[str, Any]:
+    """Return the values of a TypedDict's options; the default where an option is not given, or not one of the command's."""
+    return {
+        name: usual if (value := getattr(options, name, None)) is None else value
+        for name, usual in defaults(kind).items()
+    }
 
 
 def read(options: Namespace) -> Mechanism:
@@ -171,21 +83,14 @@ def read(options: Namespace) -> Mechanism:
     start = perf_counter()
     mechanism = load(
         options.robot,
-        lock=locks(options.lock),
-        gravity=options.gravity,
-        snap=options.snap,
-        mimic=options.mimic,
-        strict=options.strict,
-        base=options.base,
-        drives=options.drives,
-        friction_speed=options.friction_speed,
-        independent=_listed(options.independent),
-        actuated=_listed(options.actuated),
-        joint_order=options.joint_order,
-        distribution=options.distribution,
-        model=options.model,
-        xacro=_pairs(options.xacro, "--xacro", ":="),
-        packages=_pairs(options.package, "--package", "="),
+        **of_options(options, ReadingOptions)
+        | {
+            "lock": locks(options.lock or ()),
+            "independent": _listed(options.independent),
+            "actuated": _listed(options.actuated),
+            "xacro": _pairs(options.xacro, "--xacro", ":="),
+            "packages": _pairs(options.packages, "--package", "="),
+        },
     )
     for note in (note for note in mechanism.notes if note.kind == KIND):
         print(f"symgen: note: {note.text}", file=sys.stderr)
@@ -193,15 +98,15 @@ def read(options: Namespace) -> Mechanism:
     return mechanism
 
 
-def _listed(words: Iterable[str]) -> list[str] | None:
+def _listed(words: Iterable[str] | None) -> list[str] | None:
     """The names of a repeated option, which may have several with commas; None where it is not given."""
-    return [name.strip() for word in words for name in word.split(",")] or None
+    return [name.strip() for word in words or () for name in word.split(",")] or None
 
 
-def _pairs(words: Iterable[str], flag: str, sign: str) -> dict[str, str]:
+def _pairs(words: Iterable[str] | None, flag: str, sign: str) -> dict[str, str]:
     """{name: value} of a repeated option."""
     found: dict[str, str] = {}
-    for word in words:
+    for word in words or ():
         name, given, value = word.partition(sign)
         if not name or not given:
             raise RequestError(
@@ -244,13 +149,16 @@ def generated_folder(
     if folder is None:
         return None
     twin = namesake(robot)
-    defaults = _DECIDED | dict(usual or {})
+    decided = {**declarations(ReadingOptions), **declarations(VerifyRequest)}
+    kept = {
+        name: None if option.repeat else option.default for name, (_, option) in decided.items()
+    }
+    kept |= usual or {}
     changed = next(
-        (name for name, default in defaults.items() if getattr(options, name, default) != default),
-        None,
+        (name for name, default in kept.items() if getattr(options, name, default) != default), None
     )
     if changed is not None:
-        flag = f"--{changed.replace('_', '-')}"
+        flag = decided[changed][1].flag
         beside = (
             ""
             if twin is None
@@ -288,149 +196,23 @@ def function_arguments(parser: Parser, usual: str = USUAL_FUNCTIONS) -> None:
     )
 
 
-PARAMETERS = (
-    "a number that may change at run time: LINK.mass, LINK.centre, LINK.inertia, LINK for all three, "
-    "payload:LINK, gravity, JOINT.armature, .damping, .friction, .stiffness, .rest, JOINT for all five, or a "
-    "pattern such as '*.mass'; repeatable"
-)
-"""The help of --parameter."""
-
-
 def program_arguments(
     parser: Parser,
     on_a_target: bool = False,
     functions: str = USUAL_FUNCTIONS,
-    parameters: str = PARAMETERS,
+    kind: Any = ProgramChoices,
+    **helps: str,
 ) -> None:
-    """-f (`functions` without it), --real (on a target None, for the target's own), links, and how a Jacobian is stated."""
+    """Add -f (`functions` without it), --real (on a target None, for the target's own), and the options of `kind`."""
     function_arguments(parser, functions)
-    usual = (
-        "float where the target's FPU has single precision only, else double"
-        if on_a_target
-        else "double"
-    )
-    parser.add_argument(
-        "--real",
-        default=None if on_a_target else "double",
-        metavar="double|float",
-        help=f"the type of the numbers in C (default {usual})",
-    )
-    frame_argument(
-        parser,
-        "the frame of forward_kinematics, jacobian and their like; repeatable, for the results of several "
-        "frames in one call (default: a link that is named as a tool, else the last before the fingers; a "
-        "note says which)",
-    )
-    parser.add_argument(
-        "--payload",
-        metavar="LINK",
-        help="a run-time load on this link, as one more argument payload[10]",
-    )
-    parser.add_argument(
-        "--wrench",
-        action="append",
-        metavar="LINK",
-        help="what pushes this link from outside at run time, in its frame's axes, as one more argument "
-        "wrench[6]: moment (N·m) about its frame's origin, then force (N); repeatable, for a wrench on each "
-        "of several links",
-    )
-    parser.add_argument(
-        "--jacobian-frame",
-        default="aligned",
-        metavar="aligned|local|world",
-        help="how jacobian and bias_acceleration are stated: in the axes of the base at the frame's origin, in the "
-        "frame's own axes there, or in those of the base at the base's origin (default %(default)s)",
-    )
-    parser.add_argument(
-        "--jacobian-order",
-        default="angular",
-        metavar="angular|linear",
-        help="which part of them stands first (default %(default)s)",
-    )
-    task_rows_argument(parser, "operational_inertia and dynamically_consistent_inverse")
-    contact_argument(parser)
-    parser.add_argument(
-        "--parameter",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help=parameters,
-    )
-    baumgarte_argument(parser)
-    parser.add_argument(
-        "--effort",
-        default=NORMAL,
-        metavar="normal|high",
-        help="high: search for fewer operations for minutes; Ctrl-C ends the search with what it has found (default %(default)s)",
-    )
-
-
-def form_argument(parser: Parser) -> None:
-    """--form."""
-    parser.add_argument(
-        "--form",
-        default=AUTO,
-        metavar="unrolled|looped|auto",
-        help="unrolled: rows for every link; looped: loops over tables of links, a text that does not grow with "
-        "the robot; auto: unrolled as long as that is not too long (default %(default)s)",
-    )
-
-
-def frame_argument(parser: Parser, what: str) -> None:
-    """--frame."""
-    parser.add_argument("--frame", action="append", metavar="LINK", help=what)
-
-
-def task_rows_argument(parser: Parser, of: str) -> None:
-    """--task-rows."""
-    parser.add_argument(
-        "--task-rows",
-        metavar="ROWS",
-        help=f"the rows that {of} are about, of wx,wy,wz,x,y,z or 0 to 5, in their order (default all six)",
-    )
-
-
-def contact_argument(parser: Parser) -> None:
-    """--contact."""
-    parser.add_argument(
-        "--contact",
-        action="append",
-        metavar="LINK[:x,y,z]",
-        help="a point that may touch something, in the axes of its link's frame (m; default its origin), for "
-        "contact_forward_dynamics and contact_impulse, which -f asks for and which take active[] with 1 "
-        "where it holds and 0 where it does not; repeatable",
-    )
-
-
-def baumgarte_argument(parser: Parser) -> None:
-    """--baumgarte."""
-    parser.add_argument(
-        "--baumgarte",
-        action="store_true",
-        help="pull open loops together: constrained_forward_dynamics and contact_forward_dynamics take one more "
-        "argument gains[2], K_p (1/s²) and K_d (1/s) of A a + gamma + K_d A v + K_p C(q) = 0, and what is "
-        "about loops holds beside them too",
-    )
-
-
-def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
-    """What the options of `program_arguments` ask of a Program; `real` is the type where none was asked for."""
-    from symgen.vocabulary.options import ProgramOptions
-
-    return ProgramOptions(
-        options.real or real,
-        frame=options.frame,
-        payload=options.payload,
-        wrench=options.wrench,
-        jacobian_frame=options.jacobian_frame,
-        jacobian_order=options.jacobian_order,
-        task_rows=options.task_rows,
-        contact=options.contact,
-        effort=options.effort,
-        parameters=tuple(options.parameter),
-        baumgarte=options.baumgarte,
-        form=getattr(options, "form", AUTO),
-    )
+    if on_a_target:
+        helps["real"] = (
+            "the type of the numbers in C (default float where the target's FPU has single precision only, else double)"
+        )
+    add_options(parser, RealChoice, **helps)
+    if on_a_target:
+        parser.set_defaults(real=None)
+    add_options(parser, kind, **helps)
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:

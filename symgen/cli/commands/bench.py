@@ -7,16 +7,15 @@ from argparse import Namespace
 from symgen.cli.commands import Parser
 from symgen.cli.commands._sharing import (
     Progress,
+    add_options,
     as_json,
-    baumgarte_argument,
-    contact_argument,
-    form_argument,
     function_arguments,
     functions,
     name_frame,
     read,
     robot_arguments,
 )
+from symgen.vocabulary.options import ProgramChoices
 
 SUMMARY = "times on this machine, against the peers that are installed (pinocchio, mujoco, casadi)"
 
@@ -25,9 +24,7 @@ def arguments(parser: Parser) -> None:
     """The robot, which functions, and in what form."""
     robot_arguments(parser)
     function_arguments(parser)
-    contact_argument(parser)
-    baumgarte_argument(parser)
-    form_argument(parser)
+    add_options(parser, ProgramChoices, only=("contact", "baumgarte", "form"))
     parser.add_argument(
         "--native", action="store_true", help="compile for this processor (-march=native)"
     )

@@ -7,15 +7,14 @@ from argparse import Namespace
 from symgen.cli.commands import Parser
 from symgen.cli.commands._sharing import (
     Progress,
+    add_options,
     as_json,
-    baumgarte_argument,
-    contact_argument,
     functions,
     name_frame,
     read,
     robot_arguments,
-    task_rows_argument,
 )
+from symgen.vocabulary.options import ProgramChoices
 
 SUMMARY = "every method side by side: operations, size, time, round-off"
 
@@ -31,9 +30,7 @@ def arguments(parser: Parser) -> None:
         metavar="FUNCTION[=METHOD,…]",
         help="a function, by every method or by those named; repeatable (default: all that have a choice)",
     )
-    task_rows_argument(parser, "operational_inertia and dynamically_consistent_inverse")
-    contact_argument(parser)
-    baumgarte_argument(parser)
+    add_options(parser, ProgramChoices, only=("task_rows", "contact", "baumgarte"))
     parser.add_argument(
         "--form",
         default="unrolled",

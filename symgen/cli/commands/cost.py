@@ -11,18 +11,19 @@ from symgen.cli.commands import Parser
 from symgen.cli.commands._sharing import (
     LINE,
     USUAL_FUNCTIONS,
+    add_options,
     as_json,
-    form_argument,
     functions,
     generated_folder,
+    of_options,
     program_arguments,
-    program_options,
     read,
     robot_arguments,
 )
 from symgen.machine import targets
 from symgen.support.errors import RequestError
 from symgen.support.tables import span, table
+from symgen.vocabulary.options import TextChoices, TextRequest
 
 if TYPE_CHECKING:
     from symgen.machine.cost import Measured
@@ -52,15 +53,13 @@ def arguments(parser: Parser) -> None:
     program_arguments(
         parser, on_a_target=True, functions=f"{USUAL_FUNCTIONS}; of a folder, all its functions"
     )
-    form_argument(parser)
-    parser.add_argument(
-        "--trig",
-        metavar="libm|macro|inline|auto",
-        help="where sine and cosine come from (default libm)",
+    add_options(
+        parser,
+        TextChoices,
+        trig="where sine and cosine come from (default libm)",
+        checked="the functions as they are with their checks",
     )
-    parser.add_argument(
-        "--checked", action="store_true", help="the functions as they are with their checks"
-    )
+    parser.set_defaults(trig=None)
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
 
@@ -72,7 +71,7 @@ def run(options: Namespace) -> int:
     from symgen.machine.firmware import OPTIMIZE
 
     clock = _clock(options.clock)
-    folder = generated_folder(options, "measured", {"real": None, "trig": None, "checked": False})
+    folder = generated_folder(options, "measured", {"real": None, "trig": None})
     if folder is None:
         found, name, target, real = _robot(options)
     else:
@@ -132,25 +131,26 @@ def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
     from symgen.delivery.evidence import measured
     from symgen.pipeline.build import programs_and_refusals
     from symgen.pipeline.noticing import LEFT_OUT, absent
-    from symgen.vocabulary.options import TextOptions
+    from symgen.pipeline.request import make_request
 
     if options.target is None:
         raise RequestError(
             f"cost: name what runs the C with --target, one of {', '.join(targets.counting())}"
         )
-    text = TextOptions(options.trig or "libm", checked=options.checked)
-    chosen = program_options(options, targets.real(options.target)).guarded(options.checked)
-    mechanism = read(options)
-    made, refused = programs_and_refusals(mechanism, functions(options.functions), chosen)
+    request = make_request(
+        read(options),
+        functions(options.functions),
+        of_options(options, TextRequest),
+        real=options.real or targets.real(options.target),
+        trig=options.trig or "libm",
+    )
+    made, refused = programs_and_refusals(request)
     for _, sentence in absent(refused, LEFT_OUT):
         print(f"symgen: note: {sentence}", file=sys.stderr)
+    mechanism, chosen, text = request.mechanism, request.options, request.text
     floors = checked_floors(mechanism, made, chosen, text)
-    return (
-        measured(mechanism, made, options.target, chosen, text, floors),
-        mechanism.name,
-        options.target,
-        chosen.real,
-    )
+    found = measured(mechanism, made, options.target, chosen, text, floors)
+    return found, mechanism.name, options.target, chosen.real
 
 
 def _clock(text: str | None) -> float | None:

@@ -13,18 +13,19 @@ from symgen.cli.commands import Parser, Unfulfilled
 from symgen.cli.commands._sharing import (
     Progress,
     account,
+    add_options,
     costs,
-    form_argument,
     functions,
     name_frame,
+    of_options,
     program_arguments,
-    program_options,
     read,
     robot_arguments,
     say_notes,
 )
 from symgen.machine import targets
 from symgen.support.errors import RequestError
+from symgen.vocabulary.options import FolderChoices, FolderRequest
 
 if TYPE_CHECKING:
     from symgen.ir.recursion import Form
@@ -45,7 +46,6 @@ def arguments(parser: Parser) -> None:
         "is called like --name, else like the robot)",
     )
     program_arguments(parser, on_a_target=True)
-    form_argument(parser)
     parser.add_argument(
         "--name",
         metavar="NAME",
@@ -53,47 +53,13 @@ def arguments(parser: Parser) -> None:
         "first and no underscore last, not a name of C, C++ or the system's headers (default: the robot's name, "
         "or what is made of it where C does not take it)",
     )
-    parser.add_argument(
-        "--trig",
-        metavar="libm|macro|inline|auto",
-        help="call sin and cos, or NAME_SIN and NAME_COS; inline: bring an own sine and cosine without a branch; "
-        "auto: own ones of all angles in a loop, libm's beyond their range (default auto, with --target libm)",
-    )
-    parser.add_argument(
-        "--checked",
-        action="store_true",
-        help="functions return a status, and leave their results alone when an argument or a divisor is bad or a "
-        "result would not be finite",
-    )
-    parser.add_argument(
-        "--batch",
-        action="store_true",
-        help="also NAME_<function>_batch.c: the functions for many states, in blocks that compilers vectorise",
-    )
-    parser.add_argument(
-        "--wrap",
-        action="append",
-        default=[],
-        metavar="cpp17|casadi|cuda",
-        help="also NAME.hpp, the C in C++17's std::array; NAME_casadi.c, what casadi.external loads; or "
-        "NAME_<function>_cuda.cu, kernels for many states on a GPU",
-    )
-    parser.add_argument(
-        "--target",
-        metavar="TARGET",
-        help=f"add firmware/, which runs the self-test on {', '.join(targets.names())}, and to the README what is "
+    add_options(
+        parser,
+        FolderChoices,
+        target=f"add firmware/, which runs the self-test on {', '.join(targets.names())}, and to the README what is "
         "proved and, except for host, the cost sheet",
     )
-    parser.add_argument(
-        "--no-evidence",
-        action="store_true",
-        help="with --target: neither measure nor prove, which saves time",
-    )
-    parser.add_argument(
-        "--functions-only",
-        action="store_true",
-        help="the functions, their headers and what --batch and --wrap add, nothing else: files to drop into a project",
-    )
+    parser.set_defaults(trig=None)
 
 
 def run(options: Namespace) -> int:
@@ -104,37 +70,32 @@ def run(options: Namespace) -> int:
     from symgen.delivery.writing import deliver, wrappers
     from symgen.pipeline import assembly_report
     from symgen.pipeline import build as making
+    from symgen.pipeline.request import make_request
     from symgen.vocabulary.identifiers import renaming
-    from symgen.vocabulary.options import TextOptions
 
     if options.output == "":
         raise RequestError("--output is empty; name a folder, or leave the option out")
-    wrap = tuple(wrappers(options.wrap))
-    chosen = program_options(options, targets.real(options.target))
-    text = TextOptions(
-        options.trig or targets.trig(options.target),
-        checked=options.checked,
+    wrap = tuple(wrappers(options.wrap or ()))
+    request = make_request(
+        read(options),
+        functions(options.functions),
+        of_options(options, FolderRequest),
+        real=options.real or targets.real(options.target),
+        trig=options.trig or targets.trig(options.target),
         wrap=wrap,
-        target=options.target,
-        batch=options.batch,
     )
+    mechanism, chosen = request.mechanism, request.options
     slow = None if options.target is None else targets.slow(options.target, chosen.real)
     why = targets.why(options.target, options.real)
-    mechanism = read(options)
-    wanted = functions(options.functions)
     with Progress() as progress:
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = deliver(
-            mechanism,
+            request,
             out,
-            wanted,
-            chosen,
-            text,
             name=options.name,
-            evidence=not options.no_evidence,
+            evidence=options.evidence,
             functions_only=options.functions_only,
             progress=progress,
-            strict=options.strict,
         )
     say_notes(mechanism, options.robot, drives=options.drives)
     if options.name is None and (called := renaming(mechanism.name)):
@@ -145,9 +106,7 @@ def run(options: Namespace) -> int:
         else ()
     ):
         print(f"symgen: note: {line}", file=sys.stderr)
-    made, refused = making.programs_and_refusals(
-        mechanism, wanted, chosen, strict=options.strict
-    )  # only looked up
+    made, refused = making.programs_and_refusals(request)  # only looked up
     for line in _remarks(mechanism, made.values(), chosen):
         print(f"symgen: note: {line}", file=sys.stderr)
     if slow is not None:
@@ -170,7 +129,7 @@ def run(options: Namespace) -> int:
             f"symgen: note: README.md has no proof of memory and finite numbers: {manifest['proof']['eva_missing']}",
             file=sys.stderr,
         )
-    if wanted is None:
+    if request.functions is None:
         for omitted in (one for one in manifest["not_modelled"] if one["kind"] == "functions"):
             print(f"symgen: note: left out: {omitted['text']}", file=sys.stderr)
     name_frame(
@@ -181,7 +140,9 @@ def run(options: Namespace) -> int:
     )
     account(options, f"{costs(manifest['functions'])}\n{_next_steps(out, manifest)}")
     unfulfilled = (
-        [] if wanted is None else [f"{name} is missing: {why}" for name, why in refused.items()]
+        []
+        if request.functions is None
+        else [f"{name} is missing: {why}" for name, why in refused.items()]
     )
     if "refused" in cost:
         unfulfilled.append(

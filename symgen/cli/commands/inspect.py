@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from symgen.cli.commands import Parser
 from symgen.cli.commands._sharing import (
-    frame_argument,
+    add_options,
     name_frame,
     read,
     robot_arguments,
-    task_rows_argument,
 )
 from symgen.support.errors import RequestError
+from symgen.vocabulary.options import RowChoices
 
 if TYPE_CHECKING:
     from symgen.mechanism.mechanism import Mechanism
@@ -65,12 +65,14 @@ def arguments(parser: Parser) -> None:
     parser.add_argument(
         "--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or name"
     )
-    frame_argument(
+    add_options(
         parser,
-        "the frame of R, p, J, Jdot_v, Lambda_inv, alpha_tip, Lambda and Jbar; repeatable, and the first index of "
+        RowChoices,
+        only=("frame", "task_rows"),
+        frame="the frame of R, p, J, Jdot_v, Lambda_inv, alpha_tip, Lambda and Jbar; repeatable, and the first index of "
         "R, p, J and Jdot_v is then the frame's (default: as of the C)",
+        task_rows="the rows that Lambda and Jbar are about, of wx,wy,wz,x,y,z or 0 to 5, in their order (default all six)",
     )
-    task_rows_argument(parser, "Lambda and Jbar")
     parser.add_argument(
         "--structure",
         action="store_true",

@@ -9,19 +9,28 @@ from pathlib import Path
 from symgen.cli.commands import Parser
 from symgen.cli.commands._sharing import (
     Progress,
+    add_options,
     as_json,
     functions,
     generated_folder,
     name_frame,
+    of_options,
     program_arguments,
-    program_options,
     read,
     robot_arguments,
     say_notes,
 )
 from symgen.support.errors import DescriptionError, RequestError
 from symgen.vocabulary.functions import PROVED_BY_DEFAULT
-from symgen.vocabulary.options import HOST
+from symgen.vocabulary.options import (
+    PLAIN,
+    ProgramOptions,
+    RowChoices,
+    TextOptions,
+    TrigChoice,
+    VerifyRequest,
+    values_of,
+)
 
 SUMMARY = "divisors that cannot vanish and bounds of the round-off, over the joint ranges"
 EPILOG = """D exact >=: the link's own inertia, for every configuration; round-off: the most that the C's D can be below
@@ -37,14 +46,10 @@ def arguments(parser: Parser) -> None:
     program_arguments(
         parser,
         functions=f"{', '.join(PROVED_BY_DEFAULT)}, as far as the robot has them; of a folder, all its functions",
+        kind=RowChoices,
         parameters="refused: nothing is proved of numbers that may change at run time",
     )
-    parser.add_argument(
-        "--trig",
-        default=HOST,
-        metavar="libm|macro|inline|auto",
-        help="what computes sines and cosines (default %(default)s)",
-    )
+    add_options(parser, TrigChoice, trig="what computes sines and cosines (default %(default)s)")
     parser.add_argument(
         "--ulps",
         metavar="N",
@@ -75,7 +80,6 @@ def run(options: Namespace) -> int:
     """Run the proofs, and print them."""
     from symgen.mechanism.mechanism import Mechanism
     from symgen.verification.proof import prove
-    from symgen.vocabulary.options import PLAIN, TextOptions
 
     acceleration, ulps = (
         _positive(options.acceleration, "acceleration"),
@@ -86,7 +90,8 @@ def run(options: Namespace) -> int:
     if robot is None:
         robot = read(options)
         say_notes(robot, options.robot, drives=options.drives)
-        chosen, text = program_options(options), TextOptions(options.trig)
+        asked = of_options(options, VerifyRequest)
+        chosen, text = values_of(ProgramOptions, asked), values_of(TextOptions, asked)
     with Progress() as progress:
         proof = prove(
             robot,

@@ -10,15 +10,16 @@ from symgen.cli.commands._sharing import (
     USUAL_FUNCTIONS,
     Progress,
     as_json,
-    form_argument,
     functions,
     generated_folder,
     name_frame,
+    of_options,
     program_arguments,
     read,
     robot_arguments,
     say_notes,
 )
+from symgen.vocabulary.options import VerifyRequest
 
 SUMMARY = (
     "check the C of a robot or of a generated folder: algebra, text, floating point, identities"
@@ -30,7 +31,6 @@ def arguments(parser: Parser) -> None:
     """The robot or folder, and what to check."""
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     program_arguments(parser, functions=f"{USUAL_FUNCTIONS}; of a folder, all its functions")
-    form_argument(parser)
     parser.add_argument(
         "--states",
         type=int,
@@ -58,18 +58,7 @@ def run(options: Namespace) -> int:
             robot,
             functions(options.functions),
             options.states,
-            real=options.real,
-            frame=options.frame,
-            payload=options.payload,
-            wrench=options.wrench,
-            jacobian_frame=options.jacobian_frame,
-            jacobian_order=options.jacobian_order,
-            task_rows=options.task_rows,
-            contact=options.contact,
-            effort=options.effort,
-            parameters=options.parameter,
-            baumgarte=options.baumgarte,
-            form=options.form,
+            **of_options(options, VerifyRequest),
             progress=progress,
         )
     name_frame(

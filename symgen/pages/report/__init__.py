@@ -20,12 +20,14 @@ from symgen.pages.report.show import counted, facts
 from symgen.pages.report.sparsity import pictures
 from symgen.pages.report.tree import draw
 from symgen.pipeline import build, contacts
+from symgen.pipeline.request import Request
 from symgen.support import files
 from symgen.support.errors import RequestError, SymgenError
 from symgen.support.version import __version__
 from symgen.verification.report import Check, Report
 from symgen.verification.verify import verify
 from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import HOST, TextOptions
 
 Progress = Callable[[str, int, int], None]
 
@@ -48,7 +50,7 @@ def report(
             f"{path}: the folder {path.parent} does not exist; make it first, or name another file with -o"
         )
     verified = verify(
-        mechanism,
+        Request(mechanism, text=TextOptions(HOST)),
         states=states,
         progress=lambda what, done, all_: tell(f"verifying: {what}", done, all_),
     )
