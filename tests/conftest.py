@@ -213,5 +213,5 @@ class _Apart:
 
 layout.layouts = adjusting.layouts = _Apart(layout.layouts)
 adjusting._adjusting = _Apart(adjusting._adjusting)
-derive._attempt, build._asked = _Apart(derive._attempt, 1000), _Apart(build._asked, 2000)
+derive._attempt, build._build = _Apart(derive._attempt, 1000), _Apart(build._build, 2000)
 robots_for_tests.program = _Apart(robots_for_tests.program)

@@ -143,7 +143,7 @@ class Plot:
         self.robot = str(manifest["robot"])
         options = ProgramOptions(self.real, frame=tip(self.mechanism))
         self.programs = {
-            f: build.made(self.mechanism, f, entry["method"], options)
+            f: build.build_program(self.mechanism, f, entry["method"], options)
             for f, entry in manifest["functions"].items()
         }
         for f in self.programs:

@@ -174,10 +174,12 @@ def make(chosen: frozenset[str], wanted: Iterator[str]) -> Made:
     made = Made({}, {}, {})
     for name in wanted:
         try:
-            made.programs[name] = build.made(robot(chosen), name, None, options(chosen))
+            made.programs[name] = build.build_program(robot(chosen), name, None, options(chosen))
         except Exception as error:
             _settle(made, name, error)
-    return made._replace(programs=build.together(made.programs, robot(chosen), options(chosen)))
+    return made._replace(
+        programs=build.with_parameters(made.programs, robot(chosen), options(chosen))
+    )
 
 
 def cases(chosen: frozenset[str], made: Made) -> list[SelfTestCase]:

@@ -125,7 +125,7 @@ def test_a_slip_in_a_derivative_is_found(function: str, monkeypatch: pytest.Monk
     monkeypatch.setenv("SYMGEN_CACHE_PROGRAMS", "off")
 
     def attacked() -> Failure | None:
-        build._asked.cache_clear()
+        build._build.cache_clear()
         return mechanisms.attacked(
             robot, function, None, ProgramOptions(frame="link1"), TextOptions("libm"), 1
         )
@@ -139,7 +139,7 @@ def test_a_slip_in_a_derivative_is_found(function: str, monkeypatch: pytest.Monk
         assert found is not None
         assert "algebra" in found.sentence
     finally:
-        build._asked.cache_clear()
+        build._build.cache_clear()
 
 
 def test_what_central_differences_leave_is_no_error() -> None:

@@ -17,7 +17,7 @@ from symgen.cli import main
 from symgen.ir.program import Program
 from symgen.machine.compilers import find_compiler
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.build import made, program
+from symgen.pipeline.build import build_program, program
 from symgen.reference import closing
 from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.precision import Array, arb
@@ -44,7 +44,7 @@ def four_bar() -> Mechanism:
 def error(robot: Mechanism, function: str = FUNCTION, method: str | None = "riccati") -> float:
     """How far a function with gains is from the reference beside the loops, relative to its answer."""
     return check_algebra(
-        made(robot, function, method, PULLED), Truth(robot, 2, 5, baumgarte=True), function
+        build_program(robot, function, method, PULLED), Truth(robot, 2, 5, baumgarte=True), function
     ).error
 
 
@@ -95,7 +95,7 @@ def test_without_gains_on_the_loops_nothing_is_pulled() -> None:
     }
     wanted = over(scalars, program(robot, FUNCTION))(given)
     for gains in ((0, 0), (400, 40)):
-        own = over(scalars, made(robot, FUNCTION, None, PULLED))(
+        own = over(scalars, build_program(robot, FUNCTION, None, PULLED))(
             given | {"gains": scalars.array(np.array([gains] * 2))}
         )
         with scalars.working():
@@ -201,7 +201,10 @@ def unfelt(which: int) -> Callable[[Program], Program]:
 
 
 def test_a_sign_that_is_wrong_is_seen_wherever_it_stands() -> None:
-    one, truth = made(four_bar(), FUNCTION, None, PULLED), Truth(four_bar(), 2, 5, baumgarte=True)
+    one, truth = (
+        build_program(four_bar(), FUNCTION, None, PULLED),
+        Truth(four_bar(), 2, 5, baumgarte=True),
+    )
     places = [i for i, row in enumerate(one.rows) if row.op in ("add", "sub")]
     assert len(places) > 50
     assert all(not check_algebra(bent(one, i), truth, FUNCTION).passed for i in places)
@@ -213,7 +216,7 @@ def test_a_sign_that_is_wrong_is_seen_wherever_it_stands() -> None:
 def test_gains_that_do_something_else_are_seen(plant: Callable[[Program], Program]) -> None:
     """By the reference, and by the residual, which needs none."""
     robot = four_bar()
-    there = {name: made(robot, name, None, PULLED) for name in (FUNCTION, *BESIDE)}
+    there = {name: build_program(robot, name, None, PULLED) for name in (FUNCTION, *BESIDE)}
     assert verify_programs(Subject(robot, there, PULLED, states=2, compiled=False)).passed
     found = verify_programs(
         Subject(
@@ -230,7 +233,7 @@ def test_gains_that_do_something_else_are_seen(plant: Callable[[Program], Progra
 def test_floors_of_redundant_forces_are_those_beside_the_loops() -> None:
     """What the forces feel is told by A as it is there: that of closed loops is no row of the elimination."""
     robot = symgen.load("bennett")
-    one = made(robot, FUNCTION, None, PULLED)
+    one = build_program(robot, FUNCTION, None, PULLED)
     floors = checked_floors(robot, {FUNCTION: one}, PULLED, TextOptions(checked=True))[FUNCTION]
     assert any(one.rows[row].name.startswith("S_") for row in floors)
 

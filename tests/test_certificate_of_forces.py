@@ -52,7 +52,7 @@ def made(
     contact: tuple[str, ...] = (),
 ) -> tuple[Program, ProgramOptions]:
     options = ProgramOptions(real, contact=list(contact) or None)
-    return build.made(robot(name), function, method, options), options
+    return build.build_program(robot(name), function, method, options), options
 
 
 CASES = [
@@ -212,7 +212,7 @@ def test_what_has_no_floor_says_why() -> None:
 def test_rows_of_a_contact_on_a_follower_are_recognised() -> None:
     """They may be written in axes that the follower's own angle turns."""
     mechanism, options = symgen.load(GRIPPER), ProgramOptions(contact="right:0.01,0.02,0.05")
-    program = build.made(mechanism, "contact_impulse", None, options)
+    program = build.build_program(mechanism, "contact_impulse", None, options)
     divisors = [floor for floor in floors(mechanism, program, options) if floor.joint is None]
     assert [floor.what for floor in divisors] == [
         f"(damped row {k} of A M^-1 A^T)" for k in (1, 2, 3)

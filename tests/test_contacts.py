@@ -124,7 +124,7 @@ def test_their_derivatives_are_exact(mode: str) -> None:
     for points in (["link2:0,0.1,0.3"], *([["link1", "link2:0,0,0.3"]] if mode == "vjp" else [])):
         options = ProgramOptions(contact=points)
         found = {
-            name: build.made(made, name, "composite_body", options)
+            name: build.build_program(made, name, "composite_body", options)
             for name in (
                 f"{DYNAMICS}:{mode}",
                 *([f"{IMPACT}:{mode}"] if mode in ("jvp", "vjp") else []),
@@ -366,8 +366,11 @@ def test_rows_that_are_zero_or_the_same_take_the_least_forces(points: tuple[str,
 
 def test_robots_that_do_not_ask_for_them_have_nothing_of_them() -> None:
     assert DYNAMICS not in build.requested(robot("quadruped"), None)
-    plain = build.made(robot("scara"), "mass_matrix", None, ProgramOptions())
-    assert build.made(robot("scara"), "mass_matrix", None, ProgramOptions(contact="link4")) == plain
+    plain = build.build_program(robot("scara"), "mass_matrix", None, ProgramOptions())
+    assert (
+        build.build_program(robot("scara"), "mass_matrix", None, ProgramOptions(contact="link4"))
+        == plain
+    )
 
 
 def test_a_folder_knows_its_contacts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -449,7 +452,7 @@ def forces_pull(patch: pytest.MonkeyPatch) -> None:
 
 def undone(patch: pytest.MonkeyPatch) -> None:
     """Nothing is kept from before the error."""
-    for cache_ in (build._asked, derive._attempt):
+    for cache_ in (build._build, derive._attempt):
         cache_.cache_clear()
     patch.setattr("symgen.support.cache.find", lambda *key: None)
     patch.setattr("symgen.support.cache.keep", lambda *known: None)
@@ -463,7 +466,7 @@ def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch)
     plant(monkeypatch)
     options, made = ProgramOptions(contact="link1:0,0.1,0.3"), robot("on a free joint")
     programs = {
-        name: build.made(made, name, method, options)
+        name: build.build_program(made, name, method, options)
         for name, method in (
             (DYNAMICS, "composite_body"),
             ("inverse_dynamics", None),
@@ -471,7 +474,7 @@ def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch)
         )
     }
     report = verify_programs(Subject(made, programs, options, states=2, compiled=False))
-    build._asked.cache_clear()
+    build._build.cache_clear()
     derive._attempt.cache_clear()
     failed = {
         (check.kind, check.subject.partition("=")[0] if check.kind != "identities" else "")
@@ -504,11 +507,11 @@ def test_an_error_in_the_equation_is_caught_in_the_derivative(
     plant(monkeypatch)
     options, made = ProgramOptions(contact="link2:0,0.1,0.3"), robot("arm")
     found = {
-        name: build.made(made, name, "composite_body", options)
+        name: build.build_program(made, name, "composite_body", options)
         for name in (f"{DYNAMICS}:jvp", DYNAMICS)
     }
     report = verify_programs(Subject(made, found, options, states=2, compiled=False))
-    build._asked.cache_clear()
+    build._build.cache_clear()
     derive._attempt.cache_clear()
     failed = [(check.kind, check.subject) for check in report.failures]
     assert [kind for kind, subject in failed if subject.startswith(f"{DYNAMICS}:jvp")] == [

@@ -82,7 +82,7 @@ def robot(name: str) -> Mechanism:
 
 
 def program(name: str, function: str, method: str | None = METHOD) -> Program:
-    return build.made(robot(name), function, method, ProgramOptions(contact=POINTS[name]))
+    return build.build_program(robot(name), function, method, ProgramOptions(contact=POINTS[name]))
 
 
 # -- what they obey ----------------------------------------------------------------------------------------------------------
@@ -178,8 +178,8 @@ def test_a_loop_to_the_base_holds_as_a_contact_does(loops: bool) -> None:
             name: scalars.array(values) for name, values in (given | {"v": before}).items()
         }  # any, before a blow
         programs = (
-            build.made(made, one, METHOD, options),
-            build.made(held, other, METHOD, ProgramOptions()),
+            build.build_program(made, one, METHOD, options),
+            build.build_program(held, other, METHOD, ProgramOptions()),
         )
         touched, closed = ([*over(scalars, each)(states).values()] for each in programs)
         with scalars.working():

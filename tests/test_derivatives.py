@@ -133,7 +133,7 @@ def test_second_derivatives_and_jacobians_are_exact_and_agree_with_the_others(
 def test_an_answer_is_not_judged_by_an_equation_that_another_function_of_its_name_solves() -> None:
     """Slides along slanted axes: da_dq is nothing, and what its constants leave is no residual of the forces' derivatives."""
     made, function = random_mechanism(2, 0, "chain", ("prismatic",)), "interbody_forces:jacobian(q)"
-    found = build.made(made, function, "constraint_force", ProgramOptions())
+    found = build.build_program(made, function, "constraint_force", ProgramOptions())
     assert check_algebra(found, Truth(made, 2), function).passed
 
 

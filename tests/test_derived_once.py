@@ -38,10 +38,10 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
 
     monkeypatch.setattr(derive, "_derivation", watched)
     derive._attempt.cache_clear()
-    build._asked.cache_clear()
+    build._build.cache_clear()
     yield begun
     derive._attempt.cache_clear()
-    build._asked.cache_clear()
+    build._build.cache_clear()
 
 
 def test_a_checked_folder_derives_each_program_once(derived: Derived, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_the_choice_does_not_depend_on_what_was_asked_before(derived: Derived) -
     scara = symgen.load("scara")
     first = symgen.program(scara, "operational_inertia_inverse")
     derive._attempt.cache_clear()
-    build._asked.cache_clear()
+    build._build.cache_clear()
     for method in choose.methods_for(scara, "operational_inertia_inverse"):
         symgen.program(scara, "operational_inertia_inverse", method)
     assert symgen.program(scara, "operational_inertia_inverse") == first

@@ -71,7 +71,7 @@ def made(n: int, function: str, method: str, kind: str = "chain") -> Recursion:
 
 
 def shaped(mechanism: Mechanism, function: str, form: str) -> Form:
-    return build.shaped(mechanism, function, None, ProgramOptions(form=form))
+    return build.build_form(mechanism, function, None, ProgramOptions(form=form))
 
 
 def test_auto_takes_rows_as_long_as_there_are_not_too_many() -> None:
@@ -79,7 +79,7 @@ def test_auto_takes_rows_as_long_as_there_are_not_too_many() -> None:
     assert isinstance(shaped(long(8), "forward_dynamics", LOOPED), Recursion)
     far = long(260)
     assert len(far.joints) > SHORT
-    found = build.shaped(far, "forward_dynamics", "riccati", ProgramOptions())
+    found = build.build_form(far, "forward_dynamics", "riccati", ProgramOptions())
     assert isinstance(found, Recursion)
     assert found.outline.length > ROW_BUDGET
 
@@ -95,7 +95,7 @@ def test_auto_takes_rows_as_long_as_there_are_not_too_many() -> None:
 def test_what_no_loop_takes_is_named(options: dict[str, str], words: str) -> None:
     asked = ProgramOptions(form=LOOPED, **options)  # type: ignore[arg-type]
     with pytest.raises(OutOfReach, match=f"no looped form with {words}; take --form unrolled"):
-        build.shaped(symgen.load("scara"), "inverse_dynamics", None, asked)
+        build.build_form(symgen.load("scara"), "inverse_dynamics", None, asked)
 
 
 def test_the_console_says_what_loops(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,7 +130,7 @@ def test_loops_in_float_are_floats_throughout(tmp_path: Path) -> None:
         assert "float" in code
         assert "double" not in code
     assert symgen.verify(str(out), states=2).passed
-    one = build.shaped(
+    one = build.build_form(
         symgen.load("panda"), "link_poses", None, ProgramOptions("float", form=LOOPED)
     )
     assert isinstance(one, Recursion)

@@ -93,7 +93,7 @@ def check(seed: int, function: str) -> None:
     spec, at = FUNCTIONS[function], draw(mechanism, 1, BALLS, **links)
     given = {a.name: at[a.name] for a in (*spec.arguments, *spec.feels) if a.name in at}
     truth = Reference(mechanism, BALLS, frame="link5", **links).evaluate(function, given)
-    options = derive.felt(mechanism, function, ProgramOptions(frame="link5", **links))
+    options = derive.relevant(mechanism, function, ProgramOptions(frame="link5", **links))
     for method in source.sample(able, min(2, len(able))):
         made = derive._derivation(
             mechanism, function, method, options, any_layout(mechanism, source), 10**6
@@ -212,7 +212,7 @@ def test_no_function_is_longer_than_in_the_plain_layout() -> None:
     mechanism = symgen.load("panda")
     for function in ("mass_matrix_determinant", "center_of_mass", "forward_kinematics"):
         method = symgen.program(mechanism, function).method
-        options = derive.felt(mechanism, function, ProgramOptions())
+        options = derive.relevant(mechanism, function, ProgramOptions())
         alone = derive.passes.run(
             derive._derivation(mechanism, function, method, options, PLAIN, 10**6)
         )

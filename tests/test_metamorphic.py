@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.build import made
+from symgen.pipeline.build import build_program
 from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from tests.metamorphic import RELATIONS, Links, compare
 from tests.metamorphic.mechanisms import crossed, far, framed, laden, limited, slanted
@@ -156,7 +156,7 @@ def test_the_derivatives_of_the_reference_keep_the_relations(relation: str) -> N
 def test_the_derivatives_of_programs_keep_the_relations(relation: str) -> None:
     mechanism, links = problem("tree")
     names = (DERIVED[1], BY_LOADS[1], DERIVED[3]) if relation == "everything_at_once" else DERIVED
-    methods = {name: made(mechanism, name, None, links.options).method for name in names}
+    methods = {name: build_program(mechanism, name, None, links.options).method for name in names}
     verdict = compare(mechanism, links, relation, SEED, names, methods=methods)
     assert verdict is not None
     assert verdict.sentences == ()
@@ -170,7 +170,7 @@ def test_the_programs_of_a_robot_described_anew_give_its_answers() -> None:
     """
     mechanism, links = problem("tree")
     names = [*BY_DEFAULT, "coriolis_matrix", "regressor"]
-    methods = {name: made(mechanism, name, None, links.options).method for name in names}
+    methods = {name: build_program(mechanism, name, None, links.options).method for name in names}
     verdict = compare(mechanism, links, "everything_at_once", SEED, names, methods=methods)
     assert verdict is not None
     assert verdict.sentences == ()

@@ -150,7 +150,7 @@ class Judge:
     def program(self, function: str, method: str | None = None) -> dict[str, Array]:
         """What the coupled robot's Program gives; derived anew by a method that is named."""
         made = (
-            build.made(self.robot, function, None, self.options)
+            build.build_program(self.robot, function, None, self.options)
             if method is None
             else derive.derive(self.robot, function, method, self.options)
         )

@@ -18,7 +18,7 @@ from symgen.pipeline import build, derive, differentiating
 from symgen.support.errors import OutOfReach, TooLong
 from tests.test_left_out import content
 
-REMEMBERED = (build._asked, derive._attempt)
+REMEMBERED = (build._build, derive._attempt)
 CASES = {
     "forward_dynamics:jacobian": (60, "forward_dynamics:jacobian needs"),  # of its rows
     "step_rk4:jacobian": (

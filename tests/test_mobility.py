@@ -57,7 +57,7 @@ def truth(name: str) -> Truth:
 
 def judged(name: str, function: str, method: str, real: str = "double") -> Check:
     options = ProgramOptions(real, frame="limb", payload="limb")
-    made = build.made(CARRIERS[name], function, method, options)
+    made = build.build_program(CARRIERS[name], function, method, options)
     return check_floating(made, in_machine_reals(made), truth(name), f"{function}={method}")
 
 

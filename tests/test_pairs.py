@@ -61,7 +61,7 @@ def test_every_function_in_every_mode_has_an_answer_of_its_own_shape(
 
 def test_a_derivative_of_the_third_order_is_refused_in_a_sentence() -> None:
     made = pairs.Made({}, {}, {})
-    made.programs["coriolis_matrix:hvp"] = build.made(
+    made.programs["coriolis_matrix:hvp"] = build.build_program(
         pairs.robot(frozenset()), "coriolis_matrix:hvp", None, pairs.options(())
     )
     assert not pairs.cases(frozenset(), made)

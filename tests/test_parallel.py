@@ -39,11 +39,11 @@ import os, sys
 from symgen import cli
 from symgen.pipeline import build, parallel
 parallel.WORTH = 0.0
-ours, derived, build_one = os.getpid(), [], build.shaped
+ours, derived, build_one = os.getpid(), [], build.build_form
 def counted(mechanism, function, *rest):
     derived.append(function)
     return build_one(mechanism, function, *rest)
-build.shaped = counted
+build.build_form = counted
 words = ["-f", "forward_dynamics", "-f", "inverse_dynamics:jacobian", "-f", "mass_matrix", "-f", "jacobian"]
 cli.main(["generate", "scara", "-q", *words, "-o", sys.argv[1]])
 print(len(derived))

@@ -189,7 +189,7 @@ def test_every_answer_is_that_of_the_robot_described_anew(
 )
 def test_every_method_takes_them(name: str, asked: str, function: str) -> None:
     mechanism, tried = robot(name), 0
-    regroup = build.made(mechanism, REGROUP, None, ProgramOptions(parameters=(asked,)))
+    regroup = build.build_program(mechanism, REGROUP, None, ProgramOptions(parameters=(asked,)))
     anew = given(
         mechanism,
         {REGROUP: regroup},
@@ -645,7 +645,7 @@ def test_a_solver_without_parameters_says_so() -> None:
 def test_judged_is_what_eigenvalues_say() -> None:
     """Against NumPy: random moments are a body's where no eigenvalue of Σ about the centre is negative."""
     robot = symgen.load("scara")
-    judge = build.made(robot, JUDGE, None, ProgramOptions(parameters=("link4",)))
+    judge = build.build_program(robot, JUDGE, None, ProgramOptions(parameters=("link4",)))
     random, seen = np.random.default_rng(1), set()
     for _ in range(200):
         second = (root := random.standard_normal((3, 3))) @ root.T + np.diag(

@@ -66,7 +66,7 @@ def mechanism_of(robot: str) -> Mechanism:
 def made(robot: str, function: str, real: str) -> Program:
     """With a payload at the last link, where the function feels one."""
     mechanism = mechanism_of(robot)
-    return build.made(
+    return build.build_program(
         mechanism, function, None, ProgramOptions(real, payload=mechanism.bodies[-1].name)
     )
 
@@ -341,7 +341,7 @@ def test_a_folder_in_parts_is_verified_and_printed_anew(tmp_path: Path, way: str
 @pytest.mark.usefixtures("cutting")
 def test_the_lines_of_a_letter_are_found_in_parts() -> None:
     mechanism = symgen.load("scara")
-    program = build.made(mechanism, "mass_matrix", None, ProgramOptions())
+    program = build.build_program(mechanism, "mass_matrix", None, ProgramOptions())
     text = c99.source(program, target_of("scara", TextOptions())).splitlines()
     for what in ("M[0,0]", "M[1,0]"):
         lines, _ = where(mechanism, what)

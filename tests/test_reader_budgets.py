@@ -31,7 +31,7 @@ from symgen.inspection import parameters
 from symgen.ir.recursion import Recursion
 from symgen.mechanism.mechanism import Mechanism, Mimic
 from symgen.pages.report.show import show
-from symgen.pipeline.build import program, shaped
+from symgen.pipeline.build import build_form, program
 from symgen.support.errors import SymgenError
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, compose, joined
@@ -203,7 +203,7 @@ def test_moving_joints_are_counted_where_their_rows_would_be_written_out(
         with pytest.raises(SymgenError, match=says):
             call()
     assert isinstance(
-        shaped(mechanism, "inverse_dynamics", None, ProgramOptions(form="looped")), Recursion
+        build_form(mechanism, "inverse_dynamics", None, ProgramOptions(form="looped")), Recursion
     )
 
 

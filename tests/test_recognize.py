@@ -370,7 +370,7 @@ def test_no_function_by_any_method_costs_more_than_without(name: str) -> None:
     saved = 0
     for function in (one for one in OF_ANY_ROBOT if not methods.composers(one)):
         for method in methods_for(robot(name), function):
-            options = derive.felt(
+            options = derive.relevant(
                 robot(name), function, ProgramOptions(task_rows=task_rows(name, function))
             )
             begun = passes.begin(

@@ -48,7 +48,7 @@ def searched(name: str, function: str) -> Program:
 
 def _searched(name: str, function: str) -> Program:
     made = program(name, function)
-    finished = derive.before_the_last(robot(name), function, made.method, ProgramOptions())
+    finished = derive.unpolished(robot(name), function, made.method, ProgramOptions())
     return search.searched(finished, made, None)
 
 
@@ -136,7 +136,7 @@ def test_every_result_keeps_its_value(derived: Program) -> None:
 def test_robots_keep_their_answers_and_their_digits(name: str, function: str) -> None:
     """At 60 digits. No result carries more than it may at any of the states, beside the Program before the search."""
     made = program(name, function)
-    finished = derive.before_the_last(robot(name), function, made.method, ProgramOptions())
+    finished = derive.unpolished(robot(name), function, made.method, ProgramOptions())
     after = searched(name, function)
     assert check(after).cost <= made.cost <= finished.cost
     at = states(name, 1, BALLS)
@@ -245,7 +245,7 @@ def test_what_is_interrupted_is_kept_and_found_again(monkeypatch: pytest.MonkeyP
         stopped = _searched("ur5", "mass_matrix")
     assert check(stopped).rounds == 1
     made = program("ur5", "mass_matrix")
-    finished = derive.before_the_last(robot("ur5"), "mass_matrix", made.method, ProgramOptions())
+    finished = derive.unpolished(robot("ur5"), "mass_matrix", made.method, ProgramOptions())
     assert search.searched(finished, made, 1).rows == stopped.rows
     assert search.searched(finished, made, None).rounds is None
 
@@ -255,7 +255,7 @@ def test_a_folder_of_an_interrupted_search_is_made_again_and_verified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path / "cache"))
-    build._asked.cache_clear()
+    build._build.cache_clear()
     with monkeypatch.context() as patch:
         interrupted(1, patch)
         manifest = symgen.generate("scara", tmp_path / "out", ["mass_matrix"], effort="high")
@@ -265,7 +265,7 @@ def test_a_folder_of_an_interrupted_search_is_made_again_and_verified(
     )
     assert "--effort high" in manifest["command"]
     assert json.loads((tmp_path / "out" / "manifest.json").read_text()) == manifest
-    build._asked.cache_clear()
+    build._build.cache_clear()
     report = symgen.verify(tmp_path / "out", compiled=False)
     assert report.passed, str(report)
 

@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def forget() -> None:
     """Be a new process."""
-    for known in (build._asked, derive._attempt, build.loss):
+    for known in (build._build, derive._attempt, build.loss):
         known.cache_clear()
 
 

@@ -103,7 +103,7 @@ def test_pinocchio_steps_the_same_way() -> None:
 
 def test_joints_of_several_degrees_are_verified_with_a_load_and_wrenches() -> None:
     mechanism, options = made(*KINDS), ProgramOptions(payload="link2", wrench=("link1", "link3"))
-    programs = {name: build.made(mechanism, name, None, options) for name in STEPS}
+    programs = {name: build.build_program(mechanism, name, None, options) for name in STEPS}
     assert all(
         {"payload", "wrench"} <= {port.name for port in made.inputs} for made in programs.values()
     )
@@ -185,14 +185,14 @@ def test_a_singular_mass_matrix_has_no_step() -> None:
 def test_too_many_rows_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derive, "ROW_BUDGET", 150)
     arm = replace(symgen.load("planar_arm"), name="short_of_rows")
-    build._asked.cache_clear()
+    build._build.cache_clear()
     with pytest.raises(
         RequestError, match="step_rk4 of 'short_of_rows' by rk4 needs more than 150 rows"
     ):
         symgen.program(
             replace(arm, gravity=(Fraction(0), Fraction(-7), Fraction(1, 7))), "step_rk4"
         )
-    build._asked.cache_clear()
+    build._build.cache_clear()
 
 
 def test_they_are_made_on_request_and_under_their_names() -> None:

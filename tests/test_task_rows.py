@@ -99,7 +99,7 @@ def test_an_error_in_the_elimination_is_caught_twice(monkeypatch: pytest.MonkeyP
         name: derive.Attempt(ROBOT, name, "udut", options).program() for name in (INERTIA, INVERSE)
     }
     helpers = {
-        name: build.made(ROBOT, name, None, options)
+        name: build.build_program(ROBOT, name, None, options)
         for name in ("operational_inertia_inverse", "jacobian")
     }
     report = verify_programs(

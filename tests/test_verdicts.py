@@ -130,13 +130,13 @@ def test_the_default_never_loses_its_digits(real: str, monkeypatch: pytest.Monke
         "riccati",
     )  # of which the first has fewer operations, as if it were so here
     monkeypatch.setattr(choose, "methods_for", lambda *_: alone)
-    derived = choose.once
+    derived = choose.polished
 
     def cheap(mechanism: Mechanism, function: str, method: str, *rest: object) -> object:
         found = derived(mechanism, function, method, ProgramOptions(real))
         return replace(found, rows=(), outputs=()) if method == "constraint_force" else found
 
-    for weighed in ("before_the_last", "once"):
+    for weighed in ("unpolished", "polished"):
         monkeypatch.setattr(choose, weighed, cheap)
     assert choose.best(made, "mass_matrix_solve", ProgramOptions(real)).method == "riccati"
     assert (

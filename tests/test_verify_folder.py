@@ -50,7 +50,7 @@ def verified(folder: Path) -> Report:
 def printed(folder: Path) -> tuple[list[Check], list[str]]:
     found = read_folder(folder)
     programs = {
-        f: build.made(found.mechanism, f, method, found.options)
+        f: build.build_program(found.mechanism, f, method, found.options)
         for f, method in found.methods.items()
     }
     return check_printed(folder, found, programs, {f: {} for f in programs})

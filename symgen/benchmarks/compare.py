@@ -382,7 +382,7 @@ class _Contest:
         ordered = [row for method in names for row in (method, method + LOOPS)]
         rows = {row: self.rows[row] for row in ordered if row in self.rows}
         offered = methods.offered(derivatives.of(self.function), self.mechanism)
-        best = making.made(self.mechanism, self.function, None, self.options)
+        best = making.build_program(self.mechanism, self.function, None, self.options)
         return _comparison(self.function, len(names) == len(offered), rows, best)
 
 
@@ -393,7 +393,7 @@ def _derived(
     if why is not None:
         return None, why
     try:
-        return making.made(mechanism, function, method, options), ""
+        return making.build_program(mechanism, function, method, options), ""
     except SymgenError as error:
         return None, str(error)
 
@@ -403,7 +403,7 @@ def _looped(
 ) -> tuple[Looped | None, str]:
     """By a method, as loops over links, or why there are none."""
     try:
-        found = making.shaped(mechanism, function, method, replace(options, form=LOOPED))
+        found = making.build_form(mechanism, function, method, replace(options, form=LOOPED))
     except SymgenError as error:
         return None, str(error)
     return (found, "") if isinstance(found, Looped) else (None, f"{function} is short")

@@ -153,7 +153,9 @@ def _of_loops(
 def _jacobian(samples: Samples, mechanism: Mechanism, options: ProgramOptions) -> Program:
     """A as the function has it: derivatives, and what is pulled together, have it beside closed positions too."""
     anywhere = options.baumgarte or derivatives.told(samples.program.function) is not None
-    return build.made(mechanism, "constraint_jacobian", None, ProgramOptions(anywhere=anywhere))
+    return build.build_program(
+        mechanism, "constraint_jacobian", None, ProgramOptions(anywhere=anywhere)
+    )
 
 
 def _of_contacts(

@@ -153,7 +153,7 @@ def _left_out(
     for function, text in why.items():
         if text.removeprefix(function).strip() not in _recorded(manifest, function):
             try:
-                build.shaped(folder.mechanism, function, None, folder.options)
+                build.build_form(folder.mechanism, function, None, folder.options)
             except SymgenError as error:
                 why[function] = str(error)
     return why
@@ -167,7 +167,7 @@ def _missing(folder: Folder, manifest: Mapping[str, Any]) -> dict[str, str]:
     for word in missing_words(manifest.get("not_modelled")):
         name, _, method = word.partition("=")
         try:
-            build.shaped(folder.mechanism, named(name), method or None, folder.options)
+            build.build_form(folder.mechanism, named(name), method or None, folder.options)
         except SymgenError as error:
             found[word] = str(error)
     return found

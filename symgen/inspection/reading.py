@@ -17,7 +17,7 @@ from symgen.inspection.request import counted, joint, refuse_several, several
 from symgen.inspection.sweeps import Loops, loops
 from symgen.ir.recursion import FRAMES, Recursion
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.build import shaped
+from symgen.pipeline.build import build_form
 from symgen.support.errors import MechanismError, RequestError
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import LOOPED, Links, ProgramOptions, Rows
@@ -138,7 +138,7 @@ def _looped(
                 f"loops over links are the same at every pose and for all links, so --{option} does not apply; "
                 "take --form recursive"
             )
-    form = shaped(mechanism, found.function, method, ProgramOptions(frame=frame, form=LOOPED))
+    form = build_form(mechanism, found.function, method, ProgramOptions(frame=frame, form=LOOPED))
     if not isinstance(form, Recursion):
         raise RequestError(
             f"{form.method} goes along no links one by one; take --method {form.method.split(':')[0]}"

@@ -76,7 +76,7 @@ class Functions:
 
     def _compiled(self, function: str, method: str | None) -> tuple[Outline, str]:
         """What a function takes and gives, and the name by which XLA knows it."""
-        from symgen.pipeline.build import made
+        from symgen.pipeline.build import build_program
         from symgen.pipeline.serialize import outline_from_plain, outline_to_plain
 
         mechanism, _, options, text, build = self._recipe
@@ -96,7 +96,7 @@ class Functions:
         outline = outline_from_plain(known["function"]) if known else None
         library = opened(known["library"]) if known else None
         if outline is None or library is None:
-            program = made(mechanism, function, method, options)
+            program = build_program(mechanism, function, method, options)
             target = Target(mechanism.name, mechanism.sizes, text, mechanism.source_sha256)
             outline, library = program.outline, load_ffi(program, target, build, header)
             if program.rounds is None:  # else a search was interrupted

@@ -1,6 +1,6 @@
 """The way from a description to Programs: description → model → method → derivation → Program → passes.
 
-`programs` asks for each function's Program, `program` for one. `choosing` takes the method, `deriving` derives by it.
+`programs` asks for each function's Program, `program` for one. `choose` takes the method, `derive` derives by it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from copy import copy
 from dataclasses import asdict, replace
-from functools import lru_cache, partial
+from functools import lru_cache, partial, wraps
 from os import PathLike
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
@@ -30,14 +30,14 @@ from symgen.pipeline import (
     contacts,
     derive,
     differentiating,
+    form,
     loop_closure,
     noticing,
     parallel,
     search,
     task,
 )
-from symgen.pipeline.derive import before_the_last, felt, once
-from symgen.pipeline.form import formed, has_rows_alone
+from symgen.pipeline.derive import polished, relevant, unpolished
 from symgen.pipeline.request import Request, make_request
 from symgen.pipeline.serialize import from_plain, to_plain
 from symgen.support import cache
@@ -50,7 +50,6 @@ from symgen.support.errors import (
     warn_each,
 )
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import (
     ASSEMBLE,
     ASSEMBLING,
@@ -71,6 +70,52 @@ if TYPE_CHECKING:
 INVERSE_ON_REQUEST_ABOVE = 20
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, steps done and steps in all."""
+Builder = Callable[[Mechanism, str, str, ProgramOptions], Program]
+"""Builds a function of a mechanism by a method."""
+
+
+class KeptTooLong(TooLong):
+    """A refusal that is kept as the Program would be."""
+
+
+def cached(kind: str) -> Callable[[Builder], Builder]:
+    """Keep the Programs that a function builds in the cache, under `kind`; rows are kept once for every real type.
+
+    A search that was interrupted is kept under the rounds after which it was.
+    """
+
+    def decorate(build: Builder) -> Builder:
+        @wraps(build)
+        def look_up(
+            mechanism: Mechanism, function: str, method: str, options: ProgramOptions
+        ) -> Program:
+            key = program_key(mechanism, function, method, options)
+            facts = cache.find(kind, *key)
+            if facts is not None and "refused" in facts:
+                raise TooLong(facts["refused"])
+            program = facts and from_plain(facts["program"])
+            if program and (program.function, program.method) == (function, method):
+                return replace(program, real=options.real, rounds=options.rounds)
+            try:
+                program = build(mechanism, function, method, options)
+            except KeptTooLong as error:
+                cache.keep({"refused": str(error)}, kind, *key)
+                raise TooLong(str(error)) from None
+            key = program_key(mechanism, function, method, replace(options, rounds=program.rounds))
+            cache.keep({"program": to_plain(replace(program, real=DOUBLE.name))}, kind, *key)
+            return program
+
+        return look_up
+
+    return decorate
+
+
+def program_key(
+    mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
+) -> tuple[Any, ...]:
+    """Return the key of a Program's rows, which depend on the real type only where the methods of what is called do."""
+    real = options.real if methods.composers(derivatives.of(function)) else DOUBLE.name
+    return mechanism.content, function, method, asdict(replace(options, real=real))
 
 
 @lru_cache(maxsize=64)
@@ -129,7 +174,7 @@ def program(
     """
     request = make_request(robot, [function], options, real=real)
     _asked_for(function)
-    found = made(request.mechanism, named(function), method, request.options)
+    found = build_program(request.mechanism, named(function), method, request.options)
     warn_each(
         noticing.notices(
             request.mechanism, {found.function: found}, request.options, named=True, refused={}
@@ -151,272 +196,234 @@ def in_rows(mechanism: Mechanism) -> None:
     refuse_many_joints(mechanism)
 
 
-def made(
+def build_program(
     mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
 ) -> Program:
-    """`program` of a mechanism, with all that changes it in one piece."""
+    """Build the Program of a function by a method, or by the one with the fewest operations.
+
+    Programs of options that the function does not depend on are the same object. Raises what `program` raises.
+    """
     refuse_many_joints(mechanism)
     for link in (*options.frames, *names_of(options.payload), *options.wrenches):
         mechanism.frame(link)
-    loop_closure.settled(mechanism, options.baumgarte)
-    contacts.settled(mechanism, options.contacts)
+    loop_closure.validate(mechanism, options.baumgarte)
+    contacts.validate(mechanism, options.contacts)
     if options.parameters:
         options = replace(options, parameters=adjusting.named(mechanism, options.parameters))
-    found = _asked(
-        mechanism,
-        function,
-        method,
-        replace(
-            felt(mechanism, function, options),
-            real=options.real,
-            effort=options.effort,
-            rounds=options.rounds,
-        ),
-    )
-    if isinstance(found, OutOfReach):
-        raise copy(found)  # without the traceback of another call
-    return (
-        found
-        if options.series
-        else differentiating.remembered(
-            found, partial(made, mechanism, method=found.method, options=options)
-        )
-    )
+    built = _build(mechanism, function, method, relevant(mechanism, function, options))
+    if isinstance(built, OutOfReach):
+        raise copy(built)  # without the traceback of another call
+    if options.series:
+        return built
+    again = partial(build_program, mechanism, method=built.method, options=options)
+    return differentiating.remembered(built, again)
 
 
 @lru_cache(maxsize=256)
-def _asked(
+def _build(
     mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
 ) -> Program | OutOfReach:
-    """The Program, or why no method makes it. Both are worked out once."""
-    refused = refusal(mechanism, function, options.payload) or task.refusal(
+    """Build the Program, or return why no method computes it; `options` are those that the function depends on."""
+    why = refusal(mechanism, function, options.payload) or task.refusal(
         mechanism, function, options
     )
-    if refused is not None:
-        raise RequestError(refused)
+    if why is not None:
+        raise RequestError(why)
     if function in PREPARING:
-        if not options.parameters:
-            return OutOfReach(
-                f"{function} is there where numbers may change at run time; name some with --parameter"
-            )
-        own = adjusting.adjusting(mechanism, options.parameters)
-        if function == REGROUP and options.floors:
-            return replace(passes.run(own.guarded), real=options.real)
-        return replace(own.regroup if function == REGROUP else own.judge, real=options.real)
+        return _prepare_parameters(mechanism, function, options)
     if options.effort == HIGH:
-        return _searched(mechanism, function, method, options)
+        return _search(mechanism, function, method, options)
     if FUNCTIONS[function].derivative is not None:
-        return _differentiated(mechanism, function, method, options)
-    unasked = method is None
-    if method is None:
-        alike = FUNCTIONS[function].ranked_as
-        composers = [
-            one
-            for one in methods.composers(function)
-            if methods.find(one).refusal(mechanism) is None
-        ]
-        if not alike and not composers:
-            return _chosen(mechanism, function, options)
-        method = composers[0] if composers else made(mechanism, alike, None, options).method
+        return _differentiate(mechanism, function, method, options)
+    if method is not None:
+        return _by_method(mechanism, function, method, options)
+    usual = _usual_method(mechanism, function, options)
+    if usual is not None:
+        with suppress(MethodRefusal):  # the function that it is ranked as needs less
+            return build_program(mechanism, function, usual, options)
+    return _by_best_method(mechanism, function, options)
+
+
+def _prepare_parameters(
+    mechanism: Mechanism, function: str, options: ProgramOptions
+) -> Program | OutOfReach:
+    """Build one of PREPARING, by which numbers change at run time."""
+    if not options.parameters:
+        return OutOfReach(
+            f"{function} is there where numbers may change at run time; name some with --parameter"
+        )
+    prepared = adjusting.adjusting(mechanism, options.parameters)
+    if function != REGROUP:
+        return replace(prepared.judge, real=options.real)
+    regroup = passes.run(prepared.guarded) if options.floors else prepared.regroup
+    return replace(regroup, real=options.real)
+
+
+def _usual_method(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:
+    """Return the method that is taken without a comparison: one that composes, or that of the function it is ranked as."""
+    for method in methods.composers(function):
+        if methods.find(method).refusal(mechanism) is None:
+            return method
+    ranked_as = FUNCTIONS[function].ranked_as
+    return build_program(mechanism, ranked_as, None, options).method if ranked_as else None
+
+
+def _by_method(
+    mechanism: Mechanism, function: str, method: str, options: ProgramOptions
+) -> Program:
+    """Build the Program by a method. RequestError where it divides by pivots of a singular M: det M is 0 there, by others."""
     why = methods.find(method).refusal(mechanism)
     if why is not None:
         raise RequestError(why)
-    key = _key(mechanism, function, method, options)
-    known = cache.find("program", *key)
-    if known is not None and "refused" in known:
-        raise TooLong(known["refused"])
-    found = known and from_plain(known["program"])
-    if found and (found.function, found.method) == (function, method):
-        return _dividing_by_something(mechanism, replace(found, real=options.real), options)
-    try:
-        compose = methods.composition(method, function)
-        derived = (
-            once(mechanism, function, method, options)
-            if compose is None
-            else composing.composed(
-                mechanism,
-                function,
-                method,
-                compose,
-                options,
-                lambda called: made(mechanism, called, None, options),
-            )
+    built = _rows_by_method(mechanism, function, method, options)
+    if choose.divides_by_pivots(built) and (lost := loss(mechanism, options.payload)):
+        raise RequestError(
+            f"{function} of '{mechanism.name}' by {method} divides by {lost.sentence}"
         )
-    except MethodRefusal:
-        if not unasked:
-            raise
-        return _chosen(mechanism, function, options)  # the function that it is ranked as needs less
+    return built
+
+
+@cached("program")
+def _rows_by_method(
+    mechanism: Mechanism, function: str, method: str, options: ProgramOptions
+) -> Program:
+    """Derive a function by its method, or compose it of the Programs that it calls."""
+    compose = methods.composition(method, function)
+    try:
+        if compose is None:
+            return polished(mechanism, function, method, options)
+        return composing.composed(
+            mechanism, function, method, compose, options, _called(mechanism, options)
+        )
     except TooManyRows:
-        refused = (
+        raise KeptTooLong(
             f"{function} of '{mechanism.name}' by {method} needs more than {derive.ROW_BUDGET} rows; "
             "take another method or lock joints that do not matter with --lock"
-        )
-        cache.keep({"refused": refused}, "program", *key)
-        raise TooLong(refused) from None
-    cache.keep({"program": to_plain(replace(derived, real=DOUBLE.name))}, "program", *key)
-    return _dividing_by_something(mechanism, derived, options)
+        ) from None
 
 
-def _differentiated(
+def _called(mechanism: Mechanism, options: ProgramOptions) -> Callable[[str], Program]:
+    """Return what builds the Programs that a composition calls, by name."""
+    return lambda function: build_program(mechanism, function, None, options)
+
+
+def _by_best_method(
+    mechanism: Mechanism, function: str, options: ProgramOptions
+) -> Program | OutOfReach:
+    """Build the Program by `choose.best`, whose choice is kept. An error with its sentence where no method is left."""
+    key = (*program_key(mechanism, function, None, options), options.real)
+    choice = cache.find("choice", *key)
+    if choice is None:
+        try:
+            best = choose.best(
+                mechanism, function, options, lambda: loss(mechanism, options.payload)
+            )
+            choice = {"method": best.method, "passed_over": best.passed_over}
+        except OutOfReach as error:
+            choice = {"refused": str(error), "too_long": isinstance(error, TooLong)}
+        cache.keep(choice, "choice", *key)
+    if "refused" in choice:
+        return (TooLong if choice["too_long"] else OutOfReach)(choice["refused"])
+    passed_over = tuple((method, why) for method, why in choice["passed_over"])
+    built = build_program(mechanism, function, choice["method"], options)
+    return replace(built, passed_over=passed_over)
+
+
+def _differentiate(
     mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
 ) -> Program:
-    """The derivative of a function: of its rows by that method, or by a recursion of its own where that is shorter."""
+    """Build a derivative: of the function's rows by that method, or by a recursion of its own where that is shorter."""
     wanted = FUNCTIONS[function].derivative
     assert wanted is not None
-    if method == differentiating.RECURSION and method not in methods.providers(
-        wanted.of
-    ):  # else of the rows of that function
-        return _by_recursion(mechanism, wanted, options)
-    found = _of_rows(mechanism, wanted, method, options)
+    recursion = differentiating.RECURSION
+    if method == recursion and method not in methods.providers(wanted.of):
+        return _by_recursion(mechanism, function, recursion, options)
+    options_of_rows = replace(options, anywhere=loop_closure.known(mechanism, wanted.of))
+    base = build_program(mechanism, wanted.of, method, replace(options_of_rows, series=True))
+    differentiating.require_arguments(base, wanted, options.at_run_time)
+    of_rows = _of_rows(mechanism, function, base.method, options_of_rows)
     if method is not None or differentiating.recursive(wanted) is None:
-        return found
+        return of_rows
     with suppress(OutOfReach):
-        return min(found, _by_recursion(mechanism, wanted, options), key=lambda one: one.cost)
-    return found
+        of_recursion = _by_recursion(mechanism, function, recursion, options)
+        return min(of_rows, of_recursion, key=lambda program: program.cost)
+    return of_rows
 
 
-def _by_recursion(mechanism: Mechanism, wanted: Derivative, options: ProgramOptions) -> Program:
-    """Out of the function that has it among its results, kept as well."""
+@cached("program")
+def _by_recursion(
+    mechanism: Mechanism, function: str, method: str, options: ProgramOptions
+) -> Program:
+    """Take a derivative out of the function that has it among its results."""
+    wanted = FUNCTIONS[function].derivative
+    assert wanted is not None
     whole = differentiating.recursive(wanted)
     if whole is None:
         raise RequestError(
-            f"method '{differentiating.RECURSION}' does not compute {wanted.name}; write it without a method"
+            f"method '{method}' does not compute {wanted.name}; write it without a method"
         )
-    key = _key(mechanism, wanted.name, differentiating.RECURSION, options)
-    known = cache.find("program", *key)
-    found = known and from_plain(known["program"])
-    if found and (found.function, found.method) == (wanted.name, differentiating.RECURSION):
-        return replace(found, real=options.real)
-    found = differentiating.out_of(
-        made(mechanism, whole, differentiating.RECURSION, options), wanted
-    )
-    cache.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
-    return found
+    return differentiating.out_of(build_program(mechanism, whole, method, options), wanted)
 
 
-def _of_rows(
-    mechanism: Mechanism, wanted: Derivative, method: str | None, options: ProgramOptions
-) -> Program:
-    """By the rows of the function, kept as the function's own Program is."""
-    function, options = (
-        wanted.name,
-        replace(options, anywhere=loop_closure.known(mechanism, wanted.of)),
-    )
-    base = made(mechanism, wanted.of, method, replace(options, series=True))
-    differentiating.require_arguments(base, wanted, options.at_run_time)
-    key = _key(mechanism, function, base.method, options)
-    known = cache.find("program", *key)
-    found = known and from_plain(known["program"])
-    if found and (found.function, found.method) == (function, base.method):
-        return replace(found, real=options.real)
-    compose = methods.composition(base.method, wanted.of)
+@cached("program")
+def _of_rows(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Program:
+    """Differentiate a function's rows: by the chain rule, by the equation that it solves, or row by row."""
+    wanted = FUNCTIONS[function].derivative
+    assert wanted is not None
+    compose = methods.composition(method, wanted.of)
     if compose is not None and wanted.mode == "jacobian" and differentiating.of_steps(wanted):
         try:
-            found = chain_rule.jacobian(
-                mechanism,
-                wanted,
-                base.method,
-                compose,
-                options,
-                lambda called: made(mechanism, called, None, options),
+            return chain_rule.jacobian(
+                mechanism, wanted, method, compose, options, _called(mechanism, options)
             )
         except TooManyRows:
             raise TooLong(
                 f"{function} of '{mechanism.name}' needs more than {derive.ROW_BUDGET} rows; ask for "
                 f"{wanted.of}:vjp or {wanted.of}:jvp, which are a row or a column at a time"
             ) from None
-        cache.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
-        return found
-    solved, equation = FUNCTIONS[wanted.of].solves, None
-    if solved is not None and not _redundant(mechanism, wanted.of, options):
-        base = (
-            base
-            if solved.solution == wanted.of
-            else made(mechanism, solved.solution, base.method, options)
-        )
-        # the same in every real type, as what is kept is
-        equation = made(mechanism, solved.equation, None, replace(options, real=DOUBLE.name))
-    found = differentiating.differentiate(base, wanted, equation)
-    cache.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
-    return found
+    solved = FUNCTIONS[wanted.of].solves
+    if solved is None or _redundant(mechanism, wanted.of, options):
+        base = build_program(mechanism, wanted.of, method, replace(options, series=True))
+        return differentiating.differentiate(base, wanted)
+    series = replace(options, series=True) if solved.solution == wanted.of else options
+    base = build_program(mechanism, solved.solution, method, series)
+    # the same in every real type, as what is kept is
+    equation = build_program(mechanism, solved.equation, None, replace(options, real=DOUBLE.name))
+    return differentiating.differentiate(base, wanted, equation)
 
 
 def _redundant(mechanism: Mechanism, function: str, options: ProgramOptions) -> bool:
-    """Whether forces that do nothing are among its answers: these solve no equation."""
+    """True if forces that do nothing are among its answers: these solve no equation."""
     what = FUNCTIONS[function]
     return (what.counts("NT") and contacts.redundant(mechanism, options.contacts)) or (
         what.of_loops and loop_closure.assembly(mechanism).redundant > 0
     )
 
 
-def _searched(
+def _search(
     mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
 ) -> Program:
-    """The Program by the method that is taken without a search, of fewer operations where some are found; kept."""
-    plain = made(mechanism, function, method, replace(options, effort=NORMAL, rounds=None))
-    key = _key(mechanism, function, plain.method, options)
-    known = cache.find("program", *key)
-    found = known and from_plain(known["program"])
-    if found and (found.function, found.method) == (function, plain.method):
-        return replace(
-            found, real=options.real, passed_over=plain.passed_over, rounds=options.rounds
-        )
-    made_of_others = (
-        FUNCTIONS[function].derivative is not None
-        or methods.composition(plain.method, function) is not None
-    )
-    finished = (
-        plain if made_of_others else before_the_last(mechanism, function, plain.method, options)
-    )
-    found = search.searched(finished, plain, options.rounds)
-    kept = _key(mechanism, function, plain.method, replace(options, rounds=found.rounds))
-    cache.keep(
-        {"program": to_plain(replace(found, real=DOUBLE.name, passed_over=()))}, "program", *kept
-    )
-    return found
+    """Build the Program by the method that is taken without a search, of fewer operations where some are found."""
+    usual = build_program(mechanism, function, method, _without_search(options))
+    found = _searched_rows(mechanism, function, usual.method, options)
+    return replace(found, passed_over=usual.passed_over)
 
 
-def _dividing_by_something(
-    mechanism: Mechanism, found: Program, options: ProgramOptions
+def _without_search(options: ProgramOptions) -> ProgramOptions:
+    return replace(options, effort=NORMAL, rounds=None)
+
+
+@cached("program")
+def _searched_rows(
+    mechanism: Mechanism, function: str, method: str, options: ProgramOptions
 ) -> Program:
-    """The Program. RequestError where the pivots of a singular M are among what it divides by: det M is 0 there, by others."""
-    if choose.divides_by_pivots(found) and (lost := loss(mechanism, options.payload)):
-        raise RequestError(
-            f"{found.function} of '{mechanism.name}' by {found.method} divides by {lost.sentence}"
-        )
-    return found
-
-
-def _chosen(mechanism: Mechanism, function: str, options: ProgramOptions) -> Program | OutOfReach:
-    """The result of `best`, kept: the method, and with it the Program. An error with its sentence where no method is left."""
-    key = (*_key(mechanism, function, None, options), options.real)
-    known = cache.find("choice", *key)
-    if known is None:
-        try:
-            found = choose.best(
-                mechanism, function, options, lambda: loss(mechanism, options.payload)
-            )
-        except OutOfReach as error:
-            cache.keep(
-                {"refused": str(error), "too_long": isinstance(error, TooLong)}, "choice", *key
-            )
-            return error
-        cache.keep({"method": found.method, "passed_over": found.passed_over}, "choice", *key)
-        plain = to_plain(replace(found, real=DOUBLE.name, passed_over=()))
-        cache.keep({"program": plain}, "program", *_key(mechanism, function, found.method, options))
-        return found
-    if "refused" in known:
-        return (TooLong if known["too_long"] else OutOfReach)(known["refused"])
-    passed_over = tuple((method, why) for method, why in known["passed_over"])
-    return replace(made(mechanism, function, known["method"], options), passed_over=passed_over)
-
-
-def _key(
-    mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
-) -> tuple[Any, ...]:
-    """Of the rows, which are the same in every real type but where the methods of what is called depend on it."""
-    real = options.real if methods.composers(derivatives.of(function)) else DOUBLE.name
-    return mechanism.content, function, method, asdict(replace(options, real=real))
+    """Search for fewer operations of a function by its method."""
+    usual = build_program(mechanism, function, method, _without_search(options))
+    is_derived = (
+        FUNCTIONS[function].derivative is None and methods.composition(method, function) is None
+    )
+    start = unpolished(mechanism, function, method, options) if is_derived else usual
+    return replace(search.searched(start, usual, options.rounds), passed_over=())
 
 
 def requested(
@@ -459,15 +466,19 @@ def requested(
     return chosen
 
 
-def shaped(
+def build_form(
     mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
 ) -> Form:
-    """Likewise `made`, in the form that is asked for (`symgen.pipeline.form`)."""
+    """Build a function in the form that the options ask for: as a Program, or as loops over links."""
     if (refused := refusal(mechanism, function, options.payload)) is not None:
         raise RequestError(refused)
-    return formed(
-        mechanism, function, method, options, lambda: made(mechanism, function, method, options)
-    )
+    loops = form.loops_instead(mechanism, function, method, options)
+    if loops is None:
+        return build_program(mechanism, function, method, options)
+    if form.prefers_rows(loops, options):
+        with suppress(TooLong):  # few rows a link, of more joints than rows are written for
+            return build_program(mechanism, function, method, options)
+    return loops
 
 
 def programs(
@@ -504,13 +515,13 @@ def programs_and_refusals(
             for name in usual
             if (why := refusal(mechanism, name, options.payload)) is not None
         }
-    return together(found, mechanism, options), refused
+    return with_parameters(found, mechanism, options), refused
 
 
 def one_by_one(
     request: Request, progress: Progress | None = None
 ) -> tuple[dict[str, Form], dict[str, str]]:
-    """`programs_and_refusals`, each Program as it is by itself (`together`)."""
+    """`programs_and_refusals`, each Program as it is by itself (`with_parameters`)."""
     mechanism, options = request.mechanism, request.options
     wanted = requested(mechanism, request.functions, options.payload)
     names = list(FUNCTIONS.in_order(wanted))
@@ -519,11 +530,11 @@ def one_by_one(
         tell = partial(_tell, progress, names.index(name), len(names))
         tell(f"deriving {name}")
         with search.telling(tell):
-            return shaped(mechanism, name, wanted[name], options)
+            return build_form(mechanism, name, wanted[name], options)
 
     found: dict[str, Form] = {}
     refused: dict[str, str] = {}
-    in_parallel = options.effort == NORMAL and has_rows_alone(mechanism, options)
+    in_parallel = options.effort == NORMAL and form.has_rows_alone(mechanism, options)
     start = perf_counter()
     with ExitStack() as stack:
         for position, name in enumerate(names):
@@ -543,13 +554,13 @@ def one_by_one(
     return found, refused
 
 
-def together(
+def with_parameters(
     found: Mapping[str, Form], mechanism: Mechanism, options: ProgramOptions
 ) -> dict[str, Form]:
     """Add what prepares parameters, if any, and cut `prepared` to what is read; ArgumentError where no Program depends on one."""
     if not options.parameters:
         return dict(found)
-    preparing = {name: made(mechanism, name, None, options) for name in PREPARING}
+    preparing = {name: build_program(mechanism, name, None, options) for name in PREPARING}
     least = (
         adjusting.adjusting(mechanism, options.parameters).prepared.least.values()
         if options.floors

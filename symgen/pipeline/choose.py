@@ -15,7 +15,7 @@ from symgen.ir.program import Program
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import derive, segment_lengths
-from symgen.pipeline.derive import before_the_last, once
+from symgen.pipeline.derive import polished, unpolished
 from symgen.support import cache
 from symgen.support.errors import MethodRefusal, OutOfReach, TooLong
 from symgen.vocabulary.functions import FUNCTIONS, PREPARING
@@ -86,7 +86,7 @@ def best(
             hopeless.append(method)
             continue
         try:
-            candidate = before_the_last(mechanism, function, method, options, longest, dearest)
+            candidate = unpolished(mechanism, function, method, options, longest, dearest)
         except (
             TooManyRows,
             MethodRefusal,
@@ -115,7 +115,7 @@ def best(
         hopeless if found is None else ()
     ):  # nothing else is left; `verify` says what they are worth
         with suppress(TooManyRows, MethodRefusal, LostDigits):
-            return once(mechanism, function, method, options)
+            return polished(mechanism, function, method, options)
     if found is None:
         if singular or lost:
             raise OutOfReach(singular or next(iter(lost.values())))
@@ -125,7 +125,7 @@ def best(
         )
     weighed += [f"{method} left (it would lose its digits here)" for method in (*hopeless, *lost)]
     last = [
-        once(mechanism, function, one.method, options)
+        polished(mechanism, function, one.method, options)
         for one in close
         if one.cost <= CLOSE * found.cost + FEW
     ]

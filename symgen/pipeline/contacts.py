@@ -12,7 +12,7 @@ from symgen.vocabulary.contacts import parse_contact
 from symgen.vocabulary.functions import FUNCTIONS
 
 
-def settled(mechanism: Mechanism, contacts: Iterable[str]) -> None:
+def validate(mechanism: Mechanism, contacts: Iterable[str]) -> None:
     """UnknownName for a link that the robot has not, ArgumentError for a point that no joint moves."""
     named = tuple(contacts)
     for text in named:

@@ -37,7 +37,8 @@ from symgen.vocabulary.functions import (
     Function,
     Q,
 )
-from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.options import HIGH, NORMAL, ProgramOptions
+from symgen.vocabulary.reals import DOUBLE
 
 CLOSE = 1.05
 """Times the fewest operations, after the first passes, within which the passes behind them may change who has fewer."""
@@ -226,8 +227,8 @@ def _collector_at_rest() -> Iterator[None]:
 _attempt = lru_cache(maxsize=256)(Attempt)
 
 
-def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> ProgramOptions:
-    """The options as far as they change the rows of a function's Program, so that what is alike is derived once."""
+def relevant(mechanism: Mechanism, function: str, options: ProgramOptions) -> ProgramOptions:
+    """Return the options that change a function's Program, others at their defaults: Programs that are alike are built once."""
     what = FUNCTIONS[function]
     links = {a.name: getattr(options, a.name) for a in what.feels if a in ON_LINKS}
     parameters = (
@@ -238,6 +239,9 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     axes, order = options.convention if what.follows else USUAL
     rows = options.rows if what.counts("NK") else None
     return ProgramOptions(
+        options.real,
+        effort=options.effort,
+        rounds=options.rounds if options.effort == HIGH else None,
         frame=frames(mechanism, what, options) or None,
         jacobian_frame=axes,
         jacobian_order=order,
@@ -273,14 +277,14 @@ def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tup
     return named if what.needs_frames else named[:1]
 
 
-def once(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Program:
+def polished(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Program:
     """`derive`, with each derivation done once in a process: for every real type, and for all methods that share it."""
     return replace(
         _shared(mechanism, function, method, options).polished(), method=method, real=options.real
     )
 
 
-def before_the_last(
+def unpolished(
     mechanism: Mechanism,
     function: str,
     method: str,
@@ -288,14 +292,17 @@ def before_the_last(
     longest: int | None = None,
     dearest: float | None = None,
 ) -> Program:
-    """Likewise before the passes that come last, which change a count by a few per cent."""
+    """`polished` before the passes that come last, which change a count by a few per cent."""
     made = _shared(mechanism, function, method, options)
     return replace(made.program(longest=longest, dearest=dearest), method=method, real=options.real)
 
 
 def _shared(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Attempt:
     shared = methods.alike(method, function, mechanism)
-    return _attempt(mechanism, function, shared, felt(mechanism, function, options))
+    options = relevant(
+        mechanism, function, replace(options, real=DOUBLE.name, effort=NORMAL, rounds=None)
+    )
+    return _attempt(mechanism, function, shared, options)
 
 
 def _derivation(

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
 from symgen import methods
 from symgen.ir.levelled import Levelled
-from symgen.ir.program import Program
 from symgen.ir.recursion import Form, Recursion
 from symgen.ir.segmented import Segmented, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import segment_lengths
-from symgen.pipeline.derive import ROW_BUDGET, felt, frames
+from symgen.pipeline.derive import ROW_BUDGET, frames, relevant
 from symgen.pipeline.loops import levelling, planar_scan, planar_segments, recursion, segmenting
-from symgen.support.errors import ArgumentError, OutOfReach, RequestError, TooLong
+from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from symgen.vocabulary.functions import FUNCTIONS, USUAL
 from symgen.vocabulary.options import AUTO, LOOPED, UNROLLED, ProgramOptions
 from symgen.vocabulary.reals import REALS
@@ -37,30 +34,28 @@ SHORT = 60
 """Joints of a robot of which no function that could be looped is too long."""
 
 
-def formed(
-    mechanism: Mechanism,
-    function: str,
-    method: str | None,
-    options: ProgramOptions,
-    unrolled: Callable[[], Program],
-) -> Form:
-    """The function in the form that `options` ask for; `unrolled` makes the Program. Raises what that does, and OutOfReach where
-    a looped form is asked for and there is none.
+def loops_instead(
+    mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
+) -> Form | None:
+    """Return the function as loops over links, or None where it is to be rows.
+
+    Raises OutOfReach where a looped form is asked for and there is none.
     """
     if method in ALONE:
-        return apart(mechanism, function, method, options)
+        return by_loops_alone(mechanism, function, method, options)
     if has_rows_alone(mechanism, options):
-        return unrolled()
+        return None
     try:
-        found = looped(mechanism, function, method, options)
+        return looped(mechanism, function, method, options)
     except OutOfReach:
         if options.form == LOOPED:
             raise
-        return unrolled()
-    if options.form == AUTO and found.outline.length <= ROW_BUDGET:
-        with suppress(TooLong):  # few rows a link, of more joints than rows are written for
-            return unrolled()
-    return found
+        return None
+
+
+def prefers_rows(loops: Form, options: ProgramOptions) -> bool:
+    """True if rows are taken as long as they are not too many, and the loops are short enough for that."""
+    return options.form == AUTO and instead_of_rows(loops) and loops.outline.length <= ROW_BUDGET
 
 
 def has_rows_alone(mechanism: Mechanism, options: ProgramOptions) -> bool:
@@ -93,7 +88,7 @@ def looped(
     return found.in_real(options.real)
 
 
-def apart(
+def by_loops_alone(
     mechanism: Mechanism, function: str, name: str, options: ProgramOptions
 ) -> Segmented | Levelled:
     """A function of one chain by one of ALONE: in segments, which are as many as lanes of a vector, or some times as many, groups
@@ -153,7 +148,7 @@ def _segmented(mechanism: Mechanism, name: str, count: int) -> Segmented | str:
 
 def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:
     """Why, behind "has no looped form"."""
-    asked = felt(mechanism, function, options)
+    asked = relevant(mechanism, function, options)
     for option, given in (
         ("parameter", asked.parameters),
         ("payload", asked.payload),

@@ -98,7 +98,7 @@ def lay(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
     linkage.actuated, linkage.passive = closed.actuated, closed.passive
 
 
-def settled(mechanism: Mechanism, baumgarte: bool) -> None:
+def validate(mechanism: Mechanism, baumgarte: bool) -> None:
     """ArgumentError where there is no loop to be pulled together."""
     if baumgarte and not mechanism.loops:
         raise ArgumentError(

@@ -174,9 +174,9 @@ def other_version(manifest: Mapping[str, Any]) -> str:
 def programs(folder: Folder) -> dict[str, Form]:
     """Return the Programs of a folder's functions; where numbers change at run time, of all in it, which share an argument."""
     mechanism, options = folder.mechanism, folder.options
-    return build.together(
+    return build.with_parameters(
         {
-            function: build.shaped(
+            function: build.build_form(
                 mechanism,
                 function,
                 None if function in PREPARING else method,

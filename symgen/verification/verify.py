@@ -42,7 +42,7 @@ def verify(
     helpers: dict[str, Form] = {}
     if request.functions is not None:  # so that a function alone is checked by an identity too
         helpers = _companion_programs(mechanism, programs, options)
-    together = build.together({**programs, **helpers}, mechanism, options)
+    together = build.with_parameters({**programs, **helpers}, mechanism, options)
     subject = Subject(
         mechanism,
         {f: program for f, program in together.items() if f not in helpers},
@@ -85,7 +85,7 @@ def _companion_programs(
         for name in companions(function, mechanism)
     )
     return {
-        name: build.made(mechanism, name, None, replace(options, effort=NORMAL))
+        name: build.build_program(mechanism, name, None, replace(options, effort=NORMAL))
         for name in names
         if name not in programs and build.refusal(mechanism, name, options.payload) is None
     }

@@ -434,7 +434,7 @@ def _case(random: Random) -> Case | None:
         function = random.choice(["forward_dynamics", "mass_matrix_solve", *FUNCTIONS])
         method = random.choice([None, *methods.providers(function)])
         derivative = _differentials.some(random, function, _differentials.felt(made, options))
-        program = build.made(
+        program = build.build_program(
             made,
             derivative if derivative and random.random() < DERIVED else function,
             method,

@@ -140,7 +140,7 @@ def _generated(random: Random, path: Path) -> Folder | None:
             trig=text.trig,
             checked=text.checked,
         )
-        programs = {one: build.made(made, one, None, options) for one in asked}
+        programs = {one: build.build_program(made, one, None, options) for one in asked}
     except SymgenError:
         return None
     what = f"{made.name}: {', '.join(asked)} with {options} and {text}"

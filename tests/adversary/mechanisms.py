@@ -210,7 +210,7 @@ def attacked(
         )
         wrong = _refused(truth, function, options)
         with suppress(SymgenError):  # a method may refuse a mechanism, and says so
-            program = build.made(made, function, method, options)
+            program = build.build_program(made, function, method, options)
             wrong = wrong or _judged(program, truth, options, text)
     except Exception as error:  # a traceback is a failure as well, whatever it is of
         wrong = f"{type(error).__name__}: {error}"

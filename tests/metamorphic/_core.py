@@ -12,7 +12,7 @@ import flint
 import numpy as np
 
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.build import made
+from symgen.pipeline.build import build_program
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars
 from symgen.verification.evaluating import Results, over
@@ -99,7 +99,9 @@ class OfPrograms:
         self.mechanism, self.links, self.scalars, self.methods = mechanism, links, scalars, methods
 
     def __call__(self, function: str, states: States) -> Results:
-        program = made(self.mechanism, function, self.methods.get(function), self.links.options)
+        program = build_program(
+            self.mechanism, function, self.methods.get(function), self.links.options
+        )
         return over(self.scalars, program)(
             {port.name: drawn(function, states)[port.name] for port in program.inputs}
         )

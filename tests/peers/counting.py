@@ -108,5 +108,5 @@ def _fresh(mechanism: Mechanism, function: str) -> int:
 
 
 def _forget() -> None:
-    for kept in (layout.layouts, derive._attempt, build._asked):
+    for kept in (layout.layouts, derive._attempt, build._build):
         kept.cache_clear()

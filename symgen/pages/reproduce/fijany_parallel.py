@@ -62,7 +62,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         tell(f"{n} links", done, len(links))
         chain = dh_chain(n)
         forms = {
-            method: build.shaped(chain, FUNCTION, method, ProgramOptions(form=LOOPED))
+            method: build.build_form(chain, FUNCTION, method, ProgramOptions(form=LOOPED))
             for method in WHO
             if n >= SHORTEST.get(method, 0)
         }

@@ -44,7 +44,7 @@ def compiled(n: int, shared: bool) -> dict[str, Solver]:
         who: {SOLVE: m} for who, m in PARALLEL.items()
     }
     several = {
-        who: {f: build.shaped(made, f, m, options) for f, m in own.items()}
+        who: {f: build.build_form(made, f, m, options) for f, m in own.items()}
         for who, own in methods.items()
     }
     return {

@@ -123,7 +123,7 @@ def _prove_folder(
     folder = read_folder(place, functions)
     _refuse_parameters(folder.options)
     forms = {
-        name: build.shaped(folder.mechanism, name, method, folder.options)
+        name: build.build_form(folder.mechanism, name, method, folder.options)
         for name, method in folder.methods.items()
     }
     programs = {name: form for name, form in forms.items() if isinstance(form, Program)}
