@@ -14,7 +14,7 @@ from symgen.description.canonical import to_toml
 from symgen.description.models import of_matrix
 from symgen.mechanism.joints import Placing, Turning
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.form import formed
+from symgen.pipeline.build import build_form
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
@@ -278,10 +278,4 @@ def test_damping_and_friction_that_differ_within_a_joint_are_felt_at_each_veloci
     )
     assert report.passed
     with pytest.raises(OutOfReach, match="has no looped form where the drives of one joint differ"):
-        formed(
-            robot,
-            "mass_matrix",
-            None,
-            ProgramOptions(form="looped"),
-            lambda: symgen.program(robot, "mass_matrix"),
-        )
+        build_form(robot, "mass_matrix", None, ProgramOptions(form="looped"))
