@@ -37,7 +37,7 @@ ALONG = tuple(
     for name in methods.names()  # but "fixman", which is fixman:spatial on these; of steps see tests/test_step.py
     if methods.find(name).functions
     and name not in ("fixman:planar", "fixman")
-    and not (methods.find(name).mimic_only or methods.find(name).explicit_only)
+    and not (methods.find(name).mimic_only or methods.find(name).choice == "explicit")
 )
 ROBOTS = (("free", "spherical"), ("cylindrical", "planar", "revolute"))
 
@@ -277,7 +277,7 @@ def test_what_is_of_the_plane_alone_names_the_joint_that_is_not() -> None:
         name
         for name in methods.names()
         if methods.find(name).refusal(made)
-        and not (methods.find(name).mimic_only or methods.find(name).explicit_only)
+        and not (methods.find(name).mimic_only or methods.find(name).choice == "explicit")
     ]
     assert refusing == ["fixman:parallel", "fixman:planar", "fixman:segments"]
     assert methods.find("fixman:planar").refusal(made) == (

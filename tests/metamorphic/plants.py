@@ -102,7 +102,7 @@ def lumps_in_place(patch: Patch) -> None:
             replace(
                 work,
                 carriers={
-                    name: replace(carrier, pose=()) for name, carrier in work.carriers.items()
+                    name: carrier._replace(pose=()) for name, carrier in work.carriers.items()
                 },
             ),
             links,
