@@ -31,7 +31,7 @@ help:
 	@echo "make judge   rewrite the tables of Pinocchio's verdicts on what generate gives by default for example-robot-data,"
 	@echo "             and of MuJoCo's on the MJCFs of five wheels (fetched the first time, 330 MB)"
 	@echo "             (57 minutes on two cores that others use as well; JOBS=N processes; goes on where it was stopped)"
-	@echo "make pairs   every function and derivative with every pair of options: compiled, its self-test run, verified (hours;"
+	@echo "make pairs   every function and derivative with every pair of options: compiled, its self-test run, verified (over an hour;"
 	@echo "             PAIRS='drives+payload free' takes these alone)"
 	@echo "make adversary  try to make each of symgen's words false, for an hour (MINUTES=N); rewrite the table in docs/trust.md"
 	@echo "make adversary-slice  the same for two minutes by a seed that is known, nothing rewritten"
