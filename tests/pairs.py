@@ -275,7 +275,7 @@ def _run(chosen: frozenset[str], judged: set[str]) -> Outcome:
             wrong |= _self_test(folder)
             report = verify(folder, states=2)
             wrong |= {
-                f"{check.kind} {check.subject}": check.where
+                f"{check.kind} {check.subject}": check.miss
                 for check in report.checks
                 if not check.passed and not check.unjudged
             }
