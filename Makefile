@@ -15,7 +15,7 @@ JUDGED := dm-control==1.0.50 gymnasium-robotics==1.4.2 robosuite==1.5.2 pybullet
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
-	@echo "make test    the tests, but those of 'make firmware' (ten minutes on two cores)"
+	@echo "make test    the tests, but those of 'make firmware' (twelve minutes on two cores)"
 	@echo "make check   ruff (lint and format), and mypy --strict on symgen/ and on a user's program"
 	@echo "make shape   figures of the code's structure: rooms, imports, calls, statements (VERBOSE=1 lists offenders; TREE=another checkout)"
 	@echo "make package the wheel and the source distribution, into dist/, and what twine finds in them"

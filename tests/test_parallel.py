@@ -63,6 +63,40 @@ def test_any_number_of_processes_writes_the_same_bytes(tmp_path: Path) -> None:
     assert int(shared) >= 4
 
 
+PROGRESS = """
+import os, sys
+import symgen
+from symgen.pipeline import parallel
+parallel.WORTH = 0.0
+def progress(what, done, total):
+    print(os.getpid() == ours, what, flush=True)
+ours = os.getpid()
+symgen.generate("scara", sys.argv[1], ["forward_dynamics", "mass_matrix", "jacobian"], progress=progress)
+"""
+
+
+def test_progress_is_told_by_the_process_that_was_asked(tmp_path: Path) -> None:
+    lines = run(PROGRESS, str(tmp_path / "c"), processes=3).splitlines()
+    assert lines
+    assert all(line.startswith("True") for line in lines)
+    assert {f"True deriving {name}" for name in ("forward_dynamics", "mass_matrix")} <= set(lines)
+
+
+IGNORED = """
+import signal
+from symgen.pipeline import parallel
+from symgen.support import cache
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+with cache.in_memory():
+    parallel.run([lambda number=number: cache.keep({"number": number}, "job", number) for number in range(9)])
+    print(all(cache.find("job", number) for number in range(9)))
+"""
+
+
+def test_a_program_that_ignores_ended_children_gets_their_work() -> None:
+    assert run(IGNORED, processes=3) == "True\n"
+
+
 JOBS = """
 import os, sys, time
 from symgen.pipeline import parallel

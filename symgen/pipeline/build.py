@@ -526,11 +526,11 @@ def one_by_one(
     wanted = requested(mechanism, request.functions, options.payload)
     names = list(FUNCTIONS.in_order(wanted))
 
+    def tell(first: int, later: int = 0) -> None:
+        _tell(progress, first + later, len(names), f"deriving {names[first + later]}")
+
     def derive(name: str) -> Form:
-        tell = partial(_tell, progress, names.index(name), len(names))
-        tell(f"deriving {name}")
-        with search.telling(tell):
-            return build_form(mechanism, name, wanted[name], options)
+        return build_form(mechanism, name, wanted[name], options)
 
     found: dict[str, Form] = {}
     refused: dict[str, str] = {}
@@ -540,10 +540,13 @@ def one_by_one(
         for position, name in enumerate(names):
             if in_parallel and perf_counter() - start > parallel.WORTH:
                 stack.enter_context(cache.in_memory())
-                parallel.run([partial(derive, later) for later in names[position:]])
+                jobs = [partial(derive, later) for later in names[position:]]
+                parallel.run(jobs, partial(tell, position))
                 in_parallel = False
+            tell(position)
             try:
-                found[name] = derive(name)
+                with search.telling(partial(_tell, progress, position, len(names))):
+                    found[name] = derive(name)
             except OutOfReach as error:
                 needed = request.functions is not None and (
                     request.strict or not isinstance(error, TooLong)

@@ -41,10 +41,11 @@ def processes() -> int:
     return min(len(os.sched_getaffinity(0)), MOST)
 
 
-def run(jobs: Sequence[Job]) -> None:
+def run(jobs: Sequence[Job], announce: Callable[[int], None] | None = None) -> None:
     """Run every job once, in this process or in one of several others; afterwards `cache.find` finds what any of them kept.
 
-    To be called within `cache.in_memory`. A job that raises SymgenError leaves nothing behind: whoever asks for its result runs
+    To be called within `cache.in_memory`. `announce` is called with the number of each job that this process is about to run, and
+    never in another process. A job that raises SymgenError leaves nothing behind: whoever asks for its result runs
     it again and meets the error. So does a process that ends early.
     """
     turns, fill = os.pipe()
@@ -59,9 +60,12 @@ def run(jobs: Sequence[Job]) -> None:
                     if (child := os.fork()) == 0:
                         _work_and_exit(turns, jobs, path)
                     others[child] = path
-            _work(turns, jobs)
+            _work(turns, jobs, announce)
             for child in list(others):
-                os.waitpid(child, 0)
+                with suppress(
+                    ChildProcessError
+                ):  # where the program ignores SIGCHLD, the system has collected it
+                    os.waitpid(child, 0)
                 kept.update(_sent(others.pop(child)))
         finally:
             os.close(turns)
@@ -71,11 +75,14 @@ def run(jobs: Sequence[Job]) -> None:
                     os.waitpid(child, 0)
 
 
-def _work(turns: int, jobs: Sequence[Job]) -> None:
+def _work(turns: int, jobs: Sequence[Job], announce: Callable[[int], None] | None = None) -> None:
     """Run the jobs whose numbers this process draws from the pipe `turns`, until none is left."""
-    while number := os.read(turns, 2):
+    while drawn := os.read(turns, 2):
+        number = int.from_bytes(drawn, "little")
+        if announce is not None:
+            announce(number)
         with suppress(SymgenError):
-            jobs[int.from_bytes(number, "little")]()
+            jobs[number]()
 
 
 def _work_and_exit(turns: int, jobs: Sequence[Job], path: Path) -> None:

@@ -47,7 +47,7 @@ def verify_programs(subject: Subject, progress: Progress | None = None) -> Repor
 
 
 def _notes(run: Run) -> tuple[str, ...]:
-    """What a reader has to know of the states and of how the answers were found."""
+    """Return remarks on the states and on how the answers were found."""
     notes: list[str] = []
     count = len(run.adjusted.parameters)
     if count:

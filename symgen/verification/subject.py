@@ -1,4 +1,4 @@
-"""What is verified: Programs of a robot, and the C that is printed for them or that a folder holds."""
+"""The subject of a verification: Programs of a robot, and the C that is printed for them or that a folder holds."""
 
 from __future__ import annotations
 

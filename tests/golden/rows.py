@@ -151,7 +151,7 @@ NO_HVP = ("slopes", "coriolis")
 
 
 def legal(choice: Choice) -> bool:
-    """Whether symgen takes this together."""
+    """Return True if symgen takes these choices together."""
     robot = ROBOTS.get(choice.get("robot", ""))
     tags = frozenset() if robot is None else robot.tags
     bundle = choice.get("bundle")
@@ -244,7 +244,7 @@ class Row:
 
     @property
     def source(self) -> str | Path:
-        """What `symgen.load` takes, beside the files."""
+        """Return the arguments of `symgen.load`, beside the files."""
         text = self.robot.source
         if self.robot.closure:
             return (
@@ -481,7 +481,7 @@ def _explicit() -> Iterator[Row]:
 
 
 def _refused(robot: str, method: str) -> bool:
-    """Whether a method is for other robots."""
+    """Return True if a method is for other robots."""
     coupled = ("composite_body", "composite_body:bias", "composite_body:coupled")
     if robot == "tree_coupled":
         return method not in (*coupled, "newton_euler", "kinematics", "reverse_accumulation")
