@@ -16,7 +16,7 @@ from symgen.derivation.model import indefinite
 from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.methods.constraint_force.elimination import leaf_first, odd_even
 from symgen.pipeline.choose import methods_for
-from symgen.pipeline.derive import derive, unpolished
+from symgen.pipeline.derive import attempt, derive
 from symgen.support.errors import RequestError
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import pose
@@ -110,7 +110,7 @@ def _depth(n: int, function: str, method: str, general: bool = False, last: bool
     """Unless `last`, before the passes that come last, which add in another order: 4 links get deeper by it, and 16 less deep."""
     chain = random_mechanism(n, seed=1, joints=PURE, general=general)
     if not last:
-        return unpolished(chain, function, method, ProgramOptions(), 4 * 10**7).depth
+        return attempt(chain, function, method, ProgramOptions()).program(longest=4 * 10**7).depth
     return derive(chain, function, method, ProgramOptions(), 10**7).depth
 
 

@@ -23,7 +23,7 @@ Derived = list[tuple[str, str, ProgramOptions, Layout]]
 def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
     """(function, method, options) of every derivation that is begun, from a process that has derived nothing."""
     begun: Derived = []
-    derivation = derive._derivation
+    derivation = derive.record
 
     def watched(
         mechanism: Any,
@@ -36,7 +36,7 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
         begun.append((function, method, options, where))
         return derivation(mechanism, function, method, options, where, longest)
 
-    monkeypatch.setattr(derive, "_derivation", watched)
+    monkeypatch.setattr(derive, "record", watched)
     derive._attempt.cache_clear()
     build._build.cache_clear()
     yield begun

@@ -95,7 +95,7 @@ def check(seed: int, function: str) -> None:
     truth = Reference(mechanism, BALLS, frame="link5", **links).evaluate(function, given)
     options = derive.relevant(mechanism, function, ProgramOptions(frame="link5", **links))
     for method in source.sample(able, min(2, len(able))):
-        made = derive._derivation(
+        made = derive.record(
             mechanism, function, method, options, any_layout(mechanism, source), 10**6
         )
         found = run(made, at, BALLS)
@@ -128,7 +128,7 @@ def test_no_layout_that_is_found_changes_an_answer() -> None:
             )
             for where in layout.choices(mechanism, function):
                 made = run(
-                    derive._derivation(mechanism, function, method, ProgramOptions(), where, 10**6),
+                    derive.record(mechanism, function, method, ProgramOptions(), where, 10**6),
                     at,
                     BALLS,
                 )
@@ -157,7 +157,7 @@ def offered(
             patched.setattr(
                 Derivation, "either", lambda _, *pair, kept=pairs: kept.append(pair) or pair[0]
             )
-            derive._derivation(mechanism, function, method, ProgramOptions(), where, 10**6)
+            derive.record(mechanism, function, method, ProgramOptions(), where, 10**6)
         home = pairs[0][0].home
         sides = [
             (name, (len(pairs),), side)
@@ -213,9 +213,7 @@ def test_no_function_is_longer_than_in_the_plain_layout() -> None:
     for function in ("mass_matrix_determinant", "center_of_mass", "forward_kinematics"):
         method = symgen.program(mechanism, function).method
         options = derive.relevant(mechanism, function, ProgramOptions())
-        alone = derive.passes.run(
-            derive._derivation(mechanism, function, method, options, PLAIN, 10**6)
-        )
+        alone = derive.passes.run(derive.record(mechanism, function, method, options, PLAIN, 10**6))
         assert symgen.program(mechanism, function).cost <= alone.cost
 
 
@@ -244,7 +242,7 @@ def test_a_function_is_written_where_it_counts_least() -> None:
     for function, method in layout.MEASURED:
         counts = [
             derive.passes.run(
-                derive._derivation(mechanism, function, method, ProgramOptions(), where, 10**6)
+                derive.record(mechanism, function, method, ProgramOptions(), where, 10**6)
             ).cost
             for where in layout.choices(mechanism, function)
         ]

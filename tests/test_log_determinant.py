@@ -23,7 +23,7 @@ from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.methods.fixman import geometry
 from symgen.pipeline.choose import methods_for
-from symgen.pipeline.derive import derive, unpolished
+from symgen.pipeline.derive import attempt, derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.support.errors import MechanismError
@@ -337,7 +337,7 @@ def test_the_logarithm_costs_what_the_determinant_does(name: str, method: str) -
         pytest.skip("the method refuses this robot by name")
     value, det = program(name, VALUE, method), program(name, "mass_matrix_determinant", method)
     before = [
-        unpolished(robot(name), made.function, method, ProgramOptions()).cost
+        attempt(robot(name), made.function, method, ProgramOptions()).program().cost
         for made in (value, det)
     ]
     assert before[0] <= before[1]

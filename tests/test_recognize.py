@@ -348,9 +348,7 @@ def test_robots_keep_their_answers(name: str) -> None:
     """At 60 digits, and modulo a third prime."""
     for function in ("forward_dynamics", "integrate"):
         made = program(name, function)
-        frozen = derive._derivation(
-            robot(name), function, made.method, ProgramOptions(), PLAIN, 100_000
-        )
+        frozen = derive.record(robot(name), function, made.method, ProgramOptions(), PLAIN, 100_000)
         before = fold(passes.begin(frozen))
         after = recognized(before)
         old, new = _fingerprints.residues(2**63 - 25, 11, before, after) or ([], [])
@@ -374,7 +372,7 @@ def test_no_function_by_any_method_costs_more_than_without(name: str) -> None:
                 robot(name), function, ProgramOptions(task_rows=task_rows(name, function))
             )
             begun = passes.begin(
-                derive._derivation(robot(name), function, method, options, PLAIN, 100_000)
+                derive.record(robot(name), function, method, options, PLAIN, 100_000)
             )
             without = begun
             for one in WITHOUT[len(passes.FIRST) :]:
@@ -415,7 +413,7 @@ def test_better_ways_are_told_by_bounds_that_hold() -> None:
 def test_residues_that_collide_do_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Modulo 101 most rows of a mass matrix meet another by chance."""
     monkeypatch.setitem(RECOGNIZE, "PRIME", 101)
-    frozen = derive._derivation(
+    frozen = derive.record(
         robot("ur5"), "mass_matrix", "composite_body", ProgramOptions(), PLAIN, 100_000
     )
     begun = fold(passes.begin(frozen))

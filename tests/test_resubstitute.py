@@ -48,7 +48,7 @@ def searched(name: str, function: str) -> Program:
 
 def _searched(name: str, function: str) -> Program:
     made = program(name, function)
-    finished = derive.unpolished(robot(name), function, made.method, ProgramOptions())
+    finished = derive.attempt(robot(name), function, made.method, ProgramOptions()).program()
     return search.searched(finished, made, None)
 
 
@@ -136,7 +136,7 @@ def test_every_result_keeps_its_value(derived: Program) -> None:
 def test_robots_keep_their_answers_and_their_digits(name: str, function: str) -> None:
     """At 60 digits. No result carries more than it may at any of the states, beside the Program before the search."""
     made = program(name, function)
-    finished = derive.unpolished(robot(name), function, made.method, ProgramOptions())
+    finished = derive.attempt(robot(name), function, made.method, ProgramOptions()).program()
     after = searched(name, function)
     assert check(after).cost <= made.cost <= finished.cost
     at = states(name, 1, BALLS)
@@ -245,7 +245,7 @@ def test_what_is_interrupted_is_kept_and_found_again(monkeypatch: pytest.MonkeyP
         stopped = _searched("ur5", "mass_matrix")
     assert check(stopped).rounds == 1
     made = program("ur5", "mass_matrix")
-    finished = derive.unpolished(robot("ur5"), "mass_matrix", made.method, ProgramOptions())
+    finished = derive.attempt(robot("ur5"), "mass_matrix", made.method, ProgramOptions()).program()
     assert search.searched(finished, made, 1).rows == stopped.rows
     assert search.searched(finished, made, None).rounds is None
 

@@ -53,13 +53,13 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def derived(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """(function, method) of every derivation."""
     begun: list[tuple[str, str]] = []
-    recorded = derive._recorded
+    recorded = derive.record
 
     def watched(mechanism: Mechanism, function: str, method: str, *rest: Any) -> Program:
         begun.append((function, method))
         return recorded(mechanism, function, method, *rest)
 
-    monkeypatch.setattr(derive, "_recorded", watched)
+    monkeypatch.setattr(derive, "record", watched)
     return begun
 
 
@@ -107,7 +107,7 @@ def test_a_second_process_derives_nothing_and_writes_the_same_bytes(tmp_path: Pa
         from symgen.pipeline import derive as deriving
         from symgen.reference import singularity as regularity
         def fail(*_): raise AssertionError("worked out again")
-        if sys.argv[1] == "second": deriving._recorded = regularity.pivots = fail
+        if sys.argv[1] == "second": deriving.record = regularity.pivots = fail
         words = ["generate", "planar_arm", "--checked", "-f", "mass_matrix", "-f", "forward_dynamics=udut", "-o"]
         sys.exit(cli.main([*words, sys.argv[2]]))"""
     assert (

@@ -89,13 +89,13 @@ def test_the_search_for_the_cheapest_derives_nothing_twice(
     """Not even where one derivation has three names."""
     mechanism = flat_chain(3) if made == "flat" else symgen.load(made)
     found: list[Program] = []
-    derivation = derive._derivation
+    derivation = derive.record
 
     def watched(*given: Any) -> Program:
         found.append(derivation(*given))
         return found[-1]
 
-    monkeypatch.setattr(derive, "_derivation", watched)
+    monkeypatch.setattr(derive, "record", watched)
     derive._attempt.cache_clear()
     for function in OF_ANY_ROBOT:
         if build.refusal(mechanism, function, None) is None and not methods.composers(function):

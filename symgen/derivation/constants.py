@@ -9,7 +9,7 @@ or leave fewer than 64, the whole computation is done again with twice as many (
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import lru_cache
@@ -58,6 +58,7 @@ IDENTITY: Mat3 = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 ORIGIN: Vec3 = (ZERO, ZERO, ZERO)
 
 
+NEVER_REACHED = AssertionError("the last block of `sharpening` returns or raises")
 _digits: ContextVar[int] = ContextVar("digits", default=WORKING_DIGITS)
 T = TypeVar("T")
 
@@ -74,22 +75,36 @@ def precision() -> Iterator[None]:
         yield
 
 
-def sharpened(compute: Callable[[], T]) -> T:
-    """`compute()` in the working precision, and with twice the digits again where a constant loses them.
+def sharpening() -> Iterator[AbstractContextManager[None]]:
+    """Yield blocks of growing precision for a computation to return from.
 
-    Raises LostDigits where 2**DOUBLINGS times as many are too few.
+    The first has the working precision, each further one twice the digits. A block whose constants lose their digits ends
+    without an error, so that the next one is tried; the last raises LostDigits.
     """
-    for attempt in range(DOUBLINGS + 1):
-        before = _digits.set(WORKING_DIGITS << attempt)
-        try:
-            with precision():
-                return compute()
-        except LostDigits:
-            if attempt == DOUBLINGS:
-                raise
-        finally:
-            _digits.reset(before)
-    raise AssertionError("the last attempt returns or raises")
+    for doublings in range(DOUBLINGS + 1):
+        yield _with_digits(WORKING_DIGITS << doublings, last=doublings == DOUBLINGS)
+
+
+@contextmanager
+def _with_digits(count: int, last: bool) -> Iterator[None]:
+    """Compute with `count` digits inside the block; LostDigits ends the block quietly unless it is the `last`."""
+    before = _digits.set(count)
+    try:
+        with precision():
+            yield
+    except LostDigits:
+        if last:
+            raise
+    finally:
+        _digits.reset(before)
+
+
+def sharpened(compute: Callable[[], T]) -> T:
+    """Return `compute()` in the first precision that is enough (see `sharpening`)."""
+    for sharp_enough in sharpening():
+        with sharp_enough:
+            return compute()
+    raise NEVER_REACHED
 
 
 @contextmanager

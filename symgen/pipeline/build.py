@@ -37,7 +37,7 @@ from symgen.pipeline import (
     search,
     task,
 )
-from symgen.pipeline.derive import polished, relevant, unpolished
+from symgen.pipeline.derive import attempt, polished, relevant
 from symgen.pipeline.request import Request, make_request
 from symgen.pipeline.serialize import from_plain, to_plain
 from symgen.support import cache
@@ -422,7 +422,7 @@ def _searched_rows(
     is_derived = (
         FUNCTIONS[function].derivative is None and methods.composition(method, function) is None
     )
-    start = unpolished(mechanism, function, method, options) if is_derived else usual
+    start = attempt(mechanism, function, method, options).program() if is_derived else usual
     return replace(search.searched(start, usual, options.rounds), passed_over=())
 
 

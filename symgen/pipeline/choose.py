@@ -15,7 +15,7 @@ from symgen.ir.program import Program
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import derive, segment_lengths
-from symgen.pipeline.derive import polished, unpolished
+from symgen.pipeline.derive import attempt, polished
 from symgen.support import cache
 from symgen.support.errors import MethodRefusal, OutOfReach, TooLong
 from symgen.vocabulary.functions import FUNCTIONS, PREPARING
@@ -86,7 +86,9 @@ def best(
             hopeless.append(method)
             continue
         try:
-            candidate = unpolished(mechanism, function, method, options, longest, dearest)
+            candidate = attempt(mechanism, function, method, options).program(
+                longest=longest, dearest=dearest
+            )
         except (
             TooManyRows,
             MethodRefusal,
@@ -96,6 +98,7 @@ def best(
         except LostDigits as error:
             lost[method] = str(error)
             continue
+        candidate = replace(candidate, method=method)
         if divides_by_pivots(candidate) and (none := loss()):
             singular = f"{function} of '{mechanism.name}' divides by {none.sentence}"
             weighed.append(f"{method} left (it divides by pivots of a singular matrix)")

@@ -6,21 +6,25 @@ import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from math import prod
 
 from symgen import methods
 from symgen.derivation import constants
+from symgen.derivation.base_parameters import BaseParameters
 from symgen.derivation.constants import LostDigits
 from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
-from symgen.derivation.model import Model, declared, reframe, regroup
-from symgen.derivation.scalars import Derivation, DivisionByZero, TooManyRows
+from symgen.derivation.model import Frame, Model, declared, reframe, regroup
+from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar, TooManyRows
 from symgen.description.tip import tip
 from symgen.ir import passes
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
+from symgen.methods.shared.factor import Results
 from symgen.pipeline import contacts, loop_closure
+from symgen.pipeline.adjusting import Adjusting
 from symgen.pipeline.adjusting import adjusting as adjusting_of
 from symgen.pipeline.base_parameters import base_parameters
 from symgen.pipeline.layout import PLAIN, Layout, choices
@@ -34,8 +38,11 @@ from symgen.vocabulary.functions import (
     PREPARING,
     USUAL,
     WRENCH,
+    Array,
+    Convention,
     Function,
     Q,
+    Sizes,
 )
 from symgen.vocabulary.options import HIGH, NORMAL, ProgramOptions
 from symgen.vocabulary.reals import DOUBLE
@@ -95,17 +102,14 @@ def derive(
     method: str,
     options: ProgramOptions,
     budget: int = ROW_BUDGET,
-    longest: int | None = None,
-    dearest: float | None = None,
 ) -> Program:
-    """The Program of one function by one method.
+    """Derive the Program of one function by one method, with all passes.
 
-    Raises TooManyRows when it has more than `budget` rows, its derivation more than `longest` (four times as many), or more
-    than `dearest` operations once nothing is repeated; LostDigits where its constants lose theirs however many they start with.
+    Raises TooManyRows when it has more than `budget` rows, or its derivation more than four times as many; LostDigits where
+    its constants lose theirs however many they start with.
     """
-    attempt = Attempt(mechanism, function, method, options)
-    attempt.program(budget, longest, dearest)
-    return replace(attempt.polished(budget), real=options.real)
+    polished = Attempt(mechanism, function, method, options).polished(budget)
+    return replace(polished, real=options.real)
 
 
 class Attempt:
@@ -131,8 +135,8 @@ class Attempt:
         self._polished: Program | None = None
         self.refused: SymgenError | None = None
 
-    def polished(self, budget: int | None = None) -> Program:
-        """After all passes and those that come last, which deepen what they shorten; see `program`.
+    def polished(self, budget: int = ROW_BUDGET) -> Program:
+        """Run all passes, and those that come last, which deepen what they shorten; see `program`.
 
         Functions of a turn in series are taken apart after differentiation, and the passes run then.
         """
@@ -147,10 +151,16 @@ class Attempt:
         return self._polished
 
     def program(
-        self, budget: int | None = None, longest: int | None = None, dearest: float | None = None
+        self,
+        budget: int = ROW_BUDGET,
+        longest: int | None = None,
+        dearest: float | None = None,
     ) -> Program:
-        """See `derive`, before the passes that come last; raises what the derivation raised."""
-        budget = budget or ROW_BUDGET
+        """Derive the Program in the robot's layouts, and run the passes but those that come last.
+
+        Raises TooManyRows when it has more than `budget` rows, its derivation more than `longest` (four times as many), or more
+        than `dearest` operations once nothing is repeated; also what the derivation raised.
+        """
         longest = longest or 4 * budget
         if self.refused is not None:
             raise copy(self.refused)
@@ -158,26 +168,27 @@ class Attempt:
             raise TooManyRows(f"the derivation outgrew {longest} rows")
         with _collector_at_rest():
             if not self.begun and self.finished is None:
-                self._begin(longest)
+                lengths, begun = [], []
+                with self._refusals_kept(longest):
+                    for where in self._layouts():
+                        recorded = record(
+                            self.mechanism, self.function, self.method, self.options, where, longest
+                        )
+                        lengths.append(len(recorded.rows))
+                        begun.append(passes.begin(recorded))
+                self._keep_the_least(lengths, begun)
             if dearest is not None and self.cost > dearest:
                 raise TooManyRows(f"{self.cost} operations")
-            if self.finished is None:
-                if (
-                    len(self.begun[0].rows) > 2 * budget
-                ):  # the passes after the first do not halve it
-                    raise TooManyRows(f"{len(self.begun[0].rows)} rows")
-                prepared = self.begun[0] if self.options.series else passes.least(self.begun)
-                self.finished, self.begun = (
-                    without_idle(prepared, len(FUNCTIONS[self.function].arguments)),
-                    [],
-                )
-        if len(self.finished.rows) > budget:
-            raise TooManyRows(f"{len(self.finished.rows)} rows")
-        return self.finished
+            finished = self.finished = self.finished or self._finish(budget)
+        if len(finished.rows) > budget:
+            raise TooManyRows(f"{len(finished.rows)} rows")
+        return finished
 
-    def _begin(self, longest: int) -> None:
+    @contextmanager
+    def _refusals_kept(self, longest: int) -> Iterator[None]:
+        """Keep what the derivation raises inside the block, for later calls."""
         try:
-            self._lay(longest)
+            yield
         except TooManyRows:
             self.length = longest + 1
             raise
@@ -185,25 +196,31 @@ class Attempt:
             self.refused = copy(error)  # without its traceback
             raise
 
-    def _lay(self, longest: int) -> None:
-        """Derive it in the robot's layouts and the plain one. The passes behind the first change a count by a few per cent, so
-        that those are kept whose counts are close.
+    def _keep_the_least(self, lengths: Sequence[int], begun: Sequence[Program]) -> None:
+        """Keep the layout with the fewest operations, and those close to it: the passes behind the first change a count by a
+        few per cent.
         """
-        lengths, begun = [], []
-        for where in self._layouts():
-            frozen = _derivation(
-                self.mechanism, self.function, self.method, self.options, where, longest
-            )
-            lengths.append(len(frozen.rows))
-            begun.append(passes.begin(frozen))
-        costs = [passes.cost(one) for one in begun]
+        costs = [passes.cost(program) for program in begun]
         least = costs.index(min(costs))
         self.length, self.cost = lengths[least], costs[least]
-        close = [one for one, cost in zip(begun, costs, strict=True) if cost <= CLOSE * self.cost]
+        close = [
+            program for program, cost in zip(begun, costs, strict=True) if cost <= CLOSE * self.cost
+        ]
         self.begun = close if self.cost <= LONG else [begun[least]]
 
+    def _finish(self, budget: int) -> Program:
+        """Run the passes behind the first on what is kept, and drop the arguments that are not read."""
+        length = len(self.begun[0].rows)
+        if length > 2 * budget:  # the passes after the first do not halve it
+            raise TooManyRows(f"{length} rows")
+        prepared = self.begun[0] if self.options.series else passes.least(self.begun)
+        self.begun = []
+        return without_idle(prepared, len(FUNCTIONS[self.function].arguments))
+
     def _layouts(self) -> tuple[Layout, ...]:
-        """A method that takes the inertia of every link apart, or bears its weight, has it in the link's own axes."""
+        """List the layouts to be tried. A method that takes the inertia of every link apart, or bears its weight, has it in the
+        link's own axes.
+        """
         what = FUNCTIONS[self.function]
         if what.own_inertia or not methods.find(self.method).regroups:
             return (PLAIN,)
@@ -225,6 +242,21 @@ def _collector_at_rest() -> Iterator[None]:
 
 
 _attempt = lru_cache(maxsize=256)(Attempt)
+
+
+def attempt(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Attempt:
+    """Return the Attempt that is shared in this process: by all real types, and by all methods with the same derivation."""
+    shared = methods.alike(method, function, mechanism)
+    options = relevant(
+        mechanism, function, replace(options, real=DOUBLE.name, effort=NORMAL, rounds=None)
+    )
+    return _attempt(mechanism, function, shared, options)
+
+
+def polished(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Program:
+    """`derive`, with each derivation done once in a process."""
+    shared = attempt(mechanism, function, method, options)
+    return replace(shared.polished(), method=method, real=options.real)
 
 
 def relevant(mechanism: Mechanism, function: str, options: ProgramOptions) -> ProgramOptions:
@@ -277,35 +309,7 @@ def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tup
     return named if what.needs_frames else named[:1]
 
 
-def polished(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Program:
-    """`derive`, with each derivation done once in a process: for every real type, and for all methods that share it."""
-    return replace(
-        _shared(mechanism, function, method, options).polished(), method=method, real=options.real
-    )
-
-
-def unpolished(
-    mechanism: Mechanism,
-    function: str,
-    method: str,
-    options: ProgramOptions,
-    longest: int | None = None,
-    dearest: float | None = None,
-) -> Program:
-    """`polished` before the passes that come last, which change a count by a few per cent."""
-    made = _shared(mechanism, function, method, options)
-    return replace(made.program(longest=longest, dearest=dearest), method=method, real=options.real)
-
-
-def _shared(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Attempt:
-    shared = methods.alike(method, function, mechanism)
-    options = relevant(
-        mechanism, function, replace(options, real=DOUBLE.name, effort=NORMAL, rounds=None)
-    )
-    return _attempt(mechanism, function, shared, options)
-
-
-def _derivation(
+def record(
     mechanism: Mechanism,
     function: str,
     method: str,
@@ -313,113 +317,194 @@ def _derivation(
     where: Layout,
     longest: int,
 ) -> Program:
-    """The rows of one method, as it records them. The constants have as many digits as they need."""
-    return constants.sharpened(
-        lambda: _recorded(mechanism, function, method, options, where, longest)
-    )
-
-
-def _recorded(
-    mechanism: Mechanism,
-    function: str,
-    method: str,
-    options: ProgramOptions,
-    where: Layout,
-    longest: int,
-) -> Program:
-    what, closed = FUNCTIONS[function], loop_closure.known(mechanism, function)
-    if (
-        what.weight_by_joints and not options.parameters and options.payload is None
-    ):  # those have weight of their own
-        mechanism = lightened(mechanism)
-    build = methods.derivation(method, function)
-    regroups = methods.find(method).regroups and not what.own_inertia
-    adjusting = adjusting_of(mechanism, options.parameters) if options.parameters else None
-    model = _suited(adjusting.bare if adjusting else mechanism, what, regroups, where)
-    if adjusting and adjusting.moves_inertia:
-        model = adjusting.lay(where)
-    with constants.precision():
-        meant = [model.frame(mechanism, name) for name in frames(mechanism, what, options)]
-        loaded = {
-            a: options.at_run_time[a.name]
-            for a in what.feels
-            if a.name in options.at_run_time and a in ON_LINKS
-        }
-        arguments = [*what.arguments, *(a.of_each(len(links)) for a, links in loaded.items())]
-        arguments += [GAINS] if options.baumgarte else []
-        arguments += [PREPARED] if adjusting else []
-        arguments += [] if Q in arguments else [Q]  # what a linkage is laid out by, idle in the end
-        base = (
-            base_parameters(adjusting.of_any_gravity(mechanism) if adjusting else mechanism)
-            if what.counts("NR")
-            else None
-        )
-        sizes = mechanism.sizes._replace(
-            NF=len(meant),
-            NW=len(options.wrenches),
-            NR=0 if base is None else len(base),
-            NK=len(options.rows),
-            NT=len(options.contacts),
-            NS=adjusting.prepared.size if adjusting else 0,
-            **(loop_closure.sizes(mechanism) if closed else {}),
-        )
-        shapes = {a.name: a.sizes(sizes) for a in arguments}
-        home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
-        stated = options.convention if what.follows else USUAL
-        try:
-            at = {
-                a: [model.frame(mechanism, link) for link in links] for a, links in loaded.items()
-            }
-            carried = at[PAYLOAD][0] if PAYLOAD in at else None
-            at_run_time = (
-                adjusting.at_run_time(regroups, forget=not what.keeps_mass) if adjusting else None
-            )
-            linkage = Linkage(
-                model,
-                home,
-                meant[0] if meant else None,
-                carried,
-                at.get(WRENCH, ()),
-                at_run_time,
-                Coupling.of(mechanism),
-            )
-            linkage.jacobian_frame, linkage.base, linkage.task_rows = (
-                stated.frame,
-                base,
-                options.rows,
-            )
-            linkage.series = options.series
-            if closed:
-                loop_closure.lay(linkage, mechanism, options.anywhere)
-            if what.counts("NT"):
-                points = [mechanism.contact(one) for one in options.contacts]
-                linkage.contacts = tuple(
-                    model.placed(one.name, one.body, one.pose) for one in points
+    """Record the rows of a function by a method, in one layout. The constants have as many digits as they need."""
+    for sharp_enough in constants.sharpening():
+        with sharp_enough:
+            recording = Recording(mechanism, function, method, options, where)
+            shapes, convention = recording.shapes, recording.convention
+            home = Derivation({name: prod(shape) for name, shape in shapes.items()}, longest)
+            with recording.place_of_errors(home):
+                linkage = recording.linkage(home)
+                results = methods.of_each(
+                    methods.derivation(method, function),
+                    linkage,
+                    recording.frames,
+                    convention.order == "linear",
                 )
-                linkage.solves = contacts.solves(mechanism, options.contacts)
-            results = methods.of_each(build, linkage, meant, stated.order == "linear")
-            laid = [result.of_each(len(meant)) for result in what.results]
-            named = [
-                (r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)
-            ]
-            found = home.freeze(function, method, named, shapes, spare=True)
-            return replace(
-                found,
-                quaternions=mechanism.quaternions,
-                convention=stated,
-                joints=tuple(joint.kind for joint in mechanism.leading),
+                named = recording.named(results)
+                program = home.freeze(function, method, named, shapes, spare=True)
+                return replace(
+                    program,
+                    quaternions=mechanism.quaternions,
+                    convention=convention,
+                    joints=tuple(joint.kind for joint in mechanism.leading),
+                )
+    raise constants.NEVER_REACHED
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One function of one robot by one method, in one layout: all that is known before the first row is recorded."""
+
+    declared: Mechanism
+    function: str
+    method: str
+    options: ProgramOptions
+    where: Layout
+
+    @cached_property
+    def what(self) -> Function:
+        """The function and its arrays."""
+        return FUNCTIONS[self.function]
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The robot, its gravity compensation taken off gravity where that is possible. Run-time masses have weight of their own."""
+        can_change = self.options.parameters or self.options.payload is not None
+        return (
+            lightened(self.declared)
+            if self.what.weight_by_joints and not can_change
+            else self.declared
+        )
+
+    @cached_property
+    def adjusting(self) -> Adjusting | None:
+        """The numbers that may change at run time."""
+        parameters = self.options.parameters
+        return adjusting_of(self.mechanism, parameters) if parameters else None
+
+    @cached_property
+    def regroups(self) -> bool:
+        """True if the method takes inertia that was moved to the parents: it changes the wrench across a joint, which bears the
+        link's own weight, and nothing that a joint feels.
+        """
+        return methods.find(self.method).regroups and not self.what.own_inertia
+
+    @cached_property
+    def model(self) -> Model:
+        """The robot laid out, with as little inertia as the answer allows."""
+        if self.adjusting and self.adjusting.moves_inertia:
+            return self.adjusting.lay(self.where)
+        bare = self.adjusting.bare if self.adjusting else self.mechanism
+        if not self.regroups:
+            return models(bare)[0]
+        return regrouped(bare, self.where, forget=not self.what.keeps_mass)
+
+    @cached_property
+    def closed(self) -> bool:
+        """True if the function is about closed loops of this robot."""
+        return loop_closure.known(self.declared, self.function)
+
+    @cached_property
+    def convention(self) -> Convention:
+        """How Jacobians are stated."""
+        return self.options.convention if self.what.follows else USUAL
+
+    @cached_property
+    def frames(self) -> list[Frame]:
+        """The frames that the function speaks of."""
+        names = frames(self.mechanism, self.what, self.options)
+        return [self.model.frame(self.mechanism, name) for name in names]
+
+    @cached_property
+    def links_of(self) -> dict[Array, tuple[str, ...]]:
+        """The names of links with a payload or wrench at run time, by argument."""
+        named = self.options.at_run_time
+        return {
+            array: named[array.name]
+            for array in self.what.feels
+            if array.name in named and array in ON_LINKS
+        }
+
+    @cached_property
+    def base(self) -> BaseParameters | None:
+        """The base parameters, where the function is about them."""
+        if not self.what.counts("NR"):
+            return None
+        mechanism = self.mechanism
+        return base_parameters(
+            self.adjusting.of_any_gravity(mechanism) if self.adjusting else mechanism
+        )
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of all arrays."""
+        return self.mechanism.sizes._replace(
+            NF=len(self.frames),
+            NW=len(self.options.wrenches),
+            NR=0 if self.base is None else len(self.base),
+            NK=len(self.options.rows),
+            NT=len(self.options.contacts),
+            NS=self.adjusting.prepared.size if self.adjusting else 0,
+            **(loop_closure.sizes(self.mechanism) if self.closed else {}),
+        )
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the arguments by name, those at run time and q included: q lays out a linkage, and is idle in the end."""
+        arguments = list(self.what.arguments)
+        arguments += [array.of_each(len(links)) for array, links in self.links_of.items()]
+        arguments += [GAINS] if self.options.baumgarte else []
+        arguments += [PREPARED] if self.adjusting else []
+        arguments += [] if Q in arguments else [Q]
+        return {array.name: array.sizes(self.sizes) for array in arguments}
+
+    def linkage(self, home: Derivation) -> Linkage:
+        """Lay the model out for the method."""
+        mechanism, model, options = self.mechanism, self.model, self.options
+        at = {
+            array: [model.frame(mechanism, link) for link in links]
+            for array, links in self.links_of.items()
+        }
+        at_run_time = None
+        if self.adjusting:
+            at_run_time = self.adjusting.at_run_time(self.regroups, forget=not self.what.keeps_mass)
+        linkage = Linkage(
+            model,
+            home,
+            self.frames[0] if self.frames else None,
+            at[PAYLOAD][0] if PAYLOAD in at else None,
+            at.get(WRENCH, ()),
+            at_run_time,
+            Coupling.of(mechanism),
+        )
+        linkage.jacobian_frame, linkage.base = self.convention.frame, self.base
+        linkage.task_rows, linkage.series = options.rows, options.series
+        if self.closed:
+            loop_closure.lay(linkage, mechanism, options.anywhere)
+        if self.what.counts("NT"):
+            points = [mechanism.contact(name) for name in options.contacts]
+            linkage.contacts = tuple(
+                model.placed(point.name, point.body, point.pose) for point in points
             )
+            linkage.solves = contacts.solves(mechanism, options.contacts)
+        return linkage
+
+    def named(self, results: Results) -> list[tuple[str, tuple[int, ...], Sequence[Scalar]]]:
+        """Name and shape the results."""
+        arrays = [array.of_each(len(self.frames)) for array in self.what.results]
+        return [
+            (array.name, array.sizes(self.sizes), atoms)
+            for array, atoms in zip(arrays, results, strict=True)
+        ]
+
+    @contextmanager
+    def place_of_errors(self, home: Derivation) -> Iterator[None]:
+        """Name function, robot and method in an error raised inside the block; a link without inertia refuses the method."""
+        try:
+            yield
         except DivisionByZero:
-            if adjusting is None:
+            if self.adjusting is None:
                 raise
             raise MethodRefusal(
-                f"{method} divides by inertia of a link of '{mechanism.name}' that is zero whatever "
-                f"{', '.join(options.parameters[:3])} are; take another method, such as riccati"
+                f"{self.method} divides by inertia of a link of '{self.mechanism.name}' that is zero whatever "
+                f"{', '.join(self.options.parameters[:3])} are; take another method, such as riccati"
             ) from None
         except LostDigits as lost:
             raise LostDigits(
                 lost.what,
-                lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}",
+                lost.place
+                or f"{self.function} of '{self.mechanism.name}' by {self.method}, {home.steps[-1]}",
             ) from None
 
 
@@ -431,23 +516,6 @@ def lightened(mechanism: Mechanism) -> Mechanism:
     left = 1 - fractions.pop()
     x, y, z = mechanism.gravity
     return replace(mechanism.unborne, gravity=(left * x, left * y, left * z))
-
-
-def _suited(mechanism: Mechanism, what: Function, regroups: bool, where: Layout) -> Model:
-    """With as little inertia as the answer allows.
-
-    Regrouping changes nothing that a joint feels, but it changes the wrench across it, which bears the link's own weight.
-    """
-    if not regroups:
-        return models(mechanism)[0]
-    return regrouped(mechanism, where, forget=not what.keeps_mass)
-
-
-def _size(shape: Sequence[int]) -> int:
-    total = 1
-    for s in shape:
-        total *= s
-    return total
 
 
 def without_idle(program: Program, own: int) -> Program:

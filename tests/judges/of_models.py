@@ -36,7 +36,7 @@ THEIRS = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
 def answers(mechanism: Mechanism, function: str, states: dict[str, Array]) -> Array:
     """Ours, (count, …)."""
     method, where = BY[function]
-    made = derive._derivation(mechanism, function, method, ProgramOptions(), where, 10**7)
+    made = derive.record(mechanism, function, method, ProgramOptions(), where, 10**7)
     found = in_machine_reals(made)({a.name: states[a.name] for a in FUNCTIONS[function].arguments})
     return found[FUNCTIONS[function].results[0].name]
 
