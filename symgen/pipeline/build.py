@@ -223,7 +223,10 @@ def build_program(
 def _build(
     mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
 ) -> Program | OutOfReach:
-    """Build the Program, or return why no method computes it; `options` are those that the function depends on."""
+    """Build the Program, or return why no method computes it; `options` are those that the function depends on.
+
+    The choice among the methods, by `choose.best`, is kept.
+    """
     why = refusal(mechanism, function, options.payload) or task.refusal(
         mechanism, function, options
     )
@@ -241,7 +244,21 @@ def _build(
     if usual is not None:
         with suppress(MethodRefusal):  # the function that it is ranked as needs less
             return build_program(mechanism, function, usual, options)
-    return _by_best_method(mechanism, function, options)
+    key = (*program_key(mechanism, function, None, options), options.real)
+    choice = cache.find("choice", *key)
+    if choice is None:
+        try:
+            best = choose.best(
+                mechanism, function, options, lambda: loss(mechanism, options.payload)
+            )
+            choice = {"method": best.method, "passed_over": best.passed_over}
+        except OutOfReach as error:
+            choice = {"refused": str(error), "too_long": isinstance(error, TooLong)}
+        cache.keep(choice, "choice", *key)
+    if "refused" in choice:
+        return (TooLong if choice["too_long"] else OutOfReach)(choice["refused"])
+    built = build_program(mechanism, function, choice["method"], options)
+    return replace(built, passed_over=tuple((name, why) for name, why in choice["passed_over"]))
 
 
 def _prepare_parameters(
@@ -305,28 +322,6 @@ def _rows_by_method(
 def _called(mechanism: Mechanism, options: ProgramOptions) -> Callable[[str], Program]:
     """Return what builds the Programs that a composition calls, by name."""
     return lambda function: build_program(mechanism, function, None, options)
-
-
-def _by_best_method(
-    mechanism: Mechanism, function: str, options: ProgramOptions
-) -> Program | OutOfReach:
-    """Build the Program by `choose.best`, whose choice is kept. An error with its sentence where no method is left."""
-    key = (*program_key(mechanism, function, None, options), options.real)
-    choice = cache.find("choice", *key)
-    if choice is None:
-        try:
-            best = choose.best(
-                mechanism, function, options, lambda: loss(mechanism, options.payload)
-            )
-            choice = {"method": best.method, "passed_over": best.passed_over}
-        except OutOfReach as error:
-            choice = {"refused": str(error), "too_long": isinstance(error, TooLong)}
-        cache.keep(choice, "choice", *key)
-    if "refused" in choice:
-        return (TooLong if choice["too_long"] else OutOfReach)(choice["refused"])
-    passed_over = tuple((method, why) for method, why in choice["passed_over"])
-    built = build_program(mechanism, function, choice["method"], options)
-    return replace(built, passed_over=passed_over)
 
 
 def _differentiate(
@@ -499,38 +494,21 @@ def _tell(progress: Progress | None, done: int, total: int, what: str) -> None:
 
 
 def programs_and_refusals(
-    request: Request, progress: Progress | None = None
+    request: Request, progress: Progress | None = None, each_by_itself: bool = False
 ) -> tuple[dict[str, Form], dict[str, str]]:
     """(Programs, or Recursions where loops are taken; functions that are not made, each with its sentence).
 
     With functions None these are all that cannot be made; of functions that are named, those that are too long, unless it is `strict`.
-    Raises OutOfReach where nothing is left, and for any other function that is named and out of reach.
+    With `each_by_itself` parameters are laid out for each Program alone (`with_parameters`), and functions that the robot does not
+    have are left out. Raises OutOfReach where nothing is left, and for any other function that is named and out of reach.
     """
-    mechanism, options = request.mechanism, request.options
-    found, refused = one_by_one(request, progress)
-    if request.functions is None:
-        usual = (*BY_DEFAULT, *(OF_LOOPS if mechanism.loops else ()))
-        refused |= {
-            name: why
-            for name in usual
-            if (why := refusal(mechanism, name, options.payload)) is not None
-        }
-    return with_parameters(found, mechanism, options), refused
-
-
-def one_by_one(
-    request: Request, progress: Progress | None = None
-) -> tuple[dict[str, Form], dict[str, str]]:
-    """`programs_and_refusals`, each Program as it is by itself (`with_parameters`)."""
     mechanism, options = request.mechanism, request.options
     wanted = requested(mechanism, request.functions, options.payload)
     names = list(FUNCTIONS.in_order(wanted))
+    jobs = [partial(build_form, mechanism, name, wanted[name], options) for name in names]
 
     def tell(first: int, later: int = 0) -> None:
         _tell(progress, first + later, len(names), f"deriving {names[first + later]}")
-
-    def derive(name: str) -> Form:
-        return build_form(mechanism, name, wanted[name], options)
 
     found: dict[str, Form] = {}
     refused: dict[str, str] = {}
@@ -540,13 +518,12 @@ def one_by_one(
         for position, name in enumerate(names):
             if in_parallel and perf_counter() - start > parallel.WORTH:
                 stack.enter_context(cache.in_memory())
-                jobs = [partial(derive, later) for later in names[position:]]
-                parallel.run(jobs, partial(tell, position))
+                parallel.run(jobs[position:], partial(tell, position))
                 in_parallel = False
             tell(position)
             try:
                 with search.telling(partial(_tell, progress, position, len(names))):
-                    found[name] = derive(name)
+                    found[name] = jobs[position]()
             except OutOfReach as error:
                 needed = request.functions is not None and (
                     request.strict or not isinstance(error, TooLong)
@@ -554,7 +531,18 @@ def one_by_one(
                 if needed or len(refused) + 1 == len(wanted):
                     raise
                 refused[name] = str(error)
-    return found, refused
+    if each_by_itself:
+        return found, refused
+    return with_parameters(found, mechanism, options), refused | _never_made(request)
+
+
+def _never_made(request: Request) -> dict[str, str]:
+    """Return the default functions that the robot does not have, each with its sentence; none where functions are named."""
+    mechanism, payload = request.mechanism, request.options.payload
+    usual = (*BY_DEFAULT, *(OF_LOOPS if mechanism.loops else ()))
+    if request.functions is not None:
+        return {}
+    return {name: why for name in usual if (why := refusal(mechanism, name, payload)) is not None}
 
 
 def with_parameters(

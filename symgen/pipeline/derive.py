@@ -135,7 +135,7 @@ class Attempt:
         self._polished: Program | None = None
         self.refused: SymgenError | None = None
 
-    def polished(self, budget: int = ROW_BUDGET) -> Program:
+    def polished(self, budget: int | None = None) -> Program:
         """Run all passes, and those that come last, which deepen what they shorten; see `program`.
 
         Functions of a turn in series are taken apart after differentiation, and the passes run then.
@@ -152,7 +152,7 @@ class Attempt:
 
     def program(
         self,
-        budget: int = ROW_BUDGET,
+        budget: int | None = None,
         longest: int | None = None,
         dearest: float | None = None,
     ) -> Program:
@@ -161,6 +161,7 @@ class Attempt:
         Raises TooManyRows when it has more than `budget` rows, its derivation more than `longest` (four times as many), or more
         than `dearest` operations once nothing is repeated; also what the derivation raised.
         """
+        budget = budget or ROW_BUDGET
         longest = longest or 4 * budget
         if self.refused is not None:
             raise copy(self.refused)

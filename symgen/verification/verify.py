@@ -69,7 +69,7 @@ def _requested_programs(
                 build.refusal(mechanism, name, payload)
                 or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
             )
-    programs, beyond = build.one_by_one(request, progress)
+    programs, beyond = build.programs_and_refusals(request, progress, each_by_itself=True)
     return {name: programs[name] for name in wanted if name in programs}, refused | beyond
 
 
