@@ -15,6 +15,7 @@ from symgen import methods
 from symgen.inspection.catalogue import choose, owners, results
 from symgen.inspection.entries import answer
 from symgen.inspection.equations import equations
+from symgen.inspection.reading import FormulaOptions
 from symgen.inspection.reading import render as rendered
 from symgen.support.errors import RequestError
 from tests.robots_for_tests import program, robot, states, truth
@@ -29,7 +30,7 @@ ENTRIES = {
 
 
 def render(mechanism: Any, what: str, format: str = "text", form: str | None = None) -> str:
-    return rendered(mechanism, what, format=format, form=form)[0]
+    return rendered(mechanism, what, format=format, options=FormulaOptions(form))[0]
 
 
 @cache

@@ -28,7 +28,7 @@ from symgen.inspection.multiangle import MOST, MultiAngle
 from symgen.inspection.names import latex, shown
 from symgen.inspection.parameters import kinds
 from symgen.inspection.printing import DEEPEST, FORMATS, imports, printed
-from symgen.inspection.reading import render
+from symgen.inspection.reading import FormulaOptions, render
 from symgen.ir.program import Numbers, Port, Program, evaluate
 from symgen.machine.compilers import find_compiler
 from symgen.mechanism.mechanism import Mechanism
@@ -178,10 +178,7 @@ def text_of(case: Case, format: str) -> str:
         what,
         method,
         format,
-        form,
-        pose(mechanism, at) if at else None,
-        None,
-        kinds(keep),
+        FormulaOptions(form, at=pose(mechanism, at) if at else None, keep=kinds(keep)),
         full=True,
     )[0]
 

@@ -12,7 +12,7 @@ import sympy as sp
 import symgen
 from symgen.derivation.model import refuse_many_joints
 from symgen.description.loading import load
-from symgen.inspection.reading import read, render
+from symgen.inspection.reading import FormulaOptions, read, render
 from symgen.ir.program import Numbers, evaluate
 from symgen.support.errors import RequestError
 from tests.robots_for_tests import draw, point_mass_arm, random_mechanism
@@ -176,7 +176,7 @@ def test_what_is_printed_computes_what_rows_do(robot):
     mechanism = random_mechanism(6, 1, "tree", joints=KINDS) if robot == "kinds" else load(robot)
     states = draw(mechanism, 1)
     for what in RESULTS[robot]:
-        found = read(mechanism, what, form="looped")
+        found = read(mechanism, what, options=FormulaOptions("looped"))
         method = re.match(r"(\w+) by ([\w:]+),", found.notes[0])
         program = symgen.program(mechanism, method[1], method[2])
         state = {
@@ -216,16 +216,18 @@ def test_of_what_does_not_exist_no_loops_are_shown():
     """A chain whose last link weighs nothing has no accelerations, in rows or not."""
     for form in (None, "looped"):
         with pytest.raises(RequestError, match="divides by"):
-            read(point_mass_arm(1, 1, 0), "a", form=form)
+            read(point_mass_arm(1, 1, 0), "a", options=FormulaOptions(form))
 
 
 def test_kinds_stand_apart_and_a_trunk_hands_nothing_on():
-    text = read(load("quadruped"), "logdet", form="looped").written("text")
+    text = read(load("quadruped"), "logdet", options=FormulaOptions("looped")).written("text")
     trunk = text[text.rindex("  free:") :]
     assert "= 0\n" not in trunk
     assert "seen_11 = " not in trunk
     assert "    seen_11 = " in text
-    assert r"&\quad\text{revolute}" in read(load("scara"), "tau", form="looped").written("latex")
+    assert r"&\quad\text{revolute}" in read(
+        load("scara"), "tau", options=FormulaOptions("looped")
+    ).written("latex")
 
 
 def test_a_result_that_is_too_long_for_rows_is_shown_as_loops(monkeypatch):
@@ -254,4 +256,4 @@ def test_c_is_what_generate_writes():
     with pytest.raises(
         RequestError, match="their C is what 'symgen generate --form looped' writes"
     ):
-        render(load("ur5"), "tau", form="looped", format="c")
+        render(load("ur5"), "tau", format="c", options=FormulaOptions("looped"))

@@ -18,7 +18,7 @@ from symgen.inspection.at import values
 from symgen.inspection.catalogue import choose, listing, owners, why_not
 from symgen.inspection.entries import answer
 from symgen.inspection.pattern import pattern
-from symgen.inspection.reading import read, render
+from symgen.inspection.reading import FormulaOptions, read, render
 from symgen.inspection.structure import structure
 from symgen.inspection.where import where
 from symgen.mechanism.joints import joint_type, kinds
@@ -124,7 +124,9 @@ def test_an_entry_of_a_matrix_is_the_references() -> None:
     at = {f"q{k}": str(x) for k, x in enumerate(q[0])}
     given = values(mechanism, ",".join(f"{name}={x}" for name, x in at.items()))
     for form in ("closed", "recursive"):
-        found = read(mechanism, "M[joint0.vy,joint1.wz]", None, form, given).value
+        found = read(
+            mechanism, "M[joint0.vy,joint1.wz]", None, FormulaOptions(form, at=given)
+        ).value
         assert float(getattr(found, "value", found)) == pytest.approx(M[1, 5], abs=1e-12)
     drawn = pattern(mechanism, "M", at=given)
     assert np.allclose(np.array(drawn.values), M)
@@ -206,7 +208,7 @@ def test_what_is_made_of_one_coordinate_a_joint_is_refused_and_the_rest_is_read(
         SymgenError,
         match=r"a multi-angle form is for joints of one coordinate, .* take --form recursive",
     ):
-        read(mechanism, "M[0,1]", None, "multiangle")
+        read(mechanism, "M[0,1]", None, FormulaOptions("multiangle"))
     with pytest.raises(
         SymgenError,
         match=r"a structure is for joints of one coordinate, .* read M with --form recursive",

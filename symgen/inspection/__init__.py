@@ -8,32 +8,25 @@ writes it down.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from symgen.description.arguments import validated
+from symgen.description.arguments import validated_with
 from symgen.description.loading import load
 from symgen.mechanism.mechanism import Mechanism
-from symgen.vocabulary.options import Links, Rows
+from symgen.vocabulary.options import FormulaRequest
 
 if TYPE_CHECKING:
     from symgen.inspection.multiangle import MultiAngle
     from symgen.inspection.reading import Recursive
 
 
-@validated
+@validated_with(FormulaRequest, form="closed")
 def inspect(
     robot: Mechanism | str | PathLike[str],
     what: str,
     method: str | None = None,
-    *,
-    form: str = "closed",
-    at: Mapping[str, str | int | float | Fraction] | None = None,
-    frame: Links = None,
-    symbols: str | Iterable[str] = "none",
-    task_rows: Rows = None,
+    **options: Unpack[FormulaRequest],
 ) -> Any:
     """One quantity, SI units, as a SymPy expression, or a Matrix where it has more than one entry.
 
@@ -50,11 +43,15 @@ def inspect(
     """
     from symgen.inspection.at import of_mapping
     from symgen.inspection.parameters import kinds
-    from symgen.inspection.reading import read
+    from symgen.inspection.reading import FormulaOptions, read
 
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    given = of_mapping(mechanism, at or {})
-    found: Any | Recursive | MultiAngle = read(
-        mechanism, what, method, form, given, frame, kinds(symbols), task_rows
-    ).value
-    return found
+    formula = FormulaOptions(
+        options["form"],
+        at=of_mapping(mechanism, options["at"] or {}),
+        frame=options["frame"],
+        keep=kinds(options["symbols"]),
+        task_rows=options["task_rows"],
+    )
+    value: Any | Recursive | MultiAngle = read(mechanism, what, method, formula).value
+    return value

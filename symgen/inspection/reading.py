@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import sympy as sp
@@ -29,6 +29,30 @@ CLOSED_UP_TO = 600
 """Operations beyond which named equations are the default."""
 CLOSED_AT_MOST = 500_000
 """Operations beyond which a closed form is refused: a page holds about a hundred."""
+
+
+@dataclass(frozen=True)
+class FormulaOptions:
+    """Form of a formula, and which numbers it holds.
+
+    `form` is one of FORMS; None: closed up to CLOSED_UP_TO operations. `at` are numbers for inputs, `keep` the kinds of parameters
+    that stay symbols (see `parameters`). `frame` and `task_rows` as in `ProgramOptions`.
+    """
+
+    form: str | None = None
+    _: KW_ONLY
+    at: Values | None = None
+    frame: Links = None
+    keep: tuple[str, ...] = ()
+    task_rows: Rows = None
+
+    def __post_init__(self) -> None:
+        if self.form is not None:
+            nearest(self.form, FORMS, "form")
+
+
+BY_SIZE = FormulaOptions()
+"""The formula unless options say otherwise."""
 
 
 @dataclass(frozen=True)
@@ -75,54 +99,43 @@ def read(
     mechanism: Mechanism,
     what: str,
     method: str | None = None,
-    form: str | None = None,
-    at: Values | None = None,
-    frame: Links = None,
-    keep: tuple[str, ...] = (),
-    task_rows: Rows = None,
+    options: FormulaOptions = BY_SIZE,
 ) -> Reading:
-    """The answer to a request; `form` None: closed up to CLOSED_UP_TO operations, and a note where it is not."""
-    if form is not None:
-        nearest(form, FORMS, "form")
-    choice = choose(mechanism, what, method, task_rows)
-    if form == "multiangle":
-        return _multiangle(mechanism, choice, at, keep)
-    if form == "looped":
-        return _looped(mechanism, choice, at, frame, keep, method is not None)
+    """Answer a request. A note says so where the form by size is not the closed one."""
+    choice = choose(mechanism, what, method, options.task_rows)
+    if options.form == "multiangle":
+        return _multiangle(mechanism, choice, options)
+    if options.form == "looped":
+        return _looped(mechanism, choice, options, method is not None)
     if (
-        form is None
-        and not at
-        and not keep
+        options.form is None
+        and not options.at
+        and not options.keep
         and isinstance(choice.found, Result)
         and choice.words.indices is None
     ):
         try:
-            return _in_rows(mechanism, choice, form, at, frame, keep, task_rows)
+            return _in_rows(mechanism, choice, options)
         except (RequestError, MechanismError) as error:  # too many rows, or joints
             try:
-                found = _looped(mechanism, choice, at, frame, keep, method is not None)
+                looped = _looped(mechanism, choice, options, method is not None)
             except RequestError:
                 raise error from None
             return Reading(
-                found.value,
-                (*found.notes, f"these are loops over links, since rows are refused: {error}"),
+                looped.value,
+                (*looped.notes, f"these are loops over links, since rows are refused: {error}"),
             )
-    return _in_rows(mechanism, choice, form, at, frame, keep, task_rows)
+    return _in_rows(mechanism, choice, options)
 
 
 def _looped(
-    mechanism: Mechanism,
-    choice: Choice,
-    at: Values | None,
-    frame: Links,
-    keep: tuple[str, ...],
-    asked: bool,
+    mechanism: Mechanism, choice: Choice, options: FormulaOptions, explicit: bool
 ) -> Reading:
-    """A whole result as loops over links; a method's letter is none, `asked` for by that method."""
+    """Return a whole result as loops over links. RequestError for a method's letter where the method is `explicit`."""
     words = choice.words
     found, method = choice.found, choice.method
     if not isinstance(found, Result):
-        if asked or words.letter not in results():
+        if explicit or words.letter not in results():
             raise RequestError(
                 f"loops over links compute results, and {words.letter} is a letter of {method}; name a result, "
                 "such as tau"
@@ -132,41 +145,36 @@ def _looped(
         raise RequestError(
             f"loops over links compute the whole of {words.letter}, so leave out [...]"
         )
-    for option, given in (("at", at), ("symbols", keep)):
-        if given:
+    for option, value in (("at", options.at), ("symbols", options.keep)):
+        if value:
             raise RequestError(
                 f"loops over links are the same at every pose and for all links, so --{option} does not apply; "
                 "take --form recursive"
             )
-    form = build_form(mechanism, found.function, method, ProgramOptions(frame=frame, form=LOOPED))
+    form = build_form(
+        mechanism, found.function, method, ProgramOptions(frame=options.frame, form=LOOPED)
+    )
     if not isinstance(form, Recursion):
         raise RequestError(
             f"{form.method} goes along no links one by one; take --method {form.method.split(':')[0]}"
         )
-    told = tuple(
+    columns = tuple(
         f"{name}0, {name}1, ... are the columns of a link's joint, row by row; what no sweep comes to is zero"
         for name, _ in form.columns
     )
     notes = (
         f"{form.function} by {form.method}, for each of the {len(form)} links; F_p is its parent's F, F_c the sum of its "
         "children's; names are the C's of one link, places in a block count from 1",
-        *told,
+        *columns,
         FRAMES,
     )
     return Reading(loops(form, found.array.name), notes)
 
 
-def _in_rows(
-    mechanism: Mechanism,
-    choice: Choice,
-    form: str | None,
-    at: Values | None,
-    frame: Links,
-    keep: tuple[str, ...],
-    task_rows: Rows,
-) -> Reading:
-    """Of the rows of a Program."""
-    found = answer(mechanism, choice, frame, keep, task_rows)
+def _in_rows(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> Reading:
+    """Return the formulas of rows of a Program: closed ones, or named equations."""
+    form, at = options.form, options.at
+    found = answer(mechanism, choice, options.frame, options.keep, options.task_rows)
     many, notes = size(found.program, found.rows, at), list(found.notes)
     if form == "closed" and many > CLOSED_AT_MOST:
         raise RequestError(
@@ -203,9 +211,7 @@ def _numbering(made: Equations, frames: str, velocities: bool) -> list[str]:
     ]
 
 
-def _multiangle(
-    mechanism: Mechanism, choice: Choice, at: Values | None, keep: tuple[str, ...]
-) -> Reading:
+def _multiangle(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> Reading:
     """One entry of M, c, g or tau in its canonical form."""
     letter, where = choice.words.letter, choice.words.indices
     if not entry_of(choice):
@@ -213,7 +219,7 @@ def _multiangle(
             f"'{choice.words.what}' has no multi-angle form; one entry of {', '.join(ENTRIES)} has, "
             "such as M[0,0]"
         )
-    if at:
+    if options.at:
         raise RequestError(
             "a multi-angle form is one for every pose, so --at does not apply; take --form closed"
         )
@@ -221,12 +227,12 @@ def _multiangle(
     refuse_several(mechanism, "a multi-angle form", "take --form recursive or --form closed")
     counted(choice.words, where, ENTRIES[letter][1])
     indices = [joint(mechanism, text) for text in where]
-    notes = (symbol_note(keep, CHOSEN),) if keep else ()
-    return Reading(multiangle(mechanism, letter, indices, keep, choice.method), notes)
+    notes = (symbol_note(options.keep, CHOSEN),) if options.keep else ()
+    return Reading(multiangle(mechanism, letter, indices, options.keep, choice.method), notes)
 
 
 def entry_of(choice: Choice) -> bool:
-    """Whether a request is for one entry of M, c, g or tau."""
+    """True if a request is for one entry of M, c, g or tau."""
     words = choice.words
     return (
         isinstance(choice.found, Result)
@@ -245,22 +251,22 @@ def render(
     what: str,
     method: str | None = None,
     format: str = "text",
-    form: str | None = None,
-    at: Values | None = None,
-    frame: Links = None,
-    keep: tuple[str, ...] = (),
+    options: FormulaOptions = BY_SIZE,
     full: bool = False,
-    task_rows: Rows = None,
 ) -> tuple[str, tuple[str, ...]]:
-    """(what `symgen inspect` prints, its notes). An entry of M, c or g is a multi-angle form unless asked otherwise."""
+    """Return what `symgen inspect` prints, and its notes.
+
+    An entry of M, c or g is a multi-angle form unless a form, a method or a pose is named.
+    """
     nearest(format, FORMATS, "format")
-    choice = choose(mechanism, what, method, task_rows)
+    choice = choose(mechanism, what, method, options.task_rows)
     multiple = entry_of(choice) and choice.words.letter in UNASKED and not several(mechanism)
-    if form is None and method is None and not at and multiple:
+    if options.form is None and method is None and not options.at and multiple:
+        options = FormulaOptions("multiangle", keep=options.keep)
         try:
-            found = read(mechanism, what, None, "multiangle", None, None, keep)
+            found = read(mechanism, what, None, options)
         except RequestError as error:  # too many terms: the named equations are there all the same
-            found = read(mechanism, what, None, "recursive", None, None, keep)
+            found = read(mechanism, what, None, replace(options, form="recursive"))
             found = Reading(found.value, (*found.notes, str(error)))
         else:
             if not full and found.value.is_long:
@@ -270,7 +276,7 @@ def render(
                 )
                 found = Reading(found.value, (*found.notes, note))
     else:
-        found = read(mechanism, what, method, form, at, frame, keep, task_rows)
+        found = read(mechanism, what, method, options)
     text = found.written(format, full)
     return text, (*found.notes, *_wanted(found.value, text, format))
 

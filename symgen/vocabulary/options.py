@@ -426,6 +426,55 @@ class VerifyRequest(RealChoice, TextRequest, total=False):
     """Options of `symgen.verify`."""
 
 
+class FormulaRequest(TypedDict, total=False):
+    """Options of `symgen.inspect`."""
+
+    form: Annotated[
+        str,
+        Option(
+            None,
+            "named equations down to the inputs, one formula, the sum over cosines and sines of multiple "
+            "angles that is unique for an entry of M, c, g or tau, or of a whole result the equations of one "
+            "link, as of loops over links (default by size, and says so)",
+            metavar="recursive|closed|multiangle|looped",
+        ),
+    ]
+    symbols: Annotated[
+        Names,
+        Option(
+            "none",
+            "keep masses, mass centres, moments or lengths as symbols (default %(default)s)",
+            metavar="all|none|m,c,I,l",
+        ),
+    ]
+    at: Annotated[
+        Mapping[str, str | int | float | Fraction] | None,
+        Option(
+            None,
+            "at a pose: numbers for coordinates, by number or name",
+            metavar="q1=0,q2=pi/2",
+        ),
+    ]
+    frame: Annotated[
+        Links,
+        Option(
+            None,
+            "the frame of R, p, J, Jdot_v, Lambda_inv, alpha_tip, Lambda and Jbar; repeatable, and the first index of "
+            "R, p, J and Jdot_v is then the frame's (default: as of the C)",
+            metavar="LINK",
+            repeat=True,
+        ),
+    ]
+    task_rows: Annotated[
+        Rows,
+        Option(
+            None,
+            "the rows that Lambda and Jbar are about, of wx,wy,wz,x,y,z or 0 to 5, in their order (default all six)",
+            metavar="ROWS",
+        ),
+    ]
+
+
 class FolderRequest(ProgramChoices, FolderChoices, StrictChoice, total=False):
     """Options of `symgen.generate`."""
 

@@ -14,7 +14,7 @@ from symgen.cli.commands._sharing import (
     robot_arguments,
 )
 from symgen.support.errors import RequestError
-from symgen.vocabulary.options import RowChoices
+from symgen.vocabulary.options import FormulaRequest
 
 if TYPE_CHECKING:
     from symgen.mechanism.mechanism import Mechanism
@@ -27,7 +27,8 @@ Indices count from 0; a joint's name does as well: 'M[panda_joint2,panda_joint3]
 'M[base.vx,base.wz]'. No index is the whole matrix; behind a block a further [row,column] is one entry: 'P[2][0,5]'. Named
 equations count links, rows and columns from 0 too; the C from 1. Results are those of the generated C; a method's letters stand
 in the declared link frames. Notes go to stderr."""
-FORMATS, FORMS = ("text", "latex", "python", "c"), ("recursive", "closed", "multiangle", "looped")
+FORMATS = ("text", "latex", "python", "c")
+FORMS = ("recursive", "closed", "multiangle", "looped")
 
 
 def arguments(parser: Parser) -> None:
@@ -43,36 +44,14 @@ def arguments(parser: Parser) -> None:
         metavar="|".join(FORMATS),
         help="how it is written (default %(default)s)",
     )
-    parser.add_argument(
-        "--form",
-        metavar="|".join(FORMS),
-        help="named equations down to the inputs, one formula, the sum over cosines and sines of multiple "
-        "angles that is unique for an entry of M, c, g or tau, or of a whole result the equations of one "
-        "link, as of loops over links (default by size, and says so)",
-    )
+    add_options(parser, FormulaRequest, only=("form",))
     parser.add_argument(
         "--full",
         action="store_true",
         help="every term of a multi-angle form, not the twenty largest and "
         "+ … the others; python and c are refused without it",
     )
-    parser.add_argument(
-        "--symbols",
-        default="none",
-        metavar="all|none|m,c,I,l",
-        help="keep masses, mass centres, moments or lengths as symbols (default %(default)s)",
-    )
-    parser.add_argument(
-        "--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or name"
-    )
-    add_options(
-        parser,
-        RowChoices,
-        only=("frame", "task_rows"),
-        frame="the frame of R, p, J, Jdot_v, Lambda_inv, alpha_tip, Lambda and Jbar; repeatable, and the first index of "
-        "R, p, J and Jdot_v is then the frame's (default: as of the C)",
-        task_rows="the rows that Lambda and Jbar are about, of wx,wy,wz,x,y,z or 0 to 5, in their order (default all six)",
-    )
+    add_options(parser, FormulaRequest, only=("symbols", "at", "frame", "task_rows"))
     parser.add_argument(
         "--structure",
         action="store_true",
@@ -127,23 +106,18 @@ def run(options: Namespace) -> int:
         return _plot(mechanism, options)
     from symgen.inspection.at import values
     from symgen.inspection.parameters import kinds
-    from symgen.inspection.reading import render
+    from symgen.inspection.reading import FormulaOptions, render
 
     _name_frame(mechanism, options)
-    at = values(mechanism, options.at) if options.at is not None else None
+    formula = FormulaOptions(
+        options.form,
+        at=values(mechanism, options.at) if options.at is not None else None,
+        frame=options.frame,
+        keep=kinds(options.symbols),
+        task_rows=options.task_rows,
+    )
     return _say(
-        *render(
-            mechanism,
-            options.what,
-            options.method,
-            options.format,
-            options.form,
-            at,
-            options.frame,
-            kinds(options.symbols),
-            options.full,
-            options.task_rows,
-        )
+        *render(mechanism, options.what, options.method, options.format, formula, options.full)
     )
 
 
