@@ -14,8 +14,18 @@ import pytest
 from symgen.derivation import constants
 from symgen.inspection.multiangle import ENTRIES, exact, multiangle
 from symgen.inspection.parameters import symbolic
-from symgen.inspection.regressor import PARAMETERS, asked, drawn, matter, ten, units
-from symgen.inspection.structure import LETTERS, Structure, combination, structure
+from symgen.inspection.structure import (
+    LETTERS,
+    PARAMETERS,
+    Structure,
+    combination,
+    contributions,
+    drawn,
+    matter,
+    structure,
+    ten,
+    units,
+)
 from symgen.mechanism.mechanism import Mechanism, Part
 from symgen.pipeline.derive import models
 from symgen.reference.mechanics import Reference
@@ -59,7 +69,7 @@ def regressor(name: str, letter: str, seed: str) -> dict[tuple[int, ...], list[f
     with constants.precision():
         return {
             entry: [x for link in links for x in link]
-            for entry, links in asked(model, letter, drawn(n, seed), [units()] * n).items()
+            for entry, links in contributions(model, letter, drawn(n, seed), [units()] * n).items()
         }
 
 
