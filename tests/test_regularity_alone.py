@@ -10,7 +10,7 @@ import pytest
 
 from symgen.mechanism.joints import kinds
 from symgen.mechanism.mechanism import Body, Mechanism
-from symgen.reference import link_pivot_bounds, singularity
+from symgen.reference import singularity
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import arb
 from symgen.reference.singularity import loss, pivots
@@ -39,9 +39,9 @@ def test_every_pivot_is_as_much_as_the_joint_feels_alone_and_no_more_than_its_bo
         reference = Reference(mechanism, arb(60))
         with reference.scalars.working():
             q = reference.scalars.array(draw_states(mechanism, 1, seed)["q"])
-            bounds = link_pivot_bounds.most(mechanism, None)
+            bounds = singularity.largest_diagonal(mechanism, None)
             own = [
-                list(reversed(link_pivot_bounds.least(*both)))
+                list(reversed(singularity.least_pivots(*both)))
                 for both in zip(mechanism.joints, mechanism.bodies, strict=True)
             ]
             for felt in pivots(reference, q):
