@@ -30,7 +30,8 @@ from symgen.support.errors import MechanismError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
-from symgen.verification.scales import determinant as log_sizes
+from symgen.verification.scales._bodies import Bodies, Resisting
+from symgen.verification.scales.determinant import gradient
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
@@ -432,9 +433,12 @@ def test_the_size_of_a_slope_is_summed_entry_by_entry() -> None:
     for state, i, j, k in np.ndindex(2, 2, 2, 2):
         change = mass[state] * levers[state, max(i, j)] * levers[state, k] + inertia[state]
         expected[state, i] += 2 * inverse[state, j, k] * change
-    roots = known.scales.roots
-    part = log_sizes.Resisting([0, 1], turns, levers, mass, inertia)
-    added = log_sizes.gradient(known, roots, [part]) - log_sizes.gradient(known, roots, [])
+    bodies = Bodies(known)
+    assert bodies.roots.all()  # of all parts
+    bodies.parts = []
+    without = gradient(bodies)
+    bodies.parts = [Resisting([0, 1], turns, levers, mass, inertia)]
+    added = gradient(bodies) - without
     np.testing.assert_allclose(added, expected, rtol=1e-9)
 
 

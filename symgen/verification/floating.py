@@ -29,7 +29,6 @@ from symgen.verification.magnitude import largest
 from symgen.verification.report import Check, lost_digits
 from symgen.verification.residuals import SOLVED, Distance, by_state, distances, natural, solves
 from symgen.verification.running_error import bounds
-from symgen.verification.scales.determinant import trace
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS, PREPARING
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
@@ -210,6 +209,6 @@ def _singular(program: Form, truth: Truth, broken: Array, allowed: float) -> flo
     if not program.operations["div"] and "log" not in program.operations:
         return 0.0
     with suppress(RequestError):  # M itself is singular, and then nobody may divide
-        least = float(trace(truth, truth.scales.roots)[broken].min())
+        least = float(truth.scales.determinant_loss()[broken].min())
         return allowed * least if allowed * least * REALS[program.real].eps >= 1 else 0.0
     return 0.0

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from symgen.reference.arrays import times
 from symgen.reference.precision import Array
 from symgen.verification.magnitude import above, largest
 from symgen.verification.scales.dynamics_derivatives import DERIVATIVES
@@ -70,10 +71,6 @@ def _usual(part: Array, whole: Array) -> float:
 def entries(difference: Array, value: Array, size: Array) -> Distance:
     """Of a result that is compared with its exact `value`, entry by entry of the natural `size` (count, …)."""
     return Distance(difference, size, largest(value), largest(size))
-
-
-def times(matrix: Array, vector: Array) -> Array:
-    return np.asarray((matrix @ vector[..., None])[..., 0])
 
 
 def driven(difference: Array, size: Array, b: Array, truth: Truth) -> Distance:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from symgen.mechanism.mechanism import BASE
+from symgen.reference.arrays import times
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.verification.identities._identity import Distance, Functions, Identity
-from symgen.verification.residuals import times
 
 
 def _reference(f: Functions) -> Reference:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from symgen.reference import contacts
+from symgen.reference.arrays import times
 from symgen.reference.precision import Array
 from symgen.verification.identities._identity import Distance, Functions, Identity, terms
-from symgen.verification.residuals import times
-from symgen.verification.scales.contacts import pushes
 from symgen.verification.truth import Truth
 
 DYNAMICS, IMPACT = "contact_forward_dynamics", "contact_impulse"
@@ -55,8 +54,8 @@ def _forces_in_the_joints(f: Functions) -> Distance:
     A = np.swapaxes(contacts.jacobian(reference, f.states["q"]), -1, -2)
     sizes, rough = f.truth.scales, np.asarray(a, dtype=float)
     size = sizes.driven(a) + sizes.forces(f.truth.floats["v"], rough)
-    size = size + pushes(
-        sizes, np.swapaxes(np.asarray(A, dtype=float), -1, -2), np.asarray(forces, dtype=float)
+    size = size + sizes.contact_forces(
+        np.swapaxes(np.asarray(A, dtype=float), -1, -2), np.asarray(forces, dtype=float)
     )
     return f("inverse_dynamics", a=a)["tau"] - f.states["tau"] - times(A, forces), size
 

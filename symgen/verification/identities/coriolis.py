@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from symgen.reference.arrays import times
 from symgen.verification.identities._drives import resistance
 from symgen.verification.identities._identity import Distance, Functions, Identity
-from symgen.verification.residuals import times
 
 
 def _rate_of_the_mass_matrix(f: Functions) -> Distance:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from symgen.reference.arrays import times
 from symgen.reference.precision import Array
 from symgen.verification.identities._drives import resistance, taken
 from symgen.verification.identities._identity import Distance, Functions, Identity
 from symgen.verification.magnitude import largest
-from symgen.verification.residuals import solved, times
+from symgen.verification.residuals import solved
 from symgen.vocabulary.functions import USUAL
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from symgen.reference.arrays import cross, identity
+from symgen.reference.arrays import cross, identity, times
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Results
 from symgen.verification.identities._drives import of_bodies, resistance, slopes
 from symgen.verification.identities._identity import Distance, Functions, Identity
-from symgen.verification.residuals import times
 from symgen.verification.scales.dynamics_derivatives import DERIVATIVES
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from symgen.reference.arrays import times
 from symgen.reference.parameters import declared
 from symgen.reference.precision import Array
 from symgen.verification.identities._drives import taken
 from symgen.verification.identities._identity import Distance, Functions, Identity
-from symgen.verification.residuals import times
 
 
 def _of_the_declared(f: Functions) -> Distance:

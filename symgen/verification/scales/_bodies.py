@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgen.mechanism.mechanism import BASE, Frame
+from symgen.reference.arrays import times, transposed
 from symgen.reference.precision import Array
 from symgen.verification import drive_scales
 from symgen.verification import levers as leverage
@@ -179,10 +180,26 @@ class Bodies:
             self.roots * self.weighed(a) + self.forces(v, 0 * v) + np.abs(self.truth.floats["tau"])
         )
 
+    def contact_forces(self, A: Array, f: Array) -> Array:
+        """Size of Aᵀ f, joint by joint (count, NV): its terms, and the error of M⁻¹ A_kᵀ f_k of each contact times M."""
+        back = transposed(A)
+        moved = np.abs(self._inverse_mass_matrix() @ back)
+        return np.asarray(
+            times(np.abs(back), np.abs(f)) + self.roots * self.weighed(times(moved, np.abs(f)))
+        )
+
+    def determinant_loss(self) -> Array:
+        """Σ |M⁻¹|_jk s_jk per state (count,): the size of tr(M⁻¹ δM), which is the relative error of a determinant."""
+        return np.asarray(
+            np.einsum("sj,sjk,sk->s", self.roots, np.abs(self._inverse_mass_matrix()), self.roots)
+        )
+
+    def _inverse_mass_matrix(self) -> Array:
+        return np.asarray(self.truth.results("inverse_mass_matrix")["Minv"], dtype=float)
+
     def inverse(self) -> Array:
         """Size of M⁻¹ (count, NV, NV): |M⁻¹| S |M⁻¹|, how it changes when M changes by its size S."""
-        inverse = np.abs(np.asarray(self.truth.results("inverse_mass_matrix")["Minv"], dtype=float))
-        moved = inverse @ self.roots[..., None]
+        moved = np.abs(self._inverse_mass_matrix()) @ self.roots[..., None]
         return np.asarray(moved * np.swapaxes(moved, -1, -2))
 
     def inverse_entries(self) -> Array:
@@ -224,9 +241,8 @@ class Bodies:
 
     def joint_accelerations(self) -> Array:
         """Size of the joints' accelerations (count, NV): M⁻¹ times the size of the forces."""
-        inverse = np.asarray(self.truth.results("inverse_mass_matrix")["Minv"], dtype=float)
         driven = self.driven(self.truth.results("forward_dynamics")["a"])
-        return np.asarray((np.abs(inverse) @ driven[..., None])[..., 0])
+        return times(np.abs(self._inverse_mass_matrix()), driven)
 
     def accelerations(self) -> Array:
         """Size of the links' accelerations (count, NB, 6): those of the joints that carry a link, at a lever."""

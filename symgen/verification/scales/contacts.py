@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgen.reference import contacts
+from symgen.reference.arrays import times
 from symgen.reference.minimum_norm import DAMPING
 from symgen.reference.precision import Array
 from symgen.verification.exact import ExactAnswers
@@ -34,34 +35,25 @@ def _sizes(function: str, bodies: Bodies) -> dict[str, Array]:
     change = found - v if impact else found
     own = bodies.roots * bodies.weighed(change) if impact else bodies.driven(found)
     second = holds * (
-        _times(_levers(bodies, A), np.abs(v if impact else found)) + _bias(bodies, A, v, impact)
+        times(_levers(bodies, A), np.abs(v if impact else found)) + _bias(bodies, A, v, impact)
     )
     X = inverse @ np.swapaxes(A, -1, -2)
-    first = own + pushes(bodies, A, f)
+    first = own + bodies.contact_forces(A, f)
     S = A @ X
     ends = np.sqrt(np.abs(np.diagonal(S, axis1=-2, axis2=-1)))
-    pushed = _times(X, f)
+    pushed = times(X, f)
     free = change - pushed
     second = second + ends * (ends * np.abs(f)).sum(axis=-1, keepdims=True)
-    second = second + _times(np.abs(np.swapaxes(X, -1, -2)), bodies.roots) * (
+    second = second + times(np.abs(np.swapaxes(X, -1, -2)), bodies.roots) * (
         bodies.weighed(free) + bodies.weighed(pushed)
     )
     P = _inverse(truth, S, holds)
-    on_forces = _times(np.abs(P @ np.swapaxes(X, -1, -2)), first) + _times(np.abs(P), second)
-    on_moved = _times(np.abs(inverse - X @ P @ np.swapaxes(X, -1, -2)), first) + _times(
+    on_forces = times(np.abs(P @ np.swapaxes(X, -1, -2)), first) + times(np.abs(P), second)
+    on_moved = times(np.abs(inverse - X @ P @ np.swapaxes(X, -1, -2)), first) + times(
         np.abs(X @ P), second
     )
     each = on_forces.reshape(truth.count, -1, contacts.AXES)
     return {moved.name: on_moved + np.abs(v) * impact, forces.name: _in_any_axes(each)}
-
-
-def pushes(bodies: Bodies, A: Array, f: Array) -> Array:
-    """Of Aᵀ f, joint by joint: its terms, and what M⁻¹ A_kᵀ f_k of each contact is off by when it is brought back by M."""
-    back = np.swapaxes(A, -1, -2)
-    moved = np.abs(_floats(bodies.truth.results("inverse_mass_matrix")["Minv"]) @ back)
-    return np.asarray(
-        _times(np.abs(back), np.abs(f)) + bodies.roots * bodies.weighed(_times(moved, np.abs(f)))
-    )
 
 
 def _inverse(truth: ExactAnswers, S: Array, holds: Array) -> Array:
@@ -97,10 +89,6 @@ def _bias(bodies: Bodies, A: Array, v: Array, impact: bool) -> Array:
 def _in_any_axes(sizes: Array) -> Array:
     """Of forces that are turned: each entry takes part of all three."""
     return np.broadcast_to(np.linalg.norm(sizes, axis=-1, keepdims=True), sizes.shape)
-
-
-def _times(matrix: Array, vector: Array) -> Array:
-    return np.asarray((matrix @ vector[..., None])[..., 0])
 
 
 def _floats(values: Any) -> Array:

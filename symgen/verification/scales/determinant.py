@@ -1,4 +1,4 @@
-"""Sizes of det M, ln det M and its gradient: the round-off that they take over from M: δ ln det M = tr(M⁻¹ δM), entry by entry.
+"""Sizes of det M, ln det M and its gradient, by the round-off of M: δ ln det M = tr(M⁻¹ δM), entry by entry.
 
 An entry of M is known to eps times the size of its terms, s_jk ≤ √(s_j s_k) with the sizes s of the diagonal entries. Both sums
 below are of absolute values. No choice of units or frames changes them.
@@ -6,44 +6,37 @@ below are of absolute values. No choice of units or frames changes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
-from symgen.verification.exact import ExactAnswers
 from symgen.verification.magnitude import LEAST, largest
-from symgen.verification.scales._bodies import Bodies, Resisting
+from symgen.verification.scales._bodies import Bodies
 
 STEP = 2.0**-17  # of the central difference that a size is taken from: good to eight digits
 
 
-def log_determinant(truth: ExactAnswers, roots: Array) -> Array:
+def log_determinant(bodies: Bodies) -> Array:
     """Size of ln det M per state (count,): of its logarithms, and Σ |M⁻¹|_jk s_jk.
 
     A pivot D_k lies between 1/(M⁻¹)_kk and M_kk, so its logarithm is no larger than the larger of theirs.
     """
-    mass, inverse = _floats(truth, "mass_matrix"), _floats(truth, "inverse_mass_matrix")
-    ends = [np.abs(np.log(np.abs(np.diagonal(m, axis1=-2, axis2=-1)))) for m in (mass, inverse)]
-    return np.asarray(np.maximum(*ends).sum(axis=-1) + trace(truth, roots))
+    ends = [
+        np.abs(np.log(np.abs(np.diagonal(_matrix(bodies, function), axis1=-2, axis2=-1))))
+        for function in ("mass_matrix", "inverse_mass_matrix")
+    ]
+    return np.asarray(np.maximum(*ends).sum(axis=-1) + bodies.determinant_loss())
 
 
-def trace(truth: ExactAnswers, roots: Array) -> Array:
-    """Σ |M⁻¹|_jk s_jk per state (count,): the size of tr(M⁻¹ δM), and the relative loss of a determinant."""
-    return np.asarray(
-        np.einsum("sj,sjk,sk->s", roots, np.abs(_floats(truth, "inverse_mass_matrix")), roots)
-    )
-
-
-def gradient(truth: ExactAnswers, roots: Array, parts: Iterable[Resisting]) -> Array:
+def gradient(bodies: Bodies) -> Array:
     """Size of d ln det M/dq (count, NV): Σ |M⁻¹|_jk times the size of ∂M_jk, and Σ |M⁻¹ ∂M M⁻¹|_jk s_jk.
 
     When a joint turns, a column of a part's Jacobian changes by no more than the lever of whichever of the two joints is nearer.
     """
-    inverse = _floats(truth, "inverse_mass_matrix")
+    truth, roots = bodies.truth, bodies.roots
+    inverse = _matrix(bodies, "inverse_mass_matrix")
     terms = np.zeros(roots.shape)
-    for support, turns, levers, mass, inertia, _ in parts:
+    for support, turns, levers, mass, inertia, _ in bodies.parts:
         solved = np.abs(inverse[:, np.array(support)[:, None], support])
         place = np.arange(len(support))
         bent = turns[np.minimum.outer(place, place)] * levers[:, np.maximum.outer(place, place)]
@@ -59,8 +52,9 @@ def gradient(truth: ExactAnswers, roots: Array, parts: Iterable[Resisting]) -> A
     return np.asarray(terms + np.einsum("sj,isjk,sk->si", roots, rates, roots))
 
 
-def _floats(truth: ExactAnswers, function: str) -> Array:
-    (value,) = truth.results(function).values()
+def _matrix(bodies: Bodies, function: str) -> Array:
+    """Return the one result of a function as floats."""
+    (value,) = bodies.truth.results(function).values()
     return np.asarray(value, dtype=float)
 
 
@@ -68,7 +62,7 @@ def determinant(bodies: Bodies) -> Array:
     """Size of det M per state (count,): it changes relatively by tr(M⁻¹ δM). Hadamard's bound where M is singular."""
     try:
         det = largest(bodies.truth.results("mass_matrix_determinant")["det"])
-        return np.asarray(det * trace(bodies.truth, bodies.roots))
+        return np.asarray(det * bodies.determinant_loss())
     except RequestError:
         terms = bodies.diagonal()  # an entry may be zero, and all terms of it may be
         return np.asarray(
@@ -76,8 +70,4 @@ def determinant(bodies: Bodies) -> Array:
         )
 
 
-BY_RESULT = {
-    "logdet": lambda bodies: log_determinant(bodies.truth, bodies.roots),
-    "grad": lambda bodies: gradient(bodies.truth, bodies.roots, bodies.parts),
-    "det": determinant,
-}
+BY_RESULT = {"logdet": log_determinant, "grad": gradient, "det": determinant}

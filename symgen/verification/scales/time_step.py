@@ -10,6 +10,7 @@ from copy import copy
 
 import numpy as np
 
+from symgen.reference.arrays import times
 from symgen.reference.integrate import integrate
 from symgen.reference.precision import Array
 from symgen.reference.time_step import bracket
@@ -41,8 +42,8 @@ def rk4(bodies: Bodies) -> dict[str, Array]:
         place = _at(truth, integrate(truth.rough, q, rates, part * dt), v + part * time * a)
         by_place, by_velocity = _slopes(place)
         erring = _tangent(truth, along(mechanism, q, part * h * terms))
-        found = Bodies(place).joint_accelerations() + _times(by_place, erring)
-        return place.results("forward_dynamics")["a"], found + _times(
+        found = Bodies(place).joint_accelerations() + times(by_place, erring)
+        return place.results("forward_dynamics")["a"], found + times(
             by_velocity, speed + part * h * size
         )
 
@@ -128,10 +129,6 @@ def _turning(truth: ExactAnswers, x: Array, y: Array) -> Array:
                 2 * x[:, own].sum(axis=-1, keepdims=True) * y[:, own].sum(axis=-1, keepdims=True)
             )
     return total
-
-
-def _times(matrix: Array, vector: Array) -> Array:
-    return np.asarray((matrix @ vector[..., None])[..., 0])
 
 
 BY_FUNCTION = {"step": semi_implicit_euler, "step_rk4": rk4}
