@@ -5,24 +5,49 @@ Read as MuJoCo 4 compiles it. The root is the link `world`, which stands still; 
 around it, and one that has several has massless links between them, in the order of the file. A free joint leads from the
 world's origin, so that its numbers are MuJoCo's. What moves no body (contacts, sensors, pictures) is passed over, and so
 are actuators, but for which hinges and slides they drive where there are loops.
+
+`equality` makes a joint follow another and closes loops. A joint follows another by y − y₀ = a₀ + a₁ (x − x₀), where that is all
+there is to it. `connect` holds two points together, `weld` two frames. MuJoCo holds them softly, at their places of qpos0 where
+the file does not say the second one: there every body stands as it is declared, so that the displacement from one to the other
+is known in the steps of the file, and nothing is rounded. Equalities that bind tendons are named in a note and not applied.
+
 Bodies without a name are called `body1`, `body2` … by their number in MuJoCo, joints by their body.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
 from symgen.description.asking import NOTHING, Asked
+from symgen.description.models import SOFT, fresh, inactive
 from symgen.description.parsing.words import Kind, Unread, Words
-from symgen.description.quantities import Place, shown
+from symgen.description.quantities import Place, number, rounded, shown
 from symgen.description.readers._mjcf import remarks
+from symgen.description.readers._mjcf.attributes import Attributes, own
 from symgen.description.readers._mjcf.bodies import Bodies, refused
-from symgen.description.readers._mjcf.classes import Classes
+from symgen.description.readers._mjcf.classes import MAIN, Classes
 from symgen.description.readers._mjcf.document import Document, Element
-from symgen.description.readers._mjcf.equalities import Loops, coupled
-from symgen.description.readers._mjcf.names import Names
+from symgen.description.readers._mjcf.names import WORLD, Names
+from symgen.description.readers._mjcf.orientations import along_z, placed, quaternion
+from symgen.description.readers._mjcf.remarks import listed
 from symgen.description.readers._mjcf.settings import settings, world
 from symgen.description.readers._mjcf.springs import with_springs
+from symgen.description.readers._mjcf.whole import displacement
 from symgen.description.snapping import Snapper
-from symgen.description.tree import AS_DECLARED, Tree, sha256_of
+from symgen.description.tree import (
+    AS_DECLARED,
+    Closing,
+    Connection,
+    Grip,
+    Tree,
+    refuse_many,
+    sha256_of,
+)
+from symgen.mechanism.joints import JointType, joint_type
+from symgen.mechanism.mechanism import Mimic, Note
+from symgen.vocabulary.poses import ZERO3, Angle, Pose, Rotate, Shift, compose, inverse
 
 SUFFIXES = (".mjcf",)
 ROOTS = ("mujoco", "mujocoinclude")
@@ -72,6 +97,268 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
         start=loops.start(root),
         actuated=loops.driven(root),
     )
+
+
+# -- equality: joints that follow others, and loops --
+
+LOOPS = ("connect", "weld")
+"""Equalities that close loops."""
+IDENTITY = (Fraction(0), Fraction(1))
+"""a₀ and a₁ where `polycoef` does not give them."""
+
+
+def coupled(
+    connections: list[Connection],
+    rests: Mapping[str, Fraction],
+    sections: Iterable[Element],
+    classes: Classes,
+    notes: list[Note],
+) -> list[Connection]:
+    """The joints, those that follow others with what they follow. DescriptionError: a joint that there is not."""
+    found = {one.name: one for one in connections}
+    others: dict[str, list[str]] = {}
+    for element in (child for section in sections for child in section.children):
+        said = classes.of(element, MAIN, "equality")
+        if not said.flag("active", True):
+            continue
+        if element.name == "joint":
+            _follow(said, found, rests, notes)
+        elif element.name not in LOOPS:
+            others.setdefault(element.name, []).append(f"line {element.place.line}")
+    notes += [
+        Note("warning", f"equality of {kind}s is left out: {listed(where)}")
+        for kind, where in others.items()
+    ]
+    return [found[one.name] for one in connections]
+
+
+def _follow(
+    said: Attributes, found: dict[str, Connection], rests: Mapping[str, Fraction], notes: list[Note]
+) -> None:
+    name, leader = said.text("joint1"), said.text("joint2")
+    for which, joint in (("joint1", name), ("joint2", leader)):
+        if joint not in found and (joint or which == "joint1"):
+            raise said.place.error(
+                f"its {which} is {shown(joint)}, and there is no such joint",
+                "name a joint of the model",
+            )
+    numbers = said.numbers("polycoef", 1, 5) if "polycoef" in said else []
+    start, slope, *curved = [*numbers, *IDENTITY[len(numbers) :]]
+    if found[name].mimic is not None:
+        notes.append(
+            Note(
+                "warning",
+                f"{said.place.short}: joint {name} follows another already; this is left out",
+            )
+        )
+        return
+    if not leader:
+        at = float(rests[name] + start)
+        notes.append(
+            Note(
+                "warning",
+                f"{said.place.short}: it holds joint {name} at {at:g}, which is left out; --lock does that",
+            )
+        )
+        return
+    mimic = Mimic(leader, slope, rests[name] + start - slope * rests[leader])
+    unsure = "not in proportion to it, by a polynomial of higher order" if any(curved) else ""
+    found[name] = replace(found[name], mimic=mimic, unsure=unsure)
+
+
+# -- loops --
+
+
+MOST_STEPS = 200_000
+"""Steps of the ways between the bodies of all loops."""
+HOME = "home"
+"""The keyframe from which closing them starts, where there is one."""
+_CLOSED_BY = {"connect": "point", "weld": "weld"}
+_REFERENCES = {
+    "connect": ("body1", "body2", "anchor"),
+    "weld": ("body1", "body2", "anchor", "relpose"),
+}
+_SITES = ("site1", "site2")
+_DRIVEN = ("joint", "jointinparent")
+"""What an actuator calls the joint that it drives."""
+Start = tuple[tuple[str, tuple[Angle, ...]], ...]
+
+
+@dataclass
+class Loops:
+    """What the equalities of a document say of loops between its `bodies`."""
+
+    bodies: Bodies
+    found: list[Closing] = field(default_factory=list)
+    _steps: int = 0
+
+    def read(self, sections: Iterable[Element]) -> list[Note]:
+        """Collect them; what is to be said of them."""
+        every = [one for section in sections for one in section.children if one.name in LOOPS]
+        taken = {one.attributes.get("name", "") for one in every}
+        off: list[str] = []
+        if every:
+            refuse_many(len(every), "loops", every[0].place)
+        for element in every:
+            own(element)
+            said = self.bodies.classes.of(element, MAIN, "equality")
+            if "equality" in self.bodies.settings.switched_off or not said.flag("active", True):
+                off.append(said.text("name") or f"{element.name} at line {element.place.line}")
+                continue
+            name = said.text("name") or fresh(f"loop{len(self.found) + 1}", taken)
+            first, second = self._ends(said, element.name)
+            self.found.append(
+                Closing(name, _CLOSED_BY[element.name], first, second, place=said.place)
+            )
+        return [*inactive(off), *([Note("info", SOFT)] if self.found else [])]
+
+    def start(self, root: Element) -> Start:
+        """Return where closing starts: at the keyframe `home`, else at qpos0. Joints at their zero are not named."""
+        if not self.found:
+            return ()
+        joints = [joint for joint in self.bodies.connections if joint.kind != "fixed"]
+        home = _home(root)
+        if home is None:
+            coordinates = [self._drawn(joint.name, joint.kind, joint.child) for joint in joints]
+        else:
+            coordinates = _keyframe(home, [joint_type(joint.kind) for joint in joints])
+        return tuple(
+            (joint.name, tuple(map(Angle, values)))
+            for joint, values in zip(joints, coordinates, strict=True)
+            if tuple(values) != joint_type(joint.kind).neutral
+        )
+
+    def driven(self, root: Element) -> tuple[str, ...]:
+        """The hinges and slides that actuators drive, where there are loops."""
+        joints = (
+            [one for one in self.bodies.connections if one.kind != "fixed"] if self.found else []
+        )
+        known = {one.name for one in joints if joint_type(one.kind).nv == 1}
+        named = (
+            one.attributes.get(key)
+            for section in root.all("actuator")
+            for one in section.children
+            for key in _DRIVEN
+        )
+        return tuple(dict.fromkeys(name for name in named if name in known))
+
+    def _drawn(self, joint: str, kind: str, body: str) -> list[Fraction]:
+        """The coordinates of a joint at qpos0. A free joint leads from the world."""
+        if kind == "free":
+            turn, place = displacement(self.bodies.stands[body].pose)
+            w, x, y, z = quaternion(*([row[k] for row in turn] for k in range(3)))
+            return [*map(rounded, place), x, y, z, w]
+        of = joint_type(kind)
+        return [self.bodies.rests[joint]] if of.nq == 1 else list(of.neutral)
+
+    def _ends(self, said: Attributes, kind: str) -> tuple[Grip, Grip]:
+        sites, others = (
+            [name for name in names if name in said] for names in (_SITES, _REFERENCES[kind])
+        )
+        if sites and others:
+            raise said.place.error(
+                f"{sites[0]} stands beside {others[0]}", "name two sites, or bodies and a place"
+            )
+        if sites:
+            first, second = (self._site(said, name) for name in _SITES)
+            return first, second
+        one, other = said.text("body1"), said.text("body2", WORLD)
+        for which, body in (("body1", one), ("body2", other)):
+            if body not in self.bodies.stands:
+                raise said.place.error(
+                    f"its {which} is {shown(body)}, and there is no such body",
+                    "name two bodies of the model",
+                )
+        anchor = (Shift(said.vector("anchor", ZERO3)),)
+        if kind == "connect":
+            if "anchor" not in said:
+                raise said.place.error(
+                    "the attribute 'anchor' is missing", 'write anchor="…", three numbers in body1'
+                )
+            back = self._between(other, one, said.place)
+            return self._grip(one, anchor, said.place), self._grip(
+                other, (*back, *anchor), said.place
+            )
+        relative = self._relative(said) or (*self._between(one, other, said.place), *anchor)
+        return self._grip(one, relative, said.place), self._grip(other, anchor, said.place)
+
+    def _relative(self, said: Attributes) -> Pose | None:
+        """Where `relpose` has the second frame in the first body; None where it leaves that to qpos0."""
+        if "relpose" not in said:
+            return None
+        x, y, z, *_ = said.numbers("relpose", 7)
+        turn = said.tokens("relpose", 7)[3:]
+        if not any(number(token) for token in turn):
+            return None
+        return Shift((x, y, z)), Rotate(
+            self.bodies.settings.snapper.quaternion(turn, said.at("relpose"))
+        )
+
+    def _site(self, said: Attributes, which: str) -> Grip:
+        name = said.text(which)
+        site = self.bodies.sites.get(name)
+        if site is None:
+            raise said.place.error(
+                f"its {which} is {shown(name)}, and there is no such site",
+                "name two sites of the model",
+            )
+        there = self.bodies.classes.of(site.element, site.childclass)
+        if "fromto" in there:
+            ends = there.numbers("fromto", 6)
+            x, y, z = (a - b for a, b in zip(ends[:3], ends[3:], strict=True))
+            middle = [(a + b) / 2 for a, b in zip(ends[:3], ends[3:], strict=True)]
+            own_pose: Pose = (
+                Shift((middle[0], middle[1], middle[2])),
+                *along_z((x, y, z), there.at("fromto")),
+            )
+        else:
+            own_pose = placed(there, self.bodies.settings)
+        return self._grip(site.body, (*site.frame, *own_pose), said.place)
+
+    def _grip(self, body: str, pose: Pose, place: Place) -> Grip:
+        return Grip(body, compose(self.bodies.stands[body].back, pose), place)
+
+    def _between(self, one: str, other: str, place: Place) -> Pose:
+        """The way from a body's frame to another's at qpos0."""
+        down, up = list(self._above(other)), list(self._above(one))
+        while down and up and down[-1] == up[-1]:
+            del down[-1], up[-1]
+        back, there = (
+            [self.bodies.stands[body].pose for body in reversed(way)] for way in (up, down)
+        )
+        found = compose(inverse(compose(*back)), compose(*there))
+        self._steps += len(found) + len(up) + len(down)
+        if self._steps > MOST_STEPS:
+            raise place.error(
+                f"up to here the ways between the bodies of loops have more than {MOST_STEPS} steps",
+                "write the loops between sites",
+            )
+        return found
+
+    def _above(self, body: str) -> Iterator[str]:
+        """A body and those around it, up to the world."""
+        while body:
+            yield body
+            body = self.bodies.stands[body].around
+
+
+def _home(root: Element) -> Element | None:
+    """Return the keyframe `home`, where it has coordinates."""
+    keys = (key for section in root.all("keyframe") for key in section.all("key"))
+    named = (key for key in keys if key.attributes.get("name") == HOME)
+    return next((key for key in named if "qpos" in key.attributes), None)
+
+
+def _keyframe(key: Element, types: Sequence[JointType]) -> list[list[Fraction]]:
+    """Return the coordinates of each joint at a keyframe; quaternions, w x y z there, as x y z w."""
+    numbers = iter(own(key).numbers("qpos", sum(of_type.nq for of_type in types)))
+    coordinates = []
+    for of_type in types:
+        values = [next(numbers) for _ in range(of_type.nq)]
+        if of_type.quaternion is not None:
+            values.append(values.pop(of_type.quaternion))
+        coordinates.append(values)
+    return coordinates
 
 
 # -- vocabulary --

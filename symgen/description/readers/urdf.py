@@ -17,15 +17,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
 
 from symgen.description.asking import NOTHING, Asked, refuse_unheard
 from symgen.description.parsing import macros
-from symgen.description.parsing.drives import ATTRIBUTES, OF_TRANSMISSIONS, Said
 from symgen.description.parsing.foreign import by_root
 from symgen.description.parsing.words import Kind, Unread, Words
 from symgen.description.parsing.xml import (
@@ -38,9 +37,10 @@ from symgen.description.parsing.xml import (
     text_of,
     text_without,
 )
-from symgen.description.quantities import Place, number, shown
+from symgen.description.quantities import Place, is_writable, number, shown
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Inertial, Link, Tree
+from symgen.mechanism.drives import Drive
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.mechanism.mechanism import Limits, Mimic, Note
 from symgen.support.errors import DescriptionError
@@ -367,6 +367,18 @@ def _mimic(element: Any, place: Place, elements: Elements) -> tuple[Mimic | None
     return found, "; ".join(unsure)
 
 
+# -- drives --
+#
+# Formats that people have, each as its own reader takes it:
+#
+#     <dynamics damping friction>, and in some files armature or rotor_inertia beside them,
+#     <transmission> with mechanicalReduction and, seldom, motorInertia: texts,
+#     the same with <drake:gear_ratio value=""/> and <drake:rotor_inertia value=""/> at its actuator, Drake's.
+#
+# A rotor of inertia J behind a gear of ratio n is an armature of n²·J. It takes one J and at most one n: the ratios of a
+# differential, whose joints share motors, make no diagonal.
+
+
 def _dynamics(element: Any, place: Place, elements: Elements) -> Said:
     """Damping, friction and rotor data that the joint declares and that are not zero."""
     declared = elements.first(element, "dynamics", place)
@@ -430,6 +442,84 @@ def _counted(numbers: Iterable[tuple[str, Fraction]]) -> tuple[tuple[str, Fracti
         count[name] += 1
         counted.append((f"{name} {count[name]}" if count[name] > 1 else name, value))
     return tuple(counted)
+
+
+ATTRIBUTES = ("damping", "friction", "armature", "rotor_inertia")
+"""Of <dynamics>."""
+OF_TRANSMISSIONS = (
+    ("mechanicalReduction", "gear ratio", 1),
+    ("gear_ratio", "gear ratio", 1),
+    ("motorInertia", "rotor inertia", 0),
+    ("rotor_inertia", "rotor inertia", 0),
+)
+"""(element, what it is called, the number that says nothing)."""
+_KINDS = {"damping": "damping", "friction": "friction"}
+Named = Sequence[tuple[str, Fraction]]
+
+
+@dataclass(frozen=True)
+class Said:
+    """Numbers by name, as they are reported where they are not applied; `faults` of those that are malformed, by name."""
+
+    numbers: tuple[tuple[str, Fraction], ...] = ()
+    faults: tuple[tuple[str, DescriptionError], ...] = ()
+
+    def __add__(self, other: Said) -> Said:
+        return Said((*self.numbers, *other.numbers), (*self.faults, *other.faults))
+
+    @property
+    def drive(self) -> Drive:
+        """What all of it makes."""
+        plain: dict[str, Any] = {name: value for name, value in self.numbers if name in _KINDS}
+        return Drive(**plain, armature=self._armature)
+
+    @property
+    def read_from(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """For each kind of drive, the names of the numbers that it was made of."""
+        made = [(kind, (kind,)) for kind, _ in self.drive.declared if kind in _KINDS]
+        declared = any(name == "armature" for name, _ in self.numbers)
+        rotor = tuple(
+            name
+            for name, _ in self.numbers
+            if _is(name, "rotor inertia") or _is(name, "gear ratio")
+        )
+        return (
+            *made,
+            *([("armature", ("armature",) if declared else rotor)] if self._armature else []),
+        )
+
+    @property
+    def faulty(self) -> tuple[tuple[str, DescriptionError], ...]:
+        """By kind of drive; of a gear only where there is a rotor behind it."""
+        rotor = any(_is(name, "rotor inertia") for name, _ in (*self.numbers, *self.faults))
+        return tuple(
+            (_KINDS.get(name, "armature"), fault)
+            for name, fault in self.faults
+            if rotor or not _is(name, "gear ratio")
+        )
+
+    @property
+    def _armature(self) -> Fraction:
+        declared = [value for name, value in self.numbers if name == "armature"]
+        if declared:
+            return declared[0]
+        rotors, ratios = (
+            [value for name, value in self.numbers if _is(name, what)]
+            for what in ("rotor inertia", "gear ratio")
+        )
+        if len(rotors) != 1 or len(ratios) > 1:
+            return Fraction(0)
+        found = rotors[0] * ratios[0] ** 2 if ratios else rotors[0]
+        return found if is_writable(found) else Fraction(0)
+
+
+def _is(name: str, what: str) -> bool:
+    """Whether a name is that, or one of several of that: they are counted from the second on."""
+    stem, _, count = name.rpartition(" ")
+    return name.replace("_", " ") == what or (stem == what and count.isdigit())
+
+
+# -- vocabulary --
 
 
 _LOOP = "symgen does not read it from a URDF", "write the robot in TOML, where a [[loop]] closes it"
