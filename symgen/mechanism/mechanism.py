@@ -11,6 +11,8 @@ joint's frame). Lengths in m, masses in kg, angles in rad.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
@@ -24,7 +26,6 @@ from symgen.mechanism.closed_loops import fault as loops_fault
 from symgen.mechanism.coupling import Follows, common, resolved, seen
 from symgen.mechanism.coupling import Mimic as Mimic
 from symgen.mechanism.drives import FRICTION_SPEED, NO_DRIVE, Drive, speed_fault
-from symgen.mechanism.fingerprint import content_of
 from symgen.mechanism.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
 from symgen.mechanism.notes import Note as Note
 from symgen.support.errors import ArgumentError, MechanismError
@@ -551,3 +552,41 @@ def _named(entries: Iterable[tuple[str, tuple[Coordinate, ...]]]) -> tuple[str, 
 
 def _numbers(vector: Vector3) -> str:
     return f"({', '.join(f'{float(x):g}' for x in vector)})"
+
+
+# -- the hash of all that is declared --
+
+LATER = ("drive", "friction_speed", "gravcomp", "loops", "start", "each")
+"""Fields added later. They enter the hash only where they are not default, so that old hashes stay valid."""
+NAMED = ("independent", "actuated")
+"""Further fields added later. Both hold the same type, so that their names enter the hash too."""
+
+
+def content_of(value: Any, silent: tuple[str, ...] = ()) -> str:
+    """Hash all that a dataclass declares, except its `silent` fields and those that are not compared."""
+    return hashlib.sha256(json.dumps(_plain_fields(value, silent)).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Write a declared value as plain JSON with whole numbers, different for different values.
+
+    The repr is not used: it is made for people and leaves things out.
+    """
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    if isinstance(value, tuple):
+        return [_plain(entry) for entry in value]
+    return [type(value).__name__, *_plain_fields(value)]
+
+
+def _plain_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
+    """Write the fields that are compared; of LATER and NAMED only those that are not default."""
+    plain = []
+    for declared in fields(value):
+        name, entry = declared.name, getattr(value, declared.name)
+        is_default = name in (*LATER, *NAMED) and entry == declared.default
+        if declared.compare and name not in silent and not is_default:
+            plain.append([name, _plain(entry)] if name in NAMED else _plain(entry))
+    return plain
