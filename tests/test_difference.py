@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import flint
@@ -17,7 +18,7 @@ import pytest
 import sympy as sp
 
 import symgen
-from symgen.certificate import half_angle_ratio, rounding
+from symgen.certificate import rounding
 from symgen.certificate.divisors import floors
 from symgen.certificate.intervals import Interval
 from symgen.certificate.rounding import propagate
@@ -299,7 +300,7 @@ def test_the_bound_of_a_turn_holds_where_nothing_turns_too(
         np.random.default_rng(11),
         Coarse("double", bits=14),
     )
-    (index,) = half_angle_ratio.rates(own)
+    (index,) = rounding.half_angle_ratios(own)
     q = random.normal(size=(3000, 4))
     q /= np.sqrt((q * q).sum(axis=-1))[:, None]
     step = random.normal(size=(3000, 4))
@@ -307,25 +308,28 @@ def test_the_bound_of_a_turn_holds_where_nothing_turns_too(
     step[1::30, 3] = 1e-5
     step /= np.sqrt((step * step).sum(axis=-1))[:, None]
     goal = np.array([integrate.product(one, other) for one, other in zip(q, step, strict=True)])
-    told = half_angle_ratio.bounded
+    bound = rounding.half_angle_ratio
 
-    def less(
-        rate: half_angle_ratio.Rate, square: Any, other: Any, unit: float, *rest: float
-    ) -> Any:
+    def less(ratio: rounding.HalfAngleRatio, rows: Any, given: Any) -> Any:
+        square, w, unit = rows[ratio.square], rows[ratio.w], given.unit
+        assumed = SimpleNamespace(unit=unit, angle=given.angle, underflow=given.underflow)
         if left_out == "own":
-            return told(rate, square, other, 0.0, *rest)
+            assumed.unit = 0.0
         if left_out == "moved":
-            return told(
-                rate, (square[0], 0 * square[1]), (other[0], 0 * other[1]), unit / 16, *rest
-            )
+            assumed.unit = unit / 16
+            rows = {
+                ratio.square: replace(square, error=0 * square.error),
+                ratio.w: replace(w, error=0 * w.error),
+            }
         if left_out == "where w changes its sign":
-            size = np.sqrt(other[0].size ** 2 + np.maximum(square[0].lo, 0))
-            return np.full_like(size, np.inf), 3 * other[1] / size**2 + 3 * square[
-                1
-            ] / size**3 + 20 * unit / size
-        return told(rate, square, other, unit, *rest)
+            size = np.sqrt(w.exact.size**2 + np.maximum(square.exact.lo, 0))
+            return (
+                np.full_like(size, np.inf),
+                3 * w.error / size**2 + 3 * square.error / size**3 + 20 * unit / size,
+            )
+        return bound(ratio, rows, assumed)
 
-    monkeypatch.setattr(rounding, "bounded", less)
+    monkeypatch.setattr(rounding, "half_angle_ratio", less)
     found = propagate(
         own,
         {"q": [Interval(x, x) for x in q.T], "q_next": [Interval(x, x) for x in goal.T]},

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
-from symgen.certificate.half_angle_ratio import bounded, rates
 from symgen.certificate.intervals import HALF_TURN, Interval, down, hypotenuse, summed, times, up
+from symgen.certificate.sum_of_squares import least as least_sums
 from symgen.certificate.sum_of_squares import shares
 from symgen.ir.program import POSITIONS, Program, Row
 from symgen.reference.precision import Array
@@ -107,8 +108,8 @@ def propagate(
     supplied = [boxes[port.name] for port in program.inputs]
     needed = range(len(program.rows)) if wanted is None else needs(program, wanted)
     rows: dict[int, Rounded] = {}
-    turning = rates(program)
-    shared = shares(program) if turning else {}
+    ratios = half_angle_ratios(program)
+    shared = shares(program) if ratios else {}
     with np.errstate(all="ignore"):
         for index in needed:
             row = program.rows[index]
@@ -117,12 +118,8 @@ def propagate(
                 if row.op == "input"
                 else _row(program.rows, row, rows, arithmetic)
             )
-            if index in turning:
-                rate = turning[index]
-                square, other = ((rows[i].exact, rows[i].error) for i in (rate.square, rate.other))
-                size, error = bounded(
-                    rate, square, other, arithmetic.unit, arithmetic.angle, arithmetic.underflow
-                )
+            if index in ratios:
+                size, error = half_angle_ratio(ratios[index], rows, arithmetic)
                 found = Rounded(found.exact.within(size), np.fmin(found.error, error))
             if index in shared:  # what is at most 1, and computed as at most that bound
                 found = Rounded(
@@ -288,3 +285,97 @@ def _turned(
                 )
                 return size, summed(moved, slipped, own)
     return None
+
+
+# -- the angle of a turn by its own sine --
+#
+# The running error of A/r, where A = atan2(2 r w, w² − r²) and r = √S: what a turn is divided by its own sine.
+#
+# Row by row A and r are both lost where nothing turns: r is as small as its error. But what is computed is A/r of the r that was
+# computed, which stands in both, and A/r is smooth in S and w while w keeps its sign. With A = 2θ and S + w² = ρ²,
+#
+#     |∂(A/r)/∂S| = (θ − sin θ cos θ)/(r³) ≤ (π/2)/ρ³,    |∂(A/r)/∂w| = 2/ρ²,    |A/r| = 2θ/(ρ sin θ) ≤ π/ρ.
+#
+# The roundings behind S and w are relative ones. Of 2 r w two, and the two of w² − r² are of ρ² at most, which turn A by |sin A| as
+# much; then that of atan2, and r's own with a division, or a reciprocal and a product.
+
+
+_SLOPE = 1.5707963267948970
+"""π/2, rounded up."""
+_ROUNDINGS = 12
+"""Nine at most besides that of atan2; and room for their products, in any type of ten digits or more."""
+
+
+class HalfAngleRatio(NamedTuple):
+    """A row A/r: the rows of S and w, and the least that r is computed as."""
+
+    square: int
+    w: int
+    least: float
+
+
+def half_angle_ratios(program: Program) -> dict[int, HalfAngleRatio]:
+    """Find every row A/r of a Program."""
+    if all(row.op != "atan2" for row in program.rows):
+        return {}
+    found = {}
+    for index, row in enumerate(program.rows):
+        parts = _parts(program.rows, row)
+        if parts is not None:
+            root, square, w = parts
+            floor = least_sums(program, [root]).get(root)
+            if floor is not None:
+                found[index] = HalfAngleRatio(square, w, float(down(float(floor))))
+    return found
+
+
+def _parts(rows: Sequence[Row], row: Row) -> tuple[int, int, int] | None:
+    """Find the rows of r, S and w of a row that is A/r, or A·(1/r)."""
+    angle, root = (rows[row.args[0]], row.args[1]) if row.op == "div" else _reciprocal(rows, row)
+    if angle is None or angle.op != "atan2" or rows[root].op != "sqrt":
+        return None
+    (square,), (sine, cosine) = rows[root].args, (rows[a] for a in angle.args)
+    product, w = _doubled(rows, sine), _squared(rows, cosine, square)
+    if product is None or product.op != "mul" or w is None:
+        return None
+    return (root, square, w) if sorted(product.args) == sorted((root, w)) else None
+
+
+def _doubled(rows: Sequence[Row], row: Row) -> Row | None:
+    """Return x of 2 x."""
+    twice = [a for a in row.args if rows[a].value == 2] if row.op == "mul" else []
+    return next(rows[a] for a in row.args if a not in twice) if len(twice) == 1 else None
+
+
+def _squared(rows: Sequence[Row], row: Row, subtracted: int) -> int | None:
+    """Return w of w² − S, S being the row that is `subtracted`."""
+    if row.op != "sub" or row.args[1] != subtracted:
+        return None
+    square = rows[row.args[0]]
+    is_square = square.op == "mul" and square.args[0] == square.args[1]
+    return square.args[0] if is_square else None
+
+
+def _reciprocal(rows: Sequence[Row], row: Row) -> tuple[Row | None, int]:
+    """Return x and r of x·(1/r)."""
+    for x, by in (row.args, row.args[::-1]) if row.op == "mul" else ():
+        if rows[by].op == "div" and rows[rows[by].args[0]].value == 1:
+            return rows[x], rows[by].args[1]
+    return None, 0
+
+
+def half_angle_ratio(
+    ratio: HalfAngleRatio, rows: Mapping[int, Rounded], arithmetic: Arithmetic
+) -> tuple[Array, Array]:
+    """Bound the size of A/r and its error; both are infinite where w may change its sign."""
+    S, w, underflow = rows[ratio.square], rows[ratio.w], arithmetic.underflow
+    low, away = np.maximum(down(S.exact.lo - S.error), 0.0), down(w.exact.least - w.error)
+    known = (away > 0) & (down(away * ratio.least) > 4 * underflow)
+    away = np.where(known, away, 1.0)
+    reach = down(low + down(away * away))  # ρ²
+    far = down(np.sqrt(reach))
+    size = up(HALF_TURN / far)
+    moved = summed(up(times(2.0, w.error) / reach), up(times(_SLOPE, S.error) / down(reach * far)))
+    own = times((_ROUNDINGS + 2 * arithmetic.angle) * arithmetic.unit, summed(size, moved))
+    flushed = summed(up(summed(up(3 * underflow / reach), underflow) / ratio.least), underflow)
+    return np.where(known, size, np.inf), np.where(known, summed(moved, own, flushed), np.inf)
