@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from symgen.machine import building, library
+from symgen.machine import building
 from symgen.machine.solver import Solver
 from symgen.support.errors import BuildError
 from symgen.vocabulary.functions import Sizes
@@ -56,7 +56,7 @@ def traitor(folder: Path) -> tuple[Path, Path]:
 def test_what_was_built_is_found_whole_and_is_the_user_s_alone(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert library.whole(kept)
+    assert building.is_whole(kept)
     assert {path.stat().st_mode & 0o077 for path in (kept.parent, *kept.parent.iterdir())} == {0}
     before = kept.stat().st_mtime_ns
     assert solved(monkeypatch) > 0
@@ -70,7 +70,7 @@ def test_a_library_without_its_end_is_never_loaded(
     """Mapped, its missing pages would stop Python with SIGBUS."""
     whole = kept.read_bytes()
     os.truncate(kept, int(share * len(whole)))
-    assert not library.whole(kept)
+    assert not building.is_whole(kept)
     assert solved(monkeypatch) > 0
     assert kept.read_bytes() == whole
 
@@ -105,17 +105,17 @@ def test_a_library_that_another_can_have_written_is_not_run(
     else:
         kept.write_bytes(planted.read_bytes())
     if how != "another's content":
-        beside.write_bytes(library._sum(planted.read_bytes()))
+        beside.write_bytes(building._checksum(planted.read_bytes()))
     if how.endswith("may write it"):
         kept.chmod(0o722 if how.startswith("any") else 0o720)
     elif how == "no sum":
         beside.unlink()
     elif how == "a sum that any may write":
         beside.chmod(0o666)
-    assert not library.whole(kept)
+    assert not building.is_whole(kept)
     assert solved(monkeypatch) > 0
     assert not trace.exists()
-    assert library.whole(kept)
+    assert building.is_whole(kept)
     assert not kept.is_symlink()
     assert planted.read_bytes() != kept.read_bytes()  # and the link was not written through
 
@@ -133,7 +133,7 @@ def test_a_file_of_another_user_is_not_believed(
 ) -> None:
     mine = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
-    assert not library.whole(kept)
+    assert not building.is_whole(kept)
     with pytest.raises(
         BuildError,
         match="belongs to another user, who could put other code there; set SYMGEN_CACHE to a folder",
@@ -152,7 +152,7 @@ def test_a_link_to_a_folder_is_followed_if_it_is_the_user_s_own(
     if os.geteuid() == 0:
         os.chown(tmp_path / "cache", 12345, 12345, follow_symlinks=False)
         with pytest.raises(BuildError, match="belongs to another user"):
-            library.prepared(tmp_path / "cache")
+            building.prepared_folder(tmp_path / "cache")
 
 
 def test_a_folder_that_others_may_write_is_closed(
@@ -166,10 +166,10 @@ def test_a_folder_that_others_may_write_is_closed(
     assert cache.stat().st_mode & 0o777 == 0o755
     cache.chmod(0o777)  # where others may exchange what was just looked at
     (found,) = cache.glob("*.so")
-    assert not library.whole(found)
+    assert not building.is_whole(found)
     before = found.stat().st_mtime_ns
     assert solved(monkeypatch) > 0
-    assert library.whole(found)
+    assert building.is_whole(found)
     assert found.stat().st_mtime_ns > before
 
 
@@ -177,7 +177,7 @@ def test_a_pipe_in_its_place_makes_nobody_wait(kept: Path, monkeypatch: pytest.M
     kept.unlink()
     os.mkfifo(kept)
     assert solved(monkeypatch) > 0
-    assert library.whole(kept)
+    assert building.is_whole(kept)
 
 
 def test_both_files_are_on_the_disk_before_they_have_their_names(

@@ -27,7 +27,7 @@ from symgen.machine.building import Build
 from symgen.machine.solver import SolverRequest
 from symgen.support.errors import ArgumentError, warn_each
 from symgen.vocabulary.names import nearest
-from symgen.vocabulary.options import AUTO, FORMS, LOOPED, names_of
+from symgen.vocabulary.options import AUTO, FORMS, LOOPED, names_of, values_of
 from symgen.vocabulary.reals import DOUBLE, FLOAT
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def functions(
     request = make_request(robot, functions, options, real=real or usual, form=AUTO)
     named = requested(request.mechanism, request.functions, request.options.payload)
     warn_each(of_names(request.mechanism, named, request.options, request.functions is not None))
-    build = Build(options["optimize"], options["native"], options["contract"])
+    build = values_of(Build, options)
     return Functions(request.mechanism, named, request.options, request.text, build)
 
 

@@ -2,7 +2,7 @@
 
 The compiler is called directly, so that nothing reaches the terminal and nothing is guessed: the functions as they are
 printed, a loop over states for each, and the file that cffi writes. A library is built in a folder of its own beside
-its place in the cache and renamed into it (`library`), so that two processes may build the same one at once.
+its place in the cache and renamed into it, so that two processes may build the same one at once.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import os
 import platform
 import re
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -31,13 +32,14 @@ from symgen.emission.ports import handed
 from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Outline, Program
 from symgen.ir.recursion import Form, Looped
-from symgen.machine import library, targets
+from symgen.machine import targets
 from symgen.machine.assemble_driver import with_drivers
 from symgen.machine.batch import BLOCK
 from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
-from symgen.support.cache import LOG, cache_folder
+from symgen.support.cache import LOG, OTHERS, alone, cache_folder, mine, own
 from symgen.support.errors import ArgumentError, BuildError
-from symgen.vocabulary.functions import ASSEMBLE
+from symgen.vocabulary.functions import ASSEMBLE, Sizes
+from symgen.vocabulary.options import PLAIN, TextOptions
 from symgen.vocabulary.reals import REALS, VECTOR
 from symgen.vocabulary.target import Target
 
@@ -90,6 +92,22 @@ class Build:
             "-fPIC",
             "-fvisibility=hidden",
         )
+
+
+@dataclass(frozen=True)
+class RobotBuild:
+    """A robot's name and sizes, and how its functions are printed and compiled."""
+
+    name: str
+    sizes: Sizes
+    build: Build = Build()
+    text: TextOptions = PLAIN
+    source_sha256: str = ""
+
+    @property
+    def target(self) -> Target:
+        """The robot as its text knows it."""
+        return Target(self.name, self.sizes, self.text, self.source_sha256)
 
 
 def scheduling(build: Build) -> tuple[str, ...]:
@@ -294,7 +312,7 @@ def opened(module: str) -> ModuleType | None:
         return None
     if module not in _LOADED:
         path = _place(module)
-        found = _open(module, path) if library.whole(path) else None
+        found = _open(module, path) if is_whole(path) else None
         if found is not None:
             LOG.info("compiled before: %s", path)
             _LOADED[module] = found
@@ -312,7 +330,7 @@ class Packed(NamedTuple):
 
 def packed(module: str, build: Build) -> Packed | None:
     """The library of that name; None where it is no longer in the cache."""
-    data = library.read(_place(module))
+    data = read_library(_place(module))
     return (
         None
         if data is None
@@ -336,9 +354,7 @@ def unpacked(sent: Packed, build: Build) -> ModuleType | None:
     path = _place(sent.module)
     with (
         _making(path),
-        tempfile.TemporaryDirectory(
-            prefix="arriving-", dir=library.prepared(path.parent)
-        ) as folder,
+        tempfile.TemporaryDirectory(prefix="arriving-", dir=prepared_folder(path.parent)) as folder,
     ):
         arrived = Path(folder) / f"{sent.module}.so"
         arrived.write_bytes(sent.data)
@@ -348,7 +364,7 @@ def unpacked(sent: Packed, build: Build) -> ModuleType | None:
         )  # None: built where the C library is newer, for example
         if loaded is None:
             return None
-        library.put(arrived, path)
+        put_library(arrived, path)
     _LOADED[sent.module] = loaded
     return loaded
 
@@ -458,9 +474,7 @@ def _make(
         raise BuildError(f"Python's header Python.h is not in {include}; {WAY_OUT}")
     with (
         _making(path),
-        tempfile.TemporaryDirectory(
-            prefix="building-", dir=library.prepared(path.parent)
-        ) as folder,
+        tempfile.TemporaryDirectory(prefix="building-", dir=prepared_folder(path.parent)) as folder,
     ):
         built = _compile(Path(folder), source, compiler, build, include)
         loaded = _open(
@@ -470,7 +484,7 @@ def _make(
             raise BuildError(
                 f"Python cannot load the library that {compiler[0]} built; check that CC builds for this Python"
             )
-        library.put(built, path)
+        put_library(built, path)
     LOG.info("%.2f s compiling with %s: %s", perf_counter() - start, compiler[0], path)
     _LOADED[source.module] = loaded
     return loaded
@@ -529,3 +543,76 @@ def _run(command: list[str], folder: Path) -> None:
             lines[0] if lines else f"exit code {done.returncode}",
         )
         raise BuildError(f"the C compiler {command[0]} refused the generated text: {first}")
+
+
+# -- libraries in the cache --
+#
+# To load a library is to run it. So it is loaded only where nobody else can have written it: folder and file belong to the user,
+# nobody else may write them, the file is no link, and it is the one of which the SHA-256 stands beside it. (A library that lost
+# its end would stop Python with SIGBUS, and no `except` sees that.) Any other library is built again.
+
+
+def prepared_folder(folder: Path) -> Path:
+    """Make `folder` where it is missing, and let nobody else write it. BuildError where it belongs to another user."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    known = folder.stat()
+    if not (mine(known) and mine(folder.lstat())):
+        raise BuildError(
+            f"the cache {folder} belongs to another user, who could put other code there; set SYMGEN_CACHE to a folder of your own"
+        )
+    if not alone(known):  # an earlier umask; what lies there is looked at one by one
+        folder.chmod(stat.S_IMODE(known.st_mode) & ~OTHERS)
+    return folder
+
+
+def is_whole(path: Path) -> bool:
+    """True if the library at `path` is the one that `put_library` wrote, in a folder where nobody else can exchange it."""
+    try:
+        return (
+            mine(path.parent.lstat())
+            and alone(path.parent.stat())
+            and _read_own(_checksum_file(path)) == _checksum(_read_own(path))
+        )
+    except OSError:
+        return False
+
+
+def read_library(path: Path) -> bytes | None:
+    """Read the library at `path`; None where it is not whole."""
+    try:
+        return _read_own(path) if is_whole(path) else None
+    except OSError:
+        return None
+
+
+def put_library(built: Path, path: Path) -> None:
+    """Move a library to `path`, its checksum beside it, both on the disk before they have their names."""
+    built.chmod(0o700)
+    beside = built.with_suffix(".sha256")
+    beside.write_bytes(_checksum(built.read_bytes()))
+    beside.chmod(0o600)
+    for file in (built, beside):
+        with file.open("rb") as written:
+            os.fsync(written.fileno())
+    # Between the two names the library is not whole, and whoever looks builds it again.
+    os.replace(built, path)
+    os.replace(beside, _checksum_file(path))
+
+
+def _checksum_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _checksum(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode() + b"\n"
+
+
+def _read_own(path: Path) -> bytes:
+    """Read a file of the user's own. OSError for a link, and for a file that another user could have written."""
+    with open(
+        os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)),
+        "rb",
+    ) as file:
+        if not own(os.fstat(file.fileno())):
+            raise OSError(f"{path} is not of this user alone")
+        return file.read()

@@ -21,10 +21,10 @@ from symgen.ir.program import Outline, Port
 from symgen.machine.arrays import Arrays, behind, seen
 from symgen.machine.batch import LAYOUTS, Progress, Run, Strided, in_slices, strided
 from symgen.machine.blocks import WHEN, Compilation
-from symgen.machine.building import NO_MEMORY
+from symgen.machine.building import NO_MEMORY, RobotBuild
 from symgen.support.errors import ArgumentError, StateError
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.functions import PREPARED, Array, Sizes
+from symgen.vocabulary.functions import ASSEMBLE, PREPARED, Array
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.reals import REALS
 
@@ -59,24 +59,17 @@ class Kernel:
         self,
         program: Outline,
         library: Any,
-        symbol: str,
-        checked: bool,
-        robot: str,
-        sizes: Sizes,
+        robot: RobotBuild,
         many: Callable[[], ModuleType | None] | None = None,
-        contract: bool = False,
         behind: Callable[[], Compilation | None] | None = None,
     ) -> None:
         import numpy
 
         self.np = numpy
-        self.program, self.function, self.checked, self.symbol = (
-            program,
-            program.function,
-            checked,
-            symbol,
-        )
-        self.sizes = sizes
+        self.program, self.function = program, program.function
+        self.checked = robot.text.checked or self.function == ASSEMBLE
+        self.symbol = symbol = robot.target.symbol(self.function)
+        self.sizes = robot.sizes
         self.looped = is_loop(library, symbol)
         self.one = getattr(library.lib, f"{symbol}_alone" if self.looped else symbol)
         self.each = getattr(library.lib, f"{symbol}_each")
@@ -87,13 +80,14 @@ class Kernel:
         self.ffi = library.ffi
         self.real = numpy.dtype(REALS[program.real].numpy)
         self.inputs, self.outputs = program.inputs, program.outputs
-        self.arrays = Arrays(program, robot, sizes, checked)
-        self._many, self._behind, self.when, self._contract = many, behind, WHEN[0], contract
+        self.arrays = Arrays(program, robot.name, self.sizes, self.checked)
+        self._many, self._behind, self.when = many, behind, WHEN[0]
+        self._contract = robot.build.contract
         self._compilation: Compilation | None = None
         self._starting = Lock()
         self._blocks: tuple[Any, Any] | None = None
         self._waited = (
-            FEW if contract else 0
+            FEW if self._contract else 0
         )  # rows; blocks give other last bits where a*b + c may be contracted
 
     def _heed(self, code: int | None) -> None:

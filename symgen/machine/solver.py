@@ -9,13 +9,13 @@ What arrays a function takes stands in `symgen.machine.kernels`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from os import PathLike
 from types import MethodType
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from symgen.description.arguments import validated_with
 from symgen.ir.ports import single_real
@@ -23,27 +23,31 @@ from symgen.ir.program import Bound, Outline
 from symgen.ir.recursion import Form, Parted
 from symgen.machine.assemble_driver import assembling
 from symgen.machine.blocks import WHEN, Compilation
-from symgen.machine.building import Build, Packed, depends, load_many, opened, packed, unpacked
+from symgen.machine.building import (
+    Build,
+    Packed,
+    RobotBuild,
+    depends,
+    load_many,
+    opened,
+    packed,
+    unpacked,
+)
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
-from symgen.machine.parameters import Parameters, by_name, described
 from symgen.support import cache
 from symgen.support.errors import ArgumentError, BuildError, warn_each
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.functions import ASSEMBLE, JUDGE, REGROUP, Sizes
+from symgen.vocabulary.functions import ASSEMBLE, JUDGE, PREPARED, REGROUP, Sizes
 from symgen.vocabulary.names import nearest, no_attribute
-from symgen.vocabulary.options import HOST, PLAIN, Option, ProgramChoices, TextChoices, TextOptions
-from symgen.vocabulary.target import Target
+from symgen.vocabulary.options import Option, ProgramChoices, TextChoices, TextOptions, values_of
 
 
 class Sent(NamedTuple):
     """Contents of a pickled solver, with which it needs no compiler where it arrives."""
 
-    name: str
+    robot: RobotBuild
     outlines: dict[str, Outline]
-    sizes: Sizes
-    text: TextOptions
-    build: Build
     library: Packed | None
     blocks: dict[str, Packed]
     """By function."""
@@ -59,12 +63,13 @@ if TYPE_CHECKING:
 
     from symgen.mechanism.mechanism import Mechanism
     from symgen.pipeline.request import Request
+    from symgen.vocabulary.options import ProgramOptions
 
     Recipe = tuple[Request, Build]
 
 
-class SolverRequest(ProgramChoices, TextChoices, total=False):
-    """Options of `symgen.compile`."""
+class BuildChoices(TypedDict, total=False):
+    """Options of the compilation of functions that are called from Python."""
 
     optimize: Annotated[int, Option(2, "the compiler's -O level", metavar="LEVEL")]
     native: Annotated[bool, Option(False, "compile for this processor (-march=native)")]
@@ -76,6 +81,19 @@ class SolverRequest(ProgramChoices, TextChoices, total=False):
             "when a function is compiled for blocks of states",
             metavar="background|now|never",
         ),
+    ]
+
+
+class SolverRequest(ProgramChoices, TextChoices, BuildChoices, total=False):
+    """Options of `symgen.compile`."""
+
+
+class ProgramsRequest(TextChoices, BuildChoices, total=False):
+    """Options of `Solver.from_programs`."""
+
+    threads: Annotated[
+        bool,
+        Option(False, "share groups of segments of one chain out to OpenMP's threads"),
     ]
 
 
@@ -106,7 +124,7 @@ def compile(
 
     recipe = (
         make_request(robot, functions, options, real=real),
-        Build(options["optimize"], options["native"], options["contract"]),
+        values_of(Build, options),
     )
     solver = _found(recipe) or _made(recipe)
     solver._choose_blocks(options["blocks"])
@@ -124,9 +142,9 @@ def _found(recipe: Recipe) -> Solver | None:
     if library is None or outlines is None or known is None:
         return None
     solver = Solver.__new__(Solver)
-    (request, build), mechanism = recipe, recipe[0].mechanism
+    mechanism = recipe[0].mechanism
     named = {one.function: one for one in outlines if one is not None}
-    solver._hold(mechanism.name, named, mechanism.sizes, build, request.text, library)
+    solver._hold(named, _robot_build(recipe), library)
     solver.mechanism, solver._recipe = mechanism, recipe
     solver._defaults = {name: tuple(numbers) for name, numbers in known["parameters"].items()}
     solver._notices = [tuple(notice) for notice in known["notices"]]
@@ -139,19 +157,11 @@ def _made(recipe: Recipe) -> Solver:
     from symgen.pipeline.noticing import notices
     from symgen.pipeline.serialize import outline_to_plain
 
-    request, build = recipe
+    request = recipe[0]
     mechanism, options, text = request.mechanism, request.options, request.text
     derived, refused = programs_and_refusals(request)
     bounds = checked_floors(mechanism, derived, options, text)
-    solver = Solver(
-        mechanism.name,
-        derived,
-        mechanism.sizes,
-        build=build,
-        text=text,
-        mechanism=mechanism,
-        floors=bounds,
-    )
+    solver = Solver(derived, _robot_build(recipe), mechanism, floors=bounds)
     solver._recipe = recipe
     solver._defaults = described(mechanism, options)
     solver._notices = notices(mechanism, derived, options, request.functions is not None, refused)
@@ -170,6 +180,12 @@ def _made(recipe: Recipe) -> Solver:
     return solver
 
 
+def _robot_build(recipe: Recipe) -> RobotBuild:
+    request, build = recipe
+    mechanism = request.mechanism
+    return RobotBuild(mechanism.name, mechanism.sizes, build, request.text, mechanism.source_sha256)
+
+
 def _key(recipe: Recipe) -> tuple[Any, ...]:
     request, build = recipe
     return (
@@ -184,7 +200,8 @@ def _key(recipe: Recipe) -> tuple[Any, ...]:
 
 def _arrived(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -> Solver:
     """A solver that was sent: with its libraries, or compiled here where they are for another platform."""
-    library = sent.library and unpacked(sent.library, sent.build)
+    build = sent.robot.build
+    library = sent.library and unpacked(sent.library, build)
     if library is None:
         try:
             return make(*origin)
@@ -195,22 +212,22 @@ def _arrived(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -
                 else " came without its library"
             )
             raise BuildError(
-                f"the solver of '{sent.name}' that was sent{there}, and cannot be compiled here: {error}"
+                f"the solver of '{sent.robot.name}' that was sent{there}, and cannot be compiled here: {error}"
             ) from None
     solver = Solver.__new__(Solver)
-    given = make is _from_programs and origin[-1] is not None
-    solver._hold(sent.name, sent.outlines, sent.sizes, sent.build, sent.text, library, given)
+    has_own_text = make is not _from_programs or origin[-1] is None
+    solver._hold(sent.outlines, sent.robot, library, has_own_text)
     if make is _compile_again:
         (solver._recipe,) = origin
         solver.mechanism = origin[0][0].mechanism
     else:
-        solver._programs, solver._sources = origin[1], origin[-1]
+        solver._programs, _, solver._sources = origin
     solver._defaults = sent.defaults
     solver._choose_blocks(sent.when)
     for name, value in sent.now.items():
         solver.parameters[name] = value
     for function, one in sent.blocks.items():
-        if unpacked(one, sent.build) is not None:
+        if unpacked(one, build) is not None:
             solver._named[function] = one.module
     return solver
 
@@ -220,14 +237,9 @@ def _compile_again(recipe: Recipe) -> Solver:
 
 
 def _from_programs(
-    name: str,
-    programs: Mapping[str, Form],
-    sizes: Sizes,
-    build: Build,
-    text: TextOptions,
-    sources: Mapping[str, str] | None,
+    programs: Mapping[str, Form], robot: RobotBuild, sources: Mapping[str, str] | None
 ) -> Solver:
-    return Solver(name, programs, sizes, build=build, text=text, sources=sources)
+    return Solver(programs, robot, sources=sources)
 
 
 class Solver:
@@ -249,79 +261,54 @@ class Solver:
 
     def __init__(
         self,
-        name: str,
         programs: Mapping[str, Form],
-        sizes: Sizes,
-        *,
-        build: Build | None = None,
-        text: TextOptions = PLAIN,
+        robot: RobotBuild,
         mechanism: Mechanism | None = None,
+        *,
         sources: Mapping[str, str] | None = None,
         floors: Mapping[str, Mapping[int, Bound]] | None = None,
     ) -> None:
         if not programs:
             raise ArgumentError("there is no function to compile; name at least one")
-        target = Target(name, sizes, text, mechanism.source_sha256 if mechanism else "")
         single_real(programs.values())
-        library = load_library(programs, target, build or Build(), sources, floors)
+        library = load_library(programs, robot.target, robot.build, sources, floors)
         outlines = {function: program.outline for function, program in programs.items()}
-        self._hold(
-            name, outlines, sizes, build or Build(), text, library, given=sources is not None
-        )
-        self.mechanism, self._sources, self._programs = (
-            mechanism,
-            dict(sources) if sources else None,
-            dict(programs),
-        )
+        self._hold(outlines, robot, library, has_own_text=sources is None)
+        self.mechanism, self._programs = mechanism, dict(programs)
+        self._sources = dict(sources) if sources else None
         self._floors = floors
 
     def _hold(
         self,
-        name: str,
         outlines: Mapping[str, Outline],
-        sizes: Sizes,
-        build: Build,
-        text: TextOptions,
+        robot: RobotBuild,
         library: ModuleType,
-        given: bool = False,
+        has_own_text: bool = True,
     ) -> None:
-        """Set everything except where the C came from; of C that was `given` there is none for blocks of states."""
-        self.name, self.sizes = name, sizes
+        """Set everything except where the C came from. Blocks of states are compiled of symgen's own text only."""
+        self.name, self.sizes = robot.name, robot.sizes
         self.mechanism = None
         self.functions = tuple(outlines)
         self.real = next(iter(outlines.values())).real
-        self._build, self._text, self._library = build, text, library.__name__
+        self._robot, self._library = robot, library.__name__
         self._recipe = self._sources = self._programs = None
-        symbol = Target(name, sizes, text).symbol
         self._floors, self._parameters, self._defaults, self._notices = None, None, {}, []
         self._when = WHEN[0]
         self._named: dict[str, str] = {}  # of the libraries for blocks of states, by function
-        many = {f: None if given else partial(self._blocks, f) for f in outlines}
-        behind = {f: partial(self._compile_behind, f) for f in outlines}
         self._kernels = {
-            f: Kernel(
-                one,
+            function: Kernel(
+                outline,
                 library,
-                symbol(f),
-                text.checked,
-                name,
-                sizes,
-                many[f],
-                build.contract,
-                behind[f],
+                robot,
+                partial(self._blocks, function) if has_own_text else None,
+                partial(self._compile_behind, function),
             )
-            for f, one in outlines.items()
+            for function, outline in outlines.items()
         }
         for function, kernel in self._kernels.items():
             setattr(self, derivatives.symbol(function), MethodType(kernel.call(), self))
         if (driver := assembling(outlines)) is not None:
-            setattr(
-                self,
-                ASSEMBLE,
-                MethodType(
-                    Kernel(driver, library, symbol(ASSEMBLE), True, name, sizes).call(), self
-                ),
-            )
+            setattr(self, ASSEMBLE, MethodType(Kernel(driver, library, robot).call(), self))
 
     def _blocks(self, function: str) -> ModuleType | None:
         """The library of a function for many states: from the cache, where its name is known, else built. None of one chain in
@@ -359,16 +346,11 @@ class Solver:
         known = None if key is None else cache.find(*key)
         library = opened(known["library"]) if known else None
         if library is None:
-            target = Target(
-                self.name,
-                self.sizes,
-                self._text,
-                (self.mechanism and self.mechanism.source_sha256) or "",
-            )
             program = self.programs[function]
             if isinstance(program, Parted):
                 return None
-            library = load_many(program, target, self._build, self._bounds(function))
+            robot = self._robot
+            library = load_many(program, robot.target, robot.build, self._bounds(function))
             if key is not None:
                 cache.keep({"library": library.__name__}, *key)
         return library
@@ -387,7 +369,7 @@ class Solver:
 
     @property
     def parameters(self) -> Parameters:
-        """The numbers that may change, by name (`symgen.machine.parameters`); ArgumentError where the solver has none."""
+        """The numbers that may change, by name; ArgumentError where the solver has none."""
         if self._parameters is None:
             if not self._defaults:
                 raise ArgumentError(
@@ -420,29 +402,24 @@ class Solver:
         return self._programs
 
     @classmethod
+    @validated_with(ProgramsRequest)
     def from_programs(
         cls,
         name: str,
         programs: Mapping[str, Form],
         sizes: Sizes,
         *,
-        optimize: int = 2,
-        native: bool = False,
-        contract: bool = False,
-        trig: str = HOST,
         sources: Mapping[str, str] | None = None,
-        checked: bool = False,
-        threads: bool = False,
-        blocks: str = WHEN[0],
+        **options: Unpack[ProgramsRequest],
     ) -> Solver:
         """A solver of Programs that are already there, keyed by function; options as for `compile`.
 
         `sources` replaces the C that would be printed, by function: the files of a generated folder, for example. `threads`:
         groups of segments of one chain are shared out to threads of OpenMP, where there are several.
         """
-        build, text = Build(optimize, native, contract, threads), TextOptions(trig, checked=checked)
-        solver = cls(name, programs, sizes, build=build, text=text, sources=sources)
-        solver._choose_blocks(blocks)
+        build, text = values_of(Build, options), values_of(TextOptions, options)
+        solver = cls(programs, RobotBuild(name, sizes, build, text), sources=sources)
+        solver._choose_blocks(options["blocks"])
         return solver
 
     def kernel(self, call: Call) -> Kernel | None:
@@ -485,14 +462,12 @@ class Solver:
 
     def __reduce__(self) -> tuple[Any, ...]:
         outlines = {function: kernel.program for function, kernel in self._kernels.items()}
-        blocks = {function: packed(module, self._build) for function, module in self._named.items()}
+        build = self._robot.build
+        blocks = {function: packed(module, build) for function, module in self._named.items()}
         sent = Sent(
-            self.name,
+            self._robot,
             outlines,
-            self.sizes,
-            self._text,
-            self._build,
-            packed(self._library, self._build),
+            packed(self._library, build),
             {function: found for function, found in blocks.items() if found is not None},
             self._defaults,
             dict(self._parameters or {}),
@@ -500,9 +475,174 @@ class Solver:
         )
         if self._recipe is not None:
             return _arrived, (_compile_again, (self._recipe,), sent)
-        programs = self.name, self.programs, self.sizes, self._build, self._text, self._sources
-        return _arrived, (_from_programs, programs, sent)
+        return _arrived, (_from_programs, (self.programs, self._robot, self._sources), sent)
 
     def __dask_tokenize__(self) -> tuple[str, str]:
         """Its name among Dask's keys: the library's, which is a hash of all that it is made of."""
         return type(self).__name__, self._library
+
+
+# -- numbers that may change --
+
+
+_NEVER_NEGATIVE = ("mass", "armature", "damping", "friction", "stiffness")
+Results = Callable[[Any], dict[str, Any]]
+"""Of parameters (..., NG), the results of one function by name."""
+
+
+class Parameters(MutableMapping[str, Any]):
+    """Arrays by name, of shape (..., size), or (...) for one number; leading dimensions broadcast with those of states.
+
+        solver = symgen.compile("panda", ["inverse_dynamics"], parameters=["panda_hand", "gravity"])
+        solver.parameters["panda_hand.mass"] = 1.1
+        tau = solver.inverse_dynamics(q, v, a)
+
+    They are judged and regrouped when the next function needs them. They are a part of the solver that changes: threads that need
+    other numbers take solvers of their own, or give a function its argument `prepared`. Nothing can be deleted; `reset` brings the
+    description's numbers back.
+    """
+
+    def __init__(
+        self,
+        defaults: Mapping[str, tuple[float, ...]],
+        real: str,
+        regroup: Results,
+        judge: Results | None,
+    ) -> None:
+        import numpy as np
+
+        self._np, self._regroup, self._judge = np, regroup, judge
+        self._defaults = {
+            name: np.array(numbers if len(numbers) > 1 else numbers[0], real)
+            for name, numbers in defaults.items()
+        }
+        self._now = dict(self._defaults)
+        self._prepared: Any = None
+
+    def __getitem__(self, name: str) -> Any:
+        found = self._now[nearest(name, self._now, "parameter")].view()
+        found.flags.writeable = False  # what is changed in place would be met by nobody
+        return found
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        wanted = self._defaults[nearest(name, self._now, "parameter")]
+        try:
+            given = self._np.array(value, dtype=wanted.dtype)
+        except (TypeError, ValueError):
+            raise ArgumentError(
+                f"parameter '{name}' must be numbers; {type(value).__name__} is none"
+            ) from None
+        if wanted.ndim and (not given.ndim or given.shape[-1] != wanted.shape[0]):
+            raise ArgumentError(
+                f"parameter '{name}' must have shape (..., {wanted.shape[0]}); it has {given.shape}"
+            )
+        self._now[name], self._prepared = given, None
+
+    def __delitem__(self, name: str) -> None:
+        raise ArgumentError(
+            f"parameter '{name}' cannot be deleted; parameters.reset() brings the description's numbers back"
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now)
+
+    def __len__(self) -> int:
+        return len(self._now)
+
+    def __repr__(self) -> str:
+        return f"<symgen parameters: {', '.join(f'{name} = {value}' for name, value in self._now.items())}>"
+
+    def reset(self) -> None:
+        """The description's numbers again."""
+        self._now, self._prepared = dict(self._defaults), None
+
+    def take(self, link: str, pi: Any) -> None:
+        """The ten numbers of a link from inertial parameters (..., 10) as a regressor has them: m, m c (3), and moments xx xy xz
+        yy yz zz about the origin of its frame. ArgumentError where one of mass, centre and inertia may not change.
+        """
+        names = [f"{link}.{kind}" for kind in ("mass", "centre", "inertia")]
+        for name in names:
+            nearest(name, self._now, "parameter")
+        pi = self._np.asarray(pi, self._defaults[names[0]].dtype)
+        if not pi.ndim or pi.shape[-1] != 10:
+            raise ArgumentError(
+                f"the inertial parameters of '{link}' must have shape (..., 10); they have {pi.shape}"
+            )
+        mass = pi[..., 0]
+        heavy = self._np.where(mass == 0, 1, mass)[..., None]
+        for name, value in zip(names, (mass, pi[..., 1:4] / heavy, pi[..., 4:]), strict=True):
+            self[name] = value
+
+    @property
+    def prepared(self) -> Any:
+        """(..., NS): what functions take. ArgumentError where no body can have such numbers."""
+        if self._prepared is None:
+            np = self._np
+            columns = [
+                value if self._defaults[name].ndim else value[..., None]
+                for name, value in self._now.items()
+            ]
+            try:
+                lead = np.broadcast_shapes(*(one.shape[:-1] for one in columns))
+            except ValueError:
+                shapes = ", ".join(f"'{name}' {value.shape}" for name, value in self._now.items())
+                raise ArgumentError(f"the parameters do not broadcast together: {shapes}") from None
+            given = np.concatenate(
+                [np.broadcast_to(one, (*lead, one.shape[-1])) for one in columns], axis=-1
+            )
+            self._refuse(given)
+            self._prepared = self._regroup(given)[PREPARED.name]
+        return self._prepared
+
+    def _refuse(self, given: Any) -> None:
+        np = self._np
+        for name, value in self._now.items():
+            if not np.isfinite(value).all():
+                raise ArgumentError(
+                    f"parameter '{name}' is infinite or not a number; set it to a number"
+                )
+            if name.rpartition(".")[2] in _NEVER_NEGATIVE and (value < 0).any():
+                raise ArgumentError(f"parameter '{name}' is negative; it must be zero or more")
+        if self._judge is None:
+            return
+        judged = self._judge(given)
+        if "judged" in judged and not (judged["judged"] >= 0).all():
+            names = (
+                ", ".join(name for name in self._now if name.endswith(".inertia")) or "the masses"
+            )
+            raise ArgumentError(
+                f"no body has such moments of inertia about its mass centre; look at {names}, which are about "
+                "the origins of the links' frames"
+            )
+        if "carried" in judged and not (judged["carried"] > 0).all():
+            raise ArgumentError(
+                "with these parameters a joint carries nothing, and the mass matrix is singular; give a link a "
+                "mass"
+            )
+
+
+def described(mechanism: Mechanism, options: ProgramOptions) -> dict[str, tuple[float, ...]]:
+    """Return the description's numbers for the parameters, by name."""
+    if not options.parameters:
+        return {}
+    from symgen.pipeline.adjusting import adjusting
+
+    known = adjusting(mechanism, options.parameters)
+    numbers = iter(known.defaults)
+    return {one.name: tuple(float(next(numbers)) for _ in range(one.size)) for one in known.asked}
+
+
+def by_name(kernel: Any) -> Callable[[Any], dict[str, Any]]:
+    """Return the compiled function of the parameters as a call whose results come by name."""
+
+    def call(given: Any) -> dict[str, Any]:
+        found = kernel.long_road((given,), None)
+        return dict(
+            zip(
+                (port.name for port in kernel.outputs),
+                found if isinstance(found, tuple) else (found,),
+                strict=True,
+            )
+        )
+
+    return call
