@@ -17,25 +17,25 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from symgen.benchmarks.peers import Call, Peer, found
-from symgen.description.arguments import validated
+from symgen.description.arguments import validated_with
 from symgen.ir.recursion import Looped
 from symgen.machine.building import Build, scheduling
 from symgen.machine.compilers import find_compiler
 from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build as making
-from symgen.pipeline.request import Request
+from symgen.pipeline.request import make_request
 from symgen.reference.states import draw_states
 from symgen.support.tables import table
 from symgen.support.version import __version__
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import BY_DEFAULT
-from symgen.vocabulary.options import AUTO, LOOPED, UNROLLED, Links, ProgramOptions
+from symgen.vocabulary.options import LOOPED, UNROLLED, Baumgarte, Contacts, FormChoice
 
 STATES = 256
 TIMES = 16
@@ -168,16 +168,21 @@ class Bench:
         return "\n".join(lines)
 
 
-@validated
+class ContestOptions(FormChoice, total=False):
+    """Options of the functions that `bench` times."""
+
+    contact: Contacts
+    baumgarte: Baumgarte
+
+
+@validated_with(ContestOptions)
 def bench(
     mechanism: Mechanism,
     functions: Iterable[str] | None = None,
     *,
     native: bool = False,
     progress: Progress | None = None,
-    contact: Links = None,
-    baumgarte: bool = False,
-    form: str = AUTO,
+    **options: Unpack[ContestOptions],
 ) -> Bench:
     """Time functions ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) of a mechanism.
 
@@ -192,8 +197,8 @@ def bench(
         name: making.refusal(mechanism, name, None) or "on request only, with -f"
         for name in left_out
     }
-    options = ProgramOptions(contact=contact, baumgarte=baumgarte, form=form)
-    made, beyond = making.programs_and_refusals(Request(mechanism, functions, options), tell)
+    request = make_request(mechanism, functions, options)
+    made, beyond = making.programs_and_refusals(request, tell)
     programs = {
         name: made[name] for name in wanted if name in made
     }  # in the order in which they were asked for

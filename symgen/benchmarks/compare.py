@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from symgen import methods
-from symgen.benchmarks.bench import LOOPS, ROUNDS, STATES, machine_facts, race
+from symgen.benchmarks.bench import LOOPS, ROUNDS, STATES, ContestOptions, machine_facts, race
+from symgen.description.arguments import validated_with
 from symgen.description.tip import tip
 from symgen.ir.program import Program
 from symgen.ir.recursion import Form, Looped
@@ -40,13 +41,14 @@ from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from symgen.vocabulary.names import named
 from symgen.vocabulary.options import (
+    AUTO,
     HOST,
     LOOPED,
     UNROLLED,
-    Links,
     ProgramOptions,
-    Rows,
+    TaskRows,
     TextOptions,
+    values_of,
 )
 from symgen.vocabulary.reals import DOUBLE, REALS
 from symgen.vocabulary.target import Target
@@ -254,26 +256,31 @@ class Comparisons:
         return "\n".join(lines)
 
 
+class ComparisonOptions(ContestOptions, total=False):
+    """Options of the functions that `compare` derives by every method."""
+
+    task_rows: TaskRows
+
+
+@validated_with(ComparisonOptions, form=UNROLLED)
 def compare(
     mechanism: Mechanism,
     functions: Iterable[str] | None = None,
     *,
     progress: Progress | None = None,
-    task_rows: Rows = None,
-    contact: Links = None,
-    baumgarte: bool = False,
-    form: str = UNROLLED,
+    **options: Unpack[ComparisonOptions],
 ) -> Comparisons:
-    """Every method of the functions that `requested` names, measured on this machine. Options as in `symgen.program`; with the form
-    LOOPED what has loops over links stands there in both forms.
+    """Measure every method of the functions that `requested` names on this machine. Options are those of `symgen.program`; with
+    the form LOOPED a function that has loops over links stands there in both forms.
 
     Raises RequestError for unknown names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
     making.in_rows(mechanism)
-    options = ProgramOptions(task_rows=task_rows, contact=contact, baumgarte=baumgarte)
-    wanted, refused = requested(mechanism, functions, options)
-    if task_rows is not None:
+    by_loops = options["form"] == LOOPED
+    chosen = values_of(ProgramOptions, options, form=AUTO)
+    wanted, refused = requested(mechanism, functions, chosen)
+    if options["task_rows"] is not None:
         _refuse_without_task(() if functions is None else wanted)
     build = Build(optimize=2)
     machine = machine_facts(build, ())  # no compiler: said before the long work
@@ -281,21 +288,21 @@ def compare(
         mechanism,
         ROUND_OFF_STATES,
         frame=tip(mechanism) if mechanism.frames else None,
-        task_rows=options.rows,
-        contact=options.contact,
-        baumgarte=baumgarte,
+        task_rows=chosen.rows,
+        contact=chosen.contact,
+        baumgarte=chosen.baumgarte,
     )
     total, done = sum(len(names) + 1 for names in wanted.values()), 0
     compared = []
     for function, names in wanted.items():
-        contest = _Contest(mechanism, function, options)
+        contest = _Contest(mechanism, function, chosen)
         for method in names:
             tell(f"deriving {function} by {method}", done, total)
             done += 1
             contest.derive(method)
-            if form == LOOPED:
+            if by_loops:
                 contest.derive_loops(method)
-        if form == LOOPED and not contest.has_loops:
+        if by_loops and not contest.has_loops:
             refused[f"loops of {function}"] = contest.why_no_loops
         tell(f"compiling {function} by every method", done, total)
         contest.measure(build)

@@ -226,6 +226,37 @@ class RealChoice(TypedDict, total=False):
     ]
 
 
+TaskRows = Annotated[
+    Rows,
+    Option(
+        None,
+        "the rows that operational_inertia and dynamically_consistent_inverse are about, of wx,wy,wz,x,y,z or 0 to 5, in "
+        "their order (default all six)",
+        metavar="ROWS",
+    ),
+]
+Contacts = Annotated[
+    Links,
+    Option(
+        None,
+        "a point that may touch something, in the axes of its link's frame (m; default its origin), for "
+        "contact_forward_dynamics and contact_impulse, which -f asks for and which take active[] with 1 "
+        "where it holds and 0 where it does not; repeatable",
+        metavar="LINK[:x,y,z]",
+        repeat=True,
+    ),
+]
+Baumgarte = Annotated[
+    bool,
+    Option(
+        False,
+        "pull open loops together: constrained_forward_dynamics and contact_forward_dynamics take one more "
+        "argument gains[2], K_p (1/s²) and K_d (1/s) of A a + gamma + K_d A v + K_p C(q) = 0, and what is "
+        "about loops holds beside them too",
+    ),
+]
+
+
 class RowChoices(TypedDict, total=False):
     """Options that change the rows of a Program."""
 
@@ -276,26 +307,8 @@ class RowChoices(TypedDict, total=False):
             metavar="angular|linear",
         ),
     ]
-    task_rows: Annotated[
-        Rows,
-        Option(
-            None,
-            "the rows that operational_inertia and dynamically_consistent_inverse are about, of wx,wy,wz,x,y,z or 0 to 5, in "
-            "their order (default all six)",
-            metavar="ROWS",
-        ),
-    ]
-    contact: Annotated[
-        Links,
-        Option(
-            None,
-            "a point that may touch something, in the axes of its link's frame (m; default its origin), for "
-            "contact_forward_dynamics and contact_impulse, which -f asks for and which take active[] with 1 "
-            "where it holds and 0 where it does not; repeatable",
-            metavar="LINK[:x,y,z]",
-            repeat=True,
-        ),
-    ]
+    task_rows: TaskRows
+    contact: Contacts
     parameters: Annotated[
         Names,
         Option(
@@ -308,15 +321,7 @@ class RowChoices(TypedDict, total=False):
             repeat=True,
         ),
     ]
-    baumgarte: Annotated[
-        bool,
-        Option(
-            False,
-            "pull open loops together: constrained_forward_dynamics and contact_forward_dynamics take one more "
-            "argument gains[2], K_p (1/s²) and K_d (1/s) of A a + gamma + K_d A v + K_p C(q) = 0, and what is "
-            "about loops holds beside them too",
-        ),
-    ]
+    baumgarte: Baumgarte
     effort: Annotated[
         str,
         Option(
@@ -327,8 +332,8 @@ class RowChoices(TypedDict, total=False):
     ]
 
 
-class ProgramChoices(RowChoices, total=False):
-    """Options that change a Program: its rows, or its form."""
+class FormChoice(TypedDict, total=False):
+    """Rows for every link, or loops over links."""
 
     form: Annotated[
         str,
@@ -339,6 +344,10 @@ class ProgramChoices(RowChoices, total=False):
             metavar="unrolled|looped|auto",
         ),
     ]
+
+
+class ProgramChoices(RowChoices, FormChoice, total=False):
+    """Options that change a Program: its rows, or its form."""
 
 
 class TrigChoice(TypedDict, total=False):
