@@ -11,7 +11,7 @@ import pytest
 
 import symgen
 from symgen.cli import main
-from symgen.delivery.readme import evidence_context
+from symgen.delivery.folder import evidence_context
 from symgen.description.tip import tip
 from symgen.pipeline.build import programs
 from symgen.support.tables import span

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen.delivery import reprint
+from symgen.delivery import verifying
 from symgen.support.errors import DescriptionError
 from symgen.verification import folder as reading
 
@@ -26,7 +26,7 @@ CHAIN = ("inverse_dynamics=newton_euler", "mass_matrix_solve=fixman")
 
 @pytest.fixture(autouse=True)
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (reprint, reading):
+    for module in (verifying, reading):
         monkeypatch.setattr(module, "__version__", "0.2.0")
 
 

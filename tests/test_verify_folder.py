@@ -12,7 +12,7 @@ import pytest
 
 import symgen
 from symgen import cli
-from symgen.delivery.reprint import check_printed
+from symgen.delivery.verifying import check_printed
 from symgen.pipeline import build
 from symgen.support.errors import SymgenError
 from symgen.verification.folder import read_folder

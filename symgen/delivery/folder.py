@@ -7,24 +7,37 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from symgen.delivery import coordinates, drives, loops
 from symgen.delivery.atomic_replace import replace_folder
 from symgen.delivery.cases import filled
-from symgen.delivery.contents import FolderContents
-from symgen.delivery.manifest import manifest
-from symgen.delivery.readme import readme_context, threaded
+from symgen.delivery.contents import FolderContents, unfelt_wrench
+from symgen.delivery.manifest import manifest, wrapped_command
 from symgen.emission import printer, render, wrapper
 from symgen.emission.adjustable import first
 from symgen.emission.backend import unrolled
 from symgen.emission.checks import statuses
+from symgen.emission.legend import legend
+from symgen.emission.markdown import cell, code, prose
+from symgen.ir.ports import describe, meaning, operations_text
+from symgen.ir.program import Port
+from symgen.ir.recursion import Form, Looped
 from symgen.machine import firmware
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.contacts import solves
+from symgen.support.tables import span
 from symgen.support.version import __version__
+from symgen.vocabulary.functions import FUNCTIONS, PREPARED
 from symgen.vocabulary.options import GPU
+from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
 
 FUNCTION_ENDINGS = (".h", ".hpp", ".cuh", ".cu", "_set_parameters.c", "_assemble.c")
 """Endings of files beside the functions that a folder with functions only holds."""
@@ -171,3 +184,366 @@ def _build(contents: FolderContents, sources: _Sources) -> dict[str, Any]:
         ],
         "threaded": threaded(programs),
     }
+
+
+# -- README.md: the words and table cells that its templates print --
+
+
+SHOWN = 100
+"""Joints that a README lists."""
+
+Facts = Mapping[str, Any]
+
+
+def readme_context(contents: FolderContents, facts: Facts) -> dict[str, Any]:
+    """Names that the templates read. `facts` are those of the manifest."""
+    programs, text = contents.programs, contents.text
+    return {
+        **firmware.measured_flags(text.target),
+        **_robot(contents, facts),
+        **_functions(contents, facts),
+        **_frames(contents.options.frames, list(contents.programs)),
+        **_contacts(contents),
+        "example": _example(contents, facts),
+        "machine": text.target,
+        "command": wrapped_command(facts["command"]),
+        **legend(programs.values()),
+        **evidence_context({key: facts[key] for key in contents.evidence if key in facts}),
+        "threaded": threaded(programs),
+        "adjustable": bool(contents.parameters),
+        "adjusted": [code(name) for name in contents.options.parameters],
+    }
+
+
+def threaded(programs: Mapping[str, Form]) -> bool:
+    """True if a function goes through more links at the same time than a block has lanes."""
+    return any(links_at_once(form) > printer().lanes(form.real) for form in programs.values())
+
+
+def links_at_once(form: Form) -> int:
+    """Number of links that a function goes through at the same time."""
+    return form.at_once if isinstance(form, Looped) else 1
+
+
+# -- README.md: the robot --
+
+
+def _robot(contents: FolderContents, facts: Facts) -> dict[str, Any]:
+    """Joints, gravity, drives and loops, what is not modelled, and the options."""
+    mechanism = contents.mechanism
+    joints = _joint_rows(mechanism, facts["joints"])
+    return {
+        "robot": code(mechanism.name),
+        "base": code(mechanism.base),
+        "not_modelled": [
+            {"kind": prose(omission["kind"]), "text": prose(omission["text"])}
+            for omission in facts["not_modelled"]
+        ],
+        "gravity": ", ".join(f"{component:g}" for component in facts["gravity"]),
+        "joints": joints[:SHOWN],
+        "more_joints": len(joints[SHOWN:]),
+        **drives.of_readme(mechanism, contents.options.parameters),
+        **loops.of_readme(mechanism, contents.programs),
+        "options": _option_rows(facts["options"]),
+    }
+
+
+def _joint_rows(mechanism: Mechanism, joints: Sequence[Facts]) -> list[dict[str, Any]]:
+    """Table of joints: names, type, and the entries of q and v."""
+    names = [
+        {key: cell(joint[key]) for key in ("name", "parent", "child")}
+        | {"type": joint["type"], "index": index}
+        for index, joint in enumerate(joints)
+    ]
+    coordinate_cells = coordinates.entries(mechanism)
+    return [row | cells for row, cells in zip(names, coordinate_cells, strict=True)]
+
+
+def _option_rows(options: Facts) -> list[dict[str, str]]:
+    """Recorded options and their values."""
+    values = {
+        key: ", ".join(value) if isinstance(value, list) else str(value)
+        for key, value in options.items()
+        if value is not None and key != "name"
+    }
+    return [{"name": key, "value": code(value)} for key, value in values.items()]
+
+
+# -- README.md: the functions --
+
+
+def _functions(contents: FolderContents, facts: Facts) -> dict[str, Any]:
+    """Table of functions, meanings of arguments and results, and properties that single functions have."""
+    mechanism, programs = contents.mechanism, contents.programs
+    looped = {name: form for name, form in programs.items() if isinstance(form, Looped)}
+    size = REALS[facts["real"]].size
+    meanings = _meanings(contents)
+    return {
+        "functions": [
+            _function_row(form, facts["functions"][name]["symbol"])
+            for name, form in programs.items()
+        ],
+        "meanings": [{"name": name, "what": text} for name, text in meanings.items()],
+        **coordinates.mentioned(mechanism, list(meanings)),
+        "wrenches": [
+            code(link) + unfelt_wrench(mechanism, link) for link in contents.options.wrenches
+        ]
+        if "wrench" in meanings
+        else [],
+        "apart": [code(name) for name, form in programs.items() if printer().apart(form)],
+        "parted_links": [
+            {"name": code(name), "count": form.at_once}
+            for name, form in looped.items()
+            if form.at_once > 1
+        ],
+        "looped": [code(name) for name in looped],
+        "loop_bytes": size * sum(form.constants for form in looped.values()),
+        "parted": _parted(programs, contents.target, size),
+    }
+
+
+def _meanings(contents: FolderContents) -> dict[str, str]:
+    """Meaning of every argument and result, by name."""
+    meanings: dict[str, str] = {}
+    for form in contents.programs.values():
+        for ports in describe(form):
+            for port in ports:
+                meanings[port.name] = meaning(port, contents.mechanism.sizes)
+    return meanings
+
+
+def _function_row(form: Form, symbol: str) -> dict[str, Any]:
+    """One function: its call and its costs."""
+    arguments, results = describe(form)
+    return {
+        "symbol": symbol,
+        "method": form.method,
+        "arguments": ", ".join(port.name for port in arguments),
+        "results": ", ".join(port.name for port in results),
+        "operations": operations_text(form),
+        "depth": form.depth,
+    }
+
+
+def _parted(programs: Mapping[str, Form], target: Target, size: int) -> list[dict[str, Any]]:
+    """Functions that are cut in parts, with the number of parts and the bytes that the parts share."""
+    parts = {target.symbol(name): printer().parts(form, target) for name, form in programs.items()}
+    return [
+        {"symbol": symbol, "parts": count, "bytes": shared * size}
+        for symbol, (count, shared) in parts.items()
+        if count
+    ]
+
+
+def _example(contents: FolderContents, facts: Facts) -> dict[str, Any]:
+    """The call of the first function that the README shows."""
+    form = next(iter(contents.programs.values()))
+    symbol = facts["functions"][form.function]["symbol"]
+    return {
+        "symbol": symbol,
+        "lanes": printer().lanes(form.real),
+        "stem": symbol.removeprefix(f"{facts['robot']}_"),
+        "function": form.function,
+        "answer": form.outputs[0].name if len(form.outputs) == 1 else "results",
+        "arguments": [_example_argument(port, contents.mechanism) for port in form.inputs],
+        "works": isinstance(form, Looped),
+        "prepared": any(port.name == PREPARED.name for port in form.inputs),
+        "results": [{"name": port.name, "size": port.size} for port in form.outputs],
+    }
+
+
+def _example_argument(port: Port, mechanism: Mechanism) -> dict[str, Any]:
+    """Declaration of one argument of the example."""
+    return {
+        "name": port.name,
+        "size": port.size,
+        "prepared": port.name == PREPARED.name,
+        **coordinates.at_rest(mechanism, port.name),
+    }
+
+
+# -- README.md: links that the options name --
+
+
+def _frames(frames: Sequence[str], programs: Sequence[str]) -> dict[str, list[str]]:
+    """Frames by name, functions that speak of all of them, and functions that speak of the first of several."""
+    known = {name: FUNCTIONS[name] for name in programs if name in FUNCTIONS}
+    framed = {name: function for name, function in known.items() if function.needs_frame}
+    of_all, of_the_first = list(framed), list[str]()
+    if len(frames) > 1:
+        of_all = [name for name in framed if framed[name].needs_frames]
+        of_the_first = [name for name in framed if not framed[name].needs_frames]
+    fixed = {name for name, function in framed.items() if not function.follows}
+    return {
+        "frames": list(map(code, frames)) if framed else [],
+        "framed": _quoted(of_all),
+        "of_the_first": _quoted(of_the_first),
+        "not_following": _quoted(n for n in framed if n in fixed - {"forward_kinematics"}),
+    }
+
+
+def _quoted(names: Iterable[str]) -> list[str]:
+    """Names of functions in backquotes."""
+    return [f"`{name}`" for name in names]
+
+
+def _contacts(contents: FolderContents) -> dict[str, Any]:
+    """Points that may touch something, and how many solves give the least forces, in a word, where contacts may be redundant."""
+    points = contents.options.contacts
+    if not any(FUNCTIONS[name].counts("NT") for name in contents.programs):
+        return {"contacts": [], "redundant": ""}
+    count = solves(contents.mechanism, points)
+    words = {1: "", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+    return {"contacts": [code(point) for point in points], "redundant": words[count]}
+
+
+# -- README.md: costs on a target, and proofs --
+
+_ARGUMENTS = (("q", "position"), ("v", "velocity"), ("tau", "force"))
+
+
+def evidence_context(evidence: Facts) -> dict[str, Any]:
+    """Names of `README_firmware.md.j2`, from the facts of the manifest ("cost" and "proof": `symgen.delivery.evidence`)."""
+    return _cost(evidence.get("cost", {})) | _proof(evidence.get("proof", {}))
+
+
+def _cost(sheet: Facts) -> dict[str, Any]:
+    functions: Mapping[str, Facts] = sheet.get("functions", {})
+    depths = [cost["stack_with_libm"] for cost in functions.values()]
+    timed = any(cost["cycles"] is not None for cost in functions.values())
+    return {
+        "timed": timed,
+        "cost": {
+            key: sheet[key]
+            for key in (
+                "title",
+                "compiler",
+                "emulator",
+                "states",
+                "flash",
+                "flash_with_libm",
+                "ram_with_libm",
+                "newlib",
+                "timing",
+                "untold",
+            )
+            if key in sheet
+        },
+        "unmeasured": sheet.get("missing", ""),
+        "compiled_with": " ".join((sheet.get("optimize", ""), *sheet.get("flags", ()))),
+        "costs": [
+            [
+                f"`{name}`",
+                *(
+                    span(cost[key])
+                    for key in (
+                        "instructions",
+                        "alone",
+                        *(("cycles", "cycles_alone") if timed else ()),
+                    )
+                ),
+                cost["flash"],
+                cost["flash_with_libm"],
+                cost["stack"],
+                _known(cost["stack_with_libm"]),
+                cost["ram"],
+                " ".join(cost["undefined"]) or "nothing",
+            ]
+            for name, cost in functions.items()
+        ],
+        "most_stack": max((cost["stack"] for cost in functions.values()), default=0),
+        "most_depth": 0 if None in depths else max(depths, default=0),
+    }
+
+
+def _known(count: int | None) -> str:
+    return "unknown" if count is None else str(count)
+
+
+def _proof(sheet: Facts) -> dict[str, Any]:
+    functions: Mapping[str, Facts] = sheet.get("functions", {})
+    joints: Iterable[Facts] = sheet.get("joints", ())
+    eva: Mapping[str, Facts] = sheet.get("eva", {})
+    return {
+        "proof_states": sheet.get("states", 0),
+        "ranges": [
+            [cell(joint["joint"]), *(_span(sheet["ranges"][name][i]) for name, _ in _ARGUMENTS)]
+            for i, joint in enumerate(joints)
+        ],
+        "inertias": [
+            [cell(joint["joint"]), cell(joint["link"]), _certificate(joint)] for joint in joints
+        ],
+        "floors": [
+            [f"`{name}`", *_floors(function["divisors"])]
+            for name, function in functions.items()
+            if function["divisors"]
+        ],
+        "round_offs": [
+            [f"`{name}`", result, _over(function, sheet), _bound(found["bound"])]
+            for name, function in functions.items()
+            for result, found in function["round_off"]["results"].items()
+        ],
+        "eva_missing": sheet.get("eva_missing", ""),
+        "eva_idle": "eva" in sheet and not eva,
+        "finite": [
+            [
+                f"`{name}`",
+                "yes"
+                if one["proved"]
+                else f"no: {len(one['alarms'])} operations are not excluded to fail",
+                "; ".join(f"`{line}`" for line in one["admitted"]) or "nothing",
+            ]
+            for name, one in eva.items()
+        ],
+        "assumptions": [prose(sentence) for sentence in sheet.get("assumptions", [])],
+    }
+
+
+def _span(ends: Iterable[float]) -> str:
+    return " to ".join(f"{end:.6g}" for end in ends)
+
+
+def _certificate(joint: Facts) -> str:
+    own = joint["own_inertia"]
+    return (
+        f"no certificate: {prose(joint['reason'])}"
+        if own is None
+        else f"{_rounded(own, 6, ROUND_FLOOR)} {joint['unit']}"
+    )
+
+
+def _floors(divisors: Iterable[Facts]) -> tuple[str, str]:
+    """The certified ones with their floors, and the others."""
+    found = list(divisors)
+    held = [
+        f"{_divisor(one, 'a sum of squares')} ≥ {_rounded(one['certified'], 6, ROUND_FLOOR)}"
+        for one in found
+        if one["certified"] is not None
+    ]
+    open_ = [_divisor(one, "one that is no pivot") for one in found if one["certified"] is None]
+    return ", ".join(held) or "none", ", ".join(open_) or "none"
+
+
+def _divisor(one: Facts, other: str) -> str:
+    """The joint whose pivot it is, or what it is else."""
+    return cell(one["joint"]) if one["joint"] else one.get("what", other).strip("()")
+
+
+def _bound(value: float | None) -> str:
+    """A bound, rounded up."""
+    return (
+        "none known" if value is None or not isfinite(value) else _rounded(value, 2, ROUND_CEILING)
+    )
+
+
+def _rounded(value: float, digits: int, how: str) -> str:
+    with localcontext(prec=digits, rounding=how):
+        return f"{float(+Decimal(repr(value))):.{digits}g}"  # a decimal of so many digits stays what it is
+
+
+def _over(function: Facts, sheet: Facts) -> str:
+    return (
+        "all of the ranges"
+        if function["round_off"]["proved_for"] == "ranges"
+        else f"{sheet['states']} random states of them"
+    )
