@@ -1,0 +1,157 @@
+"""Statements as text: `write` spells them in a language whose grammar is that of C.
+
+The layout is one: four columns an indentation, one statement a line, braces around every body.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from symgen.emission import statements as s
+from symgen.emission.language import Language
+
+INDENT = " " * 4
+
+
+def write(statements: Iterable[s.Statement], language: Language, depth: int = 0) -> str:
+    """Return the text of statements inside `depth` bodies; between two functions there is an empty line."""
+    return "".join(f"{line}\n" for line in _lines(tuple(statements), language, INDENT * depth))
+
+
+def value(expression: s.Value, language: Language) -> str:
+    """Return the text of a value."""
+    match expression:
+        case tuple():
+            return "".join(value(part, language) for part in expression)
+        case s.Element(array, index, None):
+            return _element(array, index, language)
+        case s.Element(array, index, column):
+            return _element(_element(array, index, language), column, language)
+        case s.Address(array, index):
+            return f"&{_element(array, index, language)}"
+        case s.Row(array, index):
+            return _element(array, index, language)
+        case s.Cast(kind, count, array):
+            return f"({kind} (*)[{count}]){value(array, language)}"
+        case _:
+            return str(expression)
+
+
+def _element(array: str, index: s.Value | None, language: Language) -> str:
+    if index is None:
+        return array
+    return language.element.format(array=array, index=value(index, language))
+
+
+def declarator(declared: s.Declare) -> str:
+    """Return the declaration of a local or a parameter, without its value."""
+    size = "".join(f"[{length}]" for length in declared.size)
+    name = declared.name
+    if declared.pointer:
+        name = f"{declared.pointer}{' ' if declared.pointer == s.FIXED else ''}{name}"
+        name = f"({name})" if size else name
+    attribute = f" {declared.attribute}" if declared.attribute else ""
+    return f"{declared.kind} {name}{size}{attribute}"
+
+
+def _lines(statements: Sequence[s.Statement], language: Language, margin: str) -> Iterator[str]:
+    """Give the lines of statements."""
+    for n, statement in enumerate(statements):
+        if n and isinstance(statement, s.Function):
+            yield ""
+        yield from _statement(statement, language, margin)
+
+
+def _statement(statement: s.Statement, language: Language, margin: str) -> Iterator[str]:
+    """Give the lines of a statement."""
+
+    def text(expression: s.Value) -> str:
+        return value(expression, language).replace("\n", f"\n{margin}")
+
+    def body(statements: Sequence[s.Statement]) -> Iterator[str]:
+        return _lines(statements, language, margin + INDENT)
+
+    def comment(words: str) -> str:
+        return f" /* {words} */" if words else ""
+
+    match statement:
+        case s.Declare():
+            given = "" if statement.value is None else f" = {text(statement.value)}"
+            yield f"{margin}{declarator(statement)}{given};{comment(statement.comment)}"
+        case s.Assign(target, changed, sign):
+            yield f"{margin}{_assigned(text(target), text(changed), sign)};{comment(statement.comment)}"
+        case s.Call():
+            yield from _call(statement, language, margin)
+        case s.For():
+            yield f"{margin}for ({_head(statement, text)}) {{"
+            yield from body(statement.body)
+            yield f"{margin}}}"
+        case s.While(condition):
+            yield f"{margin}while ({text(condition)}) {{"
+            yield from body(statement.body)
+            yield f"{margin}}}"
+        case s.If():
+            yield f"{margin}if ({text(statement.condition)}) {{{comment(statement.comment)}"
+            yield from body(statement.body)
+            chained = statement.otherwise
+            while isinstance(chained, s.If):
+                yield f"{margin}}} else if ({text(chained.condition)}) {{{comment(chained.comment)}"
+                yield from body(chained.body)
+                chained = chained.otherwise
+            if chained:
+                yield f"{margin}}} else {{"
+                yield from body(chained)
+            yield f"{margin}}}"
+        case s.Block():
+            yield f"{margin}{{"
+            yield from body(statement.body)
+            yield f"{margin}}}"
+        case s.Return():
+            yield f"{margin}return {text(statement.value)};"
+        case s.Unused(name):
+            yield f"{margin}(void){name};"
+        case s.Comment(words):
+            yield f"{margin}/* {words} */"
+        case s.Blank():
+            yield ""
+        case s.Pragma(words, where):
+            yield from (f"#if defined({where})", f"#pragma {words}", "#endif")
+        case s.Function():
+            if statement.comment:
+                yield f"{margin}/* {statement.comment} */"
+            parameters = ", ".join(map(declarator, statement.parameters)) or "void"
+            static = "static " if statement.static else ""
+            yield f"{margin}{static}{statement.returns} {statement.name}({parameters})"
+            yield f"{margin}{{"
+            yield from body(statement.body)
+            yield f"{margin}}}"
+
+
+def _assigned(target: str, changed: str, sign: str) -> str:
+    """Return an assignment; a step by one is `++` or `--`."""
+    if changed == "1" and sign in ("+=", "-="):
+        return f"{sign[0] * 2}{target}"
+    return f"{target} {sign} {changed}"
+
+
+def _head(loop: s.For, text: Callable[[s.Value], str]) -> str:
+    """Return what stands in the parentheses of a loop."""
+    comparison = ("<" if loop.step > 0 else ">") + ("=" if loop.inclusive else "")
+    more = f"{loop.index} {comparison} {text(loop.last)}"
+    if loop.condition:
+        more = f"({text(loop.condition)}) && ({more})"
+    step = _assigned(loop.index, str(abs(loop.step)), "+=" if loop.step > 0 else "-=")
+    return f"{loop.index} = {text(loop.first)}; {more}; {step}"
+
+
+def _call(call: s.Call, language: Language, margin: str) -> Iterator[str]:
+    """Give the lines of a call; a line of a wrapped one ends behind an argument."""
+    arguments = [value(argument, language) for argument in call.arguments]
+    if not call.wrapped:
+        yield f"{margin}{call.function}({', '.join(arguments)});"
+        return
+    whole = f"{call.function}({', '.join(a.replace(' ', chr(0)) for a in arguments)});"
+    width = language.width - len(margin)
+    for line in textwrap.wrap(whole, width, subsequent_indent=INDENT, break_long_words=False):
+        yield f"{margin}{line}".replace("\0", " ")

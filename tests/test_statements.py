@@ -1,0 +1,362 @@
+"""Statements of generated functions: their text parses to the same statements, lanes are added to it, and `check` refuses faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pycparser import c_ast, c_generator, c_parser
+
+from symgen.emission import print as printing
+from symgen.emission import statements as s
+from symgen.emission.c_text import C
+from symgen.emission.statements import (
+    Address,
+    Assign,
+    Block,
+    Call,
+    Comment,
+    Declare,
+    Element,
+    For,
+    Function,
+    If,
+    Return,
+    Row,
+    Unused,
+    While,
+    expression,
+)
+from symgen.support.errors import ProgramError
+
+LANES = 4
+KNOWN: dict[str, tuple[int | str, ...]] = {"table": (5, 2), "step": (), "PAD": (), "OK": ()}
+INTS = tuple(Declare("int", name) for name in ("row", "k", "level"))
+SWEEP = Function(
+    "sweep",
+    (
+        Declare("const double", "q", size=(5,)),
+        Declare("double", "qdd", size=(5,)),
+        Declare("double", "numbers", size=(60,)),
+        Declare("int", "group"),
+    ),
+    (
+        Declare("double", "work", Address("numbers", "15*group"), pointer=s.FIXED),
+        Declare("double", "before", expression("{}\n    + 3", Address("numbers", 30)), pointer="*"),
+        Declare("double", "carry", size=(3,), attribute="PAD"),
+        *INTS,
+        Unused("qdd"),
+        s.Blank(),
+        Comment("outward, from the base"),
+        For("k", 0, 3, (Assign(Element("carry", "k"), "0.0"),)),
+        For(
+            "row",
+            4,
+            0,
+            (
+                Declare("double", "after", "before + 3", pointer=s.FIXED),
+                Call("step", (Row("table", "row"), Address("work", "3*row"), "before"), True),
+                If(
+                    expression("{} > 0.0", Element("carry", 1)),
+                    (Assign(Element("after", 0), Element("before", 0), comment="the same"),),
+                    If("row == 2", (Assign("level", "row"),), (Assign("level", "row/2"),)),
+                    "greater",
+                ),
+                Assign("before", "after"),
+            ),
+            step=-1,
+            inclusive=True,
+            condition="level < 9",
+        ),
+        While("level > 0", (Assign("level", "2", "/="), Assign("level", "1", "-="))),
+        Block((Declare("const int", "last", "level"), Assign("group", "last + 3", "*="))),
+        s.PARALLEL,
+        For("row", "group", 20, (Assign(Element("work", "row"), Element("q", 2), "+="),), step=2),
+    ),
+    static=True,
+    comment="one sweep",
+)
+COUNT = Function("count", (), (Declare("int", "n", "4"), Return("n + 1")), returns="int")
+
+
+# -- the tree that pycparser reads, and the same of statements ---------------------------------------------------------------
+
+
+def _plain(text: str) -> str:
+    """Return an expression as pycparser writes it."""
+    unit = c_parser.CParser().parse(f"int f(void) {{ x = {text}; }}")
+    return c_generator.CGenerator().visit(unit.ext[0].body.block_items[0].rvalue)
+
+
+def _declared(text: str) -> str:
+    return c_generator.CGenerator().visit(c_parser.CParser().parse(f"{text};").ext[0])
+
+
+def _of_statements(statements: Iterable[s.Statement]) -> list[Any]:
+    """Return what must be read back: lists of the kind of a statement, its expressions, and its bodies."""
+
+    def text(value: s.Value) -> str:
+        return _plain(printing.value(value, C))
+
+    tree: list[Any] = []
+    for statement in statements:
+        match statement:
+            case Function():
+                parameters = [_declared(printing.declarator(p)) for p in statement.parameters]
+                parameters = parameters or ["void"]
+                head = [statement.name, statement.returns, statement.static, parameters]
+                tree.append(["function", *head, _of_statements(statement.body)])
+            case Declare():
+                bare = printing.declarator(replace(statement, attribute=""))
+                value = [] if statement.value is None else [text(statement.value)]
+                tree.append(["declare", _declared(bare), *value])
+            case Assign(target, value, sign):
+                tree.append(["assign", text(target), sign, text(value)])
+            case Call(function, arguments):
+                tree.append(["call", function, *map(text, arguments)])
+            case For():
+                sign = ("<" if statement.step > 0 else ">") + "=" * statement.inclusive
+                bound = f"{statement.index} {sign} {printing.value(statement.last, C)}"
+                if statement.condition:
+                    bound = f"({printing.value(statement.condition, C)}) && ({bound})"
+                change = [statement.index, "+=" if statement.step > 0 else "-="]
+                head = [statement.index, text(statement.first), _plain(bound)]
+                body = _of_statements(statement.body)
+                tree.append(["for", *head, *change, str(abs(statement.step)), body])
+            case While(condition, body):
+                tree.append(["while", text(condition), _of_statements(body)])
+            case If(condition, body, otherwise):
+                last = (otherwise,) if isinstance(otherwise, If) else otherwise
+                tree.append(["if", text(condition), _of_statements(body), _of_statements(last)])
+            case Block(body):
+                tree.append(["block", _of_statements(body)])
+            case Return(value):
+                tree.append(["return", text(value)])
+            case Unused(name):
+                tree.append(["unused", name])
+            case s.Pragma(words):
+                tree.append(["pragma", words])
+    return tree
+
+
+def _body(node: Any) -> list[Any]:
+    if node is None:
+        return []
+    return _read_back(node.block_items or [] if isinstance(node, c_ast.Compound) else [node])
+
+
+def _read_back(nodes: Sequence[Any]) -> list[Any]:
+    """Return the statements of nodes of pycparser."""
+    say = c_generator.CGenerator().visit
+    tree: list[Any] = []
+    for node in nodes:
+        match node:
+            case c_ast.FuncDef():
+                decl = node.decl
+                parameters = [say(p) for p in decl.type.args.params]
+                returns = " ".join(decl.type.type.type.names)
+                head = [decl.name, returns, decl.storage == ["static"], parameters]
+                tree.append(["function", *head, _body(node.body)])
+            case c_ast.Decl():
+                value = [] if node.init is None else [say(node.init)]
+                node.init = None
+                tree.append(["declare", say(node), *value])
+            case c_ast.Assignment():
+                tree.append(["assign", say(node.lvalue), node.op, say(node.rvalue)])
+            case c_ast.UnaryOp():
+                tree.append(["assign", say(node.expr), f"{node.op[-1]}=", "1"])
+            case c_ast.FuncCall():
+                arguments = node.args.exprs if node.args else []
+                tree.append(["call", node.name.name, *map(say, arguments)])
+            case c_ast.For():
+                (step,) = _read_back([node.next])
+                head = [node.init.lvalue.name, say(node.init.rvalue), say(node.cond)]
+                tree.append(["for", *head, *step[1:], _body(node.stmt)])
+            case c_ast.While():
+                tree.append(["while", say(node.cond), _body(node.stmt)])
+            case c_ast.If():
+                tree.append(["if", say(node.cond), _body(node.iftrue), _body(node.iffalse)])
+            case c_ast.Compound():
+                tree.append(["block", _body(node)])
+            case c_ast.Return():
+                tree.append(["return", say(node.expr)])
+            case c_ast.Cast():
+                tree.append(["unused", node.expr.name])
+            case c_ast.Pragma():
+                tree.append(["pragma", node.string])
+            case _:
+                raise AssertionError(type(node))
+    return tree
+
+
+def read_back(text: str) -> list[Any]:
+    """Return the statements of a text."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).replace(" PAD", "")
+    text = "\n".join(line for line in text.splitlines() if not line.startswith(("#if", "#endif")))
+    return _read_back(c_parser.CParser().parse(text).ext)
+
+
+@pytest.mark.parametrize("lanes", [0, LANES])
+def test_text_parses_to_the_statements(lanes: int) -> None:
+    functions: tuple[s.Statement, ...] = (SWEEP, COUNT)
+    if lanes:
+        functions = s.in_lanes(functions, ("work", "before", "carry", "after"), lanes)
+    assert read_back(printing.write(functions, C)) == _of_statements(functions)
+
+
+def test_layout() -> None:
+    text = printing.write([SWEEP, COUNT], C)
+    for line in (
+        "/* one sweep */\nstatic void sweep(const double q[5], double qdd[5], double numbers[60], int group)\n{\n",
+        "    double *const work = &numbers[15*group];\n    double *before = &numbers[30]\n        + 3;\n",
+        "    double carry[3] PAD;\n    int row;\n    int k;\n    int level;\n    (void)qdd;\n\n    /* outward",
+        "    for (row = 4; (level < 9) && (row >= 0); --row) {\n",
+        "        if (carry[1] > 0.0) { /* greater */\n            after[0] = before[0]; /* the same */\n",
+        "        } else if (row == 2) {\n            level = row;\n        } else {\n            level = row/2;\n        }\n",
+        "    while (level > 0) {\n        level /= 2;\n        --level;\n    }\n    {\n",
+        "#if defined(_OPENMP)\n#pragma omp parallel for schedule(static, 1)\n#endif\n    for (row = group; row < 20; row += 2) {\n",
+        "}\n\nint count(void)\n{\n    int n = 4;\n    return n + 1;\n}\n",
+    ):
+        assert line in text
+
+
+def test_a_long_call_is_wrapped_between_arguments() -> None:
+    call = Call("step", tuple(f"argument + {10**k}" for k in range(12)), wrapped=True)
+    lines = printing.write([call], C, 2).splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= C.width
+    assert lines[0].startswith("        step(")
+    assert lines[1].startswith("            argument + ")
+    assert all(line.endswith(",") for line in lines[:-1])
+
+
+# -- lanes -------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_of_statements_stands_in_one_loop_over_lanes() -> None:
+    body = (
+        Declare("double", "x", size=(3,)),
+        Declare("double", "y", Address("numbers", 8), pointer="*"),
+        Declare("double", "z", "y + 3", pointer=s.FIXED),
+        Declare("int", s.LANE),
+        Declare("int", "k"),
+        Assign(Element("x", 0), Element("q", "first + lane")),
+        Declare("const int", "place", "2*lane"),
+        If("place > 3", (Assign(Element("x", 1), "0.0"),)),
+        Assign(Element("x", 2, 3), "1.0"),
+        For(
+            "k",
+            0,
+            3,
+            (Assign(Element("y", "k"), expression("{}*{}", Element("x", "k"), Element("q", 0))),),
+        ),
+        Assign("y", "z"),
+    )
+    text = printing.write(s.in_lanes(body, {"x", "y", "z"}, 8), C)
+    assert text == (
+        "double x[3][8];\n"
+        "double (*y)[8] = (double (*)[8])&numbers[8];\n"
+        "double (*const z)[8] = y + 3;\n"
+        "int lane;\n"
+        "int k;\n"
+        "for (lane = 0; lane < 8; ++lane) {\n"
+        "    x[0][lane] = q[first + lane];\n"
+        "    const int place = 2*lane;\n"
+        "    if (place > 3) {\n"
+        "        x[1][lane] = 0.0;\n"
+        "    }\n"
+        "}\n"
+        "x[2][3] = 1.0;\n"
+        "for (k = 0; k < 3; ++k) {\n"
+        "    for (lane = 0; lane < 8; ++lane) {\n"
+        "        y[k][lane] = x[k][lane]*q[0];\n"
+        "    }\n"
+        "}\n"
+        "y = z;\n"
+    )
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------------
+
+
+def _function(*body: s.Statement) -> Function:
+    return Function("f", SWEEP.parameters, (*INTS, *body))
+
+
+FAULTS = {
+    "'x' is used and not declared": _function(Assign("k", "x + 1")),
+    "'late' is used and not declared": _function(
+        Assign(Element("qdd", 0), "late"), Declare("const double", "late", "0.0")
+    ),
+    "'inner' is used and not declared": _function(
+        Block((Declare("const int", "inner", "3"),)), Assign("k", "inner")
+    ),
+    "'k' is declared twice": _function(Block((Declare("int", "k"),))),
+    "'table' is declared twice": _function(Declare("int", "table")),
+    "'step' is declared twice": Function("step", (), ()),
+    "'int' is no name of a local": _function(Declare("int", "int")),
+    "'sin' is no name of a local": _function(Declare("double", "sin")),
+    "'2x' is no name of a local": _function(Declare("double", "2x")),
+    "'i' is no free index of a loop": _function(For("i", 0, 3, ())),
+    "'k' is no free index of a loop": _function(For("k", 0, 3, (For("k", 0, 3, ()),))),
+    "'qdd' has no element 5": _function(Assign(Element("qdd", 5), "0.0")),
+    "'qdd' has no element -1": _function(Assign(Element("qdd", "-1"), "0.0")),
+    "'q' has no element 5": _function(
+        For("k", 0, 5, (Assign(Element("qdd", 0), Element("q", "k")),), inclusive=True)
+    ),
+    "'q' has no element -1": _function(
+        For("k", 4, -1, (Assign(Element("qdd", 0), Element("q", "k")),), step=-1, inclusive=True)
+    ),
+    "'table' has no element 2": _function(Assign(Element("qdd", 0), Element("table", 0, 2))),
+    "'table' has 2 dimensions": _function(Assign(Element("qdd", 0), Element("table", 0))),
+    "'q' has 1 dimensions": _function(Assign(Element("qdd", 0), Element("q", 0, 0))),
+    "'group' has 0 dimensions": _function(Assign(Element("qdd", 0), Element("group", 0))),
+    "'q' is assigned and constant": _function(Assign(Element("q", 0), "0.0")),
+    "'qdd' is assigned and constant": _function(Assign("qdd", "q")),
+    "'p' is assigned and constant": _function(
+        Declare("double", "p", "qdd", pointer=s.FIXED), Assign("p", "qdd")
+    ),
+    "'c' is assigned and constant": _function(Declare("const int", "c", "3"), Assign("c", "4")),
+    "'row' is assigned and no local": _function(For("row", 0, 3, (Assign("row", "4"),))),
+    "'OK' is assigned and no local": _function(Assign("OK", "4")),
+    "'fly' is called and not known": _function(Call("fly")),
+    "'q[0]' accesses an array in text": _function(Assign(Element("qdd", 0), "q[0]")),
+    "'return' is not the last statement": _function(If("k > 0", (Return("k"),))),
+    "'void' is not what the last statement returns": _function(Return("k")),
+    "'int' is not what the last statement returns": replace(_function(), returns="int"),
+    "'f' is a function inside a function": _function(_function()),
+}
+
+
+@pytest.mark.parametrize("fact", FAULTS)
+def test_a_planted_fault_is_found(fact: str) -> None:
+    with pytest.raises(ProgramError, match=re.escape(fact)):
+        s.check([FAULTS[fact]], KNOWN)
+
+
+def test_statements_without_a_fault_pass() -> None:
+    assert s.check([SWEEP, COUNT], KNOWN) == (SWEEP, COUNT)
+    caller = replace(
+        _function(Call("sweep", ("q", "qdd", "numbers", "2")), Assign("k", "count()")), name="g"
+    )
+    assert s.check([SWEEP, COUNT, caller], KNOWN)[-1] is caller
+
+
+def test_lanes_of_checked_statements_pass() -> None:
+    lanes = replace(SWEEP, body=(Declare("int", s.LANE), *SWEEP.body))
+    arrays = ("work", "before", "carry", "after")
+    (function,) = s.in_lanes([lanes], arrays, LANES)
+    assert isinstance(function, Function)
+    with pytest.raises(ProgramError, match="'carry' has 2 dimensions"):
+        s.check(
+            [replace(function, body=(*function.body, Assign(Element("carry", 0), "0.0")))], KNOWN
+        )
+
+
+def test_a_pattern_takes_as_many_values_as_it_has_places() -> None:
+    assert expression("{} + {}", 1, Element("q", "k")) == (1, " + ", Element("q", "k"))
+    with pytest.raises(ProgramError, match="takes 2 values, not 1"):
+        expression("{} + {}", 1)
