@@ -74,14 +74,10 @@ Builder = Callable[[Mechanism, str, str, ProgramOptions], Program]
 """Builds a function of a mechanism by a method."""
 
 
-class KeptTooLong(TooLong):
-    """A refusal that is kept as the Program would be."""
-
-
 def cached(kind: str) -> Callable[[Builder], Builder]:
     """Keep the Programs that a function builds in the cache, under `kind`; rows are kept once for every real type.
 
-    A search that was interrupted is kept under the rounds after which it was.
+    That a Program is too long is kept likewise: to find it out takes as long as to build one. A search that was interrupted is kept under the rounds after which it was.
     """
 
     def decorate(build: Builder) -> Builder:
@@ -98,9 +94,9 @@ def cached(kind: str) -> Callable[[Builder], Builder]:
                 return replace(program, real=options.real, rounds=options.rounds)
             try:
                 program = build(mechanism, function, method, options)
-            except KeptTooLong as error:
+            except TooLong as error:
                 cache.keep({"refused": str(error)}, kind, *key)
-                raise TooLong(str(error)) from None
+                raise
             key = program_key(mechanism, function, method, replace(options, rounds=program.rounds))
             cache.keep({"program": to_plain(replace(program, real=DOUBLE.name))}, kind, *key)
             return program
@@ -237,7 +233,10 @@ def _build(
     if options.effort == HIGH:
         return _search(mechanism, function, method, options)
     if FUNCTIONS[function].derivative is not None:
-        return _differentiate(mechanism, function, method, options)
+        try:
+            return _differentiate(mechanism, function, method, options)
+        except TooLong as error:
+            return copy(error)  # without its traceback, which holds on to all that was too long
     if method is not None:
         return _by_method(mechanism, function, method, options)
     usual = _usual_method(mechanism, function, options)
@@ -313,7 +312,7 @@ def _rows_by_method(
             mechanism, function, method, compose, options, _called(mechanism, options)
         )
     except TooManyRows:
-        raise KeptTooLong(
+        raise TooLong(
             f"{function} of '{mechanism.name}' by {method} needs more than {derive.ROW_BUDGET} rows; "
             "take another method or lock joints that do not matter with --lock"
         ) from None
