@@ -23,7 +23,7 @@ from symgen.derivation.drives import driven, forces
 from symgen.derivation.geometry import Dof as Dof
 from symgen.derivation.geometry import LinkGeometry as LinkGeometry
 from symgen.derivation.gravity_compensation import Held, bears, held, spared
-from symgen.derivation.loads import carried, exerted
+from symgen.derivation.loads import UNLOADED, LoadedFrames, carried, exerted
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.spin import STILL, Spin
 from symgen.derivation.products import Gathering
@@ -63,32 +63,19 @@ class Linkage(Gathering):
         model: Model,
         home: Derivation,
         frame: Frame | None = None,
-        payload: Frame | None = None,
-        wrenches: Sequence[Frame] = (),
+        loaded: LoadedFrames = UNLOADED,
         at_run_time: runtime_inertia.AtRunTime | None = None,
         coupling: Coupling = APART,
     ) -> None:
-        self.model, self.home, self.frame, self.payload = model, home, frame, payload
-        self.at_run_time, self.coupling, self.inputs = (
-            at_run_time,
-            coupling,
-            dict(coupling.spread(home)),
-        )
-        given = {
-            at: home.inputs["prepared"][place]
-            for at, place in (at_run_time.drives if at_run_time else {}).items()
-        }
-        self.drives = driven(model, home, given)
+        self.model, self.home, self.frame, self.payload = model, home, frame, loaded.payload
+        self.at_run_time, self.coupling = at_run_time, coupling
+        self.inputs = dict(coupling.spread(home))
+        self.drives = driven(model, home, self._run_time_drives())
         self.zero, self.one = home.zero, home.one
         self._sums: dict[tuple[tuple[int, int], ...], Scalar] = {}
-        if "tau" in home.inputs and any(one.resists for one in self.drives):
-            taken = coupling.felt(forces(model, self.drives, home, self.inputs))
-            self.inputs["tau"] = [
-                tau - own for tau, own in zip(home.inputs["tau"], taken, strict=True)
-            ]
-        turned = any(
-            not link.slack.is_still for link in model.links
-        )  # links whose vectors are not in their own axes
+        self._subtract_drives()
+        # A link with slack has its vectors in turned axes.
+        turned = any(not link.slack.is_still for link in model.links)
         home.step(
             f"joint angles: sines and cosines{', and lengths and inertias turned by them' if turned else ''}"
         )
@@ -97,21 +84,50 @@ class Linkage(Gathering):
         self.own = coupling.leading(self.dofs)
         self.inertia = [self._inertia(i) for i in range(len(model.links))]
         self.base_gravity, self.gravity = self._gravity()
-        if "tau" in home.inputs and bears(model):
-            added = coupling.felt(spared(self.links, self.held))
-            self.inputs["tau"] = [
-                tau + own for tau, own in zip(self.inputs["tau"], added, strict=True)
-            ]
-        if payload is not None and payload.link >= 0:
-            own = carried(home, payload, self.mounted(payload), home.inputs["payload"])
-            self.inertia[payload.link] = self.inertia[payload.link] + own
-        self.loads = [(self.zeros, self.zeros) for _ in model.links]
-        for place, on in enumerate(wrenches):
-            if on.link >= 0:
-                n, f = self._exerted(on, home.inputs["wrench"][6 * place : 6 * place + 6])
-                self.loads[on.link] = self.loads[on.link][0] + n, self.loads[on.link][1] + f
-        for i in dict.fromkeys(on.link for on in wrenches if on.link >= 0):
-            self.name("wrench", i, Vector([entry for part in self.loads[i] for entry in part]))
+        self._add_gravity_compensation()
+        self._add_payload()
+        self.loads = self._run_time_wrenches(loaded.wrenches)
+
+    def _run_time_drives(self) -> dict[tuple[int, str], Scalar]:
+        """Return the numbers of drives that come at run time, by link and name."""
+        drives = self.at_run_time.drives if self.at_run_time else {}
+        return {at: self.home.inputs["prepared"][place] for at, place in drives.items()}
+
+    def _subtract_drives(self) -> None:
+        """Subtract from tau the forces of the drives."""
+        if "tau" not in self.home.inputs or not any(drive.resists for drive in self.drives):
+            return
+        taken = self.coupling.felt(forces(self.model, self.drives, self.home, self.inputs))
+        self.inputs["tau"] = [
+            tau - force for tau, force in zip(self.home.inputs["tau"], taken, strict=True)
+        ]
+
+    def _add_gravity_compensation(self) -> None:
+        """Add to tau the weights that gravity compensation holds."""
+        if "tau" not in self.home.inputs or not bears(self.model):
+            return
+        added = self.coupling.felt(spared(self.links, self.held))
+        self.inputs["tau"] = [
+            tau + force for tau, force in zip(self.inputs["tau"], added, strict=True)
+        ]
+
+    def _add_payload(self) -> None:
+        """Add the run-time payload to the inertia of its link."""
+        frame = self.payload
+        if frame is not None and frame.link >= 0:
+            matter = carried(self.home, frame, self.mounted(frame), self.home.inputs["payload"])
+            self.inertia[frame.link] = self.inertia[frame.link] + matter
+
+    def _run_time_wrenches(self, frames: Sequence[Frame]) -> list[tuple[Vector, Vector]]:
+        """Return the sum of the run-time wrenches on each link."""
+        loads = [(self.zeros, self.zeros) for _ in self.model.links]
+        for place, frame in enumerate(frames):
+            if frame.link >= 0:
+                n, f = self._exerted(frame, self.home.inputs["wrench"][6 * place : 6 * place + 6])
+                loads[frame.link] = loads[frame.link][0] + n, loads[frame.link][1] + f
+        for i in dict.fromkeys(frame.link for frame in frames if frame.link >= 0):
+            self.name("wrench", i, Vector([entry for part in loads[i] for entry in part]))
+        return loads
 
     def __len__(self) -> int:
         return len(self.links)

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from symgen.derivation import constants as k
 from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia, Rotation, Symmetric, Vector, wrench_to_parent
+
+
+@dataclass(frozen=True)
+class LoadedFrames:
+    """The frames on which run-time loads act: the payload, and the external wrenches in their order."""
+
+    payload: Frame | None = None
+    wrenches: Sequence[Frame] = ()
+
+
+UNLOADED = LoadedFrames()
 
 Mounted = tuple[Rotation, Vector]
 """Where a frame sits on its link, as the link's vectors are written."""

@@ -16,6 +16,7 @@ from symgen.derivation.base_parameters import BaseParameters
 from symgen.derivation.constants import LostDigits
 from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
+from symgen.derivation.loads import LoadedFrames
 from symgen.derivation.model import Frame, Model, declared, reframe, regroup
 from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar, TooManyRows
 from symgen.description.tip import tip
@@ -464,8 +465,7 @@ class Recording:
             model,
             home,
             self.frames[0] if self.frames else None,
-            at[PAYLOAD][0] if PAYLOAD in at else None,
-            at.get(WRENCH, ()),
+            LoadedFrames(at[PAYLOAD][0] if PAYLOAD in at else None, at.get(WRENCH, ())),
             at_run_time,
             Coupling.of(mechanism),
         )

@@ -8,33 +8,28 @@ from __future__ import annotations
 import numpy as np
 
 from symgen.reference.drives import driven, with_armature, with_forces
-from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.verification.identities._identity import Functions
 
 
-def _reference(f: Functions) -> Reference:
-    return f.truth.reference if f.exact else f.truth.rough
-
-
 def resistance(f: Functions, v: Array) -> Array:
     """Damping, friction and spring at the states' q and at v (count, NV)."""
-    return with_forces(_reference(f), 0 * v, f.states["q"], v, 0 * v)
+    return with_forces(f.reference, 0 * v, f.states["q"], v, 0 * v)
 
 
 def taken(f: Functions, a: Array) -> Array:
     """That at the states' v, and armature · a (count, NV)."""
-    return with_forces(_reference(f), 0 * a, f.states["q"], f.states["v"], a)
+    return with_forces(f.reference, 0 * a, f.states["q"], f.states["v"], a)
 
 
 def of_bodies(f: Functions, mass: Array) -> Array:
     """M (count, NV, NV) without the armature."""
-    return with_armature(_reference(f), mass, -1)
+    return with_armature(f.reference, mass, -1)
 
 
 def slopes(f: Functions) -> Array:
     """How damping and friction change with v (count, NV, NV), diagonal: damping + friction ε²/(v² + ε²)^(3/2)."""
-    reference, v = _reference(f), f.states["v"]
+    reference, v = f.reference, f.states["v"]
     number, found = reference.scalars.constant, 0 * v
     for one in driven(reference.mechanism):
         squares = (number(one.rate) * v[..., one.of]) ** 2 + number(

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from symgen.mechanism.mechanism import Mechanism
+from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.reference.twists import aligned
 from symgen.verification.evaluating import Results, Runner
@@ -40,6 +41,11 @@ class Functions:
                 self.truth.arguments(function, self.states)
             )
         return self._known[function]
+
+    @property
+    def reference(self) -> Reference:
+        """The reference over the scalars of the states: balls where they are exact, else floats."""
+        return self.truth.reference if self.exact else self.truth.rough
 
     def given(self, function: str, name: str) -> Array:
         """The drawn values of an argument."""
@@ -77,10 +83,9 @@ class Functions:
         found = self("jacobian")["J"] if q is None else self("jacobian", q=q)["J"]
         if self.truth.convention == USUAL:
             return found
-        reference = self.truth.reference if self.exact else self.truth.rough
         return aligned(
             self.truth.convention,
-            *reference.forward_kinematics(self.states["q"] if q is None else q),
+            *self.reference.forward_kinematics(self.states["q"] if q is None else q),
             found,
         )
 

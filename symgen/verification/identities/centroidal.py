@@ -9,18 +9,13 @@ import numpy as np
 
 from symgen.mechanism.mechanism import BASE
 from symgen.reference.arrays import times
-from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.verification.identities._identity import Distance, Functions, Identity
 
 
-def _reference(f: Functions) -> Reference:
-    return f.truth.reference if f.exact else f.truth.rough
-
-
 def _masses(f: Functions) -> Array:
     """The mass of all parts (count, 1) or (1,)."""
-    return np.asarray(sum(part.mass for part in _reference(f).parts(f.states.get("payload"))))[
+    return np.asarray(sum(part.mass for part in f.reference.parts(f.states.get("payload"))))[
         ..., None
     ]
 
@@ -39,7 +34,7 @@ def _slope_of_the_potential_energy(f: Functions) -> Distance:
 
 
 def _potential_energy_of_the_centre(f: Functions) -> Distance:
-    weight = _masses(f) * _reference(f).gravity
+    weight = _masses(f) * f.reference.gravity
     return (f("potential_energy")["U"] + (weight * f("center_of_mass")["com"]).sum(axis=-1))[
         :, None
     ], 2 * f.truth.scales.of("potential_energy", "U")
@@ -57,7 +52,7 @@ def _centre_of_the_links(f: Functions) -> Distance:
     """com = Σ m (p + R c)/Σ m, with the declared m and c of every part and the payload."""
     poses, sizes = f("link_poses"), f.truth.scales
     total = 0 * poses["p_links"][:, 0]
-    for part in _reference(f).parts(f.states.get("payload")):
+    for part in f.reference.parts(f.states.get("payload")):
         place = poses["p_links"][:, part.body] + times(poses["R_links"][:, part.body], part.centre)
         total = total + part.mass[..., None] * place
     size = sizes.of("center_of_mass", "com") + sizes.of("link_poses", "p_links").max(axis=1)
@@ -97,7 +92,7 @@ def _slope_of_the_jacobian(f: Functions) -> Distance:
 def _pose_of_the_frame(f: Functions) -> Distance:
     """The frame stands on its link as declared. One that stands on the base is where the declaration says."""
     reference, poses, found, sizes = (
-        _reference(f),
+        f.reference,
         f("link_poses"),
         f("forward_kinematics"),
         f.truth.scales,

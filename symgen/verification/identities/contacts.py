@@ -50,7 +50,7 @@ def _forces_in_the_joints(f: Functions) -> Distance:
     """ID(a) − tau = Aᵀ forces."""
     found = f(DYNAMICS)
     a, forces = found["a"], found["forces"].reshape(len(found["a"]), -1)
-    reference = f.truth.reference if f.exact else f.truth.rough
+    reference = f.reference
     A = np.swapaxes(contacts.jacobian(reference, f.states["q"]), -1, -2)
     sizes, rough = f.truth.scales, np.asarray(a, dtype=float)
     size = sizes.driven(a) + sizes.forces(f.truth.floats["v"], rough)
@@ -62,7 +62,7 @@ def _forces_in_the_joints(f: Functions) -> Distance:
 
 def _points(f: Functions, v: Array, a: Array, power: int) -> Array:
     """Velocities (1) or accelerations (2) of the contacts (count, 3 NT)."""
-    reference, found = f.truth.reference if f.exact else f.truth.rough, []
+    reference, found = f.reference, []
     placed = reference.placements(f.given(DYNAMICS, "q"), v, a)
     for frame in reference.contacts:
         at = placed[frame.body]

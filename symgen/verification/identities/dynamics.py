@@ -172,7 +172,7 @@ def _force_along_the_joints(f: Functions) -> Distance:
     """Each wrench along its joint's own twists; of a joint that others follow, the sum of theirs. It is tau, less what the drives
     take of it.
     """
-    results, reference = f("interbody_forces"), f.truth.reference if f.exact else f.truth.rough
+    results, reference = f("interbody_forces"), f.reference
     placed, a, tau = reference.placements(f.states["q"]), results["a"], f.states["tau"]
     found, crossed = [0 * tau[:, 0]] * tau.shape[-1], [np.zeros(len(tau))] * tau.shape[-1]
     crossing = f.truth.scales.wrenches(f.truth.floats["v"], np.asarray(a, dtype=float))

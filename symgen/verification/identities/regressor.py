@@ -13,7 +13,7 @@ from symgen.verification.identities._identity import Distance, Functions, Identi
 
 def _of_the_declared(f: Functions) -> Distance:
     """Y π = tau, with the π of the description."""
-    reference, sizes = f.truth.reference if f.exact else f.truth.rough, f.truth.scales
+    reference, sizes = f.reference, f.truth.scales
     pi = declared(reference)
     size = times(sizes.of("regressor", "Y"), np.abs(pi.astype(float))) + sizes.of(
         "inverse_dynamics", "tau"
@@ -38,7 +38,7 @@ def _by_base_parameters(f: Functions) -> Distance:
 
 def _of_the_declared_base(f: Functions) -> Distance:
     """Y_base of the description's base parameters = tau."""
-    reference, sizes = f.truth.reference if f.exact else f.truth.rough, f.truth.scales
+    reference, sizes = f.reference, f.truth.scales
     pi = np.broadcast_to(declared(reference), f.states["pi"].shape)
     base = f("base_parameters", pi=pi)["pi_base"]
     amounts = np.abs(np.asarray(base, dtype=float))
