@@ -9,8 +9,8 @@ leading dimensions do, and what is not mapped is not copied. Results have the so
 
 The derivative is that of the Program, `F:jacobian` by those arguments that change, made and compiled when JAX first asks for it.
 It is computed in C, and JAX multiplies changes or weights by it: so one Jacobian serves jvp and vjp, and all rows and columns of
-jacfwd and jacrev at once. JAX counts changes of q in coordinates; `symgen.jax.steps` says what they are where velocities are no
-rates of these.
+jacfwd and jacrev at once. JAX counts changes of q in coordinates; `symgen.jax.robot.Steps` says what they are where velocities are
+no rates of these.
 """
 
 from __future__ import annotations

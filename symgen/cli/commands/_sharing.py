@@ -1,4 +1,4 @@
-"""What several commands share: options that read a robot, warnings, progress, tables, facts for programs."""
+"""What several commands share: options that read a robot, warnings, tables, facts for programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from symgen.cli.commands import Parser
-from symgen.cli.commands._progress import Progress as Progress
 from symgen.cli.commands._progress import log
 from symgen.support.errors import RequestError
 from symgen.support.tables import table

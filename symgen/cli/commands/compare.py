@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 
 from symgen.cli.commands import Parser
+from symgen.cli.commands._progress import Progress
 from symgen.cli.commands._sharing import (
-    Progress,
     add_options,
     as_json,
     functions,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symgen.cli.commands import Parser, Unfulfilled
+from symgen.cli.commands._progress import Progress
 from symgen.cli.commands._sharing import (
-    Progress,
     account,
     add_options,
     costs,

@@ -7,8 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from symgen.cli.commands import Parser
+from symgen.cli.commands._progress import Progress
 from symgen.cli.commands._sharing import (
-    Progress,
     add_options,
     as_json,
     functions,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 
 from symgen.cli.commands import Parser
-from symgen.cli.commands._sharing import Progress, account, read, robot_arguments, say_notes
+from symgen.cli.commands._progress import Progress
+from symgen.cli.commands._sharing import account, read, robot_arguments, say_notes
 
 SUMMARY = "one robot's facts on one self-contained HTML page"
 

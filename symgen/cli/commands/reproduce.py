@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 
 from symgen.cli.commands import Parser
-from symgen.cli.commands._sharing import Progress, account
+from symgen.cli.commands._progress import Progress
+from symgen.cli.commands._sharing import account
 
 SUMMARY = "a paper's result again: picture, CSV, and a page beside what the paper says"
 

@@ -6,9 +6,9 @@ from argparse import Namespace
 from pathlib import Path
 
 from symgen.cli.commands import Parser
+from symgen.cli.commands._progress import Progress
 from symgen.cli.commands._sharing import (
     USUAL_FUNCTIONS,
-    Progress,
     as_json,
     functions,
     generated_folder,
