@@ -24,8 +24,9 @@ from symgen.description.coupling import WAYS
 from symgen.description.lookup import in_folder, missing
 from symgen.description.namesakes import KIND, ROBOTS, Namesake, builtin_names, namesake
 from symgen.description.ordering import FILE, PINOCCHIO
+from symgen.description.parsing.foreign import by_suffix
 from symgen.description.quantities import Place, rational, shown
-from symgen.description.readers import foreign, reader, suffixes
+from symgen.description.readers import reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
 from symgen.description.tree import LONGEST_NAME, Declared, Tree, sha256_of
 from symgen.mechanism.drives import selected, speed_fault
@@ -341,7 +342,7 @@ def _unread(path: Path) -> tuple[str, str]:
             "its name has no suffix to tell the format by",
             f"give it a name that ends in {known}",
         )
-    return foreign(path.suffix) or (
+    return by_suffix(path.suffix) or (
         f"no reader knows the file type {shown(path.suffix)}",
         f"give a file that ends in {known}",
     )

@@ -18,7 +18,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from symgen.description.parsing import foreign as _foreign
 from symgen.description.parsing.xml import root_name
 
 
@@ -43,8 +42,3 @@ def reader(suffix: str, data: bytes) -> Any:
     if not by_suffix.ROOTS:
         return by_suffix
     return next((module for module in _modules() if root in module.ROOTS), by_suffix)
-
-
-def foreign(suffix: str) -> tuple[str, str] | None:
-    """(what a file of another format of the field is, what to give instead); None for a suffix that nobody knows."""
-    return _foreign.by_suffix(suffix)

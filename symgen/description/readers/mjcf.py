@@ -29,11 +29,11 @@ from symgen.description.readers._mjcf.attributes import Attributes, own
 from symgen.description.readers._mjcf.bodies import Bodies, refused
 from symgen.description.readers._mjcf.classes import MAIN, Classes
 from symgen.description.readers._mjcf.document import Document, Element
+from symgen.description.readers._mjcf.joints import with_springs
 from symgen.description.readers._mjcf.names import WORLD, Names
 from symgen.description.readers._mjcf.orientations import along_z, placed, quaternion
 from symgen.description.readers._mjcf.remarks import listed
 from symgen.description.readers._mjcf.settings import settings, world
-from symgen.description.readers._mjcf.springs import with_springs
 from symgen.description.readers._mjcf.whole import displacement
 from symgen.description.snapping import Snapper
 from symgen.description.tree import (
