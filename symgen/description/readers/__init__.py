@@ -13,18 +13,17 @@ A reader module (a name that starts with _ is none) declares
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from symgen.description.parsing.xml import root_name
+from symgen.support.leaves import leaf_names
 
 
 @cache
 def _modules() -> list[Any]:
-    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    return [import_module(f"{__name__}.{name}") for name in names]
+    return [import_module(f"{__name__}.{name}") for name in leaf_names(__path__)]
 
 
 @cache

@@ -11,19 +11,18 @@ What the format has no words for stands in `Written.left_out`, a sentence each.
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from symgen.description.writers._written import Written as Written
+from symgen.support.leaves import leaf_names
 
 
 @cache
 def writers() -> dict[str, Any]:
     """Name -> the writer module, sorted by name."""
-    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    modules = [import_module(f"{__name__}.{name}") for name in names]
+    modules = [import_module(f"{__name__}.{name}") for name in leaf_names(__path__)]
     return {module.NAME: module for module in modules}
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 from importlib import import_module
 
 from symgen.mechanism.closures._closure import EVERY, Across, Along, Apart, ClosureType, Row, Unspun
 from symgen.support.errors import MechanismError
+from symgen.support.leaves import leaf_names
 
 __all__ = [
     "EVERY",
@@ -25,11 +25,7 @@ __all__ = [
 @cache
 def closures() -> tuple[str, ...]:
     """All of them by name, sorted."""
-    return tuple(
-        sorted(
-            entry.name for entry in pkgutil.iter_modules(__path__) if not entry.name.startswith("_")
-        )
-    )
+    return tuple(leaf_names(__path__))
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 from importlib import import_module
 
@@ -16,14 +15,13 @@ from symgen.mechanism.joints._joint import Placing as Placing
 from symgen.mechanism.joints._joint import Sliding as Sliding
 from symgen.mechanism.joints._joint import Turning as Turning
 from symgen.support.errors import UnknownName
+from symgen.support.leaves import leaf_names
 
 
 @cache
 def kinds() -> tuple[str, ...]:
     """Names of the joint types, sorted."""
-    return tuple(
-        sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    )
+    return tuple(leaf_names(__path__))
 
 
 @cache

@@ -8,7 +8,6 @@ real type (tolerance: the round-offs of the functions that take part). Differenc
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -17,6 +16,7 @@ import numpy as np
 
 from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
+from symgen.support.leaves import leaf_names
 from symgen.verification.algebra import TOLERANCE, centres, differ
 from symgen.verification.evaluating import Runner, over
 from symgen.verification.floating import allowance
@@ -32,8 +32,8 @@ from symgen.vocabulary.reals import REALS, loses
 
 def _discover_identities() -> tuple[Identity, ...]:
     """Read the identities of every file, the files by RANK."""
-    names = (m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    leaves = sorted((import_module(f"{__name__}.{name}") for name in names), key=lambda m: m.RANK)
+    leaves = [import_module(f"{__name__}.{name}") for name in leaf_names(__path__)]
+    leaves.sort(key=lambda leaf: leaf.RANK)
     return tuple(identity for leaf in leaves for identity in leaf.IDENTITIES)
 
 

@@ -14,23 +14,19 @@ Scales are found by discovery: a file without a leading underscore has BY_RESULT
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
 import numpy as np
 
 from symgen.reference.precision import Array
+from symgen.support.leaves import leaf_names
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.magnitude import LEAST, largest
 from symgen.verification.scales._bodies import Bodies
 from symgen.vocabulary.functions import FUNCTIONS
 
-_LEAVES = [
-    import_module(f"{__name__}.{m.name}")
-    for m in pkgutil.iter_modules(__path__)
-    if not m.name.startswith("_")
-]
+_LEAVES = [import_module(f"{__name__}.{name}") for name in leaf_names(__path__)]
 BY_FUNCTION: dict[str, Callable[[Bodies], dict[str, Array]]] = {
     function: scale
     for leaf in _LEAVES
