@@ -134,7 +134,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         (
             "ir/levelled",
             "pipeline/loops/levelling",
-            "emission/levelled",
+            "emission/lowering/parallel_scan",
             "methods/constraint_force/levels",
         ),
         ("tests/test_levels.py -k 'not generate'",),
@@ -143,7 +143,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
         (
             "ir/segmented",
             "pipeline/loops/segmenting",
-            "emission/segmented",
+            "emission/lowering/chain",
+            "emission/lowering/sequential_scan",
+            "emission/parted",
             "emission/lane_steps",
             "readback/segmented",
             "methods/riccati/segments",
@@ -152,6 +154,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         ),
         ("tests/test_segments.py -k 'not generate'", "tests/test_levels.py -k text"),
     ),
+    **dict.fromkeys(("emission/print", "emission/statements"), ("tests/test_statements.py",)),
     "jax": ("tests/test_jax.py",),
     "mechanism/joints": (f"{FORTY}'", "tests/test_reference.py"),
     **dict.fromkeys(

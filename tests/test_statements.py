@@ -299,6 +299,7 @@ FAULTS = {
     "'step' is declared twice": Function("step", (), ()),
     "'int' is no name of a local": _function(Declare("int", "int")),
     "'sin' is no name of a local": _function(Declare("double", "sin")),
+    "'none' is an array of no elements": _function(Declare("double", "none", size=(0,))),
     "'2x' is no name of a local": _function(Declare("double", "2x")),
     "'i' is no free index of a loop": _function(For("i", 0, 3, ())),
     "'k' is no free index of a loop": _function(For("k", 0, 3, (For("k", 0, 3, ()),))),

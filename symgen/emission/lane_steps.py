@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -72,12 +72,6 @@ def wrapped(rows: Sequence[str]) -> list[str]:
     return ["\n     ".join(textwrap.wrap(row, WIDTH - 5, break_long_words=False)) for row in rows]
 
 
-def braced(items: Sequence[str]) -> str:
+def braced(items: Iterable[str]) -> str:
     """Numbers of an array."""
     return "{" + ", ".join(items) + "}"
-
-
-def row_of(size: int, more: int = 0) -> str:
-    """Where a row begins, or an element of it."""
-    product = "row" if size == 1 else f"{size}*row"
-    return f"({product}) + {more}" if more else product

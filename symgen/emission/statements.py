@@ -381,8 +381,8 @@ def check(functions: Iterable[Function], known: Mapping[str, Sizes]) -> tuple[Fu
     """Return the functions unchanged; raise ProgramError with the function and the name at fault.
 
     `known` are the tables of the file with their sizes, and its macros and functions. The rules: a local is declared once in its
-    scope and those around it, before its use, and its name is no keyword and nothing that <math.h> declares; an array has as many
-    indices as dimensions; an index that is a number, or counts between two numbers, is within the size; what is constant is not
+    scope and those around it, before its use, and its name is no keyword and nothing that <math.h> declares; an array has
+    elements, and as many indices as dimensions; an index that is a number, or counts between two numbers, is within the size; what is constant is not
     assigned, nor is an index inside its loop; a function that returns a value does so in its last statement, and nowhere else.
     """
     functions, names = tuple(functions), dict(known)
@@ -434,6 +434,8 @@ class _Checker:
                 self._fail(statement.name, "is a function inside a function")
             case Declare():
                 self._name(statement.name)
+                if not all(statement.size[:1]) and statement not in self.function.parameters:
+                    self._fail(statement.name, "is an array of no elements")
                 self.scopes[-1][statement.name] = statement
             case Assign():
                 self._assigned(statement.target)

@@ -19,11 +19,10 @@ from symgen.emission import (
     assembling,
     checks,
     lanes,
-    levelled,
     looped,
     looped_lanes,
+    parted,
     render,
-    segmented,
 )
 from symgen.emission import definition as _definition
 from symgen.emission import parts as _parts
@@ -37,7 +36,6 @@ from symgen.ir.levelled import Levelled
 from symgen.ir.ports import counted, counts_bodies, several, single_real
 from symgen.ir.program import Bound, Program
 from symgen.ir.recursion import Form, Looped, Recursion
-from symgen.ir.segmented import Segmented
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import PREPARED
 from symgen.vocabulary.reals import REALS, SINE_ULPS
@@ -230,13 +228,7 @@ def apart(form: Form) -> bool:
 
 def _of(form: Looped) -> Any:
     """The file that prints such a form."""
-    return (
-        segmented
-        if isinstance(form, Segmented)
-        else levelled
-        if isinstance(form, Levelled)
-        else looped
-    )
+    return looped if isinstance(form, Recursion) else parted
 
 
 def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:

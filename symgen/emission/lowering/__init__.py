@@ -1,0 +1,1 @@
+"""Stages of a loop over links as statements."""

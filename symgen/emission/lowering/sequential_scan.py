@@ -1,0 +1,231 @@
+"""Sweeps along the links of each part, and sequential scans across the parts, one after the other.
+
+Two arrays hold the carry of a sweep in turn. Where parts differ in length, the first rows hold links of the longer parts only:
+the shorter ones are idle there, and keep their carry. A scan makes of the final carries of one sweep the initial carries of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from symgen.emission.lowering.chain import GROUP, NUMBERS, Chain, Table, row_of, size_of
+from symgen.emission.statements import (
+    FIXED,
+    LANE,
+    POINTER,
+    Address,
+    Assign,
+    Blank,
+    Block,
+    Comment,
+    Declare,
+    Element,
+    For,
+    Function,
+    If,
+    Row,
+    Statement,
+    Value,
+    copy,
+    expression,
+)
+from symgen.ir.recursion import CARRIED, KEPT, LEFT, TABLE, Sweep
+from symgen.ir.segmented import ENDED, START, Across, Segmented
+
+
+class Carry(NamedTuple):
+    """The first number of a sweep's carries in the caller's array, and the elements of a carry; there are two a part."""
+
+    first: int
+    size: int
+
+
+class Layout:
+    """The caller's array: saved values of links, then carries of sweeps and saved values of scans, in the order of the stages.
+
+    `group_size` is that of one lane of a group.
+    """
+
+    def __init__(self, form: Segmented) -> None:
+        self.group_size = form.longest * form.work
+        self.size = form.segments * self.group_size
+        self.carries: dict[int, Carry] = {}
+        self.saved: dict[int, str] = {}
+        """Of a scan the address of what a part saves, its own or that of the scan before it."""
+        address = ""
+        for s, stage in enumerate(form.stages):
+            if isinstance(stage, Sweep):
+                self.carries[s] = Carry(self.size, len(stage.start))
+                self.size += form.segments * 2 * len(stage.start)
+            else:
+                size = size_of(stage.step.outputs, KEPT)
+                address = f"{self.size} + {size}*segment" if size else address
+                self.saved[s] = address
+                self.size += form.segments * size
+
+
+class Lowering:
+    """The functions and tables of a form, stage by stage."""
+
+    def __init__(self, form: Segmented, chain: Chain) -> None:
+        self.form, self.chain, self.layout = form, chain, Layout(form)
+        self.scanned = {stage.gives for stage in form.stages if isinstance(stage, Across)}
+        idle = [form.longest - len(form.links(part)) for part in range(form.segments)]
+        first = [form.links(part)[0] - rows for part, rows in enumerate(idle)]
+        self.idle, symbol = max(idle), chain.symbol
+        self.tables = [
+            Table("of every segment the link in the first row", f"{symbol}_places", first)
+        ]
+        if self.idle:
+            comment = "and how many of the first rows are none of its own"
+            self.tables.append(Table(comment, f"{symbol}_idle", idle))
+
+    def functions(self) -> Iterator[Function]:
+        """Give a function for each sweep, and the one that runs all stages."""
+        body: list[Statement] = [Declare("int", name) for name in (GROUP, "segment", "k")]
+        for _, together in groupby(enumerate(self.form.stages), lambda stage: type(stage[1])):
+            body.append(Blank())
+            names = []
+            for s, stage in together:
+                if isinstance(stage, Across):
+                    body += self._scan(s, stage)
+                else:
+                    function = self._sweep(s, stage)
+                    names.append(function.name)
+                    yield function
+            body += self.chain.over_groups(names) if names else ()
+        yield self.chain.function(body)
+
+    # -- sweeps ----------------------------------------------------------------------------------------------------------------
+
+    def _sweep(self, s: int, sweep: Sweep) -> Function:
+        """Return the function of a sweep along the parts of one group."""
+        chain, idle = self.chain, self.idle
+        kind = "inward" if sweep.inward else "outward"
+        step = chain.step_in_lanes(sweep.steps[0], f"{s + 1}", kind)
+        loads = [port.name for port in step.inputs if port.name in chain.arrays]
+        stores = [port.name for port in step.outputs if port.name in chain.arrays]
+        buffers = [name for name in chain.arrays if name in (*loads, *stores)]
+        initial = () if s in self.scanned else sweep.start
+        body: list[Statement] = [*self._pointers(self.layout.carries[s])]
+        body += [self._numbers_of_parts("places")] if buffers else []
+        if size_of(step.inputs, TABLE):
+            body.append(Declare("const int", "first", f"{chain.rows}*group"))
+        body += chain.buffers(buffers)
+        body += [Declare("int", LANE)] if buffers or idle or initial else []
+        body.append(Declare("int", "row"))
+        body += [Declare("int", "k"), self._numbers_of_parts("idle")] if idle else []
+        body += chain.unused(buffers)
+        body += (Assign(Element("before", k), chain.literal(x)) for k, x in enumerate(initial))
+        link = expression("{} + row", Element("places", LANE))
+        load = [Assign(Element(f"own_{name}", 0), Element(name, link)) for name in loads]
+        store: list[Statement] = [
+            Assign(Element(name, link), Element(f"own_{name}", 0)) for name in stores
+        ]
+        if idle and store:
+            store = [If(expression("row >= {}", Element("idle", LANE)), tuple(store))]
+        row = (
+            chain.pointer("handed", "behind"),
+            *load,
+            chain.call(step, self._places(sweep)),
+            *(self._carry_of_idle_parts(sweep) if idle else ()),
+            *store,
+            Assign("behind", "before"),
+            Assign("before", "handed"),
+        )
+        body.append(chain.over_rows(sweep.inward, row))
+        ends = "inward, from the segments' last" if sweep.inward else "outward, from their first"
+        return chain.group_function(f"swept_{s + 1}", body, f"{ends} links: one group of segments")
+
+    def _pointers(self, carry: Carry) -> Iterator[Declare]:
+        """Give the pointers to the saved values of a group, and to its carry before and behind a link."""
+        chain = self.chain
+        before = Address(NUMBERS, f"{carry.first} + {2 * carry.size * chain.lanes}*group")
+        yield chain.pointer("work", Address(NUMBERS, f"{chain.group_size}*group"))
+        yield chain.pointer("before", before, POINTER)
+        yield chain.pointer("behind", f"before + {carry.size}", POINTER)
+
+    def _numbers_of_parts(self, table: str) -> Declare:
+        """Return the pointer to the numbers of the parts of a group in a table."""
+        address = Address(f"{self.chain.symbol}_{table}", f"{self.chain.lanes}*group")
+        return Declare("const int", table, address, pointer=FIXED)
+
+    def _places(self, sweep: Sweep) -> dict[str, Value]:
+        """Return the place of each port that is neither an argument nor a result."""
+        return {
+            TABLE: Row(f"{self.chain.symbol}_table", "first + row"),
+            KEPT: Address("work", row_of(self.form.work)),
+            LEFT[KEPT]: Address("work", row_of(self.form.work, sweep.first[0])),
+            CARRIED: "before",
+            LEFT[CARRIED]: "behind",
+        }
+
+    def _carry_of_idle_parts(self, sweep: Sweep) -> Iterator[Statement]:
+        """Give the statement by which idle parts keep their carry."""
+        before, behind = Element("before", "k"), Element("behind", "k")
+        carry = expression("(row < {}) ? {} : {}", Element("idle", LANE), before, behind)
+        over_carry = For("k", 0, len(sweep.start), (Assign(behind, carry),))
+        yield If(f"row < {self.idle}", (over_carry,))
+
+    # -- scans -----------------------------------------------------------------------------------------------------------------
+
+    def _scan(self, s: int, scan: Across) -> Iterator[Statement]:
+        """Give the loop over the parts."""
+        chain, real = self.chain, self.form.real
+        opening, step = (
+            chain.step_alone(program, f"{s + 1}_{name}")
+            for name, program in (("first", scan.opening), ("other", scan.step))
+        )
+        first, last, by = (
+            (self.form.segments - 1, 0, -1) if scan.inward else (0, self.form.segments, 1)
+        )
+        taken, given = self.layout.carries[scan.takes], size_of(scan.step.outputs, START)
+        carried, final = size_of(scan.step.outputs, CARRIED), chain.rows % 2 * taken.size
+        comment = "which the first one does not take"
+        arrays = [
+            Declare(real, "ended", size=(taken.size,)),
+            Declare(real, "carried", "{0.0}", (carried,), comment=comment),
+            Declare(real, "handed", size=(carried,)),
+        ]
+        part: list[Statement] = [Declare("const int", LANE, f"segment % {chain.lanes}")]
+        if self.layout.saved[s]:
+            part.append(chain.pointer("held", Address(NUMBERS, self.layout.saved[s])))
+        ended = Assign(Element("ended", "k"), self._carry(taken, f"({final} + k)"))
+        part += (
+            Assign(GROUP, f"segment / {chain.lanes}"),
+            For("k", 0, taken.size, (ended,)),
+            If(
+                f"segment == {first}",
+                (chain.call(opening, _SCANNED),),
+                (chain.call(step, _SCANNED),),
+            ),
+            copy("k", carried, "carried", "handed"),
+        )
+        if given:
+            arrays.append(Declare(real, "start", size=(given,)))
+            initial = Assign(
+                self._carry(self.layout.carries[scan.gives], "k"), Element("start", "k")
+            )
+            part.append(For("k", 0, given, (initial,)))
+        over_parts = For("segment", first, last, tuple(part), by, inclusive=scan.inward)
+        yield Comment(f"across the segments, {'inward' if scan.inward else 'outward'}")
+        yield Block((*arrays, over_parts))
+
+    def _carry(self, carry: Carry, k: str) -> Element:
+        """Return element k of the carry of the current part."""
+        lanes = self.chain.lanes
+        group = f"{carry.first} + {2 * carry.size * lanes}*group"
+        return Element(NUMBERS, f"{group} + {lanes}*{k} + lane")
+
+
+_SCANNED: dict[str, Value] = {
+    ENDED: "ended",
+    CARRIED: "carried",
+    KEPT: "held",
+    LEFT[CARRIED]: "handed",
+    LEFT[KEPT]: "held",
+    START: "start",
+}
+"""The array for each port of a step of a scan."""
