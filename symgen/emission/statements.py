@@ -382,8 +382,9 @@ def check(functions: Iterable[Function], known: Mapping[str, Sizes]) -> tuple[Fu
 
     `known` are the tables of the file with their sizes, and its macros and functions. The rules: a local is declared once in its
     scope and those around it, before its use, and its name is no keyword and nothing that <math.h> declares; an array has
-    elements, and as many indices as dimensions; an index that is a number, or counts between two numbers, is within the size; what is constant is not
-    assigned, nor is an index inside its loop; a function that returns a value does so in its last statement, and nowhere else.
+    elements, and as many indices as dimensions; an index that is a number, or counts between two numbers, is within the size;
+    what is constant is not assigned, nor is an index inside its loop; a function that returns a value does so in its last
+    statement, and nowhere else.
     """
     functions, names = tuple(functions), dict(known)
     for function in functions:
