@@ -186,17 +186,11 @@ def floors(
     recognised = Recognition(mechanism, program, options)
     divisors = recognised.divisors
     pivots = {row: joint for row, joint in divisors.items() if joint is not None}
-    others = [row for row, joint in divisors.items() if joint is None]
-    formed = {row: rounded_down(bound) for row, bound in least(program, others).items()}
-    found = [
-        Floor(row, None, formed[row], Fraction(0), formed[row])
-        if row in formed
-        else Floor(row, None, reason="it is no pivot of the mass matrix")
-        for row in others
-    ]
-    felt = constraint_pivots.felt(recognised, options) if len(formed) < len(others) else None
+    by_form = _by_form(program, [row for row, joint in divisors.items() if joint is None])
+    lacking = any(not floor.certified for floor in by_form.values())
+    felt = constraint_pivots.felt(recognised, options) if lacking else None
     if not pivots and felt is None:
-        return sorted(found, key=lambda floor: floor.row)
+        return [by_form[row] for row in sorted(by_form)]
     bodies = Bodies(mechanism, ranges, options.payload)
     owns = own_inertias(mechanism, bodies)
     known = {
@@ -207,18 +201,23 @@ def floors(
     forward = propagate(
         program, boxes(program, ranges), arithmetic, known, needs(program, divisors)
     )
-    found += _outside_in(pivots, owns, forward, _backward(recognised, bodies, forward, arithmetic))
-    of_forces = (
-        {}
-        if felt is None
-        else {
-            one.row: one for one in _of_forces(felt, bodies, ranges, options, forward, arithmetic)
-        }
-    )
-    found = [
-        floor if floor.joint is not None else of_forces.get(floor.row, floor) for floor in found
-    ]
-    return sorted(found, key=lambda floor: floor.row)
+    found = _outside_in(pivots, owns, forward, _backward(recognised, bodies, forward, arithmetic))
+    if felt is not None:
+        for floor in _of_forces(felt, bodies, ranges, options, forward, arithmetic):
+            if floor.row in by_form:
+                by_form[floor.row] = floor
+    return sorted([*by_form.values(), *found], key=lambda floor: floor.row)
+
+
+def _by_form(program: Program, rows: Sequence[int]) -> dict[int, Floor]:
+    """Certify divisors that are no pivots of M: a sum of squares and a constant has a bound by its form."""
+    bounds = {row: rounded_down(bound) for row, bound in least(program, rows).items()}
+    return {
+        row: Floor(row, None, bounds[row], Fraction(0), bounds[row])
+        if row in bounds
+        else Floor(row, None, reason="it is no pivot of the mass matrix")
+        for row in rows
+    }
 
 
 def _outside_in(

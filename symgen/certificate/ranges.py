@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from symgen.ir.program import Program
@@ -105,58 +105,80 @@ def declared_ranges(
         raise ArgumentError(
             "the range of accelerations must be positive; give --acceleration in rad/s² and m/s², as 10"
         )
-    positions: list[Range] = []
-    velocities: list[Range] = []
-    efforts: list[Range] = []
-    said: dict[str, list[str]] = {}
+    of_joints = _OfJoints()
     for index, (joint, limits) in enumerate(zip(mechanism.joints, mechanism.ranges, strict=True)):
-        if mechanism.follows[index] is not None:
-            continue
-        alone = joint.type.nq == joint.type.nv == 1
-        for name, coordinate in _names(
-            mechanism.coordinate_names, mechanism.q_slices[index], joint.type.positions
-        ):
-            place, sentence = (
-                _position(mechanism, joint, limits) if alone else _one_of_several(coordinate)
-            )
-            positions.append(place)
-            if sentence:
-                said.setdefault(sentence, []).append(name)
-        for name, of_rate in _names(
-            mechanism.velocity_names, mechanism.v_slices[index], joint.type.velocities
-        ):
-            for declared, default, found, what in (
-                (limits.velocity, RATE, velocities, of_rate.rate_unit),
-                (limits.effort, FORCE, efforts, of_rate.force_unit),
-            ):
-                size = default if declared is None or declared <= 0 or not alone else declared
-                found.append((-size, size))
-                if size is not declared:
-                    limit = "velocity" if found is velocities else "effort"
-                    reason = f"no {limit} limit declared" if alone else f"{limit} {_ALONE}"
-                    said.setdefault(f"{reason}, ±{float(default):g} {what} assumed", []).append(
-                        name
-                    )
+        if mechanism.follows[index] is None:
+            of_joints.add_positions(mechanism, index, joint, limits)
+            of_joints.add_rates(mechanism, index, joint, limits)
+    positions, assumed = tuple(of_joints.positions), of_joints.assumed
     everywhere = f"all joints: accelerations within ±{float(acceleration):g} rad/s² or m/s² (no description limits them)"
     n = mechanism.nv
     return Ranges(
         {
-            "q": tuple(positions),
-            "v": tuple(velocities),
+            "q": positions,
+            "v": tuple(of_joints.velocities),
             "a": ((-acceleration, acceleration),) * n,
-            "tau": tuple(efforts),
+            "tau": tuple(of_joints.efforts),
             "b": ((-FORCE, FORCE),) * n,
             "payload": _PAYLOAD,
             "wrench": _WRENCH * wrenches,
             "gains": _GAINS,
             "pi": (_PARAMETER,) * mechanism.sizes.NP,
             "dt": _STEP,
-            "q_next": tuple(positions),
+            "q_next": positions,
             "restitution": ((Fraction(0), Fraction(1)),),
             **({"active": (_SWITCH,) * contacts} if contacts else {}),
         },
-        (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere),
+        (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in assumed.items()), everywhere),
     )
+
+
+@dataclass
+class _OfJoints:
+    """Ranges of the entries of q, v and tau, and the names of the entries by what had to be assumed of them."""
+
+    positions: list[Range] = field(default_factory=list)
+    velocities: list[Range] = field(default_factory=list)
+    efforts: list[Range] = field(default_factory=list)
+    assumed: dict[str, list[str]] = field(default_factory=dict)
+
+    def add_positions(self, mechanism: Mechanism, index: int, joint: Joint, limits: Limits) -> None:
+        """Add the coordinates of one joint."""
+        for name, coordinate in _names(
+            mechanism.coordinate_names, mechanism.q_slices[index], joint.type.positions
+        ):
+            place, sentence = (
+                _position(mechanism, joint, limits)
+                if _is_single(joint)
+                else _one_of_several(coordinate)
+            )
+            self.positions.append(place)
+            if sentence:
+                self.assumed.setdefault(sentence, []).append(name)
+
+    def add_rates(self, mechanism: Mechanism, index: int, joint: Joint, limits: Limits) -> None:
+        """Add the velocities and the forces of one joint."""
+        for name, rate in _names(
+            mechanism.velocity_names, mechanism.v_slices[index], joint.type.velocities
+        ):
+            for kind, declared, default, found, unit in (
+                ("velocity", limits.velocity, RATE, self.velocities, rate.rate_unit),
+                ("effort", limits.effort, FORCE, self.efforts, rate.force_unit),
+            ):
+                if _is_single(joint) and declared is not None and declared > 0:
+                    found.append((-declared, declared))
+                    continue
+                found.append((-default, default))
+                reason = f"{kind} {_ALONE}"
+                if _is_single(joint):
+                    reason = f"no {kind} limit declared"
+                sentence = f"{reason}, ±{float(default):g} {unit} assumed"
+                self.assumed.setdefault(sentence, []).append(name)
+
+
+def _is_single(joint: Joint) -> bool:
+    """True for a joint with one coordinate and one velocity."""
+    return joint.type.nq == joint.type.nv == 1
 
 
 def stated(names: Sequence[str]) -> list[str]:

@@ -381,41 +381,43 @@ def _whole(mechanism: Mechanism, quantity: Quantity, found: Layout) -> list[list
 def _about(
     mechanism: Mechanism, quantity: Quantity, found: Layout, index: tuple[int, ...], label: str
 ) -> list[str]:
-    """In which axes a block stands, or why it is zero."""
-    if index not in found.blocks and not quantity.whole:
+    """Say in which axes a block stands, or why it is zero."""
+    if index not in found.blocks:
+        return [_why_zero(quantity, label)]
+    block = found.blocks[index]
+    velocities = mechanism.velocity_names[mechanism.v_slices[index[-1]]] if index else ()
+    sides = zip((block.left, block.right), block.size, strict=True)
+    by_velocity = any(link is None and size > 1 for link, size in sides)
+    six = block.left is not None or block.right is not None
+    order = [order_of(label, velocities, six)] if len(velocities) > 1 and by_velocity else []
+    if not six:
+        return order
+    first = "; angular part first" if 6 in block.size else ""
+    axes = _axes_of(mechanism, block)
+    return [f"{label}: {axes} {FRAMES}, taken {quantity.point}{first}", *order]
+
+
+def _why_zero(quantity: Quantity, label: str) -> str:
+    """Say which blocks are not zero. UnknownName where the others do not exist."""
+    if not quantity.whole:
         raise UnknownName(
             f"{label} does not exist: [{','.join(quantity.indices)}] does where {quantity.nonzero}"
         )
-    if index not in found.blocks:
-        pattern = (
-            f": blocks {heading('', quantity.indices)} are not zero where {quantity.nonzero}"
-            if quantity.nonzero
-            else ""
-        )
-        return [f"{label} is zero{pattern}"]
-    _, size, left, right = found.blocks[index]
-    velocities = mechanism.velocity_names[mechanism.v_slices[index[-1]]] if index else ()
-    told = (
-        [order_of(label, velocities, left is not None or right is not None)]
-        if len(velocities) > 1
-        and ((left is None and size[0] > 1) or (right is None and size[1] > 1))
-        else []
-    )
-    sides = [
-        (word, link) for word, link in (("rows", left), ("columns", right)) if link is not None
-    ]
-    if not sides:
-        return told
-    names = [mechanism.base if link < 0 else mechanism.bodies[link].name for _, link in sides]
-    if len(set(names)) == 1 and len(sides) == 2:
-        axes = f"in the axes of link '{names[0]}'"
-    else:
-        axes = ", ".join(
-            f"{word} in the axes of link '{name}'"
-            for (word, _), name in zip(sides, names, strict=True)
-        )
-    order = "; angular part first" if 6 in size else ""
-    return [f"{label}: {axes} {FRAMES}, taken {quantity.point}{order}", *told]
+    if not quantity.nonzero:
+        return f"{label} is zero"
+    return f"{label} is zero: blocks {heading('', quantity.indices)} are not zero where {quantity.nonzero}"
+
+
+def _axes_of(mechanism: Mechanism, block: Place) -> str:
+    """Name the links in whose axes the rows and the columns of a block stand."""
+    names = {
+        side: mechanism.base if link < 0 else mechanism.bodies[link].name
+        for side, link in (("rows", block.left), ("columns", block.right))
+        if link is not None
+    }
+    if len(names) == 2 and names["rows"] == names["columns"]:
+        return f"in the axes of link '{names['rows']}'"
+    return ", ".join(f"{side} in the axes of link '{name}'" for side, name in names.items())
 
 
 def _frames_of_whole(quantity: Quantity, found: Layout) -> list[str]:

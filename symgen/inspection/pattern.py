@@ -72,37 +72,18 @@ def pattern(
         raise RequestError(
             f"{found.label} is one number, which makes no picture; ask for a block or the whole matrix"
         )
-    taken = {
-        found.program.rows[r].value
-        for r in needed(found.program, found.rows)
-        if found.program.rows[r].op == "input"
-    }
-    counts = {(found.program.inputs[port].name, element) for port, element in taken}
+    inputs = _inputs_read(found)
     states, given = _drawn(mechanism), at or {}
-    for first in quaternions(mechanism):
-        if 0 < sum(("q", first + k) in given for k in range(4)) < 4:
-            raise RequestError(
-                f"q{first} … q{first + 3} are one unit quaternion x y z w; give all four at --at, or none"
-            )
+    _refuse_part_of_quaternion(mechanism, given)
     places = {**states[0], **given}
-    with k.precision():
-        one, two, here = (_values(found, state) for state in (*states, places))
-        least = max(abs(x) for x in (*one, *two)) * SAME
-    kinds = [
-        ZERO if max(abs(x), abs(y)) <= least else NUMBER if abs(x - y) <= abs(x) * SAME else MOVES
-        for x, y in zip(one, two, strict=True)
-    ]
-    shown = [
-        0.0 if kind == ZERO or abs(x) <= least else float(x)
-        for kind, x in zip(kinds, here, strict=True)
-    ]
+    kinds, shown = _magnitudes(found, states, places)
     rows, columns = _sides(
         mechanism, choice, found, ProgramOptions(frame=frame, task_rows=task_rows)
     )
     said = [
         f"{name}{element}={_said(places[name, element])}"
         for name, element in places
-        if (name, element) in counts
+        if (name, element) in inputs
     ]
     return Pattern(
         found.label,
@@ -111,8 +92,43 @@ def pattern(
         rows,
         columns,
         ",".join(said),
-        counts <= set(given),
+        inputs <= set(given),
     )
+
+
+def _inputs_read(found: Answer) -> set[tuple[str, int]]:
+    """Return the elements of arguments that an answer depends on."""
+    program = found.program
+    rows = [program.rows[r] for r in needed(program, found.rows)]
+    read = {row.value for row in rows if row.op == "input"}
+    return {(program.inputs[port].name, element) for port, element in read}
+
+
+def _refuse_part_of_quaternion(mechanism: Mechanism, given: Values) -> None:
+    """Raise RequestError if some entries of a unit quaternion are given, and not all."""
+    for first in quaternions(mechanism):
+        if 0 < sum(("q", first + k) in given for k in range(4)) < 4:
+            raise RequestError(
+                f"q{first} … q{first + 3} are one unit quaternion x y z w; give all four at --at, or none"
+            )
+
+
+def _magnitudes(
+    found: Answer, states: tuple[Values, Values], pose: Values
+) -> tuple[list[int], list[float]]:
+    """Return the kind of every entry by its values at two states, and the values at a pose."""
+    with k.precision():
+        first, second, here = (_values(found, state) for state in (*states, pose))
+        least = max(abs(x) for x in (*first, *second)) * SAME
+    kinds = [
+        ZERO if max(abs(x), abs(y)) <= least else NUMBER if abs(x - y) <= abs(x) * SAME else MOVES
+        for x, y in zip(first, second, strict=True)
+    ]
+    shown = [
+        0.0 if kind == ZERO or abs(x) <= least else float(x)
+        for kind, x in zip(kinds, here, strict=True)
+    ]
+    return kinds, shown
 
 
 def _grid(flat: Sequence[X], found: Answer) -> tuple[tuple[X, ...], ...]:

@@ -46,44 +46,48 @@ def where(
 
 
 def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ...]]:
+    """Find the lines of a method's letter in the first function of the method that has some of them."""
     method = choice.method
     assert method is not None
-    assert not isinstance(choice.found, Result)
-    plain, regrouped = models(mechanism)
-    with k.precision():
-        model = regrouped if methods.find(method).regroups else plain
-        found = of_letter(
-            mechanism,
-            choice,
-            choice.found,
-            derived_layout(mechanism, method, choice.words.letter, model, lambda _, block: block),
-        )
-    names = [
-        found.program.rows[r].name
-        for r in dict.fromkeys(found.rows)
-        if found.program.rows[r].op not in ("const", "input")
-    ]
-    for function in (
-        f for f in FUNCTIONS if method in methods.providers(f) and not FUNCTIONS[f].counts("NT")
-    ):
-        made = program(mechanism, function, method)
+    found = _as_in_c(mechanism, choice, method)
+    rows = [found.program.rows[r] for r in dict.fromkeys(found.rows)]
+    names = [row.name for row in rows if row.op not in ("const", "input")]
+    for name, function in FUNCTIONS.items():
+        if method not in methods.providers(name) or function.counts("NT"):
+            continue
+        made = program(mechanism, name, method)
         present = {row.name for row in made.rows if row.name}
         if kept := [name for name in names if name in present]:
-            gone = len(names) - len(kept)
-            notes = [
-                "the C computes in the frames that 'symgen show' lists"
-                + (", with inertia moved to the parents" if methods.find(method).regroups else "")
-            ]
-            if gone:
-                notes.append(
-                    f"{gone} of the {len(names)} entries of {found.label} have no line of their own: the passes merged "
-                    "them into others"
-                )
+            notes = _notes(method, found.label, len(names), len(kept))
             return _lines(mechanism, made, set(kept)), (*notes, COUNTS)
     raise RequestError(
         f"no line of the C by {method} is {found.label}: it is constant, or the passes merged it into others; "
         "--form recursive shows its equations"
     )
+
+
+def _as_in_c(mechanism: Mechanism, choice: Choice, method: str) -> Answer:
+    """Derive a letter in the frames and with the inertias of the C."""
+    assert not isinstance(choice.found, Result)
+    plain, regrouped = models(mechanism)
+    with k.precision():
+        model = regrouped if methods.find(method).regroups else plain
+        layout = derived_layout(
+            mechanism, method, choice.words.letter, model, lambda _, block: block
+        )
+        return of_letter(mechanism, choice, choice.found, layout)
+
+
+def _notes(method: str, label: str, all_entries: int, kept: int) -> list[str]:
+    """Say in which frames the C computes, and how many entries have no line."""
+    moved = ", with inertia moved to the parents" if methods.find(method).regroups else ""
+    notes = [f"the C computes in the frames that 'symgen show' lists{moved}"]
+    if all_entries > kept:
+        notes.append(
+            f"{all_entries - kept} of the {all_entries} entries of {label} have no line of their own: the passes merged "
+            "them into others"
+        )
+    return notes
 
 
 def _stored(mechanism: Mechanism, found: Answer, result: Result) -> set[str]:
