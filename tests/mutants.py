@@ -32,7 +32,9 @@ from tests.edits import Edit, in_order
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 240
 """Seconds of a processor that one call of pytest may take; without an error it takes less than a quarter."""
-NO_END = "no end"
+NO_END, NO_TESTS = "no end", "no tests"
+NOTHING_COLLECTED = 5
+"""Exit status of pytest that has collected no test."""
 NOT_COPIED = shutil.ignore_patterns(".*", "build", "dist")
 
 FORTY = "tests/test_methods.py -k 'forty and (one or planar_arm or scara or square_tree6 or chain5)"
@@ -283,6 +285,8 @@ class Tree:
                 self._write(edit.file, source)
             if found.by == NO_END and self.tested(stage).seconds > LIMIT / 4:
                 found = Outcome(False, "", 0.0)  # it takes long by itself
+            if found.by == NO_TESTS and self.tested(stage).by == NO_TESTS:
+                raise SystemExit(f"no test answers to '{stage}'; correct ROOMS")
             if found.killed and (
                 stage != first or found.by == before
             ):  # of other robots there may be no such test any more
@@ -340,6 +344,8 @@ class Tree:
         taken = time.monotonic() - begun
         if running.returncode <= 0:
             return Outcome(running.returncode < 0, NO_END if running.returncode else "", taken)
+        if running.returncode == NOTHING_COLLECTED:
+            return Outcome(True, NO_TESTS, taken)
         failed = re.search(r"^(?:FAILED|ERROR) (\S+(?: \S+)*?)(?: - |$)", said, re.MULTILINE)
         return Outcome(True, failed[1] if failed else said.strip()[-200:], taken)
 

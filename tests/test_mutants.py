@@ -7,8 +7,10 @@ import shlex
 from itertools import islice
 from pathlib import Path
 
+import pytest
+
 from tests.edits import edits_of, in_order, lines_of_code
-from tests.mutants import ROOMS, ROOT, Tree, room, stages
+from tests.mutants import NO_TESTS, ROOMS, ROOT, Tree, room, stages
 
 SAMPLE = b'''"""Not 1 + 1."""
 from __future__ import annotations
@@ -89,6 +91,16 @@ def test_every_room_has_tests_and_every_file_named_is_there() -> None:
     )
 
 
+def test_a_stage_that_selects_no_test_is_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (ROOT / "symgen" / "support" / "tables.py").read_bytes()
+    edit = edits_of("support/tables.py", source)[0]
+    monkeypatch.setitem(ROOMS, "support/tables", ("tests/test_mutants.py -k no_test_of_this_name",))
+    with pytest.raises(SystemExit, match=r"no test answers to 'tests/test_mutants.py -k no_test"):
+        Tree(tmp_path).planted(edit, source, "")
+
+
 def test_an_error_is_planted_in_a_copy_and_taken_out_again(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     source = (ROOT / "symgen" / "support" / "tables.py").read_bytes()
@@ -105,6 +117,7 @@ def test_an_error_is_planted_in_a_copy_and_taken_out_again(tmp_path: Path) -> No
     assert (found.killed, found.by) == (True, "planted/test_planted.py::test_it")
     assert tree.has(found.by)
     assert not tree.has("planted/test_planted.py::test_no_more")
+    assert tree.tested("planted/test_planted.py -k no_more").by == NO_TESTS
     assert tree.planted(edit, source, found.by).by == found.by
     assert (
         (tree.root / "symgen" / "support" / "tables.py").read_bytes()
