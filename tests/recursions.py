@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from symgen.ir.program import Port, Program
 from symgen.ir.recursion import CARRIED, KEPT, TABLE, End, Kind, Recursion, Sweep, check
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from tests.c_programs import Builder
 
 KINDS = (Kind("turning", 1, 1, 3), Kind("sliding", 1, 1, 2), Kind("pair", 2, 1, 1))

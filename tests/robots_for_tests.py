@@ -28,7 +28,8 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, Scalars, arb, atan2
 from symgen.reference.states import draw_states
 from symgen.reference.task import independent
-from symgen.vocabulary.functions import ALL_ROWS, FUNCTIONS
+from symgen.vocabulary.arrays import ALL_ROWS
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Turn, Vector3, pose
 
 GRID = 1000

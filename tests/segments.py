@@ -22,7 +22,7 @@ from symgen.ir.segmented import Segmented
 from symgen.pipeline.loops import recursion
 from symgen.pipeline.loops.levelling import levelled
 from symgen.pipeline.loops.segmenting import segmented
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.target import Target
 from tests.robots_for_tests import random_mechanism

@@ -32,7 +32,7 @@ from pycparser import c_ast, c_parser
 
 from symgen.emission.backends import c99
 from symgen.emission.sincos import RANGE
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.reals import REALS
 

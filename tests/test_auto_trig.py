@@ -22,7 +22,7 @@ from symgen.ir.program import Port, Program
 from symgen.pipeline.build import program
 from symgen.readback.preprocessor import without_comments
 from symgen.readback.rows import compare
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
 from tests.c_programs import Builder, vector
 from tests.test_c99 import WARNINGS

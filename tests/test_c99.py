@@ -20,7 +20,7 @@ from symgen.emission.backends import c99
 from symgen.ir.program import Port, Program, evaluate
 from symgen.support.errors import RequestError
 from symgen.vocabulary import identifiers
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TRIG, TextOptions
 from symgen.vocabulary.reals import DOUBLE, FLOAT, REALS
 from tests.c_programs import DOUBLES, Builder, arm, forward_dynamics, gravity, scrambled, vector

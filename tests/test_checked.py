@@ -23,7 +23,7 @@ from symgen.ir.program import Port, Program
 from symgen.pipeline.build import programs
 from symgen.readback.rows import compare
 from symgen.support.errors import StateError, SymgenError
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TRIG, ProgramOptions, TextOptions
 from tests.c_programs import Builder, vector
 from tests.test_c99 import WARNINGS, build

@@ -25,7 +25,8 @@ from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.support.errors import BuildError, OutOfReach, RequestError
 from symgen.verification.floating import allowance
 from symgen.verification.truth import Truth
-from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS, Sizes
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.robots_for_tests import BUILT_IN, PROVIDED, program
 

@@ -17,7 +17,8 @@ from symgen.delivery.contents import FolderContents
 from symgen.delivery.folder import write
 from symgen.emission.backends import c99, cpp17
 from symgen.support.errors import RequestError
-from symgen.vocabulary.functions import BY_DEFAULT, Sizes
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.functions import BY_DEFAULT
 from symgen.vocabulary.options import TextOptions
 from tests.c_programs import arm
 from tests.test_clean_c import tool

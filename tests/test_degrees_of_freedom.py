@@ -26,7 +26,7 @@ from symgen.verification.algebra import check_algebra
 from symgen.verification.floating import check_floating
 from symgen.verification.text import Source, check_text
 from symgen.verification.truth import Truth
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.poses import Z_AXIS
 from tests.robots_for_tests import LONG, PROVIDED, random_mechanism

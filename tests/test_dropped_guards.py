@@ -22,7 +22,7 @@ from symgen.emission.writer import live_rows
 from symgen.ir.program import Bound, Port, Program
 from symgen.readback import literals, required_checks
 from symgen.readback.rows import compare
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.reals import DOUBLE, FLOAT, REALS, Real
 from tests.c_programs import Builder, vector

@@ -30,7 +30,7 @@ from symgen.readback.rows import compare
 from symgen.support.errors import BuildError, RequestError
 from symgen.verification.proof import eva
 from symgen.verification.proof.finite import ROUND_OFF, carried, multiplier_sizes
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests import robots_for_tests
 from tests.c_programs import scrambled

@@ -28,7 +28,7 @@ from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS
 from symgen.pipeline.build import program
 from symgen.readback.rows import compare
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
 from tests.sincos_constants import constants
 from tests.sincos_proof import PRECISION, Machine, Proof, prove, run, statements, text

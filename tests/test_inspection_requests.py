@@ -31,7 +31,8 @@ from symgen.pages.pictures.pattern import _draw as draw
 from symgen.pipeline.derive import models
 from symgen.reference.mechanics import Reference
 from symgen.support.errors import RequestError, SymgenError
-from symgen.vocabulary.functions import FUNCTIONS, Sizes
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import Angle
 from tests.robots_for_tests import point_mass_arm, robot, truth
 

@@ -26,13 +26,8 @@ from symgen.support.errors import RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.identities import check_identities
 from symgen.verification.truth import Truth
-from symgen.vocabulary.functions import (
-    FUNCTIONS,
-    JACOBIAN_FRAMES,
-    JACOBIAN_ORDERS,
-    USUAL,
-    Convention,
-)
+from symgen.vocabulary.arrays import JACOBIAN_FRAMES, JACOBIAN_ORDERS, USUAL, Convention
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import X_AXIS, Angle, Shift, Turn
 from tests.oracles import random_tree

@@ -14,7 +14,7 @@ import pytest
 from symgen.machine import building
 from symgen.machine.solver import Solver
 from symgen.support.errors import BuildError
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from tests.c_programs import determinant
 from tests.test_solver_builds import elsewhere
 

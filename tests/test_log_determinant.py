@@ -35,7 +35,8 @@ from symgen.verification.scales.determinant import gradient
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
-from symgen.vocabulary.functions import FUNCTIONS, Sizes
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.poses import X_AXIS, Angle, Turn, pose
 from symgen.vocabulary.reals import REALS

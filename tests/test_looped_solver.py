@@ -13,7 +13,7 @@ from symgen import Solver
 from symgen.ir.recursion import Recursion, evaluate
 from symgen.machine import kernels
 from symgen.machine.building import NO_MEMORY
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from tests.c_programs import DOUBLES, gravity
 from tests.recursions import TOYS, mixed, sizes
 

@@ -20,7 +20,8 @@ from symgen.mechanism.joints import Sliding
 from symgen.mechanism.mechanism import Body, Joint, Mechanism
 from symgen.pipeline.derive import models
 from symgen.reference.mechanics import Reference
-from symgen.vocabulary.functions import FUNCTIONS, Sizes
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import Z_AXIS, Angle, Shift, pose
 from tests.robots_for_tests import (
     BALLS,

@@ -24,7 +24,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.readback.rows import compare
 from symgen.verification.proof import eva
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests import mutants_of_c
 from tests.c_programs import forward_dynamics, mass_matrix, scrambled

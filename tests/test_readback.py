@@ -19,7 +19,7 @@ from symgen.readback.preprocessor import disguises
 from symgen.readback.rows import compare
 from symgen.verification.compiled import preprocessed
 from symgen.verification.text import Source, check_text
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TRIG, TextOptions
 from symgen.vocabulary.reals import REALS
 from tests.c_programs import (

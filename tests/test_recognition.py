@@ -38,7 +38,7 @@ from symgen.reference.precision import FLOAT as EXACT
 from symgen.reference.precision import Array
 from symgen.verification.proof import eva
 from symgen.verification.proof.finite import ROUND_OFF, Load, carried, finite, multiplier_sizes
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import PLAIN, ProgramOptions
 from tests.robots_for_tests import robot, run
 from tests.rounded_rows import Coarse

@@ -22,7 +22,7 @@ from symgen.description.loading import load
 from symgen.machine import batch, building, kernels
 from symgen.machine.solver import Solver, compile
 from symgen.support.errors import ArgumentError, RequestError, UnknownName
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from tests import typed_user
 from tests.c_programs import arm, determinant, drawn, expected, forward_dynamics, gravity
 
@@ -347,7 +347,7 @@ INTERRUPTED = """
 import signal
 import time
 import numpy as np
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.ir.program import Port
 from symgen.machine.solver import Solver
 from tests.c_programs import Builder

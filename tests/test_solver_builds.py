@@ -16,7 +16,7 @@ from symgen.emission.backends import c99
 from symgen.machine import building
 from symgen.machine.solver import Solver
 from symgen.support.errors import BuildError, RequestError
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from tests.c_programs import arm, determinant, drawn, expected
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -33,7 +33,7 @@ def fresh(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 def elsewhere(cache: Path) -> subprocess.Popen[bytes]:
     """Another process that compiles the determinant."""
     code = (
-        "from tests.c_programs import determinant; from symgen.vocabulary.functions import Sizes; from symgen.machine.solver import Solver;"
+        "from tests.c_programs import determinant; from symgen.vocabulary.arrays import Sizes; from symgen.machine.solver import Solver;"
         "solver = Solver.from_programs('elsewhere', {'mass_matrix_determinant': determinant()}, Sizes(2, 2, 2), optimize=0);"
         "print(solver.mass_matrix_determinant([0, 0]))"
     )

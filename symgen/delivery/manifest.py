@@ -15,7 +15,8 @@ from symgen.ir.program import Port
 from symgen.ir.recursion import Form, Looped
 from symgen.mechanism.mechanism import BASE, Mechanism, first_and_count
 from symgen.support.version import __version__
-from symgen.vocabulary.functions import ALL_ROWS, PREPARING, TASK_ROWS, USUAL
+from symgen.vocabulary.arrays import ALL_ROWS, TASK_ROWS, USUAL
+from symgen.vocabulary.functions import PREPARING
 from symgen.vocabulary.options import AUTO, LOOPED, NORMAL, Links, ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
 

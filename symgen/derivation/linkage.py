@@ -38,7 +38,7 @@ class Linkage(Gathering):
     `links[i]`, `dofs[k]` (of entry k of v), `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in
     its base frame), `drives[k]` (of entry k of v, `symgen.derivation.drives`), `loads[i]` (the run-time wrenches on link i
     summed, as (moment, force) at its origin in its axes), `inputs[name]` (Scalars; tau is what the drives leave of it).
-    `jacobian_frame` says how a Jacobian is stated (`symgen.vocabulary.functions.JACOBIAN_FRAMES`). Where joints follow others, `dofs`,
+    `jacobian_frame` says how a Jacobian is stated (`symgen.vocabulary.arrays.JACOBIAN_FRAMES`). Where joints follow others, `dofs`,
     `drives` and the positions, velocities and accelerations among the inputs are those of all joints, `own` the dofs that have
     an entry of v in the C, and forces are theirs. The paper's number of link i is i + 1.
     """

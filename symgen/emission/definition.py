@@ -21,7 +21,8 @@ from symgen.ir.program import Bound, Outline, Port, Program
 from symgen.ir.recursion import WORK, Form, Recursion, steps_of
 from symgen.ir.segmented import Segmented
 from symgen.support.errors import RequestError
-from symgen.vocabulary.functions import FUNCTIONS, Array, Sizes
+from symgen.vocabulary.arrays import Array, Sizes
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from symgen.ir.program import Program
 from symgen.ir.recursion import Form, steps_of
-from symgen.vocabulary.functions import JACOBIAN_FRAMES, USUAL, Convention
+from symgen.vocabulary.arrays import JACOBIAN_FRAMES, USUAL, Convention
 
 PAPERS = {
     "RK": "G. Rodriguez, K. Kreutz, Recursive Mass Matrix Factorization and Inversion, JPL, 1988",

@@ -14,7 +14,8 @@ from symgen.methods.shared.quantities import Quantity
 from symgen.pipeline.build import refusal
 from symgen.support.errors import RequestError, UnknownName
 from symgen.support.tables import table
-from symgen.vocabulary.functions import FUNCTIONS, Array
+from symgen.vocabulary.arrays import Array
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import Rows
 

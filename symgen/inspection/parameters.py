@@ -30,7 +30,8 @@ from symgen.pipeline.build import refusal
 from symgen.pipeline.choose import methods_for
 from symgen.pipeline.derive import ROW_BUDGET, frames, models
 from symgen.support.errors import RequestError, UnknownName
-from symgen.vocabulary.functions import FUNCTIONS, Array, Function, Q, Sizes
+from symgen.vocabulary.arrays import Array, Sizes
+from symgen.vocabulary.functions import FUNCTIONS, Function, Q
 from symgen.vocabulary.names import named
 from symgen.vocabulary.options import Links, ProgramOptions, Rows
 

@@ -19,7 +19,7 @@ from symgen.ir.program import Numbers, Port, evaluate
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.states import draw_states
 from symgen.support.errors import RequestError
-from symgen.vocabulary.functions import TASK_ROWS, Size
+from symgen.vocabulary.arrays import TASK_ROWS, Size
 from symgen.vocabulary.options import Links, ProgramOptions, Rows
 from symgen.vocabulary.poses import Angle
 

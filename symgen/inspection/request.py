@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support.errors import ArgumentError, RequestError, UnknownName
-from symgen.vocabulary.functions import TASK_ROWS
+from symgen.vocabulary.arrays import TASK_ROWS
 from symgen.vocabulary.names import nearest
 
 _NUMBER = re.compile(r"-?\d{1,6}")

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from symgen.ir.program import Outline, Port
 from symgen.ir.recursion import Form
 from symgen.support.errors import ArgumentError
-from symgen.vocabulary.functions import FUNCTIONS, Array, Size, Sizes
+from symgen.vocabulary.arrays import Array, Size, Sizes
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.reals import DOUBLE, REALS
 
 COUNTED = ("NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NT")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from symgen.support.errors import ProgramError
 from symgen.support.tables import html_table
-from symgen.vocabulary.functions import USUAL, Convention
+from symgen.vocabulary.arrays import USUAL, Convention
 
 STUMPFF = tuple(f"stumpff{k}" for k in range(8))
 """Stumpff's functions c_k(y) = Σ (−y)ʲ/(2j + k)!, of which c₀ is cos √y and c₁ is sin √y/√y."""

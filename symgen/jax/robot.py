@@ -19,8 +19,9 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.support import cache
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.vocabulary import derivatives
+from symgen.vocabulary.arrays import Array
 from symgen.vocabulary.derivatives import Derivative
-from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, Array
+from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS
 from symgen.vocabulary.names import named, no_attribute
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target

@@ -12,7 +12,7 @@ from typing import Any
 from symgen.ir.ports import describe
 from symgen.ir.program import Outline, Port
 from symgen.support.errors import ArgumentError
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.reals import REALS
 
 SHORT = 16

@@ -38,7 +38,8 @@ from symgen.machine.batch import BLOCK
 from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
 from symgen.support.cache import LOG, OTHERS, alone, cache_folder, mine, own
 from symgen.support.errors import ArgumentError, BuildError
-from symgen.vocabulary.functions import ASSEMBLE, Sizes
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.functions import ASSEMBLE
 from symgen.vocabulary.options import PLAIN, TextOptions
 from symgen.vocabulary.reals import REALS, VECTOR
 from symgen.vocabulary.target import Target

@@ -24,7 +24,8 @@ from symgen.machine.blocks import WHEN, Compilation
 from symgen.machine.building import NO_MEMORY, RobotBuild
 from symgen.support.errors import ArgumentError, StateError
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.functions import ASSEMBLE, PREPARED, Array
+from symgen.vocabulary.arrays import Array
+from symgen.vocabulary.functions import ASSEMBLE, PREPARED
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.reals import REALS
 

@@ -38,7 +38,8 @@ from symgen.machine.kernels import Call, Kernel
 from symgen.support import cache
 from symgen.support.errors import ArgumentError, BuildError, warn_each
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.functions import ASSEMBLE, JUDGE, PREPARED, REGROUP, Sizes
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.functions import ASSEMBLE, JUDGE, PREPARED, REGROUP
 from symgen.vocabulary.names import nearest, no_attribute
 from symgen.vocabulary.options import Option, ProgramChoices, TextChoices, TextOptions, values_of
 

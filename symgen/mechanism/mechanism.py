@@ -30,8 +30,8 @@ from symgen.mechanism.joints import AboutAxis, Coordinate, Elementary, JointType
 from symgen.mechanism.notes import Note as Note
 from symgen.support.errors import ArgumentError, MechanismError
 from symgen.support.tables import html_table
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.contacts import parse_contact
-from symgen.vocabulary.functions import Sizes
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.poses import Z_AXIS, ZERO3, Pose, Shift, Vector3
 

@@ -30,6 +30,7 @@ from symgen.pipeline.adjusting import adjusting as adjusting_of
 from symgen.pipeline.base_parameters import base_parameters
 from symgen.pipeline.layout import PLAIN, Layout, choices
 from symgen.support.errors import MethodRefusal, SymgenError
+from symgen.vocabulary.arrays import USUAL, Array, Convention, Sizes
 from symgen.vocabulary.functions import (
     FUNCTIONS,
     GAINS,
@@ -37,13 +38,9 @@ from symgen.vocabulary.functions import (
     PAYLOAD,
     PREPARED,
     PREPARING,
-    USUAL,
     WRENCH,
-    Array,
-    Convention,
     Function,
     Q,
-    Sizes,
 )
 from symgen.vocabulary.options import HIGH, NORMAL, ProgramOptions
 from symgen.vocabulary.reals import DOUBLE

@@ -14,7 +14,8 @@ from symgen.pipeline import segment_lengths
 from symgen.pipeline.derive import ROW_BUDGET, frames, relevant
 from symgen.pipeline.loops import levelling, planar_scan, planar_segments, recursion, segmenting
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
-from symgen.vocabulary.functions import FUNCTIONS, USUAL
+from symgen.vocabulary.arrays import USUAL
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import AUTO, LOOPED, UNROLLED, ProgramOptions
 from symgen.vocabulary.reals import REALS
 

@@ -29,7 +29,8 @@ from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support import cache
 from symgen.support.errors import SymgenError
-from symgen.vocabulary.functions import FUNCTIONS, Sizes
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.functions import FUNCTIONS
 
 MEASURED = (("inverse_dynamics", "newton_euler"), ("mass_matrix", "composite_body"))
 """What is counted: everything else is made of the same steps."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from symgen.ir.program import ARITY, Outline, Port, Program, Row, check
 from symgen.support.errors import ProgramError
-from symgen.vocabulary.functions import JACOBIAN_FRAMES, JACOBIAN_ORDERS, Convention
+from symgen.vocabulary.arrays import JACOBIAN_FRAMES, JACOBIAN_ORDERS, Convention
 
 _LETTERS = dict(zip(ARITY, "citsmdnxyrla01234567bqf", strict=True))
 _OPERATIONS = {letter: op for op, letter in _LETTERS.items()}

@@ -7,7 +7,8 @@ from functools import lru_cache
 from symgen.description.tip import tip
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import contacts
-from symgen.vocabulary.functions import FUNCTIONS, TASK_ROWS
+from symgen.vocabulary.arrays import TASK_ROWS
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 
 

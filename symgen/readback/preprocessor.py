@@ -11,7 +11,8 @@ import re
 from symgen.ir.recursion import WORK, Form
 from symgen.readback import prototypes
 from symgen.readback.required_checks import STATUSES, shapes
-from symgen.vocabulary.functions import PREPARED, Sizes
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.functions import PREPARED
 from symgen.vocabulary.reals import REALS
 
 AS_WRITTEN = """

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from symgen.ir.program import Bound, Program
 from symgen.ir.recursion import Form
-from symgen.vocabulary.functions import FUNCTIONS, Size
+from symgen.vocabulary.arrays import Size
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.reals import REALS
 
 STATUSES = (

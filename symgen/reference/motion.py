@@ -31,7 +31,7 @@ from symgen.reference.arrays import (
 )
 from symgen.reference.precision import FLOAT, Array, Scalars
 from symgen.support.errors import ArgumentError
-from symgen.vocabulary.functions import ALL_ROWS, USUAL, Convention
+from symgen.vocabulary.arrays import ALL_ROWS, USUAL, Convention
 from symgen.vocabulary.poses import Pose, Quaternion, Rotate, Shift, Slide, Vector3
 
 _P = ParamSpec("_P")

@@ -1,6 +1,6 @@
 """The reference's answers for the rows of a task: Λ and J̄ by general linear solves, and which rows a robot can have at all.
 
-Rows of the frame's Jacobian are numbered as `symgen.vocabulary.functions.TASK_ROWS` names them.
+Rows of the frame's Jacobian are numbered as `symgen.vocabulary.arrays.TASK_ROWS` names them.
 Arrays are as `symgen.reference.mechanics` has them.
 """
 

@@ -12,7 +12,7 @@ from symgen.reference.arrays import axial, cross, skewed, times, transposed
 from symgen.reference.forces import acceleration
 from symgen.reference.motion import Placement
 from symgen.reference.precision import Array
-from symgen.vocabulary.functions import Convention
+from symgen.vocabulary.arrays import Convention
 
 
 def stated(convention: Convention, turn: Array, origin: Array, jacobian: Array) -> Array:

@@ -20,14 +20,8 @@ from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_besides, draw_states
 from symgen.support.errors import RequestError
 from symgen.verification.adjusted import Given, broadcast
-from symgen.vocabulary.functions import (
-    ALL_ROWS,
-    CLOSED,
-    FUNCTIONS,
-    GAINS,
-    USUAL,
-    Function,
-)
+from symgen.vocabulary.arrays import ALL_ROWS, USUAL
+from symgen.vocabulary.functions import CLOSED, FUNCTIONS, GAINS, Function
 
 GUARD = 25
 """Working digits beyond those asked for. Balls lose them because operands depend on each other."""

@@ -16,7 +16,8 @@ from symgen.pipeline import build
 from symgen.support.errors import ArgumentError, DescriptionError, SymgenError, printable
 from symgen.support.version import __version__
 from symgen.verification.subject import Files
-from symgen.vocabulary.functions import PREPARING, USUAL
+from symgen.vocabulary.arrays import USUAL
+from symgen.vocabulary.functions import PREPARING
 from symgen.vocabulary.names import named, nearest
 from symgen.vocabulary.options import (
     AUTO,

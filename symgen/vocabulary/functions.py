@@ -8,15 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.arrays import ALL_ROWS as ALL_ROWS
-from symgen.vocabulary.arrays import JACOBIAN_FRAMES as JACOBIAN_FRAMES
-from symgen.vocabulary.arrays import JACOBIAN_ORDERS as JACOBIAN_ORDERS
-from symgen.vocabulary.arrays import TASK_ROWS as TASK_ROWS
-from symgen.vocabulary.arrays import USUAL as USUAL
-from symgen.vocabulary.arrays import Array as Array
-from symgen.vocabulary.arrays import Convention as Convention
-from symgen.vocabulary.arrays import Size as Size
-from symgen.vocabulary.arrays import Sizes as Sizes
+from symgen.vocabulary.arrays import Array, Size
 from symgen.vocabulary.derivatives import Derivative
 
 PAYLOAD = Array(

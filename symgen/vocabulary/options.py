@@ -16,16 +16,16 @@ from functools import cache
 from typing import Annotated, Any, TypedDict, TypeVar, get_type_hints
 
 from symgen.support.errors import ArgumentError
-from symgen.vocabulary.contacts import validate_contacts
-from symgen.vocabulary.functions import (
+from symgen.vocabulary.arrays import (
     ALL_ROWS,
-    AT_RUN_TIME,
     JACOBIAN_FRAMES,
     JACOBIAN_ORDERS,
     TASK_ROWS,
     USUAL,
     Convention,
 )
+from symgen.vocabulary.contacts import validate_contacts
+from symgen.vocabulary.functions import AT_RUN_TIME
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.poses import Angle
 from symgen.vocabulary.reals import REALS
@@ -44,7 +44,7 @@ NORMAL, HIGH = EFFORTS = ("normal", "high")
 UNROLLED, LOOPED, AUTO = FORMS = ("unrolled", "looped", "auto")
 """A function as rows for every link, as loops over a table of links, or the first as long as it is not too long."""
 Rows = str | Sequence[int | str] | None
-"""Rows of a task by name or number (`symgen.vocabulary.functions.TASK_ROWS`), in one text with commas or one by one; None for all six."""
+"""Rows of a task by name or number (`symgen.vocabulary.arrays.TASK_ROWS`), in one text with commas or one by one; None for all six."""
 Names = str | Sequence[str]
 """A name, or several."""
 Links = str | Sequence[str] | None
@@ -521,7 +521,7 @@ class ProgramOptions:
     time, each one more argument. Frames and wrenches may be several in their order, a tuple then. `contact` names points that
     may touch something, LINK or LINK:x,y,z (`symgen.vocabulary.contacts`), likewise. The real type changes no row,
     but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
-    (`symgen.vocabulary.functions.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
+    (`symgen.vocabulary.arrays.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
     of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at
     run time (`symgen.mechanism.adjustable`), and with `floors` what is made of them holds the least that divisors may be. What
     is about loops holds where they are closed; with `anywhere` beside the loops too, as it must to be differentiated, and with

@@ -8,7 +8,8 @@ from typing import Any
 
 from symgen.support.version import __version__
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.functions import Array, Function, Sizes
+from symgen.vocabulary.arrays import Array, Sizes
+from symgen.vocabulary.functions import Function
 from symgen.vocabulary.identifiers import identifier
 from symgen.vocabulary.options import PLAIN, TextOptions
 from symgen.vocabulary.reals import SINE_RANGE, SINE_ULPS

@@ -18,7 +18,7 @@ import numpy as np
 
 from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.reference.precision import Array
-from symgen.vocabulary.functions import ALL_ROWS
+from symgen.vocabulary.arrays import ALL_ROWS
 from symgen.vocabulary.poses import Angle, Pose, Shift, Slide
 from tests.adversary import _drives, _on_request
 from tests.adversary._steps import euler, parted, runge_kutta, stepped

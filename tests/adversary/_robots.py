@@ -14,7 +14,7 @@ from random import Random
 from symgen.mechanism.drives import NO_DRIVE, Drive
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Limits, Mechanism, Part
-from symgen.vocabulary.functions import ALL_ROWS, JACOBIAN_FRAMES, JACOBIAN_ORDERS
+from symgen.vocabulary.arrays import ALL_ROWS, JACOBIAN_FRAMES, JACOBIAN_ORDERS
 from symgen.vocabulary.options import TRIG, ProgramOptions, TextOptions
 from symgen.vocabulary.poses import (
     X_AXIS,

@@ -35,7 +35,8 @@ from symgen.verification.floating import check_floating
 from symgen.verification.report import Check
 from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, USUAL
+from symgen.vocabulary.arrays import USUAL
+from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
 from tests.adversary import Failure, _differentials, _newton_euler, _robots

@@ -24,7 +24,7 @@ import numpy as np
 
 from symgen.emission import printer
 from symgen.reference.precision import Array
-from symgen.vocabulary.functions import Sizes
+from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target

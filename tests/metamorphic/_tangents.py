@@ -17,8 +17,8 @@ import numpy as np
 from symgen.ir.program import POSITIONS
 from symgen.reference.precision import Array, Scalars
 from symgen.vocabulary import derivatives
+from symgen.vocabulary.arrays import Array as Port
 from symgen.vocabulary.functions import FUNCTIONS
-from symgen.vocabulary.functions import Array as Port
 
 if TYPE_CHECKING:
     from tests.metamorphic._core import Asked, Pairs, States

@@ -284,7 +284,8 @@ def name_frame(
     A folder's is in its manifest; `frame` None is the default one, whose choice is explained. Of several, those functions are
     named that speak of the first alone. Where J is `stated` by a convention, those are that do not follow it.
     """
-    from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS, USUAL
+    from symgen.vocabulary.arrays import USUAL
+    from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 
     names = (
         set(BY_DEFAULT)

@@ -25,7 +25,8 @@ from symgen.ir.ports import (
 from symgen.ir.program import Bound, Port
 from symgen.ir.recursion import Form, Looped
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.functions import FUNCTIONS, REGROUP, Array
+from symgen.vocabulary.arrays import Array
+from symgen.vocabulary.functions import FUNCTIONS, REGROUP
 from symgen.vocabulary.target import Target
 
 NAME = "cpp17"

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from symgen.ir.program import COUNTED, Numbers, Outline, Port, Program
-from symgen.vocabulary.functions import USUAL, Convention
+from symgen.vocabulary.arrays import USUAL, Convention
 
 
 @dataclass(frozen=True, repr=False)

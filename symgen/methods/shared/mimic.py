@@ -15,7 +15,8 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.elimination import full
 from symgen.methods.shared.factor import Derive, Results
 from symgen.methods.shared.method import Method, Refusal
-from symgen.vocabulary.functions import FUNCTIONS, Array
+from symgen.vocabulary.arrays import Array
+from symgen.vocabulary.functions import FUNCTIONS
 
 _WAYS = ("delta",)
 """Results as long as v that are no forces: a way from one position to another."""

@@ -30,7 +30,8 @@ from symgen.pipeline.loops.sample_chain import BEFORE, BEHIND, GHOST, Chain, Run
 from symgen.pipeline.loops.steps import Step, results_of
 from symgen.support.cache import LOG
 from symgen.support.errors import MethodRefusal, OutOfReach
-from symgen.vocabulary.functions import FUNCTIONS, Array
+from symgen.vocabulary.arrays import Array
+from symgen.vocabulary.functions import FUNCTIONS
 
 
 def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "") -> Recursion:

@@ -14,7 +14,8 @@ from symgen.reference.precision import Array
 from symgen.reference.twists import aligned
 from symgen.verification.evaluating import Results, Runner
 from symgen.verification.truth import Truth
-from symgen.vocabulary.functions import FUNCTIONS, USUAL
+from symgen.vocabulary.arrays import USUAL
+from symgen.vocabulary.functions import FUNCTIONS
 
 Distance = tuple[Array, Array]
 """Differences (count, …), and the size that they are relative to: per state (count,), or per entry."""

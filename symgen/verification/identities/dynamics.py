@@ -15,7 +15,7 @@ from symgen.verification.identities._drives import resistance, taken
 from symgen.verification.identities._identity import Distance, Functions, Identity
 from symgen.verification.magnitude import largest
 from symgen.verification.residuals import solved
-from symgen.vocabulary.functions import USUAL
+from symgen.vocabulary.arrays import USUAL
 
 
 def _inverse_of_forward(f: Functions) -> Distance:
