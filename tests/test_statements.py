@@ -231,6 +231,21 @@ def test_a_long_call_is_wrapped_between_arguments() -> None:
     assert lines[0].startswith("        step(")
     assert lines[1].startswith("            argument + ")
     assert all(line.endswith(",") for line in lines[:-1])
+    further = printing.write([replace(call, continuation=8)], C, 2).splitlines()
+    assert further == [lines[0], *(f"    {line}" for line in lines[1:])]
+
+
+def test_conditions_that_hold_together_begin_at_one_column() -> None:
+    conditions = tuple(expression("{} > 0.0", Element("x", 1000**k)) for k in range(9))
+    checked = If(("!(", s.All(conditions, 7), ")"), (Assign("status", "1"),))
+    text = printing.write(s.in_lanes([checked], {"x"}, 8), C)
+    first, second, *_ = text.splitlines()[1:]
+    assert first.startswith("    if (!((x[1][lane] > 0.0) && (x[1000][lane] > 0.0) && ")
+    assert second.startswith("       && (x[1000000000")
+    alone = If(s.All(conditions[:1], 7), ())
+    assert printing.write([alone], C).startswith("if (x[1] > 0.0) {\n")
+    with pytest.raises(ProgramError, match="'x' is used and not declared"):
+        s.check([Function("function", (), (Declare("int", "status"), checked))], {})
 
 
 # -- lanes -------------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from symgen.emission import statements as s
+from symgen.emission.checks import lines
 from symgen.emission.language import Language
 
 INDENT = " " * 4
@@ -32,6 +33,9 @@ def value(expression: s.Value, language: Language) -> str:
             return f"&{_element(array, index, language)}"
         case s.Row(array, index):
             return _element(array, index, language)
+        case s.All(conditions, column):
+            parts = [value(condition, language) for condition in conditions]
+            return lines(parts, "&&", column).replace("\n", "\v")
         case s.Cast(kind, count, array):
             return f"({kind} (*)[{count}]){value(array, language)}"
         case _:
@@ -67,7 +71,8 @@ def _statement(statement: s.Statement, language: Language, margin: str) -> Itera
     """Give the lines of a statement."""
 
     def text(expression: s.Value) -> str:
-        return value(expression, language).replace("\n", f"\n{margin}")
+        """Return a value; a vertical tab in it starts a line at column 0."""
+        return value(expression, language).replace("\n", f"\n{margin}").replace("\v", "\n")
 
     def body(statements: Sequence[s.Statement]) -> Iterator[str]:
         return _lines(statements, language, margin + INDENT)
@@ -153,5 +158,8 @@ def _call(call: s.Call, language: Language, margin: str) -> Iterator[str]:
         return
     whole = f"{call.function}({', '.join(a.replace(' ', chr(0)) for a in arguments)});"
     width = language.width - len(margin)
-    for line in textwrap.wrap(whole, width, subsequent_indent=INDENT, break_long_words=False):
-        yield f"{margin}{line}".replace("\0", " ")
+    first, *further = textwrap.wrap(whole, width, subsequent_indent=INDENT, break_long_words=False)
+    yield f"{margin}{first}".replace("\0", " ")
+    for line in further:
+        indent = " " * call.continuation
+        yield f"{margin}{indent}{line.removeprefix(INDENT)}".replace("\0", " ")

@@ -3,9 +3,10 @@
 A function with loops is lowered to these statements, one function of Python a stage, instead of being written in a template.
 
 **Values.** A value is text, a number, an `Element` (`x[i]`), an `Address` (`&x[i]`), a `Row` (`x[i]` of an array of rows, which is
-passed as an array), a `Cast`, or a tuple of values, which stand one behind the other. Text holds names, numbers and operators and
-no square bracket, so every access to an array is visible to `check` and `in_lanes`. `expression("{} + {}", a, b)` builds a tuple
-by a pattern. A line break in text starts a new line at the indentation of the statement.
+passed as an array), a `Cast`, `All` of several conditions, or a tuple of values, which stand one behind the other. Text holds
+names, numbers and operators and no square bracket, so every access to an array is visible to `check` and `in_lanes`.
+`expression("{} + {}", a, b)` builds a tuple by a pattern. A line break in text starts a new line at the indentation of the
+statement.
 
 **Statements.** `Function`, `Declare` (of a local, and of a parameter where it stands in `Function.parameters`), `Assign`, `Call`,
 `For`, `While`, `If`, `Block`, `Return`, `Unused` (a parameter that is not read), `Comment`, `Blank`, `Pragma`.
@@ -68,7 +69,15 @@ class Cast:
     value: Value
 
 
-Value = Union[str, int, Element, Address, Row, Cast, "tuple[Value, ...]"]
+@dataclass(frozen=True)
+class All:
+    """Conditions that hold together, on as many lines as the language asks for; further lines begin at `column`."""
+
+    conditions: tuple[Value, ...]
+    column: int
+
+
+Value = Union[str, int, Element, Address, Row, Cast, All, "tuple[Value, ...]"]
 
 
 @dataclass(frozen=True)
@@ -100,11 +109,15 @@ class Assign:
 
 @dataclass(frozen=True)
 class Call:
-    """A function that returns nothing; where it is `wrapped`, its arguments stand on as many lines as the language asks for."""
+    """A function that returns nothing; where it is `wrapped`, its arguments stand on as many lines as the language asks for.
+
+    `continuation` is the indentation of further lines.
+    """
 
     function: str
     arguments: tuple[Value, ...] = ()
     wrapped: bool = False
+    continuation: int = 4
 
 
 @dataclass(frozen=True)
@@ -238,6 +251,9 @@ def parts(value: Value) -> Iterator[str | int | Access | Cast]:
         for part in value:
             yield from parts(part)
         return
+    if isinstance(value, All):
+        yield from parts(value.conditions)
+        return
     yield value
     if isinstance(value, Access):
         yield from parts(value.index)
@@ -356,7 +372,7 @@ class _Lanes:
         """Return a value with the lane of each element that has one a lane."""
         if isinstance(value, tuple):
             return tuple(map(self._value, value))
-        if isinstance(value, Access | Cast):
+        if isinstance(value, Access | Cast | All):
             inside = {f.name: self._value(getattr(value, f.name)) for f in fields(value)}
             return replace(value, **inside | ({"column": LANE} if self._is_vector(value) else {}))
         return value
