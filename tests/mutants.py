@@ -117,9 +117,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         (
             "emission/blocks",
-            "emission/indices",
             "emission/loop_work",
             "emission/looped",
+            "emission/lowering/loop_function",
+            "emission/lowering/loop_tables",
+            "emission/lowering/sweep",
             "readback/looped",
             "readback/term_walk",
         ),
@@ -129,7 +131,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         ),
     ),
     **dict.fromkeys(
-        ("emission/loop_checks", "readback/loop_checks", "ir/recursion/guarding"),
+        ("emission/lowering/loop_checks", "readback/loop_checks", "ir/recursion/guarding"),
         ("tests/test_looped_checked.py -k 'not generate'",),
     ),
     **dict.fromkeys(

@@ -1,4 +1,4 @@
-"""What is said of a loop over links where it is declared: the array that its caller provides, and what may lie over what."""
+"""The declaration of a loop function: the workspace that the caller provides, and whether results may alias arguments."""
 
 from __future__ import annotations
 
@@ -11,91 +11,73 @@ from symgen.ir.recursion import WORK, Looped, Recursion
 from symgen.vocabulary.target import Target
 
 SIZE = "size"
-"""What the C calls how many numbers the caller's array has."""
+"""The parameter of a checked function for the size of the workspace."""
 
 
-def work(recursion: Recursion, checked: bool = False) -> int:
-    """Numbers of the array that the caller provides: what is kept, in a tree what the base and each link hand on, and the results
-    where the function is `checked`, which are stored when all of them are known to be finite.
+def work(form: Recursion, checked: bool = False) -> int:
+    """Return the size of the workspace: saved values, the carries of a tree, and the results of a checked function.
+
+    A checked function stores its results when all of them are known to be finite.
     """
-    handed = (len(recursion) + 1) * widest(recursion)
-    return max(1, recursion.work * len(recursion) + handed) + sum(
-        port.size for port in recursion.outputs if checked
-    )
+    carries = (len(form) + 1) * widest(form)
+    results = sum(port.size for port in form.outputs if checked)
+    return max(1, form.work * len(form) + carries) + results
 
 
-def may_alias(recursion: Recursion) -> bool:
-    """Whether a result may lie over an argument, both of them from their first element on.
+def widest(form: Recursion) -> int:
+    """Return the size of the largest carry of a sweep through a tree; 0 without such a sweep."""
+    sizes = [len(sweep.start) for sweep in form.sweeps if not form.straight(sweep)]
+    return max(sizes, default=0)
 
-    No sweep reads an argument behind one that stores. One that does both reads and stores the same elements.
+
+def may_alias(form: Recursion) -> bool:
+    """Return True if a result may lie over an argument, both from their first elements on.
+
+    No sweep may read an argument after another sweep has stored a result. A sweep that reads and stores must read and store the
+    same elements.
     """
-    places = enumerate(recursion.sweeps)
-    given, stored = (
-        {port.name for port in recursion.inputs},
-        {port.name for port in recursion.outputs},
-    )
-    reads = [
-        (s, port.name)
-        for s, sweep in places
-        for step in sweep.steps
-        for port in step.inputs
-        if port.name in given
-    ]
-    stores = [
-        (s, port.name)
-        for s, sweep in enumerate(recursion.sweeps)
-        for step in sweep.steps
-        for port in step.outputs
-        if port.name in stored
-    ]
-    alike = all(kind.nq == kind.nv for kind in recursion.kinds)
-    other = {name for name, _ in (*recursion.each, *recursion.columns)}
-    return all(
+    arguments = {port.name for port in form.inputs}
+    results = {port.name for port in form.outputs}
+    steps = [(s, step) for s, sweep in enumerate(form.sweeps) for step in sweep.steps]
+    reads = [(s, p.name) for s, step in steps for p in step.inputs if p.name in arguments]
+    stores = [(s, p.name) for s, step in steps for p in step.outputs if p.name in results]
+    as_many = all(kind.nq == kind.nv for kind in form.kinds)
+    no_joints = {name for name, _ in (*form.each, *form.columns)}
+    return all(r <= end.sweep for r, _ in reads for end in form.ends) and all(
         r < s
         or (
             r == s
-            and not {read, store} & other
-            and (alike or (read in POSITIONS) == (store in POSITIONS))
+            and not {read, store} & no_joints
+            and (as_many or (read in POSITIONS) == (store in POSITIONS))
         )
         for r, read in reads
         for s, store in stores
-    ) and all(r <= end.sweep for r, _ in reads for end in recursion.ends)
+    )
 
 
-def prototype(recursion: Recursion, target: Target) -> dict[str, Any]:
-    """What the header says of the function."""
-    return with_work(recursion, target) | {"apart": not may_alias(recursion)}
+def prototype(form: Recursion, target: Target) -> dict[str, Any]:
+    """Return the facts of the declaration in the header."""
+    return with_work(form, target) | {"apart": not may_alias(form)}
 
 
 def with_work(form: Looped, target: Target) -> dict[str, Any]:
-    """What is said of a function whose caller provides an array for its work."""
-    found = definition.prototype(form, target)
-    name = C.local(WORK, definition.macros(target) | {p["name"] for p in found["parameters"]})
-    given = [
-        {
-            "qualifier": "",
-            "real": form.real,
-            "name": name,
-            "size": f"{target.name}_{WORK.upper()}",
-            "what": "numbers for the function's own use, apart from all others; what stands there before does not matter",
-        }
-    ]
-    if target.checked:
-        taken = definition.macros(target) | {name, *(p["name"] for p in found["parameters"])}
-        given.append(
-            {
-                "qualifier": "",
-                "real": "int",
-                "name": C.local(SIZE, taken),
-                "size": "",
-                "what": f"how many numbers {name} has",
-            }
-        )
-    return found | {"parameters": [*found["parameters"], *given]}
-
-
-def widest(recursion: Recursion) -> int:
-    """The most numbers that a link hands on to others than the next one."""
-    return max(
-        (len(sweep.start) for sweep in recursion.sweeps if not recursion.straight(sweep)), default=0
-    )
+    """Return the facts of the declaration of a function whose caller provides a workspace."""
+    facts = definition.prototype(form, target)
+    taken = definition.macros(target) | {parameter["name"] for parameter in facts["parameters"]}
+    name = C.local(WORK, taken)
+    workspace = {
+        "qualifier": "",
+        "real": form.real,
+        "name": name,
+        "size": f"{target.name}_{WORK.upper()}",
+        "what": "numbers for the function's own use, apart from all others; what stands there before does not matter",
+    }
+    size = {
+        "qualifier": "",
+        "real": "int",
+        "name": C.local(SIZE, taken),
+        "size": "",
+        "what": f"how many numbers {name} has",
+    }
+    parameters = [*facts["parameters"], workspace, *([size] if target.checked else [])]
+    return facts | {"parameters": parameters}

@@ -1,0 +1,174 @@
+"""Comparisons of a checked loop function: of arguments before the first sweep, of divisors on the way, of results at the end.
+
+A divisor must have at least the magnitude of the smallest normal number, since no certified lower bound is known for chains of
+any length. A divisor must be finite as well: a quotient by an infinite number is zero. The workspace holds all results until they
+are known to be finite. In lanes each state has a status of its own, and all results are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from symgen.emission import checks, sincos
+from symgen.emission.c_text import C
+from symgen.emission.loop_work import SIZE
+from symgen.emission.lowering.loop_function import LINK, STATUS, LoopFunction
+from symgen.emission.statements import (
+    All,
+    Assign,
+    Blank,
+    Declare,
+    Element,
+    For,
+    If,
+    Statement,
+    Value,
+    expression,
+)
+from symgen.emission.writer import live_rows
+from symgen.ir import recursion as forms
+from symgen.ir.program import POSITIONS, Program
+from symgen.ir.recursion import GUARD, WORK, Recursion, unseen
+from symgen.support.errors import RequestError
+from symgen.vocabulary.target import Target
+
+
+def guarded(form: Recursion, target: Target) -> Recursion:
+    """Return the form whose steps also give the numbers that are compared; RequestError for a sine of a computed angle."""
+    if target.text.trig == "inline" and unseen(form):
+        raise RequestError(
+            f"{form.function} as a loop over links takes sines of what it finds on its way, which --trig "
+            "inline does not check there; take --trig libm, or the unrolled form"
+        )
+
+    def rows(step: Program) -> list[int]:
+        return [guard.row for guard in _guards(step)]
+
+    return forms.guarded(form, rows, target.text.trig == "inline")
+
+
+def _guards(step: Program) -> list[checks.Guard]:
+    """Return the divisors of a step, and its operands of logarithms and roots."""
+    return sorted(checks.guards(step, live_rows(step), {}), key=lambda guard: guard.row)
+
+
+# -- arguments and results -----------------------------------------------------------------------------------------------------------
+
+
+def zeros(loops: LoopFunction) -> str:
+    """Return the local for a sum of zeros."""
+    return "none_" if loops.lanes else "none"
+
+
+def check_arguments(loops: LoopFunction) -> list[Statement]:
+    """Set the status where the workspace is too small, an argument is not finite, or a quaternion is not of length 1."""
+    arrays = [(loops.ports[port.name], 0, port.size) for port in loops.form.inputs]
+    sums, is_not_finite = _sum_zeros(loops, arrays, "arguments")
+    units = _unit_quaternions(loops)
+    ok, not_finite, not_unit, too_small = map(
+        loops.status, ("OK", "NOT_FINITE", "NOT_UNIT", "NO_WORK")
+    )
+    if loops.lanes:
+        otherwise: Value = ("!(", units, f") ? {not_unit} :\n    {ok}") if units else ok
+        verdict = expression(f"{{}} ? {not_finite} :\n    {{}}", is_not_finite, otherwise)
+        return [Blank(), *sums, Assign(loops.lane_of(STATUS), verdict)]
+    compare_units = (If(("!(", units, ")"), (Assign(STATUS, not_unit),)),) if units else ()
+    compare = (*sums, If(is_not_finite, (Assign(STATUS, not_finite),), compare_units))
+    is_too_small = f"{SIZE} < {loops.needed_size}"
+    return [Blank(), If(is_too_small, (Assign(STATUS, too_small),), compare)]
+
+
+def check_results(loops: LoopFunction) -> list[Statement]:
+    """Set the status where a result is not finite; of one state, store the results where all are finite."""
+    arrays = [
+        (
+            WORK if loops.result_places else loops.ports[p.name],
+            loops.result_places.get(p.name, 0),
+            p.size,
+        )
+        for p in loops.form.outputs
+    ]
+    sums, is_not_finite = _sum_zeros(loops, arrays, "results")
+    compare = (*sums, refuse_where(loops, is_not_finite, "RESULT_NOT_FINITE"))
+    if loops.lanes:
+        return [Blank(), *compare]
+    statements: list[Statement] = [Blank(), If(loops.is_ok, compare)]
+    for port, (array, first, size) in zip(loops.form.outputs, arrays, strict=True):
+        store = Assign(Element(loops.ports[port.name], LINK), Element(array, f"{first} + {LINK}"))
+        statements += [Blank(), For(LINK, 0, size - 1, (store,), 1, True, loops.is_ok)]
+    return statements
+
+
+def _sum_zeros(
+    loops: LoopFunction, arrays: Sequence[tuple[str, int, int]], what: str
+) -> tuple[list[Statement], Value]:
+    """Add up zero times each element of arrays; return the statements, and the condition that an element is not finite.
+
+    An array is a name, its first element, and the number of its elements.
+    """
+    total, zero = loops.lane_of(zeros(loops)), loops.zero
+    comment = f"stays zero when all {what} are finite"
+    sums: list[Statement] = [Declare(loops.form.real, zeros(loops), zero, comment=comment)]
+    if loops.lanes:
+        sums = [Assign(total, zero, comment=comment if what == "results" else "")]
+    for name, first, size in arrays:
+        element = Element(name, f"{first} + {LINK}" if first else LINK)
+        term = Assign(total, expression("{} + ({}*{})", total, zero, element))
+        sums += [For(LINK, 0, size - 1, (term,), inclusive=True)] if size else []
+    return sums, expression("!({} >= {})", total, zero)
+
+
+def _unit_quaternions(loops: LoopFunction) -> All | None:
+    """Return the condition that all quaternions have length 1; None without quaternions."""
+    one = C.literal(Fraction(1), loops.real)
+    tolerance = C.literal(checks.LENGTH[loops.form.real], loops.real)
+    squares = " + ".join(["({}*{})"] * 4)
+    pattern = f"{C.call('fabs', loops.real)}({squares} - {one}) <= {tolerance}"
+    conditions = []
+    for port in loops.form.inputs:
+        for first in loops.form.quaternions if port.name in POSITIONS else ():
+            entries = [Element(loops.ports[port.name], str(first + k // 2)) for k in range(8)]
+            conditions.append(expression(pattern, *entries))
+    return All(tuple(conditions), 12) if conditions else None
+
+
+# -- divisors ------------------------------------------------------------------------------------------------------------------------
+
+
+def check_step(
+    loops: LoopFunction, step: Program, user: Program
+) -> tuple[list[Statement], list[Statement]]:
+    """Return the array for the numbers of a step that are compared, and the comparison that follows the step's call.
+
+    `user` is the step that divides by these numbers. Both lists are empty for a step without such numbers.
+    """
+    rows = next((port.rows for port in step.outputs if port.name == GUARD), ())
+    if not rows:
+        return [], []
+    guards, zero = {guard.row: guard for guard in _guards(user)}, loops.zero
+    magnitude, status = f"{C.call('fabs', loops.real)}({{}})", "DIVISOR"
+    conditions = []
+    for k, row in enumerate(rows):
+        number = Element(GUARD, str(k))
+        if row in guards:
+            bound = guards[row].bound
+            assert isinstance(bound, Fraction)
+            pattern = f"{magnitude if guards[row].magnitude else '{}'} >= {{}}"
+            conditions.append(expression(pattern, number, C.literal(bound, loops.real)))
+            conditions.append(expression(f"({zero}*{{}}) >= {zero}", number))
+        else:  # an angle
+            status, limit = "OUT_OF_RANGE", C.literal(Fraction(sincos.RANGE), loops.real)
+            conditions.append(expression(f"{magnitude} <= {limit}", number))
+    fails = expression("!({})", All(tuple(conditions), 16))
+    declared = Declare(loops.form.real, GUARD, size=(len(rows),))
+    return [declared], [refuse_where(loops, fails, status)]
+
+
+def refuse_where(loops: LoopFunction, fails: Value, status: str) -> Statement:
+    """Set the status of a state where a condition fails; in lanes, only of a state without another status."""
+    current, refused = loops.lane_of(STATUS), loops.status(status)
+    if not loops.lanes:
+        return If(fails, (Assign(current, refused),))
+    test = expression(f"(({{}} == {loops.status('OK')}) && {{}})", current, fails)
+    return Assign(current, expression(f"{{}} ? {refused} : {{}}", test, current))

@@ -1,0 +1,193 @@
+"""A loop function in C: its steps and tables, and the elements of a link that its statements access.
+
+In a function with lanes each number of an array is a vector, one lane a state (`statements.in_lanes`).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from symgen.emission import definition, sincos
+from symgen.emission.blocks import blocks
+from symgen.emission.c_text import C
+from symgen.emission.loop_work import work
+from symgen.emission.lowering.loop_tables import LoopTables
+from symgen.emission.statements import LANE, Address, Call, Element, Row, Value, parts
+from symgen.ir.program import POSITIONS, Program
+from symgen.ir.recursion import (
+    ANGLE,
+    CARRIED,
+    GUARD,
+    KEPT,
+    LAST,
+    LEFT,
+    TABLE,
+    WORK,
+    Recursion,
+    as_function,
+)
+from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.target import Target
+
+LINK, ELEMENT, STATUS, COLUMN = "i", "k", "status", "column"
+"""Locals: the number of a link, that of an element, the status of a checked function, and the columns of a joint."""
+CARRIES, OWN, BEFORE, BEHIND, JOINED = "rows", "own", "before", "behind", "left"
+"""Locals for carries: those of the base and all links of a tree; that of a link, and of the link before it; in lanes, the half
+that the next step along a chain writes, and what a link of a tree adds to its parent's.
+"""
+BLOCK, TURN = "block", "turn"
+"""Locals for sines of many links at once: the first link, and the sines and cosines."""
+# A parameter with the name of a local is refused by `statements.check`.
+
+
+class LoopFunction:
+    """A loop form as a function in C, of one state or of a block of `lanes` states.
+
+    `steps` are functions by sweep and class; a step without results is left out. `tables` are those that the statements lowered
+    so far read. `sine_blocks` are the sweeps that take sines of many links at once; in lanes there are none, since sines are
+    taken of the lanes of one link. The text's own loop over sines takes `angle_count` angles. A checked function of one state
+    compares the size of its workspace with `needed_size`, and holds each result at `result_places` of the workspace until all
+    results are finite; elsewhere these are 0 and empty.
+    """
+
+    def __init__(self, form: Recursion, target: Target, lanes: int = 0) -> None:
+        self.form, self.target, self.lanes = form, target, lanes
+        self.real = REALS[form.real]
+        self.zero = C.literal(Fraction(0), self.real)
+        self.function = f"{form.function}{'_lanes' if lanes else ''}"
+        self.line = f"{target.symbol(form.function)}_LINE" if lanes else ""
+        self.ports = definition.parameters(form, target)
+        cut = {s: blocks(form, s, target) for s in range(0 if lanes else len(form.sweeps))}
+        self.sine_blocks = {s: sweep for s, sweep in cut.items() if sweep}
+        self.steps = {
+            (s, c): self._step(s, c)
+            for s, sweep in enumerate(form.sweeps)
+            for c, step in enumerate(sweep.steps)
+            if step.outputs and c in form.classes(sweep)
+        }
+        last = f"{self.function}_{LAST}"
+        self.epilogue = form.last and as_function(form.last, last)
+        self.epilogue_check = form.looked and as_function(form.looked, f"{last}_{GUARD}")
+        functions = (*self.steps.values(), self.epilogue_check, self.epilogue)
+        self.functions = [function for function in functions if function]
+        read = {c for (_, c), step in self.steps.items() for p in step.inputs if p.name == TABLE}
+        self.tables = LoopTables(form, target.symbol(self.function), read)
+        turning = [step for step in self.steps.values() if definition.turns(step, target)]
+        most = max((len(definition.together(step)) for step in turning), default=0)
+        own_loop = sincos.lanes(most, form.real) if target.text.trig == "auto" else 0
+        self.angle_count = max([own_loop, *(sweep.lanes for sweep in self.sine_blocks.values())])
+        self.needed_size, self.result_places = 0, dict[str, int]()
+        if target.checked and not lanes:
+            self.needed_size, place = work(form, True), work(form)
+            for port in form.outputs:
+                self.result_places[port.name] = place
+                place += port.size
+        self.is_ok = f"{STATUS} == {self.status('OK')}" if self.needed_size else ""
+
+    def _step(self, s: int, c: int) -> Program:
+        """Return the function of a step; in a block of sines it gives the angle alone."""
+        in_blocks = self.sine_blocks.get(s)
+        step = in_blocks.angles[c].program if in_blocks else self.form.sweeps[s].steps[c]
+        number = f"{s + 1}" if len(self.form.kinds) == 1 else f"{s + 1}_{c + 1}"
+        return as_function(step, f"{self.function}_{number}")
+
+    def symbol(self, step: Program) -> str:
+        """Return the C name of a function that is called."""
+        return self.target.symbol(step.function)
+
+    def status(self, name: str) -> str:
+        """Return the macro of a status."""
+        return f"{self.target.name}_{name}"
+
+    def carry(self, s: int) -> str:
+        """Return the local array for the carry of sweep `s` along a chain."""
+        return f"{CARRIED}_{s + 1}"
+
+    def lane_of(self, name: str) -> Value:
+        """Return a local that has one value a state."""
+        return Element(name, LANE) if self.lanes else name
+
+    def element(self, port: str, index: Value) -> Element:
+        """Return an element of an argument or a result."""
+        if port in self.result_places:
+            return Element(WORK, plus(index, self.result_places[port]))
+        return Element(self.ports[port], index)
+
+    def array(self, port: str) -> Value:
+        """Return the array of an argument or a result."""
+        held = port in self.result_places
+        return Address(WORK, self.result_places[port]) if held else self.ports[port]
+
+
+def times(factor: int, index: Value) -> Value:
+    """Return a factor times an index; a sum stands in parentheses."""
+    if factor in (0, 1):
+        return index if factor else "0"
+    return f"{factor}*", *(("(", index, ")") if isinstance(index, tuple) else (index,))
+
+
+def plus(index: Value, number: int) -> Value:
+    """Return an index plus a number; a product stands in parentheses."""
+    if index == "0" or not number:
+        return str(number) if number else index
+    is_product = any("*" in part for part in parts(index) if isinstance(part, str))
+    return *(("(", index, ")") if is_product else (index,)), f" + {number}"
+
+
+def current_link(loops: LoopFunction, s: int) -> Value:
+    """Return the number of the link that a sweep is at; a table has it for a path to one link of a tree."""
+    form, tip = loops.form, loops.form.sweeps[s].tip
+    if tip < 0 or form.serial:
+        return LINK
+    return Element(loops.tables.integers("way", form.way(tip)), LINK)
+
+
+def first_index(loops: LoopFunction, s: int, c: int, port: str) -> Value:
+    """Return the index of a link's first element in a port with elements of joints or their columns."""
+    is_position, kinds, link = port in POSITIONS, loops.form.kinds, current_link(loops, s)
+    if len({(kind.nq, kind.nv) for kind in kinds}) == 1:
+        return times(kinds[c].nq if is_position else kinds[c].nv, link)
+    firsts = [place[0 if is_position else 1] for place in loops.form.places]
+    return Element(loops.tables.integers("q" if is_position else "v", firsts), link)
+
+
+def step_carries(loops: LoopFunction, s: int) -> tuple[str, str]:
+    """Return the array that a step takes as its carry, and the array that it writes its carry to.
+
+    In lanes the arrays differ: a compiler makes no vectors of a step that may write what it reads.
+    """
+    if loops.form.straight(loops.form.sweeps[s]):
+        return (BEFORE, BEHIND) if loops.lanes else (loops.carry(s), loops.carry(s))
+    if loops.form.sweeps[s].inward:
+        return OWN, JOINED if loops.lanes else OWN
+    return BEFORE, OWN
+
+
+def step_call(loops: LoopFunction, s: int, c: int) -> Call:
+    """Return the call of the step of sweep `s` for links of class `c`."""
+    step = loops.steps[s, c]
+    arguments = tuple(_argument(loops, s, c, p.name) for p in (*step.inputs, *step.outputs))
+    return Call(loops.symbol(step), arguments, True, 8 if s in loops.sine_blocks else 4)
+
+
+def _argument(loops: LoopFunction, s: int, c: int, port: str) -> Value:
+    """Return the array that a step gets for one of its ports."""
+    form, link = loops.form, current_link(loops, s)
+    taken, given = step_carries(loops, s)
+    per_link, columns = dict(form.each), dict.fromkeys(dict(form.columns), COLUMN)
+    local = {CARRIED: taken, LEFT[CARRIED]: given, GUARD: GUARD, **columns}
+    if port in local:
+        return local[port]
+    if port == TABLE:
+        row = Element(loops.tables.rows(), link) if len(form.kinds) > 1 else link
+        return Row(loops.tables.constants(c), row)
+    if port in (KEPT, LEFT[KEPT]):
+        first = 0 if port == KEPT else form.sweeps[s].first[c]
+        return Address(WORK, plus(times(form.work, link), first))
+    if port == ANGLE:
+        return Address(ANGLE, f"{LINK} - {BLOCK}")
+    if per_link.get(port) == 0:
+        return loops.array(port)
+    index = times(per_link[port], link) if port in per_link else first_index(loops, s, c, port)
+    element = loops.element(port, index)
+    return Address(element.array, element.index)

@@ -1,0 +1,94 @@
+"""Tables of a loop function in C: the constants of links, initial carries, and numbers of links such as their parents."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from fractions import Fraction
+from math import prod
+from typing import NamedTuple
+
+from symgen.emission.c_text import WIDTH, C
+from symgen.ir.recursion import TABLE, Recursion
+from symgen.vocabulary.reals import REALS
+
+SHORT_LIMIT = 2**15
+"""Lower bound on the numbers that a short does not hold in C."""
+BYTES = {"short": 2, "int": 4, **{name: real.size for name, real in REALS.items()}}
+
+
+class Table(NamedTuple):
+    """A static table of the text; each row is text, which may have several lines."""
+
+    kind: str
+    name: str
+    size: tuple[int, ...]
+    rows: tuple[str, ...]
+
+    @property
+    def bytes(self) -> int:
+        """The bytes that the table takes."""
+        return prod(self.size) * BYTES[self.kind]
+
+
+class LoopTables:
+    """The tables of a loop form, in the order in which the statements of its function first name them.
+
+    The constants of links come first, one table for each of the `read_classes`, whose steps read them.
+    """
+
+    def __init__(self, form: Recursion, symbol: str, read_classes: Collection[int]) -> None:
+        self._form, self._symbol = form, symbol
+        self.tables: dict[str, Table] = {}
+        for c in sorted(read_classes):
+            rows = [row for row, of in zip(form.tables, form.of, strict=True) if of == c]
+            if rows and rows[0]:
+                text = tuple(f"{{{_listed(self._literals(row), 6)}}}" for row in rows)
+                self._add(form.real, self.constants(c), (len(rows), len(rows[0])), text)
+
+    def constants(self, c: int) -> str:
+        """Return the name of the table of the constants of one class."""
+        return f"{self._symbol}_{TABLE}" + (f"_{c + 1}" if len(self._form.kinds) > 1 else "")
+
+    def rows(self) -> str:
+        """Return the name of the table that has the row of each link in the constants of its class."""
+        counts, rows = Counter[int](), []
+        for c in self._form.of:
+            rows.append(counts[c])
+            counts[c] += 1
+        return self.integers("rows", rows)
+
+    def latest_children(self) -> str:
+        """Return the name of the table of the child with the highest number, of the base and of each link; -1 for a leaf."""
+        latest = {parent: link for link, parent in enumerate(self._form.parents)}
+        links = range(-1, len(self._form))
+        return self.integers("latest", [latest.get(link, -1) for link in links])
+
+    def initial_carry(self, s: int) -> str:
+        """Return the name of the table of the initial carry of a sweep."""
+        values = self._literals(self._form.sweeps[s].start)
+        name = f"{self._symbol}_start_{s + 1}"
+        return self._add(self._form.real, name, (len(values),), (_listed(values, 4),))
+
+    def integers(self, suffix: str, values: Sequence[int]) -> str:
+        """Return the name of a table of integers."""
+        kind = "short" if max(map(abs, values)) < SHORT_LIMIT else "int"
+        text = _listed(map(str, values), 4)
+        return self._add(kind, f"{self._symbol}_{suffix}", (len(values),), (text,))
+
+    def _add(self, kind: str, name: str, size: tuple[int, ...], rows: tuple[str, ...]) -> str:
+        self.tables[name] = Table(kind, name, size, rows)
+        return name
+
+    def _literals(self, numbers: Iterable[Fraction]) -> list[str]:
+        return [C.literal(number, REALS[self._form.real]) for number in numbers]
+
+
+def _listed(numbers: Iterable[str], indent: int) -> str:
+    """Return numbers with commas between them, over lines of that indentation."""
+    return f"\n{' ' * indent}".join(
+        textwrap.wrap(
+            ", ".join(numbers), WIDTH - indent, break_long_words=False, break_on_hyphens=False
+        )
+    )

@@ -1,0 +1,394 @@
+"""Sweeps along links as statements: one function a kind of stage.
+
+`lower` returns the function of one state, or that of a block of states, whose arrays have lanes. Both go through the stages of
+the form in order: a sweep along a chain, a sweep through a tree, a sweep without a carry, sines in blocks; then the epilogue. A
+checked function of one state ends its loops as soon as its status is no longer OK. In lanes all states go to the end, each
+with a status of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
+from symgen.emission.c_text import C
+from symgen.emission.loop_work import SIZE, prototype, widest
+from symgen.emission.lowering.loop_checks import check_arguments, check_results, check_step, zeros
+from symgen.emission.lowering.loop_function import (
+    BEFORE,
+    BEHIND,
+    BLOCK,
+    CARRIES,
+    COLUMN,
+    ELEMENT,
+    JOINED,
+    LINK,
+    OWN,
+    STATUS,
+    TURN,
+    LoopFunction,
+    current_link,
+    first_index,
+    plus,
+    step_call,
+    step_carries,
+    times,
+)
+from symgen.emission.statements import (
+    FIXED,
+    LANE,
+    POINTER,
+    Address,
+    Assign,
+    Blank,
+    Block,
+    Call,
+    Comment,
+    Declare,
+    Element,
+    For,
+    Function,
+    If,
+    Return,
+    Row,
+    Statement,
+    Unused,
+    Value,
+    copy,
+    expression,
+    in_lanes,
+)
+from symgen.ir.recursion import ANGLE, ENDED, GUARD, KEPT, LEFT, WORK, End
+
+Body = tuple[Statement, ...]
+
+
+def lower(loops: LoopFunction) -> Function:
+    """Return the function of a loop form, of one state or of a block of states."""
+    form, target, lanes = loops.form, loops.target, loops.lanes
+    stages = [statement for s in range(len(form.sweeps)) for statement in _stage(loops, s)]
+    body: Body = (
+        *_declarations(loops),
+        *(check_arguments(loops) if target.checked else ()),
+        *stages,
+        *_epilogue(loops),
+        *(check_results(loops) if target.checked else ()),
+    )
+    symbol = target.symbol(form.function)
+    if not lanes:
+        parameters = [
+            Declare(f"{p['qualifier']}{p['real']}", p["name"], size=(p["size"],) * bool(p["size"]))
+            for p in prototype(form, target)["parameters"]
+        ]
+        returned = (Return(STATUS),) if target.checked else ()
+        returns = "int" if target.checked else "void"
+        return Function(symbol, tuple(parameters), (*body, *returned), returns)
+    arrays = [*loops.ports.values(), WORK]
+    carries = [loops.carry(s) for s in range(len(form.sweeps))]
+    vectors = {*arrays, *carries, CARRIES, OWN, BEFORE, BEHIND, JOINED, ENDED, COLUMN, GUARD}
+    parameters = [Declare(form.real, name, size=("", lanes)) for name in arrays]
+    if target.checked:
+        parameters.append(Declare("int", STATUS, size=(lanes,)))
+    body = in_lanes(body, vectors, lanes)
+    comment = f"One block of {lanes} states."
+    return Function(f"{symbol}_block", tuple(parameters), body, static=True, comment=comment)
+
+
+# -- locals ----------------------------------------------------------------------------------------------------------------------
+
+
+def _declarations(loops: LoopFunction) -> list[Statement]:
+    """Declare the locals that all stages share, and name the parameters that no statement reads."""
+    form, lanes, checked, real = loops.form, loops.lanes, loops.target.checked, loops.form.real
+    in_tree, in_blocks = widest(form) > 0, bool(loops.sine_blocks)
+    rows: Value = Address(WORK, form.work * len(form))
+    if loops.needed_size:
+        rows = expression(f"({SIZE} < {loops.needed_size}) ? {WORK} : {{}}", rows)
+    chains = [
+        Declare(real, loops.carry(s), size=(len(sweep.start),))
+        for s, sweep in enumerate(form.sweeps)
+        if sweep.start and form.straight(sweep) and not lanes
+    ]
+    final_size = loops.epilogue.inputs[0].size if loops.epilogue else 0
+    initial = f"{{{loops.zero}}}" if loops.needed_size else None
+    finite = "stays zero when all arguments are finite"
+    has_lanes = lanes and (checked or any(sweep.start for sweep in form.sweeps))
+    used = {p.name for step in loops.steps.values() for p in (*step.inputs, *step.outputs)}
+    unread = [port.name for port in form.inputs if port.name not in used and not checked]
+    saves = in_blocks or not used.isdisjoint((KEPT, LEFT[KEPT]))
+    declared: list[tuple[object, Statement]] = [
+        (in_tree, Declare(real, CARRIES, rows, pointer=FIXED)),
+        *((True, carry) for carry in chains),
+        (final_size, _array(loops, ENDED, final_size, value=initial)),
+        (in_blocks, Declare(real, ANGLE, size=(loops.angle_count,))),
+        (checked and lanes, Declare(real, zeros(loops), size=(lanes,), comment=finite)),
+        (checked and not lanes, Declare("int", STATUS, loops.status("OK"))),
+        (True, Declare("int", LINK)),
+        (in_blocks, Declare("int", BLOCK)),
+        (in_tree, Declare("int", ELEMENT)),
+        (has_lanes, Declare("int", LANE)),
+        *((True, Unused(loops.ports[name])) for name in unread),
+        (not in_tree and not saves, Unused(WORK)),
+    ]
+    return [statement for is_needed, statement in declared if is_needed]
+
+
+def _array(loops: LoopFunction, name: str, *size: int, value: str | None = None) -> Declare:
+    """Declare a local array of numbers; vectors begin with a line of the cache."""
+    return Declare(loops.form.real, name, value, size=size, attribute=loops.line)
+
+
+# -- stages ----------------------------------------------------------------------------------------------------------------------
+
+
+def _stage(loops: LoopFunction, s: int) -> Body:
+    """Return one sweep under a comment; in lanes it is a scope."""
+    sweep = loops.form.sweeps[s]
+    if s in loops.sine_blocks:
+        count = loops.sine_blocks[s].links
+        return Blank(), Comment(f"sines and cosines of {count} links at once"), *_sines(loops, s)
+    to_tip = sweep.tip >= 0
+    title = f"outward, from the base{' to the frame' if to_tip else ''}"
+    if sweep.inward:
+        title = f"inward, from the {'frame' if to_tip else 'tips'}"
+    lower_sweep = _map if not sweep.start else _chain if loops.form.straight(sweep) else _tree
+    statements = tuple(lower_sweep(loops, s))
+    return Blank(), Comment(title), *((Block(statements),) if loops.lanes else statements)
+
+
+def _map(loops: LoopFunction, s: int) -> list[Statement]:
+    """Return a sweep without a carry: each link by itself."""
+    steps = _steps(loops, s)
+    return [*_zero_columns(loops, s), _each_link(loops, s, steps)]
+
+
+def _chain(loops: LoopFunction, s: int) -> list[Statement]:
+    """Return a sweep where each link takes the carry of the link before it.
+
+    For one state the step overwrites the carry. In lanes the carry has two halves; the step reads one and writes the other.
+    """
+    form, sweep, carry, real = loops.form, loops.form.sweeps[s], loops.carry(s), loops.form.real
+    taken, _ = step_carries(loops, s)
+    halves: Body = ()
+    body = _steps(loops, s)
+    if loops.lanes:
+        halves = (
+            _array(loops, carry, 2, len(sweep.start)),
+            Declare(real, BEFORE, Row(carry, 0), pointer=POINTER),
+            Declare(real, BEHIND, Row(carry, 1), pointer=POINTER),
+            Blank(),
+        )
+        own = Declare(real, OWN, BEHIND, pointer=FIXED)
+        body = (own, *body, Assign(BEHIND, BEFORE), Assign(BEFORE, OWN))
+    initial = [
+        Assign(Element(taken, k), C.literal(number, loops.real))
+        for k, number in enumerate(sweep.start)
+    ]
+    final: Body = ()
+    for end in _ends(loops, s):
+        stores = _store_carry(loops, end, taken, 0)
+        if max(end.link, 0) == form.visited(sweep)[-1]:
+            final += stores
+        else:
+            body += (If(f"{LINK} == {max(end.link, 0)}", stores),)
+    links = _each_link(loops, s, body)
+    return [*halves, *initial, *_zero_columns(loops, s), links, *_while_ok(loops, final)]
+
+
+def _tree(loops: LoopFunction, s: int) -> list[Statement]:
+    """Return a sweep through a tree, whose carries have a row for the base and one for each link.
+
+    Outward, a link takes the row of its parent. Inward, a link takes its own row, where its children have joined their carries;
+    the child with the highest number comes first and overwrites the row.
+    """
+    form, sweep, size = loops.form, loops.form.sweeps[s], len(loops.form.sweeps[s].start)
+    _, given = step_carries(loops, s)
+    body = _steps(loops, s)
+    parent = (Element(loops.tables.integers("parents", form.parents), LINK), " + 1")
+    start = loops.tables.initial_carry(s)
+    own_row, row_before = (Address(CARRIES, times(size, at)) for at in ((LINK, " + 1"), parent))
+    kind = form.real if sweep.inward or loops.lanes else f"const {form.real}"
+    rows = (
+        Declare(form.real, OWN, own_row, pointer=FIXED),
+        Declare(kind, BEFORE, row_before, pointer=FIXED),
+    )
+    opening: Body = (replace(copy(ELEMENT, size, CARRIES, start), condition=loops.is_ok),)
+    if sweep.inward:
+        latest = loops.tables.latest_children()
+        is_leaf = (Element(latest, (LINK, " + 1")), " < 0")
+        is_first_child = (Element(latest, parent), f" == {LINK}")
+        body = (
+            If(is_leaf, (copy(ELEMENT, size, OWN, start),)),
+            *body,
+            If(is_first_child, (copy(ELEMENT, size, BEFORE, given),), _joins(loops, s)),
+        )
+        opening = (_array(loops, JOINED, size), Blank()) if loops.lanes else ()
+        if loops.lanes and any(end.link >= 0 for end in _ends(loops, s)):
+            body += (copy(ELEMENT, size, OWN, given),)
+    final: Body = ()
+    for end in _ends(loops, s):
+        final += _store_carry(loops, end, CARRIES, size * (end.link + 1))
+    return [*opening, _each_link(loops, s, (*rows, *body)), *_while_ok(loops, final)]
+
+
+def _joins(loops: LoopFunction, s: int) -> Body:
+    """Add the carry of a further child to that of the children before it, or multiply the two."""
+    _, given = step_carries(loops, s)
+    joined, first = Element(BEFORE, ELEMENT), 0
+    joins: Body = ()
+    for join, run in itertools.groupby(loops.form.sweeps[s].joins):
+        end, sign = first + len([*run]), " + " if join == "add" else "*"
+        assign = Assign(joined, (joined, sign, Element(given, ELEMENT)))
+        joins += (For(ELEMENT, first, end, (assign,)),)
+        first = end
+    return joins
+
+
+def _sines(loops: LoopFunction, s: int) -> list[Statement]:
+    """Return a sweep that takes sines alone: the angles of a block of links, then all their sines in one call."""
+    last, links, name = _last(loops, s), loops.sine_blocks[s].links, loops.target.name
+    in_block = f"{LINK} < ({BLOCK} + {links})"
+    angles = For(LINK, BLOCK, last, _steps(loops, s), inclusive=True, condition=in_block)
+    sines = replace(angles, body=_by_class(loops, s, lambda c: _store_sines(loops, s, c)))
+    turn = Declare(f"const {name}_turns", TURN, f"{name}_sincos({ANGLE})")
+    body = (angles, Block((turn, Blank(), sines)))
+    zero = For(LINK, 0, loops.angle_count, (Assign(Element(ANGLE, LINK), loops.zero),))
+    return [zero, For(BLOCK, 0, last, body, links, inclusive=True, condition=loops.is_ok)]
+
+
+def _store_sines(loops: LoopFunction, s: int, c: int) -> Body:
+    """Store the sine and the cosine of a link of class `c` with its saved values."""
+    row, first = times(loops.form.work, current_link(loops, s)), loops.form.sweeps[s].first[c]
+    sources = {"sin": f"{TURN}.sine", "cos": f"{TURN}.cosine"}
+    return tuple(
+        Assign(Element(WORK, plus(row, first + k)), Element(sources[op], f"{LINK} - {BLOCK}"))
+        for k, op in enumerate(loops.sine_blocks[s].angles[c].kept)
+    )
+
+
+def _epilogue(loops: LoopFunction) -> Body:
+    """Compare the divisors of the epilogue, then compute results from the final carries."""
+    form, check, epilogue = loops.form, loops.epilogue_check, loops.epilogue
+    if not epilogue:
+        return ()
+    statements: Body = (Blank(),)
+    if check and form.looked and form.last:
+        compared, compare = check_step(loops, form.looked, form.last)
+        body = (*compared, Call(loops.symbol(check), (ENDED, GUARD)), *compare)
+        statements += (Block(body) if loops.lanes else If(loops.is_ok, body),)
+    results = (loops.array(port.name) for port in epilogue.outputs)
+    call = Call(loops.symbol(epilogue), (ENDED, *results))
+    return statements + _while_ok(loops, (call,))
+
+
+# -- parts of a sweep --------------------------------------------------------------------------------------------------------------
+
+
+def _last(loops: LoopFunction, s: int) -> int:
+    """Return the number of the last link that a sweep comes to, counted from the base."""
+    return len(loops.form.visited(loops.form.sweeps[s])) - 1
+
+
+def _each_link(loops: LoopFunction, s: int, body: Body) -> For:
+    """Return the loop over the links of a sweep."""
+    last, inward = _last(loops, s), loops.form.sweeps[s].inward
+    first, last, step = (last, 0, -1) if inward else (0, last, 1)
+    return For(LINK, first, last, body, step, inclusive=True, condition=loops.is_ok)
+
+
+def _while_ok(loops: LoopFunction, statements: Body) -> Body:
+    """Return statements that a checked function of one state leaves out after its status has changed."""
+    return (If(loops.is_ok, statements),) if loops.is_ok and statements else statements
+
+
+def _by_class(loops: LoopFunction, s: int, lower_class: Callable[[int], Body]) -> Body:
+    """Choose by the class of the link; the last class needs no condition where every class has a step."""
+    form = loops.form
+    classes = [c for sweep, c in loops.steps if sweep == s]
+    has_all = len(classes) == len(form.classes(form.sweeps[s]))
+    branches: list[tuple[Value, Body]] = []
+    for c in classes:
+        condition: Value = ""
+        if not has_all or c != classes[-1]:
+            kinds = loops.tables.integers("kinds", form.of)
+            condition = (Element(kinds, current_link(loops, s)), f" == {c}")
+        branches.append((condition, lower_class(c)))
+    chosen: Body | If = ()
+    for condition, body in reversed(branches):
+        chosen = If(condition, body, chosen) if condition else body
+    if isinstance(chosen, If):
+        return (chosen,)
+    needs_scope = chosen and (loops.lanes or len(form.kinds) > 1)
+    return (Block(chosen),) if needs_scope else chosen
+
+
+def _steps(loops: LoopFunction, s: int) -> Body:
+    """Call the step of the link's class, compare its divisors, and store the columns of a matrix that it gives."""
+
+    def step(c: int) -> Body:
+        call, program = step_call(loops, s, c), loops.form.sweeps[s].steps[c]
+        compared, compare = check_step(loops, program, program)
+        column, stores = _store_columns(loops, s, c)
+        return (*column, *compared, call, *compare, *stores)
+
+    return _by_class(loops, s, step)
+
+
+def _store_columns(loops: LoopFunction, s: int, c: int) -> tuple[Body, Body]:
+    """Return the declaration of the columns that a step gives, and the stores to the matrix; both empty for other steps."""
+    form, rows_of = loops.form, dict(loops.form.columns)
+    columns = [port for port in loops.steps[s, c].outputs if port.name in rows_of]
+    if not columns:
+        return (), ()
+    name, size = columns[0].name, columns[0].size
+    matrix = next(port for port in form.outputs if port.name == name)
+    rows = rows_of[name]
+    width, across, first = size // rows, matrix.size // rows, first_index(loops, s, c, name)
+    stores = [
+        Assign(loops.element(name, plus(first, row * across + k)), Element(COLUMN, row * width + k))
+        for row in range(rows)
+        for k in range(width)
+    ]
+    return (_array(loops, COLUMN, size),), tuple(stores)
+
+
+def _zero_columns(loops: LoopFunction, s: int) -> list[Statement]:
+    """Fill with zeros the matrices whose columns this sweep is the first to give, where it leaves links out."""
+    form = loops.form
+    if len(form.visited(form.sweeps[s])) == len(form):
+        return []
+    given = [(at, port.name) for (at, _), step in loops.steps.items() for port in step.outputs]
+    return [
+        For(
+            LINK,
+            0,
+            port.size - 1,
+            (Assign(loops.element(port.name, LINK), loops.zero),),
+            inclusive=True,
+            condition=loops.is_ok,
+        )
+        for port in form.outputs
+        if port.name in dict(form.columns)
+        and min((at for at, name in given if name == port.name), default=-1) == s
+    ]
+
+
+def _ends(loops: LoopFunction, s: int) -> list[End]:
+    """Return the results and final carries that a sweep leaves."""
+    return [end for end in loops.form.ends if end.sweep == s]
+
+
+def _store_carry(loops: LoopFunction, end: End, array: str, first: int) -> Body:
+    """Store elements of a carry, which begins at `first` of an array, as a result or for the epilogue."""
+    ends = loops.form.ends
+    before = [len(other.elements) for other in ends[: ends.index(end)] if other.name == ENDED]
+    return tuple(
+        Assign(
+            Element(ENDED, sum(before) + k)
+            if end.name == ENDED
+            else loops.element(end.name, str(k)),
+            Element(array, first + element),
+        )
+        for k, element in enumerate(end.elements)
+    )
