@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.certificate import checked_floors, constraint_pivots
+from symgen.certificate import checked_floors, divisors
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import drawn
 from symgen.certificate.divisors import Floor, floors
@@ -117,12 +117,10 @@ def test_the_damping_is_bounded_by_one_column(
 ) -> None:
     mechanism, (program, options) = robot(name), made(name, function, method, contact=contact)
     ranges = declared_ranges(mechanism, contacts=len(contact))
-    felt = constraint_pivots.felt(Recognition(mechanism, program, options), options)
+    felt = divisors.find_constraint_pivots(Recognition(mechanism, program, options), options)
     assert felt is not None
     assert felt.damped
-    bound = constraint_pivots.least_damping(
-        felt.recognition, Bodies(mechanism, ranges), ranges, options
-    )
+    bound = divisors.least_damping(felt.recognition, Bodies(mechanism, ranges), ranges, options)
     (mu,) = [i for i, row in enumerate(program.rows) if row.name == "mu"]
     least = rows(program, states(mechanism, options, 400), Coarse("double", bits=53))[mu].min()
     assert least / 300 < float(bound) <= least
@@ -194,9 +192,7 @@ def test_what_has_no_floor_says_why() -> None:
         program, options = made(name, function, "composite_body", contact=contact)
         found = [floor for floor in floors(robot(name), program, options) if floor.joint is None]
         assert len(found) in (2, 3)
-        assert {(floor.floor, floor.reason) for floor in found} == {
-            (None, constraint_pivots.SINGULAR)
-        }
+        assert {(floor.floor, floor.reason) for floor in found} == {(None, divisors.SINGULAR)}
     program, options = made("bennett", LOOPS, "composite_body", "float")
     found = floors(robot("bennett"), program, options)
     assert [floor.floor for floor in damped(found)] == [None] * 5
@@ -204,7 +200,7 @@ def test_what_has_no_floor_says_why() -> None:
     assert all(floor.certified for floor in found if floor.joint is not None)
     program, options = made("bennett", "constraint_impulse:jvp", "composite_body")
     assert {floor.reason for floor in damped(floors(robot("bennett"), program, options))} == {
-        constraint_pivots.LOST
+        divisors.LOST
     }
 
 

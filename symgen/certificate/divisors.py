@@ -5,39 +5,51 @@ The bound of the exact number is proved for every configuration (`bodies`), in r
 The bound of the computed number is proved over the box of `ranges`, by the better of two analyses: the rows' own forward
 errors (`rounding`), and the backward error of the elimination (`elimination`, `backward`). Which row is which D_k is decided by
 its value at random states (`recognition`). What cannot be proved is 'no certificate', with the reason.
-Pivots of what forces of constraints feel have a bound where that is damped (`held`). A divisor that is no pivot may be a sum of
-squares and a constant: then it has a bound by its form (`squares`).
+The matrix of the forces of constraints, A M⁻¹ Aᵀ, has pivots as well; they have a bound where that matrix is damped. A divisor
+that is no pivot may be a sum of squares and a constant: then it has a bound by its form (`sum_of_squares`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
 
-from symgen.certificate import constraint_pivots
 from symgen.certificate.backward import (
     Backward,
+    Rates,
     Roots,
     backward,
     closed_root,
     constant_roots,
     share,
 )
-from symgen.certificate.bodies import Bodies
+from symgen.certificate.bodies import Ball, Bodies
 from symgen.certificate.boxes import boxes
 from symgen.certificate.elimination import NoElimination, read_elimination
+from symgen.certificate.intervals import down, summed
 from symgen.certificate.ranges import Ranges, declared_ranges
 from symgen.certificate.recognition import POSITIVE, Recognition
 from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
+from symgen.certificate.samples import Samples, eliminated
 from symgen.certificate.sum_of_squares import least
-from symgen.derivation import constants as k
+from symgen.derivation import constants
+from symgen.derivation.model.links import declared
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import build, loop_closure
+from symgen.pipeline import contacts as touching
+from symgen.reference import contacts
+from symgen.reference.arrays import transposed
+from symgen.reference.mechanics import Reference
+from symgen.reference.minimum_norm import DAMPING
+from symgen.reference.precision import Array
+from symgen.vocabulary import derivatives
+from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.reals import SINE_ULPS
 
@@ -138,16 +150,16 @@ def _lacking(bodies: Bodies, entry: int) -> str:
 
 def lower_bound(value: Any) -> Fraction:
     """A constant as a Fraction, rounded down to the ball's lower end where it is not rational."""
-    if k.is_rational(value):
+    if constants.is_rational(value):
         return Fraction(int(value.p), int(value.q))
-    with k.precision():
+    with constants.precision():
         mantissa, exponent = value.lower().man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def upper_bound(value: Any) -> Fraction:
     """The upper end of a ball."""
-    with k.precision():
+    with constants.precision():
         return -lower_bound(-flint.arb(value))
 
 
@@ -188,8 +200,8 @@ def floors(
     pivots = {row: joint for row, joint in divisors.items() if joint is not None}
     by_form = _by_form(program, [row for row, joint in divisors.items() if joint is None])
     lacking = any(not floor.certified for floor in by_form.values())
-    felt = constraint_pivots.felt(recognised, options) if lacking else None
-    if not pivots and felt is None:
+    constraints = find_constraint_pivots(recognised, options) if lacking else None
+    if not pivots and constraints is None:
         return [by_form[row] for row in sorted(by_form)]
     bodies = Bodies(mechanism, ranges, options.payload)
     owns = own_inertias(mechanism, bodies)
@@ -202,8 +214,8 @@ def floors(
         program, boxes(program, ranges), arithmetic, known, needs(program, divisors)
     )
     found = _outside_in(pivots, owns, forward, _backward(recognised, bodies, forward, arithmetic))
-    if felt is not None:
-        for floor in _of_forces(felt, bodies, ranges, options, forward, arithmetic):
+    if constraints is not None:
+        for floor in _constraint_floors(constraints, bodies, ranges, options, forward, arithmetic):
             if floor.row in by_form:
                 by_form[floor.row] = floor
     return sorted([*by_form.values(), *found], key=lambda floor: floor.row)
@@ -241,29 +253,29 @@ def _outside_in(
     return found
 
 
-def _of_forces(
-    felt: constraint_pivots.Felt,
+def _constraint_floors(
+    constraints: ConstraintPivots,
     bodies: Bodies,
     ranges: Ranges,
     options: ProgramOptions,
     forward: Mapping[int, Rounded],
     arithmetic: Arithmetic,
 ) -> list[Floor]:
-    """Those of the pivots of what forces of constraints feel: all have one bound, where that is damped."""
-    pivots = {row: k for row, k in felt.recognition.divisors.items() if k is not None}
+    """Certify the pivots of T: all have one bound, where T is damped."""
+    pivots = {row: k for row, k in constraints.recognition.divisors.items() if k is not None}
     mu = (
-        constraint_pivots.least_damping(felt.recognition, bodies, ranges, options)
-        if felt.damped
+        least_damping(constraints.recognition, bodies, ranges, options)
+        if constraints.damped
         else Fraction(0)
     )
     if not mu > 0:
-        why = constraint_pivots.LOST if felt.damped else constraint_pivots.SINGULAR
-        return [Floor(row, None, reason=why, what=felt.what(k)) for row, k in pivots.items()]
-    owns = [Own("", "", mu)] * len(felt.recognition.samples.joints)
+        why = LOST if constraints.damped else SINGULAR
+        return [Floor(row, None, reason=why, what=constraints.what(k)) for row, k in pivots.items()]
+    owns = [Own("", "", mu)] * len(constraints.recognition.samples.joints)
     found = _outside_in(
-        pivots, owns, forward, constraint_pivots.error_of(felt.recognition, mu, forward, arithmetic)
+        pivots, owns, forward, _constraint_error(constraints.recognition, mu, forward, arithmetic)
     )
-    return [replace(one, joint=None, what=felt.what(pivots[one.row])) for one in found]
+    return [replace(one, joint=None, what=constraints.what(pivots[one.row])) for one in found]
 
 
 def _between(least: Fraction, most: Any) -> tuple[float, float]:
@@ -318,3 +330,234 @@ def rounded_down(value: Fraction) -> Fraction:
     while value * 10**digits < 10 ** (_DIGITS - 1):
         digits += 1
     return Fraction(int(value * 10**digits), 10**digits)
+
+
+# -- pivots of the forces of constraints --
+#
+# Where the solve is damped: T = S + μ 1, S = A M⁻¹ Aᵀ, μ a part of tr S.
+#
+# S is positive semidefinite whatever A is. So T ≥ μ, and so are its Schur complements, the pivots, wherever the rows of A depend on
+# each other: no pose of a loop, and no set of points that touch, brings one below μ. By Cauchy (A x)_i² ≤ S_ii xᵀMx, hence
+#
+#     tr S ≥ |a_k|²/M_kk  for each column a_k of A:
+#
+# of a loop the columns are enclosed over the cells of the box; of a contact those of its own link's joint are constant in length,
+# and those of a joint that shifts all that it carries. A row that a switch multiplies by s has s² S_ii + 1 − s on the diagonal.
+# Where loops are closed beside contacts, both are among the rows, and tr S is the sum.
+#
+# The elimination of T is that of a mass matrix whose rows are counted from the last, so that `elimination` reads it and `backward`
+# bounds its round-off, with √μ |x_b| for the energies: Σ e² ≤ xᵀTx. What is not damped has no such bound: S is singular where the
+# rows of A are dependent, as those of loops and contacts are in some poses.
+
+
+IDLE = Fraction(3, 2)
+"""Least of 3 (1 − s) + s² t over 0 ≤ s ≤ 1, where t ≥ 3/2; where it is less, t is."""
+SINGULAR = (
+    "it is zero where the rows of A depend on each other; no floor is known, and --checked compares it with the smallest "
+    "normal number"
+)
+"""Why what is not damped has no bound."""
+LOST = "no column of A is known to be longer than zero"
+"""Why what is damped may have none."""
+
+
+class ConstraintPivots(NamedTuple):
+    """Which rows of a Program are pivots of T, counted from its last row; and whether μ is in it, which else is zero."""
+
+    recognition: Recognition
+    damped: bool
+
+    def what(self, k: int) -> str:
+        """A pivot, in words."""
+        return f"({'damped ' if self.damped else ''}row {len(self.recognition.samples.joints) - k} of A M^-1 A^T)"
+
+
+@dataclass(frozen=True)
+class Damped:
+    """T ≥ μ, as `backward` has it; `most` are upper bounds of T_kk."""
+
+    mu: Fraction
+    most: Mapping[int, Ball]
+
+    @property
+    def joints(self) -> range:
+        return range(len(self.most))
+
+    def name(self, k: int) -> str:
+        return f"row {len(self.most) - k}"
+
+    def composite(self, k: int) -> Ball:
+        return self.most[k]
+
+    def outward(self, k: int) -> list[int]:
+        return [*self.joints[k:]]
+
+    def rates(self, k: int) -> Rates:
+        root = 1 / flint.arb(constants.rational(self.mu)).sqrt()
+        return {b: {b: root} for b in self.outward(k)}
+
+    def locked(self, k: int, rates: Rates) -> Rates:
+        return {b: one for b, one in rates.items() if b != k}
+
+
+def find_constraint_pivots(
+    recognition: Recognition, options: ProgramOptions
+) -> ConstraintPivots | None:
+    """Find the pivots of T in a Program; None where it eliminates no T."""
+    function, mechanism, samples = recognition.function, recognition.mechanism, recognition.samples
+    if not FUNCTIONS[function].solves_constraints:
+        return None
+    loops, touched = loop_closure.known(mechanism, function), FUNCTIONS[function].counts("NT")
+    damped = (
+        touching.solves(mechanism, options.contacts) if touched else loop_closure.solves(mechanism)
+    ) > 1
+    with samples.scalars.working():
+        first = [_of_loops(samples, mechanism, options)] if loops else []
+        for others in _of_contacts(recognition, options) if touched else [()]:
+            A, switch = (
+                np.concatenate(parts, axis=1) for parts in zip(*first, *others, strict=True)
+            )
+            found = Recognition(
+                mechanism, samples.program, options, _eliminating(samples, A, switch, damped)
+            )
+            if any(joint is not None for joint in found.divisors.values()):
+                return ConstraintPivots(found, damped)
+    return None
+
+
+def _eliminating(samples: Samples, A: Array, switch: Array, damped: bool) -> Samples:
+    """The same states, T being what is eliminated; `switch` (STATES, m) multiplies the rows of A."""
+    A = switch[..., None] * A
+    mass = samples.reference.mass_matrix(samples.states["q"], samples.states.get("payload"))
+    S = A @ samples.scalars.solve(mass, transposed(A))
+    m = S.shape[-1]
+    unit = samples.scalars.array(np.eye(m, dtype=int))
+    S = S + (1 - switch)[..., None] * unit
+    mu = np.trace(S, axis1=-2, axis2=-1) * samples.scalars.constant(
+        DAMPING / m if damped else Fraction(0)
+    )
+    T = (S + mu[..., None, None] * unit)[:, ::-1, ::-1]
+    size = max(abs(x).abs_upper() for x in np.diagonal(T, axis1=-2, axis2=-1).ravel())
+    return replace(
+        samples, elimination=eliminated(T, [[*range(j + 1)] for j in range(m)]), size=size
+    )
+
+
+def _of_loops(
+    samples: Samples, mechanism: Mechanism, options: ProgramOptions
+) -> tuple[Array, Array]:
+    """A at the states, by the formulas that the function has; they need not be closed, since any A will do."""
+    jacobian = _jacobian(samples, mechanism, options)
+    (port,) = jacobian.outputs
+    values = samples.valued(jacobian)
+    A = np.array([values[row] for row in port.rows], dtype=object).T.reshape(-1, *port.shape)
+    return A, samples.scalars.array(np.ones(A.shape[:-1], dtype=int))
+
+
+def _jacobian(samples: Samples, mechanism: Mechanism, options: ProgramOptions) -> Program:
+    """A as the function has it: derivatives, and what is pulled together, have it beside closed positions too."""
+    anywhere = options.baumgarte or derivatives.told(samples.program.function) is not None
+    return build.build_program(
+        mechanism, "constraint_jacobian", None, ProgramOptions(anywhere=anywhere)
+    )
+
+
+def _of_contacts(
+    recognition: Recognition, options: ProgramOptions
+) -> Iterator[list[tuple[Array, Array]]]:
+    """A and the switches of each contact, in the axes of the links that the rows may stand in: a link next to the root, in one of
+    the frames that derivations choose."""
+    samples = recognition.samples
+    reference = Reference(
+        recognition.mechanism, samples.scalars, payload=options.payload, contact=options.contact
+    )
+    A = contacts.jacobian(reference, samples.states["q"])
+    switch = np.repeat(samples.states["active"], contacts.AXES, axis=-1)
+    for model in recognition.models:
+        turned = []
+        for place, frame in enumerate(reference.contacts):
+            own = slice(contacts.AXES * place, contacts.AXES * (place + 1))
+            way = [frame.body, *model.ancestors(frame.body)]
+            link = model.links[way[max(len(way) - 2, 0)]]
+            axes, _ = samples.seen_from(way[max(len(way) - 2, 0)], link.placement, link.slack)
+            turned.append((transposed(axes) @ A[:, own], switch[:, own]))
+        yield turned
+
+
+def least_damping(
+    recognition: Recognition, bodies: Bodies, ranges: Ranges, options: ProgramOptions
+) -> Fraction:
+    """A lower bound of μ over the box; 0 where none is known."""
+    function, mechanism, m = recognition.function, bodies.mechanism, len(recognition.samples.joints)
+    most = [
+        float(np.nextafter(float(bodies.composite(k).upper()), np.inf)) for k in range(mechanism.nv)
+    ]
+    loops, touched = loop_closure.known(mechanism, function), FUNCTIONS[function].counts("NT")
+    trace = (
+        _least_of_loops(_jacobian(recognition.samples, mechanism, options), most, ranges)
+        if loops
+        else Fraction(0)
+    )
+    return (
+        DAMPING
+        / m
+        * (trace + (_least_of_contacts(mechanism, bodies, most, options) if touched else 0))
+    )
+
+
+def _least_of_loops(jacobian: Program, most: list[float], ranges: Ranges) -> Fraction:
+    """Of tr S: over each cell the best column."""
+    (port,) = jacobian.outputs
+    rows = propagate(
+        jacobian,
+        boxes(jacobian, ranges),
+        Arithmetic(jacobian.real),
+        wanted=needs(jacobian, port.rows),
+    )
+    best: Any = np.zeros(1)
+    for k in range(len(most)):
+        square: Any = np.zeros(1)
+        for row in port.rows[k :: len(most)]:
+            least = rows[row].exact.least
+            square = np.maximum(down(square + np.maximum(down(least * least), 0)), 0)
+        best = np.maximum(best, down(square / most[k]))
+    return Fraction(max(float(np.min(best)), 0.0))
+
+
+def _least_of_contacts(
+    mechanism: Mechanism, bodies: Bodies, most: list[float], options: ProgramOptions
+) -> Fraction:
+    """Likewise: each contact has what one column gives it, or what its idle rows have."""
+    if mechanism.coupled:
+        return Fraction(0)
+    total = Fraction(0)
+    with constants.precision():
+        model = declared(mechanism)
+        for point in map(mechanism.contact, options.contacts):
+            lever, best = model.placed(point.name, point.body, point.pose).shift, 0.0
+            for body in (point.body, *model.ancestors(point.body)):
+                for k in bodies.entries(body):
+                    column = bodies.column(k)
+                    moved = constants.add(column.linear, constants.cross(column.angular, lever))
+                    if body == point.body or not bodies.turns(k):
+                        square = flint.arb(constants.settle(constants.dot(moved, moved))).lower()
+                        best = max(best, float(down(down(float(square)) / most[k])))
+            total += min(Fraction(best), IDLE)
+    return total
+
+
+def _constraint_error(
+    recognition: Recognition, mu: Fraction, forward: Mapping[int, Rounded], arithmetic: Arithmetic
+) -> Backward | str:
+    """The backward error of the elimination of T, or why there is none."""
+    try:
+        elimination = read_elimination(recognition)
+    except NoElimination as why:
+        return str(why)
+    most = {}
+    for k in recognition.samples.joints:
+        leaves = elimination.sums[k, k].leaves if (k, k) in elimination.sums else ()
+        most[k] = flint.arb(
+            float(summed(0.0, *(forward[leaf].exact.size.max() for leaf in leaves)))
+        )
+    return backward(elimination, Damped(mu, most), forward, arithmetic)
