@@ -308,9 +308,7 @@ def _base(model: Model, letter: str) -> tuple[tuple[str, dict[str, Fraction]], .
 def _echelon(rows: Sequence[Row]) -> dict[int, Row]:
     """Reduced row echelon form: column of the pivot → row."""
     if rows and all(k.is_rational(x) for row in rows for x in row):
-        reduced, rank = fmpq_mat([list(row) for row in rows]).rref()
-        whole = reduced.tolist()[:rank]
-        return {next(c for c, x in enumerate(row) if x != 0): row for row in whole}
+        return _rational_echelon(rows)
     left = [list(row) for row in rows]
     found: dict[int, Row] = {}
     for c in range(len(rows[0]) if rows else 0):
@@ -326,6 +324,13 @@ def _echelon(rows: Sequence[Row]) -> dict[int, Row]:
         found = {at: _without(row, pivot, c) for at, row in found.items()}
         found[c] = pivot
     return found
+
+
+def _rational_echelon(rows: Sequence[Row]) -> dict[int, Row]:
+    """Reduced row echelon form of rationals."""
+    reduced, rank = fmpq_mat([list(row) for row in rows]).rref()
+    pivoted = reduced.tolist()[:rank]
+    return {next(c for c, x in enumerate(row) if x != 0): row for row in pivoted}
 
 
 def _without(row: Row, pivot: Row, c: int) -> Row:
