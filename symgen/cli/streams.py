@@ -13,11 +13,24 @@ from symgen.support.errors import RequestError
 OUTPUT = "standard output"
 
 
-class Answer:
-    """Standard output. Text that cannot be written raises an error that names it, in `flush` at the latest."""
+class _Substitute:
+    """A stream in the place of a standard stream, which may be closed."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
+
+    def isatty(self) -> bool:
+        return self._stream is not None and self._stream.isatty()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Answer(_Substitute):
+    """Standard output. Text that cannot be written raises an error that names it, in `flush` at the latest."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        super().__init__(stream)
         self._error: Exception | None = None
         """The reason why text was lost. argparse passes over an error of `write`, so `flush` raises it again."""
 
@@ -41,12 +54,6 @@ class Answer:
             with self._named():
                 self._stream.flush()
 
-    def isatty(self) -> bool:
-        return self._stream is not None and self._stream.isatty()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
         try:
@@ -58,11 +65,8 @@ class Answer:
             raise self._error from None
 
 
-class Notes:
+class Notes(_Substitute):
     """Standard error. Text that cannot be written is dropped, so that no command fails for want of a note."""
-
-    def __init__(self, stream: TextIO | None) -> None:
-        self._stream = stream
 
     def write(self, text: str) -> int:
         with self._forgiven():
@@ -74,12 +78,6 @@ class Notes:
         with self._forgiven():
             if self._stream is not None:
                 self._stream.flush()
-
-    def isatty(self) -> bool:
-        return self._stream is not None and self._stream.isatty()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
 
     @contextlib.contextmanager
     def _forgiven(self) -> Iterator[None]:

@@ -10,16 +10,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from symgen.ir.ports import describe, meaning, operations_text
+from symgen.ir.ports import operations_text
 from symgen.ir.program import POSITIONS, Outline, Port, Program
 from symgen.jax.installed import installed, refuse_narrow
-from symgen.machine.arrays import Arrays
+from symgen.machine.arrays import Arrays, array_lines
 from symgen.machine.building import Build, depends, load_ffi, opened
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support import cache
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.arrays import Array
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS
 from symgen.vocabulary.names import named, no_attribute
@@ -253,18 +252,11 @@ class Call:
         return self.jax.numpy.sum(slope.reshape((*lead, -1, flat.shape[-1])) * flat, axis=-1)
 
     def _doc(self) -> str:
-        def line(array: Array, port: Port) -> str:
-            return f"    {port.name}: ({', '.join(['...', *map(str, port.shape)])}), {meaning(array, self.sizes)}"
-
-        arguments, results = describe(self.outline)
         return "\n".join(
             [
                 f"{derivatives.symbol(self.outline.function)}({', '.join(port.name for port in self.outline.inputs)})",
                 "",
-                "Arguments:",
-                *map(line, arguments, self.outline.inputs),
-                "Results:",
-                *map(line, results, self.outline.outputs),
+                *array_lines(self.outline, self.sizes),
                 "",
                 "Leading dimensions broadcast together; what vmap maps stands before them.",
                 f"Method {self.outline.method}: {operations_text(self.outline)}.",

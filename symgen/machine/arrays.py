@@ -9,16 +9,31 @@ from operator import index
 from struct import Struct
 from typing import Any
 
-from symgen.ir.ports import describe
+from symgen.ir.ports import describe, meaning
 from symgen.ir.program import Outline, Port
 from symgen.support.errors import ArgumentError
-from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.arrays import Array, Sizes
 from symgen.vocabulary.reals import REALS
 
 SHORT = 16
 """Numbers up to which a list of an array's numbers is read in less time than a copy of the array."""
 WIDE = 8
 """Bytes of a Python float."""
+
+
+def array_lines(program: Outline, sizes: Sizes) -> list[str]:
+    """List the arguments and the results of a function for its docstring, with shapes and meanings."""
+    arguments, results = describe(program)
+
+    def line(array: Array, port: Port) -> str:
+        return f"    {port.name}: ({', '.join(['...', *map(str, port.shape)])}), {meaning(array, sizes)}"
+
+    return [
+        "Arguments:",
+        *map(line, arguments, program.inputs),
+        "Results:",
+        *map(line, results, program.outputs),
+    ]
 
 
 class Arrays:

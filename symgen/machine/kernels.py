@@ -16,15 +16,14 @@ from types import ModuleType
 from typing import Any
 
 from symgen.emission import printer, render
-from symgen.ir.ports import describe, meaning, operations_text
+from symgen.ir.ports import operations_text
 from symgen.ir.program import Outline, Port
-from symgen.machine.arrays import Arrays, behind, seen
+from symgen.machine.arrays import Arrays, array_lines, behind, seen
 from symgen.machine.batch import LAYOUTS, Progress, Run, Strided, in_slices, strided
 from symgen.machine.blocks import WHEN, Compilation
 from symgen.machine.building import NO_MEMORY, RobotBuild
 from symgen.support.errors import ArgumentError, StateError
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.arrays import Array
 from symgen.vocabulary.functions import ASSEMBLE, PREPARED
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.reals import REALS
@@ -508,20 +507,12 @@ class Kernel:
         return _states(lead) > 1 and any(map(over, results))
 
     def _doc(self) -> str:
-        arguments, results = describe(self.program)
-        out = "a tuple of arrays" if len(results) > 1 else "an array"
-
-        def line(array: Array, port: Port) -> str:
-            return f"    {port.name}: ({', '.join(['...', *map(str, port.shape)])}), {meaning(array, self.sizes)}"
-
+        out = "a tuple of arrays" if len(self.outputs) > 1 else "an array"
         lines = [
             f"{derivatives.symbol(self.function)}({', '.join(p.name for p in self.inputs)}, out=None, *, threads=1, "
             f"layout='aos', {'status=None, ' if self.checked else ''}progress=None)",
             "",
-            "Arguments:",
-            *map(line, arguments, self.inputs),
-            "Results:",
-            *map(line, results, self.outputs),
+            *array_lines(self.program, self.sizes),
             "",
             f"Leading dimensions broadcast together; out is {out} to write to. With layout='soa' they come last, in arguments",
             "and results. An argument is read where it stands if its steps are even, and copied otherwise. So many threads work",

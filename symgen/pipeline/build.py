@@ -77,7 +77,8 @@ Builder = Callable[[Mechanism, str, str, ProgramOptions], Program]
 def cached(kind: str) -> Callable[[Builder], Builder]:
     """Keep the Programs that a function builds in the cache, under `kind`; rows are kept once for every real type.
 
-    That a Program is too long is kept likewise: to find it out takes as long as to build one. A search that was interrupted is kept under the rounds after which it was.
+    That a Program is too long is kept likewise: to find it out takes as long as to build one. A search that was interrupted is
+    kept under the rounds after which it was.
     """
 
     def decorate(build: Builder) -> Builder:

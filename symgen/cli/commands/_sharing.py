@@ -284,59 +284,80 @@ def name_frame(
     A folder's is in its manifest; `frame` None is the default one, whose choice is explained. Of several, those functions are
     named that speak of the first alone. Where J is `stated` by a convention, those are that do not follow it.
     """
-    from symgen.vocabulary.arrays import USUAL
     from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 
-    names = (
-        set(BY_DEFAULT)
-        if asked is None
-        else {word.partition("=")[0] for word in asked} & set(FUNCTIONS)
-    )
-    if not any(FUNCTIONS[name].needs_frame for name in names):
+    if asked is None:
+        names = set(BY_DEFAULT)
+    else:
+        names = {word.partition("=")[0] for word in asked} & set(FUNCTIONS)
+    if not _depend_on_frame(names):
         return
     if isinstance(robot, Path):
-        manifest = json.loads((robot / "manifest.json").read_text(encoding="utf-8"))
-        names = set(manifest["functions"]) if asked is None else names
-        if any(FUNCTIONS[name].needs_frame for name in names):
-            found = manifest["options"]["frame"]
-            said = (
-                f"the frame is {found}"
-                if isinstance(found, str)
-                else f"the frames are {', '.join(found)}"
-            )
-            axes, order = (
-                manifest["options"].get(key) for key in ("jacobian_frame", "jacobian_order")
-            )
-            said += f", J is {axes} and has the {order} part first" if axes and order else ""
-            print(f"symgen: note: {said}, as the folder was generated", file=sys.stderr)
+        _name_frame_of_folder(robot, None if asked is None else names)
         return
+    _name_functions_of_one_frame(names, frame, stated)
+    if frame is None and robot.frames:
+        _name_default_frame(robot)
+
+
+def _depend_on_frame(names: Iterable[str]) -> bool:
+    from symgen.vocabulary.functions import FUNCTIONS
+
+    return any(FUNCTIONS[name].needs_frame for name in names)
+
+
+def _name_frame_of_folder(folder: Path, names: Iterable[str] | None) -> None:
+    """A note on the frame of a generated folder, if one of its functions `names` (None: all) depends on a frame."""
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    if not _depend_on_frame(manifest["functions"] if names is None else names):
+        return
+    options = manifest["options"]
+    frame = options["frame"]
+    axes, order = options.get("jacobian_frame"), options.get("jacobian_order")
+    said = (
+        f"the frame is {frame}" if isinstance(frame, str) else f"the frames are {', '.join(frame)}"
+    )
+    said += f", J is {axes} and has the {order} part first" if axes and order else ""
+    print(f"symgen: note: {said}, as the folder was generated", file=sys.stderr)
+
+
+def _name_functions_of_one_frame(
+    names: Collection[str], frame: Links, stated: tuple[str, str] | None
+) -> None:
+    """Notes on functions that take the first of several frames only, and that do not follow the convention of J."""
+    from symgen.vocabulary.arrays import USUAL
+    from symgen.vocabulary.functions import FUNCTIONS
+
     single = [
         f.name
         for f in FUNCTIONS.values()
         if f.name in names and f.needs_frame and not f.needs_frames
     ]
+    words, several = " and ".join(single), len(single) > 1
     if single and frame is not None and not isinstance(frame, str) and len(frame) > 1:
         print(
-            f"symgen: note: {' and '.join(single)} {'speak' if len(single) > 1 else 'speaks'} of the first frame alone, "
-            f"{frame[0]}",
+            f"symgen: note: {words} {'speak' if several else 'speaks'} of the first frame alone, {frame[0]}",
             file=sys.stderr,
         )
     if single and stated not in (None, USUAL):
         print(
-            f"symgen: note: {' and '.join(single)} {'do' if len(single) > 1 else 'does'} not follow --jacobian-frame and "
+            f"symgen: note: {words} {'do' if several else 'does'} not follow --jacobian-frame and "
             "--jacobian-order: axes of the base, at the frame's origin, the angular part first",
             file=sys.stderr,
         )
-    if frame is None and robot.frames:
-        from symgen.description.tip import choose
 
-        chosen = choose(robot)
-        as_well = ", ".join(chosen.alike[:3]) + (" …" if len(chosen.alike) > 3 else "")
-        alike = f"; like it: {as_well}" if as_well else ""
-        print(
-            f"symgen: note: the frame is {chosen.name} ({chosen.why}{alike}); --frame LINK takes another",
-            file=sys.stderr,
-        )
+
+def _name_default_frame(robot: Mechanism) -> None:
+    """A note on the default frame, why it was chosen, and which others are like it."""
+    from symgen.description.tip import choose
+
+    chosen = choose(robot)
+    as_well = ", ".join(chosen.alike[:3]) + (" …" if len(chosen.alike) > 3 else "")
+    alike = f"; like it: {as_well}" if as_well else ""
+    print(
+        f"symgen: note: the frame is {chosen.name} ({chosen.why}{alike}); --frame LINK takes another",
+        file=sys.stderr,
+    )
 
 
 def costs(functions: Mapping[str, Mapping[str, Any]]) -> str:
