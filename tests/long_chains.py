@@ -25,7 +25,7 @@ import numpy as np
 from symgen.benchmarks import bench
 from symgen.benchmarks.peers import pinocchio
 from symgen.emission.backends import c99
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.machine.building import Build, scheduling
 from symgen.machine.compilers import find_compiler
 from symgen.mechanism.mechanism import Mechanism

@@ -146,12 +146,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
         ),
     ),
     **dict.fromkeys(
-        ("emission/lowering/loop_checks", "readback/loop_checks", "ir/recursion/guarding"),
+        ("emission/lowering/loop_checks", "readback/loop_checks", "ir/loops/steps"),
         ("tests/test_looped_checked.py -k 'not generate'",),
     ),
     **dict.fromkeys(
         (
-            "ir/levelled",
             "pipeline/loops/levelling",
             "emission/lowering/parallel_scan",
             "methods/constraint_force/levels",
@@ -160,7 +159,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(
         (
-            "ir/segmented",
             "pipeline/loops/segmenting",
             "emission/lowering/chain",
             "emission/lowering/sequential_scan",
@@ -191,7 +189,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
         ("pipeline/loops/planar_scan", "methods/fixman/levels"), ("tests/test_point_levels.py",)
     ),
     "pipeline/loops": ("tests/test_looping.py",),
-    "ir/recursion": ("tests/test_looping.py",),
+    "ir/loops": (
+        "tests/test_looping.py",
+        "tests/test_levels.py -k 'not generate'",
+        "tests/test_segments.py -k 'not generate'",
+    ),
     "machine": (
         "tests/test_image.py tests/test_cost.py",
         "tests/test_solver.py -k 'not ctrl'",

@@ -27,7 +27,7 @@ from symgen.delivery import selftest
 from symgen.delivery.cases import SelfTestCase
 from symgen.delivery.verifying import verify
 from symgen.emission import printer
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.reference.mechanics import Reference

@@ -4,33 +4,43 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
+from symgen.ir.loops import (
+    CARRY,
+    CONSTANTS,
+    SAVED,
+    FinalCarry,
+    LinkClass,
+    LoopProgram,
+    Sweep,
+    check,
+)
 from symgen.ir.program import Port, Program
-from symgen.ir.recursion import CARRIED, KEPT, TABLE, End, Kind, Recursion, Sweep, check
 from symgen.vocabulary.arrays import Sizes
 from tests.c_programs import Builder
 
-KINDS = (Kind("turning", 1, 1, 3), Kind("sliding", 1, 1, 2), Kind("pair", 2, 1, 1))
+KINDS = (LinkClass("turning", 1, 1, 3), LinkClass("sliding", 1, 1, 2), LinkClass("pair", 2, 1, 1))
 """Of the last one positions are more than velocities."""
 WORK = 4
 BRANCHED = (-1, 0, 0, 1, 1, 2, -1, 6, 6, 6)
 
 
-def sums(count: int, real: str = "double") -> Recursion:
+def sums(count: int, real: str = "double") -> LoopProgram:
     """Outward sums of q, each times a number of its link."""
-    b = Builder("gravity_force", [Port(TABLE, (1,)), Port("q", (1,)), Port(CARRIED, (1,))], real)
+    b = Builder("gravity_force", [Port(CONSTANTS, (1,)), Port("q", (1,)), Port(CARRY, (1,))], real)
     total = b.op("add", b.input(2, 0), b.op("mul", b.input(0, 0), b.input(1, 0)))
-    step = b.program([Port(CARRIED, (1,), (total,)), Port("g", (1,), (total,))])
+    step = b.program([Port(CARRY, (1,), (total,)), Port("g", (1,), (total,))])
     tables = tuple((Fraction(i + 1, 3),) for i in range(count))
     sweep = Sweep(False, (step,), (Fraction(1, 7),), (), (0,))
     return check(
-        Recursion(
+        LoopProgram(
             "gravity_force",
             "by_hand",
             (Port("q", (count,)),),
             (Port("g", (count,)),),
-            (Kind("turning", 1, 1, 1),),
+            (LinkClass("turning", 1, 1, 1),),
             tuple(range(-1, count - 1)),
             (0,) * count,
             tables,
@@ -41,14 +51,14 @@ def sums(count: int, real: str = "double") -> Recursion:
     )
 
 
-def idle(real: str = "double") -> Recursion:
+def idle(real: str = "double") -> LoopProgram:
     """In either of two sweeps one class does nothing, or nothing but hand on. The other class has no constants."""
-    b = Builder("gravity_force", [Port(TABLE, (1,)), Port("q", (1,)), Port(CARRIED, (1,))], real)
+    b = Builder("gravity_force", [Port(CONSTANTS, (1,)), Port("q", (1,)), Port(CARRY, (1,))], real)
     total = b.op("add", b.input(2, 0), b.op("mul", b.input(0, 0), b.input(1, 0)))
-    first = b.program([Port(CARRIED, (1,), (total,)), Port("g", (1,), (total,))])
-    b = Builder("gravity_force", [Port(CARRIED, (1,))], real)
-    second = b.program([Port(CARRIED, (1,), (b.op("neg", b.input(0, 0)),))])
-    b = Builder("gravity_force", [Port("q", (1,)), Port(TABLE, (0,))], real)
+    first = b.program([Port(CARRY, (1,), (total,)), Port("g", (1,), (total,))])
+    b = Builder("gravity_force", [Port(CARRY, (1,))], real)
+    second = b.program([Port(CARRY, (1,), (b.op("neg", b.input(0, 0)),))])
+    b = Builder("gravity_force", [Port("q", (1,)), Port(CONSTANTS, (0,))], real)
     third = b.program([Port("g", (1,), (b.op("mul", b.input(0, 0), b.input(0, 0)),))])
     nothing = Builder("gravity_force", [], real).program([])
     sweeps = (
@@ -57,12 +67,12 @@ def idle(real: str = "double") -> Recursion:
     )
     of = (0, 1, 1, 0, 1)
     return check(
-        Recursion(
+        LoopProgram(
             "gravity_force",
             "by_hand",
             (Port("q", (5,)),),
             (Port("g", (5,)),),
-            (Kind("turning", 1, 1, 1), Kind("sliding", 1, 1, 0)),
+            (LinkClass("turning", 1, 1, 1), LinkClass("sliding", 1, 1, 0)),
             tuple(range(-1, 4)),
             of,
             tuple((Fraction(2, 7),) if one == 0 else () for one in of),
@@ -75,7 +85,7 @@ def idle(real: str = "double") -> Recursion:
 
 def mixed(
     parents: Sequence[int], of: Sequence[int], real: str = "double", end: int | None = None
-) -> Recursion:
+) -> LoopProgram:
     """Outward positions of a planar mechanism, inward forces (sums) and a product, and outward what moves; `end` is the link of
     which the position is a result besides.
     """
@@ -87,7 +97,9 @@ def mixed(
         tuple(Fraction(pick.randint(1, 999), 700) for _ in range(kinds[one].width)) for one in of
     )
     nq, nv = sum(kinds[one].nq for one in of), sum(kinds[one].nv for one in of)
-    ends = [End("det", 1, (2,))] + ([End("p", 0, (1, 2), end)] if end is not None else [])
+    ends = [FinalCarry("det", 1, (2,))] + (
+        [FinalCarry("p", 0, (1, 2), end)] if end is not None else []
+    )
     outputs = [Port("tau", (nv,)), Port("det", ())] + ([Port("p", (2,))] if end is not None else [])
     sweeps = (
         Sweep(
@@ -108,11 +120,9 @@ def mixed(
             False, tuple(_motion(kind, real) for kind in kinds), (Fraction(1, 10),), (), (0,) * 3
         ),
     )
-    sweeps = tuple(
-        Sweep(s.inward, s.steps, s.start, s.joins, s.first[: len(kinds)]) for s in sweeps
-    )
+    sweeps = tuple(replace(s, saved_at=s.saved_at[: len(kinds)]) for s in sweeps)
     return check(
-        Recursion(
+        LoopProgram(
             "toy",
             "by_hand",
             (Port("q", (nq,)), Port("v", (nv,))),
@@ -123,13 +133,15 @@ def mixed(
             tables,
             sweeps,
             WORK,
-            tuple(ends),
+            final_carries=tuple(ends),
             real=real,
         )
     )
 
 
-def framed(parents: Sequence[int], of: Sequence[int], tip: int, real: str = "double") -> Recursion:
+def framed(
+    parents: Sequence[int], of: Sequence[int], tip: int, real: str = "double"
+) -> LoopProgram:
     """A matrix with two rows and a column a degree of freedom, of a link: places outward to it, columns inward from it, those of
     sliding links outward already.
     """
@@ -160,7 +172,7 @@ def framed(parents: Sequence[int], of: Sequence[int], tip: int, real: str = "dou
         ),
     )
     return check(
-        Recursion(
+        LoopProgram(
             "toy",
             "by_hand",
             (Port("q", (nq,)),),
@@ -177,15 +189,15 @@ def framed(parents: Sequence[int], of: Sequence[int], tip: int, real: str = "dou
     )
 
 
-def sizes(recursion: Recursion) -> Sizes:
+def sizes(recursion: LoopProgram) -> Sizes:
     places = {port.name: port.size for port in (*recursion.inputs, *recursion.outputs)}
     return Sizes(places["q"], places.get("v", places["q"]), len(recursion))
 
 
-def _positions(kind: Kind, real: str, column: bool = False) -> Program:
+def _positions(kind: LinkClass, real: str, column: bool = False) -> Program:
     """Hands on an angle and a place; keeps a sine and a cosine, or what stands for them. Those are its `column` as well."""
     b = Builder(
-        "toy", [Port(TABLE, (kind.width,)), Port("q", (kind.nq,)), Port(CARRIED, (3,))], real
+        "toy", [Port(CONSTANTS, (kind.width,)), Port("q", (kind.nq,)), Port(CARRY, (3,))], real
     )
     b.step("place of the link")
     angle = b.input(2, 0)
@@ -199,17 +211,17 @@ def _positions(kind: Kind, real: str, column: bool = False) -> Program:
     y = b.op("add", b.input(2, 2), b.op("mul", b.input(0, 0), s))
     return b.program(
         [
-            Port(CARRIED, (3,), (angle, x, y)),
-            Port(KEPT, (2,), (s, c)),
+            Port(CARRY, (3,), (angle, x, y)),
+            Port(SAVED, (2,), (s, c)),
             *[Port("J", (2,), (c, s))] * column,
         ]
     )
 
 
-def _forces(kind: Kind, real: str) -> Program:
+def _forces(kind: LinkClass, real: str) -> Program:
     b = Builder(
         "toy",
-        [Port(KEPT, (WORK,)), Port(TABLE, (kind.width,)), Port("v", (1,)), Port(CARRIED, (3,))],
+        [Port(SAVED, (WORK,)), Port(CONSTANTS, (kind.width,)), Port("v", (1,)), Port(CARRY, (3,))],
         real,
     )
     b.step("force on the link")
@@ -219,25 +231,27 @@ def _forces(kind: Kind, real: str) -> Program:
     )
     g = b.op("sub", b.op("mul", c, f), b.input(3, 1))
     product = b.op("mul", b.input(3, 2), b.op("add", b.op("mul", c, c), b.const(1)))
-    return b.program([Port(CARRIED, (3,), (f, g, product)), Port(KEPT, (2,), (g, b.op("neg", f)))])
+    return b.program([Port(CARRY, (3,), (f, g, product)), Port(SAVED, (2,), (g, b.op("neg", f)))])
 
 
-def _columns(kind: Kind, real: str) -> Program:
-    b = Builder("toy", [Port(KEPT, (WORK,)), Port(TABLE, (kind.width,)), Port(CARRIED, (1,))], real)
+def _columns(kind: LinkClass, real: str) -> Program:
+    b = Builder(
+        "toy", [Port(SAVED, (WORK,)), Port(CONSTANTS, (kind.width,)), Port(CARRY, (1,))], real
+    )
     lever = b.op("add", b.input(2, 0), b.op("mul", b.input(1, 0), b.input(0, 1)), name="lever")
     if kind.name == "sliding":
-        return b.program([Port(CARRIED, (1,), (lever,))])
+        return b.program([Port(CARRY, (1,), (lever,))])
     first = [b.op("mul", lever, b.input(0, k)) for k in range(kind.nv)]
     return b.program(
         [
-            Port(CARRIED, (1,), (lever,)),
+            Port(CARRY, (1,), (lever,)),
             Port("J", (2 * kind.nv,), (*first, *[b.op("neg", x) for x in first])),
         ]
     )
 
 
-def _motion(kind: Kind, real: str) -> Program:
-    b = Builder("toy", [Port(KEPT, (WORK,)), Port("v", (1,)), Port(CARRIED, (1,))], real)
+def _motion(kind: LinkClass, real: str) -> Program:
+    b = Builder("toy", [Port(SAVED, (WORK,)), Port("v", (1,)), Port(CARRY, (1,))], real)
     kept = [b.input(0, k) for k in range(WORK)]
     tau = b.op(
         "add",
@@ -251,7 +265,7 @@ def _motion(kind: Kind, real: str) -> Program:
     return b.program(
         [
             Port(
-                CARRIED,
+                CARRY,
                 (1,),
                 (b.op("sub", b.input(1, 0), b.op("mul", b.const("0.3"), b.input(2, 0))),),
             ),

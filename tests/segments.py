@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from symgen.emission.backends import c99
-from symgen.ir.recursion import Looped
-from symgen.ir.segmented import Segmented
+from symgen.ir.loops import LoopProgram
 from symgen.pipeline.loops import recursion
 from symgen.pipeline.loops.levelling import levelled
 from symgen.pipeline.loops.segmenting import segmented
@@ -33,7 +32,7 @@ SETS = {"default": "-DNONE", "AVX2": "-mavx2", "AVX-512": "-mavx512f"}
 """What a compiler is told where the clones are left out."""
 
 
-def written(folder: Path, form: Looped, trig: str = "auto") -> Path:
+def written(folder: Path, form: LoopProgram, trig: str = "auto") -> Path:
     """The C of a function beside its headers."""
     folder.mkdir(exist_ok=True)
     target = aimed(form, trig)
@@ -44,7 +43,7 @@ def written(folder: Path, form: Looped, trig: str = "auto") -> Path:
     return folder / "function.c"
 
 
-def aimed(form: Looped, trig: str) -> Target:
+def aimed(form: LoopProgram, trig: str) -> Target:
     """For whom its C is."""
     n = len(form)
     return Target(
@@ -78,14 +77,14 @@ def built(file: Path, *flags: str, function: str = "forward_dynamics") -> Any:
     return getattr(ctypes.CDLL(str(library)), f"arm_{function}")
 
 
-def call(function: Any, form: Looped, state: dict[str, list[float]]) -> list[float]:
+def call(function: Any, form: LoopProgram, state: dict[str, list[float]]) -> list[float]:
     """What it gives; the work array begins at a line of the cache."""
     arrays = _arrays(form, state)
     function(*arrays)
     return list(arrays[-2])
 
 
-def _arrays(form: Looped, state: dict[str, list[float]]) -> list[Any]:
+def _arrays(form: LoopProgram, state: dict[str, list[float]]) -> list[Any]:
     n, size = len(form), c99.work(form)
     whole = (ctypes.c_double * (size + 8))()
     off = -ctypes.addressof(whole) % 64
@@ -154,7 +153,9 @@ def main(counts: list[int]) -> None:
                     )
 
 
-def _by_threads(folder: Path, form: Segmented, state: dict[str, list[float]], groups: int) -> None:
+def _by_threads(
+    folder: Path, form: LoopProgram, state: dict[str, list[float]], groups: int
+) -> None:
     """Print a line a number of threads that the groups can be shared out to; this machine's processors at most."""
     function, arrays = built(written(folder, form), "-fopenmp"), _arrays(form, state)
     omp = ctypes.CDLL("libgomp.so.1")  # which that has loaded
@@ -163,7 +164,7 @@ def _by_threads(folder: Path, form: Segmented, state: dict[str, list[float]], gr
         omp.omp_set_num_threads(threads)
         times[threads] = min(_timed(function, arrays) for _ in range(400))
         print(
-            f"N = {len(form):5}  {form.segments:2} segments, {threads} thread{'s' * (threads > 1):1} "
+            f"N = {len(form):5}  {form.part_count:2} segments, {threads} thread{'s' * (threads > 1):1} "
             f"{times[threads] * 1e9 / len(form):6.1f} ns a link, {times[threads] / times[1]:.2f} of one thread",
             flush=True,
         )

@@ -31,8 +31,8 @@ MOST_PARAMETERS = 6
 MOST_BRANCHES = 15
 
 LOOP_FORMS = re.compile(
-    r"(?:^|[/_])(?:looping|looped|loop|recursion|segmented|levelled)(?:[/_]|$)"
-    r"|^(?:program|pipeline)/loops(?:/|$)"
+    r"(?:^|[/_])(?:looped|loop|segmented|levelled)(?:[/_]|$)"
+    r"|^(?:ir|pipeline)/loops(?:/|$)|^readback/loops$"
 )
 """Names of the files of the loop forms: their folders, printers and readers."""
 

@@ -18,7 +18,7 @@ from symgen.description.canonical import to_toml
 from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.emission import printer
-from symgen.ir.recursion import Form, Recursion, check
+from symgen.ir.loops import Form, LoopProgram, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.pipeline.derive import ROW_BUDGET
@@ -66,7 +66,7 @@ def long(n: int, kind: str = "chain") -> Mechanism:
 
 
 @cache
-def made(n: int, function: str, method: str, kind: str = "chain") -> Recursion:
+def made(n: int, function: str, method: str, kind: str = "chain") -> LoopProgram:
     return recursion(long(n, kind), function, method, tip(long(n, kind)))
 
 
@@ -75,12 +75,12 @@ def shaped(mechanism: Mechanism, function: str, form: str) -> Form:
 
 
 def test_auto_takes_rows_as_long_as_there_are_not_too_many() -> None:
-    assert not isinstance(shaped(long(8), "forward_dynamics", AUTO), Recursion)
-    assert isinstance(shaped(long(8), "forward_dynamics", LOOPED), Recursion)
+    assert not isinstance(shaped(long(8), "forward_dynamics", AUTO), LoopProgram)
+    assert isinstance(shaped(long(8), "forward_dynamics", LOOPED), LoopProgram)
     far = long(260)
     assert len(far.joints) > SHORT
     found = build.build_form(far, "forward_dynamics", "riccati", ProgramOptions())
-    assert isinstance(found, Recursion)
+    assert isinstance(found, LoopProgram)
     assert found.outline.length > ROW_BUDGET
 
 
@@ -133,7 +133,7 @@ def test_loops_in_float_are_floats_throughout(tmp_path: Path) -> None:
     one = build.build_form(
         symgen.load("panda"), "link_poses", None, ProgramOptions("float", form=LOOPED)
     )
-    assert isinstance(one, Recursion)
+    assert isinstance(one, LoopProgram)
     with pytest.raises(ProgramError, match="another real type"):
         check(replace(one, real="double"))
 
@@ -374,9 +374,9 @@ def test_a_slip_in_one_row_of_a_long_table_is_seen(function: str) -> None:
     truth = LongTruth(long(TRIED), 1, 0, tip(long(TRIED)))
     assert check_long_algebra(one, truth, "right").passed
     link = Random(3).randrange(TRIED)
-    row = list(one.tables[link])
+    row = list(one.constants[link])
     row[-1] += Fraction(1, 10**12)
-    wrong = replace(one, tables=(*one.tables[:link], tuple(row), *one.tables[link + 1 :]))
+    wrong = replace(one, constants=(*one.constants[:link], tuple(row), *one.constants[link + 1 :]))
     assert not check_long_algebra(
         wrong, LongTruth(long(TRIED), 1, 0, tip(long(TRIED))), "wrong"
     ).passed
@@ -420,7 +420,7 @@ def test_a_long_result_that_is_zero_is_judged() -> None:
 def test_text_does_not_grow_with_the_robot() -> None:
     """But for the tables."""
 
-    def length(one: Recursion) -> int:
+    def length(one: LoopProgram) -> int:
         text = printer().source(one, Target("r", long(len(one)).sizes, TEXT))
         table = text[text.index("_table[") : text.index("};")]
         return len(text) - len(table)
@@ -431,7 +431,13 @@ def test_text_does_not_grow_with_the_robot() -> None:
         for name in ("inputs", "outputs")
     }
     part = check(
-        replace(whole, parents=whole.parents[:9], of=whole.of[:9], tables=whole.tables[:9], **ports)
+        replace(
+            whole,
+            parents=whole.parents[:9],
+            class_of=whole.class_of[:9],
+            constants=whole.constants[:9],
+            **ports,
+        )
     )
     assert abs(length(whole) - length(part)) < 60  # digits of numbers of links
     assert printer().work(whole) == 10 * printer().work(part)

@@ -16,14 +16,14 @@ from flint import arb
 import symgen
 from symgen import cli
 from symgen.emission.backends import c99
-from symgen.ir.levelled import Levelled, check, evaluate
+from symgen.ir.loops import LoopProgram, check, evaluate
+from symgen.ir.loops import evaluate as run
 from symgen.ir.program import Program
-from symgen.ir.recursion import evaluate as run
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import form
 from symgen.pipeline.loops import recursion
-from symgen.pipeline.loops.levelling import levelled
+from symgen.pipeline.loops.levelling import in_turn, levelled
 from symgen.readback import segmented as segmented_text
 from symgen.support.errors import OutOfReach, ProgramError, RequestError
 from tests.c_programs import DOUBLES
@@ -57,7 +57,7 @@ ROBOTS = {
 
 
 @cache
-def levels(name: str, segments: int) -> Levelled:
+def levels(name: str, segments: int) -> LoopProgram:
     return levelled(ROBOTS[name], segments)
 
 
@@ -77,7 +77,7 @@ def exactly(n: int) -> dict[str, list[arb]]:
     return {name: [arb(x) for x in values] for name, values in state_of(n).items()}
 
 
-def off(one: Levelled, name: str) -> float:
+def off(one: LoopProgram, name: str) -> float:
     """The largest difference there may be from the serial sweeps, to the larger of 1 and the value."""
     n = len(one)
     with flint.ctx.workdps(100 + 3 * n):
@@ -109,19 +109,22 @@ def test_levels_are_the_serial_sweeps(name: str, segments: int) -> None:
 def test_steps_do_not_know_how_many_links_there_are() -> None:
     """Nor in how many segments; and there are no more operations than there were."""
     one, other = (levelled(random_mechanism(n, 1), segments) for n, segments in ((20, 8), (40, 2)))
-    assert (one.steps_of_places, one.trees) == (other.steps_of_places, other.trees)
+    assert (one.maps, one.scans) == (other.maps, other.scans)
     assert [step.cost for step in one.programs] == [5, 63, 18, 529, 970, 125, 40]
     assert [
         step.cost for step in levelled(random_mechanism(20, 1), 8, "mass_matrix_solve").programs
     ] == [391, 970, 125, 40]
 
 
-def grown(n: int) -> Levelled:
+def grown(n: int) -> LoopProgram:
     """A chain of n links whose steps are those of the random one."""
     one = levels("chain", 1)
     return replace(
         one,
-        tables=one.tables[:1] + one.tables[1:2] * n,
+        parents=tuple(range(-1, n - 1)),
+        class_of=(0,) * n,
+        constants=one.constants[:1] + one.constants[1:2] * n,
+        part_lengths=(n + 1,),
         **{
             ports: tuple(port._replace(shape=(n,)) for port in getattr(one, ports))
             for ports in ("inputs", "outputs")
@@ -136,8 +139,8 @@ def test_a_solve_is_that_of_the_rows(name: str, segments: int) -> None:
     """M⁻¹ b by the same tree, without velocities."""
     one, given = levelled(ROBOTS[name], segments, "mass_matrix_solve"), exactly(ROBOTS[name].nv)
     given = {"q": given["q"], "b": given["tau"]}
-    assert [(tree.up.rows, tree.down.rows) for tree in one.trees] == [
-        (tree.up.rows, tree.down.rows) for tree in levels(name, 1).trees[1:]
+    assert [(tree.up.rows, tree.down.rows) for tree in one.scans] == [
+        (tree.up.rows, tree.down.rows) for tree in levels(name, 1).scans[1:]
     ]
     with flint.ctx.workdps(100 + 3 * len(one)):
         x = symgen.ir.program.evaluate(
@@ -171,26 +174,31 @@ def test_digits_are_those_of_the_constraint_forces(name: str, error: float) -> N
     )
 
 
-@pytest.mark.parametrize("what", ["table", "places", "up", "down", "start", "cut", "told"])
+@pytest.mark.parametrize("what", ["table", "places", "up", "down", "start", "valid", "last_valid"])
 def test_a_slip_is_seen(what: str) -> None:
     one = levels("chain", 8)
-    turn, tree = one.trees
+    turn, tree = one.scans
     if what == "table":
-        row = one.tables[9]
+        row = one.constants[9]
         one = replace(
             one,
-            tables=(*one.tables[:9], (row[0] + Fraction(1, 10**30), *row[1:]), *one.tables[10:]),
+            constants=(
+                *one.constants[:9],
+                (row[0] + Fraction(1, 10**30), *row[1:]),
+                *one.constants[10:],
+            ),
         )
     elif what == "places":
-        one = replace(one, steps_of_places=tuple(map(_slipped, one.steps_of_places)))
+        one = replace(one, stages=in_turn([stage.by(_slipped) for stage in one.maps], one.scans))
     elif what in ("up", "down"):
-        one = replace(one, trees=(turn, tree._replace(**{what: _slipped(getattr(tree, what))})))
+        slipped = replace(tree, **{what: _slipped(getattr(tree, what))})
+        one = replace(one, stages=in_turn(one.maps, (turn, slipped)))
     elif what == "start":
-        one = replace(
-            one, trees=(turn._replace(start=(*turn.start[:-1], Fraction(1, 10**30))), tree)
-        )
+        initial = (*turn.initial[:-1], Fraction(1, 10**30))
+        one = replace(one, stages=in_turn(one.maps, (replace(turn, initial=initial), tree)))
     else:
-        one = replace(one, trees=(turn, tree._replace(**{what: getattr(tree, what) + 3})))
+        longer = replace(tree, **{what: getattr(tree, what) + 3})
+        one = replace(one, stages=in_turn(one.maps, (turn, longer)))
     assert off(one, "chain") > 1e-40
 
 
@@ -205,22 +213,32 @@ def _slipped(step: Program) -> Program:
 
 def test_what_breaks_a_rule_is_refused() -> None:
     one = levels("chain", 8)
-    turn, tree = one.trees
-    first, second, third = one.steps_of_places
+    turn, tree = one.scans
+    first, second, third = one.maps
+    (step,) = second.steps
+    shorter = replace(second, steps=(replace(step, outputs=step.outputs[1:]),))
+    assert check(replace(one, stages=in_turn(one.maps, one.scans))) == one
     for broken in (
-        replace(one, segments=6),
-        replace(one, tables=((), *one.tables[1:])),
-        replace(one, trees=(turn,)),
+        replace(one, part_lengths=(one.longest_part,) * 6),
+        replace(one, part_lengths=(one.longest_part + 1,) * 8),
+        replace(one, constants=((), *one.constants[1:])),
+        replace(one, stages=(first, turn, second)),
+        replace(one, stages=(first, turn, second, tree)),
         replace(one, work=1),
-        replace(one, first=(0, 2)),
-        replace(one, first=(0, 1, 0)),
-        replace(one, steps_of_places=(first, third, second)),
-        replace(one, trees=(tree, turn)),
-        replace(one, trees=(turn, tree._replace(start=tree.start[1:]))),
-        replace(one, trees=(turn, tree._replace(cut=tree.run + 1))),
-        replace(one, trees=(turn, tree._replace(told=0))),
-        replace(one, trees=(turn, tree._replace(told=len(tree.start)))),
-        replace(one, steps_of_places=(first, replace(second, outputs=second.outputs[1:]), third)),
+        replace(one, stages=in_turn((replace(first, saved_at=(0, 2)), second, third), one.scans)),
+        replace(one, stages=in_turn((first, replace(second, saved_at=(1,)), third), one.scans)),
+        replace(one, stages=in_turn((first, third, second), one.scans)),
+        replace(one, stages=in_turn(one.maps, (tree, turn))),
+        *(
+            replace(one, stages=in_turn(one.maps, (turn, replace(tree, **change))))
+            for change in (
+                {"initial": tree.initial[1:]},
+                {"valid": tree.up_size + 1},
+                {"last_valid": 0},
+                {"last_valid": len(tree.initial)},
+            )
+        ),
+        replace(one, stages=in_turn((first, shorter, third), one.scans)),
     ):
         with pytest.raises(ProgramError):
             check(broken)
@@ -305,7 +323,7 @@ SLIPS = {
 }
 
 
-def printed(one: Levelled, trig: str) -> str:
+def printed(one: LoopProgram, trig: str) -> str:
     return c99.source(one, aimed(one, trig))
 
 

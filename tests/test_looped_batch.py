@@ -14,8 +14,8 @@ import pytest
 
 import symgen
 from symgen.emission import printer
+from symgen.ir.loops import SAVED, Form, LoopProgram
 from symgen.ir.program import Program
-from symgen.ir.recursion import KEPT, Form, Recursion
 from symgen.machine import kernels
 from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Mechanism
@@ -65,7 +65,7 @@ def known(robot: str) -> Mechanism:
 
 
 @cache
-def loops(robot: str, function: str, real: str = "double") -> Recursion:
+def loops(robot: str, function: str, real: str = "double") -> LoopProgram:
     return recursion(known(robot), function, METHODS[function]).in_real(real)
 
 
@@ -156,14 +156,14 @@ def test_no_step_keeps_where_it_takes(robot: str) -> None:
     for function in METHODS:
         form = loops(robot, function)
         for sweep in form.sweeps:
-            for step, first in zip(sweep.steps, sweep.first, strict=True):
-                size = next((port.size for port in step.outputs if port.name == KEPT), 0)
+            for step, first in zip(sweep.steps, sweep.saved_at, strict=True):
+                size = next((port.size for port in step.outputs if port.name == SAVED), 0)
                 assert not taken(step) & {*range(first, first + size)}, function
 
 
 def taken(step: Program) -> set[int]:
     """The numbers of its link that a step takes."""
-    kept = [place for place, port in enumerate(step.inputs) if port.name == KEPT]
+    kept = [place for place, port in enumerate(step.inputs) if port.name == SAVED]
     return {row.value[1] for row in step.rows if row.op == "input" and row.value[0] in kept}
 
 
@@ -344,7 +344,7 @@ def test_each_step_is_read_back(robot: str) -> None:
         found.start()
         for found in re.finditer(r"static void arm_inverse_dynamics_lanes_\w+\(", text)
     ]
-    assert len(steps) >= 2 * len(form.kinds)
+    assert len(steps) >= 2 * len(form.link_classes)
     for begin in steps:
         store = re.compile(r"\b(?!work\b)(\w+)\[\d+\]\[lane\] = ").search(text, begin)
         assert store is not None

@@ -1,4 +1,4 @@
-"""A Recursion in C: bit for bit what it is over floats, clean under every warning, and read back with each slip reported."""
+"""A LoopProgram in C: bit for bit what it is over floats, clean under every warning, and read back with each slip reported."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import symgen
 from symgen.description.tip import tip
 from symgen.emission import loop_work
 from symgen.emission.backends import c99
+from symgen.ir.loops import FinalCarry, LoopProgram, evaluate
 from symgen.ir.program import Port
-from symgen.ir.recursion import End, Recursion, evaluate
 from symgen.pipeline.loops import recursing
 from symgen.readback.looped import compare
 from symgen.verification.compiled import preprocessed
@@ -32,11 +32,11 @@ from tests.test_folder import run
 REAL = {"double": ctypes.c_double, "float": ctypes.c_float}
 
 
-def target(recursion: Recursion, trig: str = "libm") -> c99.Target:
+def target(recursion: LoopProgram, trig: str = "libm") -> c99.Target:
     return c99.Target("arm", sizes(recursion), TextOptions(trig))
 
 
-def written(folder: Path, recursion: Recursion, trig: str = "libm") -> Path:
+def written(folder: Path, recursion: LoopProgram, trig: str = "libm") -> Path:
     """The file of the function, beside its headers."""
     own = target(recursion, trig)
     for name, text in (
@@ -48,7 +48,7 @@ def written(folder: Path, recursion: Recursion, trig: str = "libm") -> Path:
 
 
 def called(
-    library: ctypes.CDLL, recursion: Recursion, arguments: dict[str, list[float]]
+    library: ctypes.CDLL, recursion: LoopProgram, arguments: dict[str, list[float]]
 ) -> dict[str, list[float]]:
     real = REAL[recursion.real]
     given = [(real * port.size)(*arguments[port.name]) for port in recursion.inputs]
@@ -58,7 +58,7 @@ def called(
     return {name: list(values) for name, values in results.items()}
 
 
-def states(recursion: Recursion, count: int) -> list[dict[str, list[float]]]:
+def states(recursion: LoopProgram, count: int) -> list[dict[str, list[float]]]:
     pick = random.Random(3)
     return [
         {p.name: [pick.uniform(-2, 2) for _ in range(p.size)] for p in recursion.inputs}
@@ -367,15 +367,17 @@ def test_the_head_names_the_numbers_of_a_row() -> None:
     """As many as there are, of each kind of link; m is where masses stand."""
     one = recursing.recursion(symgen.load("scara"), "forward_dynamics", "riccati")
     head = " ".join(c99.source(one, target(one)).split("*/")[0].replace("\n *", " ").split())
-    for kind in one.kinds:
+    for kind in one.link_classes:
         names = re.search(rf"A row of the table of links that are {kind.name}: ([^.]*)\.", head)
         assert names is not None
         assert names[1].split(", ") == list(kind.columns)
         assert len(kind.columns) == kind.width == len(set(kind.columns))
-    mass = one.kinds[0].columns.index("m")
-    assert [float(row[mass]) for row, own in zip(one.tables, one.of, strict=True) if own == 0] == [
+    mass = one.link_classes[0].columns.index("m")
+    assert [
+        float(row[mass]) for row, own in zip(one.constants, one.class_of, strict=True) if own == 0
+    ] == [
         float(sum(part.mass for part in body.parts))
-        for body, own in zip(symgen.load("scara").bodies, one.of, strict=True)
+        for body, own in zip(symgen.load("scara").bodies, one.class_of, strict=True)
         if own == 0
     ]
 
@@ -384,16 +386,18 @@ def test_results_may_lie_over_arguments_where_no_sweep_reads_behind() -> None:
     """An end is stored behind its own sweep, the rest link by link."""
     alone = {
         name: replace(
-            TOYS[name](), ends=(), outputs=(Port("tau", (6 if name == "chain" else 10,)),)
+            TOYS[name](), final_carries=(), outputs=(Port("tau", (6 if name == "chain" else 10,)),)
         )
         for name in ("chain", "tree of three classes")
     }
     assert all(map(loop_work.may_alias, alone.values()))
     assert not loop_work.may_alias(TOYS["chain"]())  # det is stored before the last v is read
-    late = replace(alone["chain"], ends=(End("det", 2, (0,)),), outputs=TOYS["chain"]().outputs)
+    late = replace(
+        alone["chain"], final_carries=(FinalCarry("det", 2, (0,)),), outputs=TOYS["chain"]().outputs
+    )
     assert loop_work.may_alias(late)
     first, second, third = alone["chain"].sweeps
-    assert not loop_work.may_alias(replace(alone["chain"], sweeps=(third, first, second)))
+    assert not loop_work.may_alias(replace(alone["chain"], stages=(third, first, second)))
     assert not loop_work.may_alias(TOYS["idle"]())
     for robot, alias in (
         ("panda", True),

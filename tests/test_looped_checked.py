@@ -15,8 +15,8 @@ import pytest
 import symgen
 from symgen import cli
 from symgen.emission.backends import c99
+from symgen.ir.loops import LoopProgram, evaluate, has_unchecked_sines
 from symgen.ir.program import Port
-from symgen.ir.recursion import Recursion, evaluate, unseen
 from symgen.pipeline.loops import recursion
 from symgen.readback.looped import compare
 from symgen.readback.required_checks import STATUSES
@@ -41,7 +41,7 @@ NEVER = 77.0
 
 
 @cache
-def loops(robot: str, function: str) -> Recursion:
+def loops(robot: str, function: str) -> LoopProgram:
     return recursion(symgen.load(robot), function, METHODS[function])
 
 
@@ -118,7 +118,7 @@ def test_an_angle_may_be_too_large_for_the_sine() -> None:
         )
 
 
-def built(folder: Path, one: Recursion, robot: str, trig: str) -> Any:
+def built(folder: Path, one: LoopProgram, robot: str, trig: str) -> Any:
     folder.mkdir(exist_ok=True)
     target = aimed(robot, trig)
     for name, text in (
@@ -143,7 +143,7 @@ def built(folder: Path, one: Recursion, robot: str, trig: str) -> Any:
 
 
 def call(
-    function: Any, one: Recursion, given: dict[str, list[float]], less: int = 0
+    function: Any, one: LoopProgram, given: dict[str, list[float]], less: int = 0
 ) -> tuple[str, dict[str, list[float]]]:
     """The status and the results; the caller's array has `less` numbers too few, and ends where it is said to end."""
     need = c99.work(one, True)
@@ -158,7 +158,7 @@ def call(
     return STATUSES[status], {name: list(values) for name, values in results.items()}
 
 
-def state_of(one: Recursion) -> dict[str, list[float]]:
+def state_of(one: LoopProgram) -> dict[str, list[float]]:
     pick = np.random.default_rng(5)
     found = {port.name: pick.uniform(-1, 1, port.size) for port in one.inputs}
     for name in ("q", "q_next"):
@@ -220,9 +220,9 @@ def test_a_divisor_that_vanishes_is_refused(tmp_path: Path, link: int) -> None:
     """Of a link that weighs nothing, the first one and the last."""
     one = loops("ur5", "forward_dynamics")
     tables = [
-        tuple(Fraction(0) for _ in row) if i >= link else row for i, row in enumerate(one.tables)
+        tuple(Fraction(0) for _ in row) if i >= link else row for i, row in enumerate(one.constants)
     ]
-    light = replace(one, tables=tuple(tables))
+    light = replace(one, constants=tuple(tables))
     status, results = call(built(tmp_path / "c", light, "ur5", "libm"), light, state_of(light))
     assert (status, set(results["a"])) == ("DIVISOR", {NEVER})
 
@@ -235,9 +235,9 @@ def test_what_is_seen_too_late_is_refused() -> None:
         first.steps[0],
         outputs=(*first.steps[0].outputs, Port("a", (1,), first.steps[0].outputs[0].rows[:1])),
     )
-    late = replace(one, sweeps=(replace(first, steps=(odd,)), *one.sweeps[1:]))
-    assert not unseen(one)
-    assert unseen(late)
+    late = replace(one, stages=(replace(first, steps=(odd,)), *one.sweeps[1:]))
+    assert not has_unchecked_sines(one)
+    assert has_unchecked_sines(late)
     with pytest.raises(RequestError, match="take --trig libm"):
         c99.source(late, aimed("ur5", "inline"))
 

@@ -14,8 +14,8 @@ import pytest
 
 import symgen
 from symgen.emission.backends import c99
+from symgen.ir.loops import SAVED, LoopProgram, angle_of, evaluate
 from symgen.ir.program import Port
-from symgen.ir.recursion import KEPT, Recursion, angle_of, evaluate
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.loops import recursing
 from symgen.readback.looped import compare
@@ -42,7 +42,7 @@ def robot(name: str) -> Mechanism:
 
 
 @cache
-def inverse(name: str) -> Recursion:
+def inverse(name: str) -> LoopProgram:
     return recursing.recursion(robot(name), "inverse_dynamics", "newton_euler")
 
 
@@ -63,7 +63,7 @@ def compiled(folder: Path, files: dict[str, str]) -> ctypes.CDLL:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_sines_stand_in_a_sweep_of_their_own(name: str) -> None:
     first, *others = inverse(name).sweeps
-    assert not first.start
+    assert not first.initial
     assert all(angle_of(step) for step in first.steps if step.outputs)
     assert not any(
         row.op in ("sin", "cos") for sweep in others for step in sweep.steps for row in step.rows
@@ -162,12 +162,12 @@ def test_what_else_a_step_does_is_not_taken_apart() -> None:
     step = inverse("one block").sweeps[0].steps[0]
     (kept,) = step.outputs
     angle = step.rows[kept.rows[0]].args[0]
-    assert angle_of(replace(step, outputs=(Port(KEPT, (1,), (angle,)),))) is None
+    assert angle_of(replace(step, outputs=(Port(SAVED, (1,), (angle,)),))) is None
     assert angle_of(replace(step, outputs=(kept._replace(name="tau"),))) is None
     twice = replace(
         step,
         rows=(*step.rows, step.rows[kept.rows[0]]._replace(args=(kept.rows[0],))),
-        outputs=(Port(KEPT, (1,), (len(step.rows),)),),
+        outputs=(Port(SAVED, (1,), (len(step.rows),)),),
     )
     assert angle_of(twice) is None
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from symgen import Solver
-from symgen.ir.recursion import Recursion, evaluate
+from symgen.ir.loops import LoopProgram, evaluate
 from symgen.machine import kernels
 from symgen.machine.building import NO_MEMORY
 from symgen.vocabulary.arrays import Sizes
@@ -26,12 +26,12 @@ def solver(own_cache: object) -> Solver:
     return Solver.from_programs("arm", {"toy": TOY}, sizes(TOY), trig="libm")
 
 
-def states(recursion: Recursion, *lead: int) -> dict[str, Any]:
+def states(recursion: LoopProgram, *lead: int) -> dict[str, Any]:
     pick = np.random.default_rng(4)
     return {port.name: pick.uniform(-2, 2, (*lead, port.size)) for port in recursion.inputs}
 
 
-def answers(recursion: Recursion, given: dict[str, Any]) -> list[Any]:
+def answers(recursion: LoopProgram, given: dict[str, Any]) -> list[Any]:
     """Of states one below the other."""
     found = [
         evaluate(recursion, {name: [*map(float, x[i])] for name, x in given.items()}, DOUBLES)

@@ -20,9 +20,9 @@ from symgen.description.canonical import to_toml
 from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.ir import passes
+from symgen.ir.loops import LoopProgram, check
+from symgen.ir.loops import evaluate as run
 from symgen.ir.program import Numbers, evaluate
-from symgen.ir.recursion import Recursion, check
-from symgen.ir.recursion import evaluate as run
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.derive import ROW_BUDGET, derive
@@ -211,7 +211,7 @@ def robot(name: str) -> Mechanism:
 AXIS = ", axis = [0, 0, 1]"
 
 
-def drawn(one: Recursion, mechanism: Mechanism, seed: int = 1) -> dict[str, list[arb]]:
+def drawn(one: LoopProgram, mechanism: Mechanism, seed: int = 1) -> dict[str, list[arb]]:
     random = Random(seed)
     found = {
         port.name: [arb(random.randint(-1000, 1000)) / 1000 for _ in range(port.size)]
@@ -236,7 +236,7 @@ def off(one: Mapping[str, Sequence[Any]], other: Mapping[str, Sequence[Any]]) ->
 
 
 @cache
-def looped(name: str, function: str, method: str) -> Recursion:
+def looped(name: str, function: str, method: str) -> LoopProgram:
     return recursion(robot(name), function, method, tip(robot(name)))
 
 
@@ -284,9 +284,9 @@ def test_general_twists_stay_within_their_bounds() -> None:
         recursion(random_mechanism(20, 1), *pair)
         for pair in (("forward_dynamics", "riccati"), ("inverse_dynamics", "newton_euler"))
     )
-    assert (forward.kinds[0].width, forward.work, forward.cost // 20) <= (17, 17, 416)
-    assert (inverse.kinds[0].width, inverse.work, inverse.cost // 20) <= (14, 8, 151)
-    assert forward.length * 20 < ROW_BUDGET
+    assert (forward.link_classes[0].width, forward.work, forward.cost // 20) <= (17, 17, 416)
+    assert (inverse.link_classes[0].width, inverse.work, inverse.cost // 20) <= (14, 8, 151)
+    assert sum(len(step.rows) for step in forward.programs) * 20 < ROW_BUDGET
 
 
 @pytest.mark.parametrize(
@@ -302,12 +302,12 @@ def test_planted_slips_are_seen(name: str, what: str) -> None:
     function, method = "forward_dynamics", "riccati"
     one = looped(name, function, method)
     if what == "table":
-        row = tuple(x + Fraction(1, 1000) for x in one.tables[2])
-        wrong = replace(one, tables=(*one.tables[:2], row, *one.tables[3:]))
+        row = tuple(x + Fraction(1, 1000) for x in one.constants[2])
+        wrong = replace(one, constants=(*one.constants[:2], row, *one.constants[3:]))
     elif what == "start":
-        start = tuple(x + Fraction(1, 1000) for x in one.sweeps[1].start)
+        start = tuple(x + Fraction(1, 1000) for x in one.sweeps[1].initial)
         wrong = replace(
-            one, sweeps=(one.sweeps[0], replace(one.sweeps[1], start=start), *one.sweeps[2:])
+            one, stages=(one.sweeps[0], replace(one.sweeps[1], initial=start), *one.sweeps[2:])
         )
     elif what == "parent":
         wrong = replace(one, parents=(*one.parents[:-1], one.parents[-1] - 1))
@@ -317,7 +317,7 @@ def test_planted_slips_are_seen(name: str, what: str) -> None:
         rows = (*own.rows[:place], own.rows[place]._replace(op="add"), *own.rows[place + 1 :])
         steps = (replace(own, rows=rows), *one.sweeps[2].steps[1:])
         wrong = replace(
-            one, sweeps=(*one.sweeps[:2], replace(one.sweeps[2], steps=steps), one.sweeps[3])
+            one, stages=(*one.sweeps[:2], replace(one.sweeps[2], steps=steps), one.sweeps[3])
         )
     arguments, wanted = answers(name, function, method)
     with flint.ctx.workdps(DIGITS):
@@ -364,7 +364,7 @@ def test_forces_lose_no_digits_by_inertia_that_is_moved_to_the_parents(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"of": (0,) * 5}, "equally many"),
+        ({"class_of": (0,) * 5}, "equally many"),
         ({"parents": (-1, 0, 1, 2, 5, 4)}, "does not stand before it"),
         ({"work": 3}, "room|takes"),
         ({"outputs": ()}, "results"),
@@ -378,8 +378,8 @@ def test_rules_of_a_recursion(change: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"tip": 6}, "no link"),
-        ({"joins": ("add",) * 3}, "does not carry inward"),
+        ({"only_path_to": 6}, "no link"),
+        ({"combine": ("add",) * 3}, "does not carry inward"),
         ({"inward": False}, ""),
     ],
 )
@@ -387,12 +387,14 @@ def test_rules_of_a_sweep_with_a_tip(change: dict[str, Any], words: str) -> None
     one = looped("chain", "jacobian", "kinematics")
     *others, last = one.sweeps
     with pytest.raises(ProgramError, match="does not carry inward"):
-        check(replace(one, sweeps=(*others, replace(last, tip=-1))))
+        check(replace(one, stages=(*others, replace(last, only_path_to=-1))))
     pose = looped("chain", "forward_kinematics", "kinematics")
     with pytest.raises(ProgramError, match="ends nowhere"):
-        check(replace(pose, ends=tuple(end._replace(link=0) for end in pose.ends)))
-    assert sums(5).on_the_way(3) == sums(5)  # whose results are those of links
-    wrong = replace(one, sweeps=(*others, replace(last, **change)))
+        check(
+            replace(pose, final_carries=tuple(end._replace(link=0) for end in pose.final_carries))
+        )
+    assert sums(5).along_path_to(3) == sums(5)  # whose results are those of links
+    wrong = replace(one, stages=(*others, replace(last, **change)))
     if words:
         with pytest.raises(ProgramError, match=words):
             check(wrong)
@@ -444,8 +446,8 @@ def test_of_a_frame_no_other_links_are_asked(name: str, function: str) -> None:
     (way,) = {tuple(one.visited(sweep)[:: -1 if sweep.inward else 1]) for sweep in one.sweeps}
     assert len(way) < len(one) or name == "spherical_pendulum"
     assert one.cost == sum(
-        one.sweeps[s].steps[one.of[i]].cost for s, _ in enumerate(one.sweeps) for i in way
-    ) + (one.last.cost if one.last else 0)
+        one.sweeps[s].steps[one.class_of[i]].cost for s, _ in enumerate(one.sweeps) for i in way
+    ) + (one.epilogue.cost if one.epilogue else 0)
     with flint.ctx.workdps(DIGITS):
         arguments = drawn(one, mechanism)
         assert off(run(one, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-60
@@ -479,7 +481,7 @@ def test_what_links_do_not_tell_is_seen_on_a_few_of_them(
 
 def test_tables_hold_what_is_read() -> None:
     poses = looped("tree", "link_poses", "kinematics")
-    assert poses.kinds[0].width == len(
+    assert poses.link_classes[0].width == len(
         {
             row.value[1]
             for sweep in poses.sweeps
@@ -487,34 +489,36 @@ def test_tables_hold_what_is_read() -> None:
             if row.op == "input" and sweep.steps[0].inputs[row.value[0]].name == "table"
         }
     )
-    assert looped("tree", "integrate", "kinematics").kinds[0].width == 0
+    assert looped("tree", "integrate", "kinematics").link_classes[0].width == 0
 
 
 @pytest.mark.parametrize("slip", ["last", "end", "link"])
 def test_slips_in_what_is_made_in_the_end_are_seen(slip: str) -> None:
     name, function, method = "tree", "forward_kinematics", "kinematics"
     one = looped(name, function, method)
-    assert one.last is not None
-    (end,) = one.ends
+    assert one.epilogue is not None
+    (end,) = one.final_carries
     if slip == "last":
-        place = next(i for i, row in enumerate(one.last.rows) if row.op == "add")
+        place = next(i for i, row in enumerate(one.epilogue.rows) if row.op == "add")
         rows = (
-            *one.last.rows[:place],
-            one.last.rows[place]._replace(op="sub"),
-            *one.last.rows[place + 1 :],
+            *one.epilogue.rows[:place],
+            one.epilogue.rows[place]._replace(op="sub"),
+            *one.epilogue.rows[place + 1 :],
         )
-        wrong = replace(one, last=replace(one.last, rows=rows))
+        wrong = replace(one, epilogue=replace(one.epilogue, rows=rows))
     elif slip == "end":
         wrong = replace(
             one,
-            ends=(end._replace(elements=(end.elements[1], end.elements[0], *end.elements[2:])),),
+            final_carries=(
+                end._replace(elements=(end.elements[1], end.elements[0], *end.elements[2:])),
+            ),
         )
     else:
         other = (end.link + 1) % len(one)
         wrong = replace(
             one,
-            ends=(end._replace(link=other),),
-            sweeps=tuple(replace(s, tip=other) for s in one.sweeps),
+            final_carries=(end._replace(link=other),),
+            stages=tuple(replace(s, only_path_to=other) for s in one.sweeps),
         )
     arguments, wanted = answers(name, function, method)
     with flint.ctx.workdps(DIGITS):

@@ -12,11 +12,12 @@ import flint
 import pytest
 
 import symgen
-from symgen.ir.levelled import Levelled, evaluate
+from symgen.ir.loops import LoopProgram, evaluate
+from symgen.ir.loops import evaluate as run
 from symgen.ir.program import Program
-from symgen.ir.recursion import evaluate as run
 from symgen.pipeline import form
 from symgen.pipeline.loops import recursion
+from symgen.pipeline.loops.levelling import in_turn
 from symgen.pipeline.loops.planar_scan import levelled
 from symgen.readback import segmented as segmented_text
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
@@ -30,11 +31,11 @@ METHOD = "fixman:parallel"
 
 
 @cache
-def levels(name: str, segments: int) -> Levelled:
+def levels(name: str, segments: int) -> LoopProgram:
     return levelled(robot(name), segments)
 
 
-def off(one: Levelled, name: str) -> float:
+def off(one: LoopProgram, name: str) -> float:
     """The largest difference from the serial sweeps, to the larger of 1 and the value."""
     with flint.ctx.workdps(200):
         found = evaluate(one, exactly(len(one)), NUMBERS)["x"]
@@ -68,7 +69,7 @@ def test_it_takes_little_more_than_the_serial_sweeps() -> None:
         (
             [step.cost for step in levels(name, 8).programs],
             levels(name, 8).work,
-            levels(name, 8).kind.width,
+            levels(name, 8).link_classes[0].width,
         )
         for name in ("equal", "bent")
     ] == [([0, 0, 0, 12, 15, 4, 4, 0, 0, 2], 6, 1), ([0, 0, 0, 20, 15, 4, 4, 0, 0, 2], 6, 4)]
@@ -112,15 +113,18 @@ def test_a_slip_is_seen() -> None:
     one = levels("bent", 8)
     slips = [one.by(partial(_slipped_if, step)) for step in one.programs if _slipped(step) != step]
     assert len(slips) == 5
-    moments, tree, before = one.trees
+    moments, tree, before = one.scans
     slips += [
-        replace(one, trees=(moments, tree._replace(cut=tree.cut + 1), before)),
-        replace(one, trees=(moments, tree, before._replace(start=(Fraction(1, 10**30),)))),
+        replace(one, stages=in_turn(one.maps, scans))
+        for scans in (
+            (moments, replace(tree, valid=tree.valid + 1), before),
+            (moments, tree, replace(before, initial=(Fraction(1, 10**30),))),
+        )
     ]
-    for c in range(one.kind.width):
-        row = list(one.tables[9])
+    for c in range(one.link_classes[0].width):
+        row = list(one.constants[9])
         row[c] += Fraction(1, 10**30)
-        slips.append(replace(one, tables=(*one.tables[:9], tuple(row), *one.tables[10:])))
+        slips.append(replace(one, constants=(*one.constants[:9], tuple(row), *one.constants[10:])))
     assert [off(slip, "bent") > 1e-40 for slip in slips] == [True] * len(slips)
 
 

@@ -15,9 +15,8 @@ from flint import arb
 
 import symgen
 from symgen import cli
-from symgen.ir.recursion import Sweep
-from symgen.ir.recursion import evaluate as run
-from symgen.ir.segmented import Across, Segmented, evaluate
+from symgen.ir.loops import LoopProgram, SequentialScan, Sweep, evaluate
+from symgen.ir.loops import evaluate as run
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import segment_lengths
 from symgen.pipeline.loops import recursion
@@ -67,7 +66,7 @@ def robot(name: str) -> Mechanism:
 
 
 @cache
-def parted(name: str, segments: int) -> Segmented:
+def parted(name: str, segments: int) -> LoopProgram:
     return segmented(robot(name), segments)
 
 
@@ -91,7 +90,7 @@ def exactly(n: int) -> dict[str, list[arb]]:
     return {name: [arb(x) for x in values] for name, values in state_of(n).items()}
 
 
-def off(one: Segmented, name: str) -> float:
+def off(one: LoopProgram, name: str) -> float:
     """The largest difference from the serial sweeps, to the larger of 1 and the value."""
     with flint.ctx.workdps(200):
         found = evaluate(one, exactly(len(one)), NUMBERS)["x"]
@@ -112,8 +111,8 @@ def test_segments_are_the_serial_sweeps(name: str, segments: int) -> None:
 def test_it_takes_little_more_than_the_serial_sweeps() -> None:
     """Operations of a link, which take 31 in those, and numbers that it keeps."""
     assert [
-        (parted(name, 8).of_a_link, parted(name, 8).work, parted(name, 8).kind.width)
-        for name in ROBOTS
+        (form.link_cost, form.work, form.link_classes[0].width)
+        for form in (parted(name, 8) for name in ROBOTS)
     ] == [(44, 11, 1), (44, 11, 2), (52, 14, 5)]
 
 
@@ -149,8 +148,8 @@ def test_a_slip_is_seen() -> None:
             [replace(stage, steps=(_slipped(stage.steps[0]),))]
             if isinstance(stage, Sweep)
             else [
-                stage._replace(opening=_slipped(stage.opening)),
-                stage._replace(step=_slipped(stage.step)),
+                replace(stage, opening=_slipped(stage.opening)),
+                replace(stage, step=_slipped(stage.step)),
             ]
         )
         for other in changed:
@@ -161,26 +160,31 @@ def test_a_slip_is_seen() -> None:
                     > 1e-40
                 ), (s, other)
     assert slips >= 5
-    for c in range(one.kind.width):
-        row = list(one.tables[9])
+    for c in range(one.link_classes[0].width):
+        row = list(one.constants[9])
         row[c] += Fraction(1, 10**30)
         assert (
-            off(replace(one, tables=(*one.tables[:9], tuple(row), *one.tables[10:])), "bent")
+            off(
+                replace(one, constants=(*one.constants[:9], tuple(row), *one.constants[10:])),
+                "bent",
+            )
             > 1e-40
         )
     ways = [
-        s for s, stage in enumerate(one.stages) if isinstance(stage, Across) and stage.gives >= 0
+        s
+        for s, stage in enumerate(one.stages)
+        if isinstance(stage, SequentialScan) and stage.gives >= 0
     ]
     for s in ways:  # what the segment before hands on is not what this one is told
         way = one.stages[s]
-        assert isinstance(way, Across)
+        assert isinstance(way, SequentialScan)
         step = replace(
             way.step, rows=way.opening.rows, outputs=way.opening.outputs, inputs=way.opening.inputs
         )
         assert (
             off(
                 replace(
-                    one, stages=(*one.stages[:s], way._replace(step=step), *one.stages[s + 1 :])
+                    one, stages=(*one.stages[:s], replace(way, step=step), *one.stages[s + 1 :])
                 ),
                 "bent",
             )

@@ -28,7 +28,7 @@ from symgen.description.snapping import Snapper
 from symgen.description.tip import choose
 from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.inspection import parameters
-from symgen.ir.recursion import Recursion
+from symgen.ir.loops import LoopProgram
 from symgen.mechanism.mechanism import Mechanism, Mimic
 from symgen.pages.report.show import show
 from symgen.pipeline.build import build_form, program
@@ -203,7 +203,7 @@ def test_moving_joints_are_counted_where_their_rows_would_be_written_out(
         with pytest.raises(SymgenError, match=says):
             call()
     assert isinstance(
-        build_form(mechanism, "inverse_dynamics", None, ProgramOptions(form="looped")), Recursion
+        build_form(mechanism, "inverse_dynamics", None, ProgramOptions(form="looped")), LoopProgram
     )
 
 

@@ -19,10 +19,9 @@ from flint import arb
 import symgen
 from symgen import cli
 from symgen.emission.backends import c99
+from symgen.ir.loops import LoopProgram, SequentialScan, Sweep, check, evaluate, even_lengths
+from symgen.ir.loops import evaluate as run
 from symgen.ir.program import Program
-from symgen.ir.recursion import Recursion, Sweep
-from symgen.ir.recursion import evaluate as run
-from symgen.ir.segmented import Across, Segmented, check, evaluate, even
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import segment_lengths
@@ -43,12 +42,12 @@ ROBOTS = {n: random_mechanism(n, 1) for n in (17, 64, 100)} | {33: flat_chain(33
 
 
 @cache
-def serial(n: int) -> Recursion:
+def serial(n: int) -> LoopProgram:
     return recursion(ROBOTS[n], "forward_dynamics", "riccati")
 
 
 @cache
-def parted(n: int, segments: int) -> Segmented:
+def parted(n: int, segments: int) -> LoopProgram:
     return segmented(ROBOTS[n], segments)
 
 
@@ -62,7 +61,7 @@ def exactly(n: int) -> dict[str, list[arb]]:
     return {name: [arb(x) for x in values] for name, values in state_of(n).items()}
 
 
-def off(one: Segmented) -> float:
+def off(one: LoopProgram) -> float:
     """The largest difference there may be from the serial sweeps, to the larger of 1 and the value."""
     n = len(one)
     with flint.ctx.workdps(100 + 3 * n):
@@ -79,11 +78,11 @@ def test_segments_are_the_serial_sweeps(n: int, segments: int) -> None:
 
 @pytest.mark.usefixtures("polished_here")
 def test_steps_do_not_know_how_many_segments_there_are() -> None:
-    def steps(one: Segmented) -> list[object]:
-        return [stage.steps if isinstance(stage, Sweep) else stage[1:3] for stage in one.stages]
+    def steps(one: LoopProgram) -> list[object]:
+        return [stage.programs for stage in one.stages]
 
     assert steps(segmented(ROBOTS[64], 8)) == steps(segmented(ROBOTS[64], 4))
-    assert segmented(ROBOTS[100], 8).of_a_link <= 812
+    assert segmented(ROBOTS[100], 8).link_cost <= 812
 
 
 @pytest.mark.parametrize("n", [17, 64, 100])
@@ -105,19 +104,23 @@ def test_a_slip_is_seen(what: str) -> None:
     one = parted(17, 4)
     stages = list(one.stages)
     if what == "table":
-        row = one.tables[9]
+        row = one.constants[9]
         one = replace(
             one,
-            tables=(*one.tables[:9], (row[0] + Fraction(1, 10**30), *row[1:]), *one.tables[10:]),
+            constants=(
+                *one.constants[:9],
+                (row[0] + Fraction(1, 10**30), *row[1:]),
+                *one.constants[10:],
+            ),
         )
     elif what == "start":
         sweep = stages[3]
         assert isinstance(sweep, Sweep)
-        stages[3] = replace(sweep, start=(*sweep.start[:-1], Fraction(1, 10**30)))
+        stages[3] = replace(sweep, initial=(*sweep.initial[:-1], Fraction(1, 10**30)))
     elif what == "opening":
-        stages[5] = stages[5]._replace(opening=_slipped(stages[5].opening))  # type: ignore[union-attr]
+        stages[5] = replace(stages[5], opening=_slipped(stages[5].opening))  # type: ignore[union-attr]
     elif what == "way":
-        stages[4] = stages[4]._replace(step=_slipped(stages[4].step))  # type: ignore[union-attr]
+        stages[4] = replace(stages[4], step=_slipped(stages[4].step))  # type: ignore[union-attr]
     else:
         sweep = stages[6]
         assert isinstance(sweep, Sweep)
@@ -125,7 +128,7 @@ def test_a_slip_is_seen(what: str) -> None:
     assert off(replace(one, stages=tuple(stages))) > 1e-40
 
 
-def printed(one: Segmented, trig: str) -> str:
+def printed(one: LoopProgram, trig: str) -> str:
     return c99.source(one, aimed(one, trig))
 
 
@@ -142,16 +145,16 @@ def test_what_breaks_a_rule_is_refused() -> None:
     one = parted(17, 4)
     sweep, way = one.stages[0], one.stages[1]
     assert isinstance(sweep, Sweep)
-    assert isinstance(way, Across)
+    assert isinstance(way, SequentialScan)
     for broken in (
-        replace(one, segments=18),
-        replace(one, tables=((), *one.tables[1:])),
+        replace(one, part_lengths=even_lengths(17, 18)),
+        replace(one, constants=((), *one.constants[1:])),
         replace(one, stages=one.stages[:-1]),
-        replace(one, stages=(replace(sweep, start=sweep.start[1:]), *one.stages[1:])),
+        replace(one, stages=(replace(sweep, initial=sweep.initial[1:]), *one.stages[1:])),
         replace(one, work=1),
-        replace(one, stages=(sweep, way._replace(takes=1), *one.stages[2:])),
-        replace(one, stages=(sweep, way._replace(gives=3), *one.stages[2:])),
-        replace(one, stages=(sweep, way._replace(opening=way.step), *one.stages[2:])),
+        replace(one, stages=(sweep, replace(way, takes=1), *one.stages[2:])),
+        replace(one, stages=(sweep, replace(way, gives=3), *one.stages[2:])),
+        replace(one, stages=(sweep, replace(way, opening=way.step), *one.stages[2:])),
     ):
         with pytest.raises(ProgramError):
             check(broken)
@@ -181,7 +184,7 @@ def test_groups_have_the_same_bits_at_the_same_time_and_in_turn(
 
 def test_segments_may_differ_in_length(tmp_path: Path) -> None:
     """The same numbers, whatever the lengths are; and in C, where rows of some segments are idle."""
-    one = replace(parted(64, 16), lengths=(9, 1, 2, 7, 3, 4, 4, 4, 2, 3, 6, 3, 5, 1, 8, 2))
+    one = replace(parted(64, 16), part_lengths=(9, 1, 2, 7, 3, 4, 4, 4, 2, 3, 6, 3, 5, 1, 8, 2))
     assert off(check(one)) < 1e-50
     found = evaluate(one, state_of(64), DOUBLES)["a"]
     file = written(tmp_path, one, "libm")
@@ -189,12 +192,12 @@ def test_segments_may_differ_in_length(tmp_path: Path) -> None:
         assert call(built(file, *flags), one, state_of(64)) == found
     for lengths in (
         (9, 1),
-        (8, 2, *one.lengths[2:-1], 9),
-        (10, *one.lengths[1:]),
-        (9, 0, 3, *one.lengths[3:]),
+        (8, 2, *one.part_lengths[2:-1], 9),
+        (10, *one.part_lengths[1:]),
+        (9, 0, 3, *one.part_lengths[3:]),
     ):
         with pytest.raises(ProgramError):
-            check(replace(one, lengths=lengths))
+            check(replace(one, part_lengths=lengths))
 
 
 # -- where a chain is cut --------------------------------------------------------------------------------------------------------
@@ -229,7 +232,7 @@ def test_no_segment_ends_in_links_without_mass(heavy: int) -> None:
 def test_every_cut_is_one(seed: int) -> None:
     """No segment is empty, or longer than the first, wherever it is good to cut; an end is moved where that is better."""
     random = Random(seed)
-    plain = even(*random.choice(((33, 8), (40, 8), (64, 16), (100, 8), (257, 64))))
+    plain = even_lengths(*random.choice(((33, 8), (40, 8), (64, 16), (100, 8), (257, 64))))
     freer = {
         end: random.choice((1.0, 100.0, 101.0, 1e6, float("inf"))) for end in range(sum(plain) + 1)
     }
@@ -271,7 +274,7 @@ def test_long_chains_are_cut_into_groups() -> None:
 
 
 def test_an_ordinary_chain_is_cut_evenly() -> None:
-    assert segment_lengths.cut(ROBOTS[64], 8)[0] == ()
+    assert segment_lengths.cut(ROBOTS[64], 8)[0] == (8,) * 8
     assert segment_lengths.larger(ROBOTS[64], "double") == 1
 
 
@@ -296,7 +299,7 @@ def test_a_chain_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [40, 120])
 def test_digits_that_light_ends_cost_are_told(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By either road of `verify`."""
-    monkeypatch.setattr(segment_lengths, "cut", lambda mechanism, count: ((), 1e16))
+    monkeypatch.setattr(segment_lengths, "cut", lambda *_: (even_lengths(n, 8), 1e16))
     report = symgen.verify(random_mechanism(n, 1), ["forward_dynamics=riccati:segments"], states=1)
     assert not report.failures
     assert len(report.lost) == 1

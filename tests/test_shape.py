@@ -42,7 +42,7 @@ def test_branches_count_decisions() -> None:
 
 
 def test_loop_forms_are_known_by_their_names() -> None:
-    loop_forms = ("looping/steps", "recursion/form", "segmented", "backends/_looped_lanes")
+    loop_forms = ("ir/loops/steps", "pipeline/loops/steps", "segmented", "readback/loops")
     assert all(shape.LOOP_FORMS.search(name) for name in (*loop_forms, "readback/loop_checks"))
     assert not any(shape.LOOP_FORMS.search(name) for name in ("loops", "delivery/loops"))
 

@@ -23,7 +23,6 @@ import numpy as np
 
 from symgen.benchmarks.peers import Call, Peer, found
 from symgen.description.arguments import validated_with
-from symgen.ir.recursion import Looped
 from symgen.machine.building import Build, scheduling
 from symgen.machine.compilers import find_compiler
 from symgen.machine.solver import Solver
@@ -239,7 +238,7 @@ def _measure(
     contestants |= {peer.name: _looped(calls) for peer, calls in agreeing}
     labels = {peer.name: peer.functions[function][0] for peer, _ in agreeing}
     alike = {peer.name: peer.alike for peer, _ in agreeing}
-    form = LOOPED if isinstance(program, Looped) else UNROLLED
+    form = LOOPED if program.looped else UNROLLED
     return Measured(function, program.method, form, program.cost, race(contestants), labels, alike)
 
 

@@ -20,8 +20,8 @@ from symgen import methods
 from symgen.benchmarks.bench import LOOPS, ROUNDS, STATES, ContestOptions, machine_facts, race
 from symgen.description.arguments import validated_with
 from symgen.description.tip import tip
+from symgen.ir.loops import Form
 from symgen.ir.program import Program
-from symgen.ir.recursion import Form, Looped
 from symgen.machine.building import Build
 from symgen.machine.footprint import footprint
 from symgen.machine.solver import Solver
@@ -407,13 +407,13 @@ def _derived(
 
 def _looped(
     mechanism: Mechanism, function: str, method: str, options: ProgramOptions
-) -> tuple[Looped | None, str]:
+) -> tuple[Form | None, str]:
     """By a method, as loops over links, or why there are none."""
     try:
         found = making.build_form(mechanism, function, method, replace(options, form=LOOPED))
     except SymgenError as error:
         return None, str(error)
-    return (found, "") if isinstance(found, Looped) else (None, f"{function} is short")
+    return (found, "") if found.looped else (None, f"{function} is short")
 
 
 def _comparison(function: str, whole: bool, rows: Mapping[str, Row], best: Program) -> Comparison:
@@ -533,7 +533,7 @@ def _solver(mechanism: Mechanism, programs: Mapping[str, Form], real: str) -> So
 
 def _name(program: Form) -> str:
     """One function by one method, for C and Python."""
-    loops = "_loops" if isinstance(program, Looped) else ""
+    loops = "_loops" if program.looped else ""
     return f"{derivatives.symbol(program.function)}_{program.method.replace(':', '_')}{loops}"
 
 

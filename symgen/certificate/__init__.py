@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from symgen.certificate.at_run_time import run_time_floors
 from symgen.certificate.divisors import divisor_floors
+from symgen.ir.loops import Form
 from symgen.ir.program import Bound, Program
-from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 

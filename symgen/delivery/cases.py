@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from symgen.emission import printer
 from symgen.emission.c_text import WIDTH
 from symgen.emission.ports import handed
+from symgen.ir.loops import Form
 from symgen.ir.program import POSITIONS, Port
-from symgen.ir.recursion import Form, Looped
 from symgen.support.errors import RequestError
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING
@@ -89,9 +89,7 @@ def filled(
         "rows": programs[ASSEMBLING[0]].outputs[1].size if starts else 0,
     }
     spelt |= {
-        "works": any(
-            isinstance(programs[function], Looped) for function in judged if function in programs
-        ),
+        "works": any(programs[function].looped for function in judged if function in programs),
         "all_alias": not any(map(printer().apart, programs.values())),
     }
     left = [function for function in programs if function not in judged]
@@ -255,7 +253,7 @@ def _calls_that_share(
 
 def _work(name: str, size: str, program: Form, target: Target) -> list[str]:
     """Last arguments of a loop over links: the workspace, and its size where functions are checked."""
-    return [name, *([size] if target.checked else [])] if isinstance(program, Looped) else []
+    return [name, *([size] if target.checked else [])] if program.looped else []
 
 
 def _coarse(cases: list[SelfTestCase]) -> str:

@@ -11,8 +11,8 @@ from symgen.delivery import coordinates, drives, loops
 from symgen.delivery.cases import SelfTestCase
 from symgen.delivery.omissions import Omission, omissions
 from symgen.emission.adjustable import Parameter
+from symgen.ir.loops import Form
 from symgen.ir.program import Bound
-from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.pipeline.adjusting import adjusting
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from symgen.ir.loops import Form
 from symgen.ir.program import Program
-from symgen.ir.recursion import Form
 from symgen.machine import targets
 from symgen.machine.cost import SEED, STATES, Arguments, Floors, Measured, Source, Written, measure
 from symgen.machine.cycles import TIMINGS

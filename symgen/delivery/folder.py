@@ -26,9 +26,9 @@ from symgen.emission.backend import unrolled
 from symgen.emission.checks import statuses
 from symgen.emission.legend import legend
 from symgen.emission.markdown import cell, code, prose
+from symgen.ir.loops import Form
 from symgen.ir.ports import describe, meaning, operations_text
 from symgen.ir.program import Port
-from symgen.ir.recursion import Form, Looped
 from symgen.machine import firmware
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.contacts import solves
@@ -217,12 +217,7 @@ def readme_context(contents: FolderContents, facts: Facts) -> dict[str, Any]:
 
 def threaded(programs: Mapping[str, Form]) -> bool:
     """True if a function goes through more links at the same time than a block has lanes."""
-    return any(links_at_once(form) > printer().lanes(form.real) for form in programs.values())
-
-
-def links_at_once(form: Form) -> int:
-    """Number of links that a function goes through at the same time."""
-    return form.at_once if isinstance(form, Looped) else 1
+    return any(form.at_once > printer().lanes(form.real) for form in programs.values())
 
 
 # -- README.md: the robot --
@@ -275,7 +270,7 @@ def _option_rows(options: Facts) -> list[dict[str, str]]:
 def _functions(contents: FolderContents, facts: Facts) -> dict[str, Any]:
     """Table of functions, meanings of arguments and results, and properties that single functions have."""
     mechanism, programs = contents.mechanism, contents.programs
-    looped = {name: form for name, form in programs.items() if isinstance(form, Looped)}
+    looped = {name: form for name, form in programs.items() if form.looped}
     size = REALS[facts["real"]].size
     meanings = _meanings(contents)
     return {
@@ -297,7 +292,7 @@ def _functions(contents: FolderContents, facts: Facts) -> dict[str, Any]:
             if form.at_once > 1
         ],
         "looped": [code(name) for name in looped],
-        "loop_bytes": size * sum(form.constants for form in looped.values()),
+        "loop_bytes": size * sum(form.constant_count for form in looped.values()),
         "parted": _parted(programs, contents.target, size),
     }
 
@@ -346,7 +341,7 @@ def _example(contents: FolderContents, facts: Facts) -> dict[str, Any]:
         "function": form.function,
         "answer": form.outputs[0].name if len(form.outputs) == 1 else "results",
         "arguments": [_example_argument(port, contents.mechanism) for port in form.inputs],
-        "works": isinstance(form, Looped),
+        "works": form.looped,
         "prepared": any(port.name == PREPARED.name for port in form.inputs),
         "results": [{"name": port.name, "size": port.size} for port in form.outputs],
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 from symgen.emission import printer
 from symgen.emission.markdown import prose
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import assembly_report
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING, GAINS

@@ -10,9 +10,9 @@ from symgen.delivery import coordinates, drives, loops
 from symgen.delivery.contents import FolderContents
 from symgen.delivery.omissions import missing_words
 from symgen.emission import printer
+from symgen.ir.loops import Form, LoopProgram
 from symgen.ir.ports import single_real
 from symgen.ir.program import Port
-from symgen.ir.recursion import Form, Looped
 from symgen.mechanism.mechanism import BASE, Mechanism, first_and_count
 from symgen.support.version import __version__
 from symgen.vocabulary.arrays import ALL_ROWS, TASK_ROWS, USUAL
@@ -96,12 +96,12 @@ def _port_facts(ports: Sequence[Port]) -> list[dict[str, Any]]:
 
 def _looped_facts(form: Form, checked: bool) -> dict[str, Any]:
     """Further keys of a function with loops over links: links, bytes of tables, numbers of the workspace."""
-    if not isinstance(form, Looped):
+    if not isinstance(form, LoopProgram):
         return {}
     return {
         "form": LOOPED,
         "links": len(form),
-        "constants": form.constants,
+        "constants": form.constant_count,
         "work": printer().work(form, checked),
     }
 

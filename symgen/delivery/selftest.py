@@ -15,7 +15,7 @@ import numpy as np
 
 from symgen.delivery.cases import Equation, SelfTestCase
 from symgen.description.tip import tip
-from symgen.ir.recursion import Form, Looped
+from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.assembling import APART, assemble, open_states
 from symgen.reference.precision import Array
@@ -45,11 +45,7 @@ def cases(
     text: TextOptions = PLAIN,
 ) -> list[SelfTestCase]:
     """Three states for every program, fewer where its type has no digits for them, or of a long robot; deterministic."""
-    loops = [
-        form
-        for form in programs.values()
-        if isinstance(form, Looped) and len(mechanism.joints) > LONG
-    ]
+    loops = [form for form in programs.values() if form.looped and len(mechanism.joints) > LONG]
     frame = options.frame or (tip(mechanism) if mechanism.frames else None)
     truth = LongTruth(mechanism, FEWER, SEED, frame) if loops else None
     found = [case for form in loops if truth is not None for case in _of_loops(form, truth, text)]
@@ -83,7 +79,7 @@ def _near(
     ] + _starts(mechanism, programs)
 
 
-def _of_loops(form: Looped, truth: LongTruth, text: TextOptions) -> Iterable[SelfTestCase]:
+def _of_loops(form: Form, truth: LongTruth, text: TextOptions) -> Iterable[SelfTestCase]:
     """Of loops over the links of a long robot: nothing where no digit is sure."""
     exact, bounds = truth.all_of(form), truth.bounds(form, text, ROUNDING)
     for state in range(truth.count):

@@ -28,7 +28,7 @@ from symgen.delivery.writing import left_out
 from symgen.description.arguments import validated_with
 from symgen.description.folders import folder_to_judge
 from symgen.description.namesakes import namesake
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.pipeline.build import Progress

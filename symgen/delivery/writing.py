@@ -16,8 +16,8 @@ from symgen.description.arguments import validated_with
 from symgen.description.loading import load
 from symgen.description.quantities import shown
 from symgen.description.tip import tip
+from symgen.ir.loops import Form
 from symgen.ir.program import Bound, Program
-from symgen.ir.recursion import Form
 from symgen.machine import targets
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import noticing

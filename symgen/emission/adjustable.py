@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from symgen.emission import render
 from symgen.emission.c_text import C
+from symgen.ir.loops import Form
 from symgen.ir.ports import single_real
 from symgen.ir.program import Program
-from symgen.ir.recursion import Form
 from symgen.vocabulary.functions import JUDGE, REGROUP
 from symgen.vocabulary.identifiers import identifier
 from symgen.vocabulary.reals import REALS

@@ -12,8 +12,8 @@ from typing import Any
 
 from symgen.emission import render
 from symgen.emission.c_text import C
+from symgen.ir.loops import Form
 from symgen.ir.ports import single_real
-from symgen.ir.recursion import Form
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target

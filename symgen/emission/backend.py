@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from symgen.emission.language import Language
+from symgen.ir.loops import Form
 from symgen.ir.program import Bound, Outline, Program
-from symgen.ir.recursion import Form
 from symgen.support.errors import RequestError
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target

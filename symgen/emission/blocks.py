@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from symgen.emission import sincos
-from symgen.ir.recursion import Angle, Recursion, angle_of
+from symgen.ir.loops import Angle, LoopProgram, angle_of
 from symgen.vocabulary.target import Target
 
 MOST = 16
@@ -24,7 +24,7 @@ class Blocks(NamedTuple):
     angles: dict[int, Angle]
 
 
-def blocks(recursion: Recursion, s: int, target: Target) -> Blocks | None:
+def blocks(recursion: LoopProgram, s: int, target: Target) -> Blocks | None:
     """How sweep number `s` is cut into blocks; None where it takes more than sines, or one, which <math.h> serves as well."""
     sweep = recursion.sweeps[s]
     count = len(recursion.visited(sweep))
@@ -37,7 +37,7 @@ def blocks(recursion: Recursion, s: int, target: Target) -> Blocks | None:
     if (
         target.text.trig != "auto"
         or sweep.inward
-        or sweep.start
+        or sweep.initial
         or not steps
         or len(found) < len(steps)
         or count < 2

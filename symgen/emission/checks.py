@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from symgen.emission import sincos
 from symgen.emission.c_text import WIDTH
 from symgen.emission.writer import Spelling, live_rows
+from symgen.ir.loops import Form
 from symgen.ir.program import Bound, Element, Program
-from symgen.ir.recursion import Form, Looped, steps_of
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
@@ -199,8 +199,8 @@ def _finite(numbers: Sequence[str], zero: str, indent: int) -> str:
 def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
     """What checked functions return, by `name`, `value` and meaning (`what`): those that some of the functions can return."""
     forms = list(forms)
-    divides = any(guards(step, live_rows(step), {}) for form in forms for step in steps_of(form))
-    computes = any(finite_rows(step, live_rows(step)) for form in forms for step in steps_of(form))
+    divides = any(guards(step, live_rows(step), {}) for form in forms for step in form.programs)
+    computes = any(finite_rows(step, live_rows(step)) for form in forms for step in form.programs)
     known = {
         "OK",
         "NOT_FINITE",
@@ -208,7 +208,7 @@ def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
         *(["OUT_OF_RANGE"] if target.text.trig == "inline" else []),
         *(["DIVISOR"] if divides else []),
         *(["NOT_UNIT"] if any(form.quaternions for form in forms) else []),
-        *(["NO_WORK"] if any(isinstance(form, Looped) for form in forms) else []),
+        *(["NO_WORK"] if any(form.looped for form in forms) else []),
     }
     return [
         {"name": name, "value": value, "what": what}

@@ -15,11 +15,9 @@ from symgen.emission import sincos
 from symgen.emission.c_text import C
 from symgen.emission.ports import stated, struct_of
 from symgen.emission.writer import CALLED, Spelling, Turn, Writer, live_rows
-from symgen.ir.levelled import Levelled
+from symgen.ir.loops import WORK, Form, LoopProgram
 from symgen.ir.ports import describe, meaning, operations_text, single_real, symbolic
 from symgen.ir.program import Bound, Outline, Port, Program
-from symgen.ir.recursion import WORK, Form, Recursion, steps_of
-from symgen.ir.segmented import Segmented
 from symgen.support.errors import RequestError
 from symgen.vocabulary.arrays import Array, Sizes
 from symgen.vocabulary.functions import FUNCTIONS
@@ -48,10 +46,10 @@ def parameters(program: Form | Outline, target: Target) -> dict[str, str]:
 
 def turns(program: Form, target: Target) -> bool:
     """Whether a function includes NAME_sincos.h."""
-    if isinstance(program, Segmented | Levelled):  # sines of all lanes at once, or each by itself
+    if program.part_count:  # sines of all lanes at once, or each by itself
         return target.text.trig in ("auto", "inline") and program.operations["sin"] > 0
-    if isinstance(program, Recursion):
-        return any(turns(step, target) for step in steps_of(program)) or any(
+    if isinstance(program, LoopProgram):
+        return any(turns(step, target) for step in program.programs) or any(
             _blocks.blocks(program, s, target) for s in range(len(program.sweeps))
         )
     assert isinstance(program, Program)

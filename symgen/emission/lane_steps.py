@@ -10,9 +10,9 @@ from typing import Any
 from symgen.emission import definition
 from symgen.emission import lanes as _lanes
 from symgen.emission.c_text import WIDTH, C
+from symgen.ir.loops import CONSTANTS, LoopProgram
 from symgen.ir.ports import operations_text
 from symgen.ir.program import Program
-from symgen.ir.recursion import TABLE, Looped
 from symgen.support.errors import RequestError
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
@@ -38,7 +38,7 @@ def lane_step(
         "told": f"{told}: {operations_text(step)}",
     }
     for array, port in zip(found["parameters"], (*step.inputs, *step.outputs), strict=True):
-        array["qualifier"] = "const " if port.name == TABLE else ""
+        array["qualifier"] = "const " if port.name == CONSTANTS else ""
     return found
 
 
@@ -55,7 +55,7 @@ def angles(steps: Sequence[dict[str, Any]], lanes: int, real: str) -> int:
     return int(count)
 
 
-def refuse(form: Looped, segments: int, lanes: int, target: Target) -> None:
+def refuse(form: LoopProgram, segments: int, lanes: int, target: Target) -> None:
     """RequestError where the segments are no groups of as many as there are lanes, or the function is to be checked."""
     if target.checked:
         raise RequestError(

@@ -21,7 +21,7 @@ from symgen.emission.c_text import C
 from symgen.emission.definition import PrintedFunction
 from symgen.emission.language import Language
 from symgen.emission.writer import Writer
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.vocabulary.reals import REALS
 
 LANE = "lane"

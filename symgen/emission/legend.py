@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from symgen.ir.loops import Form
 from symgen.ir.program import Program
-from symgen.ir.recursion import Form, steps_of
 from symgen.vocabulary.arrays import JACOBIAN_FRAMES, USUAL, Convention
 
 PAPERS = {
@@ -38,7 +38,7 @@ def legend(programs: Iterable[Form]) -> dict[str, Any]:
     What is stated by another convention is no part of `six` but of `otherwise`, and `stated` says how.
     """
     programs = list(programs)
-    steps = [step for program in programs for step in steps_of(program)]
+    steps = [step for program in programs for step in program.programs]
     usual = [program for program in programs if program.convention == USUAL]
     unusual = [program for program in programs if program.convention != USUAL]
     six = _of_six(usual)

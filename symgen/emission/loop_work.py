@@ -6,15 +6,15 @@ from typing import Any
 
 from symgen.emission import definition
 from symgen.emission.c_text import C
+from symgen.ir.loops import WORK, LoopProgram
 from symgen.ir.program import POSITIONS
-from symgen.ir.recursion import WORK, Looped, Recursion
 from symgen.vocabulary.target import Target
 
 SIZE = "size"
 """The parameter of a checked function for the size of the workspace."""
 
 
-def work(form: Recursion, checked: bool = False) -> int:
+def work(form: LoopProgram, checked: bool = False) -> int:
     """Return the size of the workspace: saved values, the carries of a tree, and the results of a checked function.
 
     A checked function stores its results when all of them are known to be finite.
@@ -24,13 +24,13 @@ def work(form: Recursion, checked: bool = False) -> int:
     return max(1, form.work * len(form) + carries) + results
 
 
-def widest(form: Recursion) -> int:
+def widest(form: LoopProgram) -> int:
     """Return the size of the largest carry of a sweep through a tree; 0 without such a sweep."""
-    sizes = [len(sweep.start) for sweep in form.sweeps if not form.straight(sweep)]
+    sizes = [len(sweep.initial) for sweep in form.sweeps if not form.straight(sweep)]
     return max(sizes, default=0)
 
 
-def may_alias(form: Recursion) -> bool:
+def may_alias(form: LoopProgram) -> bool:
     """Return True if a result may lie over an argument, both from their first elements on.
 
     No sweep may read an argument after another sweep has stored a result. A sweep that reads and stores must read and store the
@@ -41,9 +41,9 @@ def may_alias(form: Recursion) -> bool:
     steps = [(s, step) for s, sweep in enumerate(form.sweeps) for step in sweep.steps]
     reads = [(s, p.name) for s, step in steps for p in step.inputs if p.name in arguments]
     stores = [(s, p.name) for s, step in steps for p in step.outputs if p.name in results]
-    as_many = all(kind.nq == kind.nv for kind in form.kinds)
-    no_joints = {name for name, _ in (*form.each, *form.columns)}
-    return all(r <= end.sweep for r, _ in reads for end in form.ends) and all(
+    as_many = all(kind.nq == kind.nv for kind in form.link_classes)
+    no_joints = {name for name, _ in (*form.per_link, *form.columns)}
+    return all(r <= end.sweep for r, _ in reads for end in form.final_carries) and all(
         r < s
         or (
             r == s
@@ -55,12 +55,12 @@ def may_alias(form: Recursion) -> bool:
     )
 
 
-def prototype(form: Recursion, target: Target) -> dict[str, Any]:
+def prototype(form: LoopProgram, target: Target) -> dict[str, Any]:
     """Return the facts of the declaration in the header."""
     return with_work(form, target) | {"apart": not may_alias(form)}
 
 
-def with_work(form: Looped, target: Target) -> dict[str, Any]:
+def with_work(form: LoopProgram, target: Target) -> dict[str, Any]:
     """Return the facts of the declaration of a function whose caller provides a workspace."""
     facts = definition.prototype(form, target)
     taken = definition.macros(target) | {parameter["name"] for parameter in facts["parameters"]}

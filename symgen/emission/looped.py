@@ -23,15 +23,15 @@ from symgen.emission.lowering.loop_tables import Table
 from symgen.emission.lowering.sweep import lower
 from symgen.emission.print import write
 from symgen.emission.statements import check
+from symgen.ir.loops import FRAMES, LoopProgram
 from symgen.ir.ports import operations_text
 from symgen.ir.program import Program
-from symgen.ir.recursion import FRAMES, Recursion
 from symgen.vocabulary.target import Target
 
 __all__ = ["may_alias", "prototype", "source", "tables_and_loops", "work"]
 
 
-def source(form: Recursion, target: Target) -> str:
+def source(form: LoopProgram, target: Target) -> str:
     """Return the text of NAME_<function>.c; RequestError where the form cannot be checked."""
     loops = LoopFunction(guarded(form, target) if target.checked else form, target)
     tables, function = tables_and_loops(loops)
@@ -83,7 +83,7 @@ def step_heads(loops: LoopFunction) -> list[str]:
     form, heads = loops.form, []
     for (s, c), step in loops.steps.items():
         order = "inward" if form.sweeps[s].inward else "outward"
-        kind = f", {C.comment(form.kinds[c].name)}" if len(form.kinds) > 1 else ""
+        kind = f", {C.comment(form.link_classes[c].name)}" if len(form.link_classes) > 1 else ""
         operations = operations_text(form.sweeps[s].steps[c])
         heads.append(f"{loops.symbol(step)}, {order}{kind}: {operations}")
     if loops.epilogue:
@@ -91,11 +91,11 @@ def step_heads(loops: LoopFunction) -> list[str]:
     return heads
 
 
-def _constant_heads(form: Recursion) -> list[str]:
+def _constant_heads(form: LoopProgram) -> list[str]:
     """Return lines for the head of the file with the names of the constants in a row of each table."""
-    kinds = [kind for kind in form.kinds if kind.columns]
+    kinds = [kind for kind in form.link_classes if kind.columns]
     rows = [
-        f"A row of the table{f' of links that are {kind.name}' * (len(form.kinds) > 1)}: "
+        f"A row of the table{f' of links that are {kind.name}' * (len(form.link_classes) > 1)}: "
         f"{', '.join(kind.columns)}."
         for kind in kinds
     ]

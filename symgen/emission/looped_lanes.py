@@ -18,24 +18,26 @@ from symgen.emission.lane_steps import angles, lane_step
 from symgen.emission.looped import step_heads, tables_and_loops
 from symgen.emission.lowering.loop_checks import guarded
 from symgen.emission.lowering.loop_function import LoopFunction
+from symgen.ir.loops import CONSTANTS, LoopProgram
 from symgen.ir.program import Program
-from symgen.ir.recursion import TABLE, Recursion
 from symgen.vocabulary.target import Target
 
 
-def work(form: Recursion) -> int:
+def work(form: LoopProgram) -> int:
     """Return the size of the workspace: the arguments, results and workspace of one state for each lane."""
     ports = (*form.inputs, *form.outputs)
     numbers = sum(port.size for port in ports) + loop_work.work(form)
     return _lanes.lanes(form.real) * numbers
 
 
-def function(form: Recursion, target: Target) -> dict[str, Any]:
+def function(form: LoopProgram, target: Target) -> dict[str, Any]:
     """Return the facts of the template `looped_batch.c.j2`; RequestError where the form cannot be checked."""
     lanes = _lanes.lanes(form.real)
     loops = LoopFunction(guarded(form, target) if target.checked else form, target, lanes)
     plain = replace(target, text=replace(target.text, checked=False))
-    steps = [lane_step(p, plain, "", (TABLE,), _has_own_sines(loops, p)) for p in loops.functions]
+    steps = [
+        lane_step(p, plain, "", (CONSTANTS,), _has_own_sines(loops, p)) for p in loops.functions
+    ]
     angle_count = angles(steps, lanes, form.real)
     tables, block = tables_and_loops(loops)
     arrays, names = _lanes.driver(loops.form, parameters(loops.form, target))
@@ -66,8 +68,8 @@ def function(form: Recursion, target: Target) -> dict[str, Any]:
 def _carried(loops: LoopFunction) -> int:
     """Return the numbers of one state in local arrays: two halves of each carry, and the columns of a joint."""
     form = loops.form
-    columns = [rows * kind.nv for _, rows in form.columns for kind in form.kinds]
-    return sum(2 * len(sweep.start) for sweep in form.sweeps) + max(columns, default=0)
+    columns = [rows * kind.nv for _, rows in form.columns for kind in form.link_classes]
+    return sum(2 * len(sweep.initial) for sweep in form.sweeps) + max(columns, default=0)
 
 
 def _has_own_sines(loops: LoopFunction, program: Program) -> bool:

@@ -21,13 +21,11 @@ from symgen.emission.lowering import parallel_scan, sequential_scan
 from symgen.emission.lowering.chain import Chain
 from symgen.emission.print import write
 from symgen.emission.statements import check
-from symgen.ir.levelled import Levelled
-from symgen.ir.recursion import Sweep
-from symgen.ir.segmented import Segmented
+from symgen.ir.loops import LoopProgram, Sweep
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
-Form = Segmented | Levelled
+Form = LoopProgram
 
 
 def work(form: Form, checked: bool = False) -> int:
@@ -36,7 +34,7 @@ def work(form: Form, checked: bool = False) -> int:
 
 
 def _layout(form: Form) -> parallel_scan.Layout | sequential_scan.Layout:
-    if isinstance(form, Levelled):
+    if form.maps:
         return parallel_scan.Layout(form)
     return sequential_scan.Layout(form)
 
@@ -46,7 +44,7 @@ def may_alias(form: Form) -> bool:
 
     Parallel scans store results when all arguments have been read.
     """
-    if isinstance(form, Levelled):
+    if form.maps:
         return True
     arguments, results = {port.name for port in form.inputs}, {port.name for port in form.outputs}
     steps = [(s, stage.steps[0]) for s, stage in enumerate(form.stages) if isinstance(stage, Sweep)]
@@ -63,21 +61,21 @@ def prototype(form: Form, target: Target) -> dict[str, Any]:
 def source(form: Form, target: Target) -> str:
     """Return the text of NAME_<function>.c. RequestError if the parts are no whole groups, or the function is to be checked."""
     lanes, layout = _lanes.lanes(form.real), _layout(form)
-    refuse(form, form.segments, lanes, target)
-    chain = Chain(form, target, form.longest, layout.size, lanes * layout.group_size)
+    refuse(form, form.part_count, lanes, target)
+    chain = Chain(form, target, form.longest_part, layout.size, lanes * layout.group_size)
     lowering: parallel_scan.Lowering | sequential_scan.Lowering
-    if isinstance(form, Levelled):
+    if form.maps:
         lowering = parallel_scan.Lowering(form, chain)
         title = "of {} links, level by level, in {} segments"
         about = "a place is a joint and the link before it, the base's the first one."
     else:
         lowering = sequential_scan.Lowering(form, chain)
         title = "of {} links in {} segments"
-        about = f"{form.of_a_link} operations a link, and what is done once a segment. Of one link"
+        about = f"{form.link_cost} operations a link, and what is done once a segment. Of one link"
     functions = [*lowering.functions()]
     constants = [*_constants(form, lanes)]
     known = {table.name: table.size for table in lowering.tables}
-    known |= {f"{chain.symbol}_table": (len(constants), form.kind.width, lanes)}
+    known |= {f"{chain.symbol}_table": (len(constants), form.link_classes[0].width, lanes)}
     known |= {step["symbol"]: () for step in chain.steps} | {
         name: () for name, _ in chain.functions
     }
@@ -87,13 +85,13 @@ def source(form: Form, target: Target) -> str:
         "parted.c.j2",
         **target.context,
         symbol=chain.symbol,
-        title=title.format(len(form), form.segments),
+        title=title.format(len(form), form.part_count),
         method=C.comment(form.method),
         about=about,
         real=form.real,
         lanes=lanes,
         doubles=layout.size,
-        width=form.kind.width,
+        width=form.link_classes[0].width,
         constants=wrapped(constants),
         tables=[table.context() for table in lowering.tables],
         steps=chain.steps,
@@ -109,8 +107,8 @@ def source(form: Form, target: Target) -> str:
 
 def _constants(form: Form, lanes: int) -> Iterator[str]:
     """Give the table of link constants: for each row of a group, the vector of each constant."""
-    for first in range(0, form.segments, lanes):
-        for row in range(form.longest):
+    for first in range(0, form.part_count, lanes):
+        for row in range(form.longest_part):
             links = [_constants_of(form, part, row) for part in range(first, first + lanes)]
             yield braced(
                 [
@@ -122,7 +120,7 @@ def _constants(form: Form, lanes: int) -> Iterator[str]:
 
 def _constants_of(form: Form, part: int, row: int) -> tuple[Fraction, ...]:
     """Return the constants in a row of a part; an idle row has those of a link of the part before it."""
-    if isinstance(form, Levelled):
-        return form.table(form.longest * part + row)
-    links = form.links(part)
-    return form.tables[links[0] - (form.longest - len(links)) + row]
+    if form.maps:
+        return form.constants_of(form.longest_part * part + row)
+    links = form.parts[part]
+    return form.constants[links[0] - (form.longest_part - len(links)) + row]

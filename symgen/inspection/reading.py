@@ -15,7 +15,7 @@ from symgen.inspection.multiangle import ENTRIES, MOST, MultiAngle, multiangle
 from symgen.inspection.printing import FORMATS, called, imports, listed, printed
 from symgen.inspection.request import counted, joint, refuse_several, several
 from symgen.inspection.sweeps import Loops, loops
-from symgen.ir.recursion import FRAMES, Recursion
+from symgen.ir.loops import FRAMES, LoopProgram
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.build import build_form
 from symgen.support.errors import MechanismError, RequestError
@@ -154,7 +154,7 @@ def _looped(
     form = build_form(
         mechanism, found.function, method, ProgramOptions(frame=options.frame, form=LOOPED)
     )
-    if not isinstance(form, Recursion):
+    if not isinstance(form, LoopProgram) or form.part_count:
         raise RequestError(
             f"{form.method} goes along no links one by one; take --method {form.method.split(':')[0]}"
         )

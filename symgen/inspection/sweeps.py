@@ -1,4 +1,4 @@
-"""A result as loops over links: the sweeps of a `Recursion` as named equations of one link, to be read.
+"""A result as loops over links: the sweeps of a `LoopProgram` as named equations of one link, to be read.
 
 What the C keeps in its work array and hands on by place has its name here. `F_p` is the parent's F, `F_c` the sum of the
 children's. The names are the C's, of one link; places in a block count from 1.
@@ -16,8 +16,8 @@ import sympy as sp
 from symgen.inspection.equations import applied, number, shown_number, unsigned
 from symgen.inspection.names import latex
 from symgen.inspection.printing import aligned, printed
+from symgen.ir.loops import CARRY, CONSTANTS, FINAL_CARRY, SAVED, LoopProgram
 from symgen.ir.program import Program, Row
-from symgen.ir.recursion import CARRIED, ENDED, KEPT, TABLE, Recursion
 from symgen.support.errors import RequestError
 
 FORMATS = ("text", "latex")
@@ -82,7 +82,7 @@ class Loops:
         return f"$\\displaystyle {self.written('latex')}$"
 
 
-def loops(recursion: Recursion, label: str) -> Loops:
+def loops(recursion: LoopProgram, label: str) -> Loops:
     """The sweeps of a recursion in names."""
     return _Naming(recursion).read(label)
 
@@ -90,14 +90,14 @@ def loops(recursion: Recursion, label: str) -> Loops:
 class _Naming:
     """Names for what goes by place: of the work array, and of what is handed on."""
 
-    def __init__(self, recursion: Recursion) -> None:
+    def __init__(self, recursion: LoopProgram) -> None:
         self.recursion = recursion
         ports = {port.name for port in (*recursion.inputs, *recursion.outputs)}
         self.told = [
             tuple(
                 f"table_{name}" if name.split(" = ")[0] in ports else name for name in kind.columns
             )
-            for kind in recursion.kinds
+            for kind in recursion.link_classes
         ]
         self.columns = [[name.split(" = ")[0] for name in told] for told in self.told]
         self.sizes = [
@@ -106,49 +106,53 @@ class _Naming:
                 for sweep in recursion.sweeps
                 for port in (*sweep.steps[c].inputs, *sweep.steps[c].outputs)
             }
-            for c, _ in enumerate(recursion.kinds)
+            for c, _ in enumerate(recursion.link_classes)
         ]
         self.taken = [{*ports, *own} for own in self.columns]
-        self.kept: list[dict[int, Any]] = [{} for _ in recursion.kinds]
-        self.twice = [0 for _ in recursion.kinds]
+        self.kept: list[dict[int, Any]] = [{} for _ in recursion.link_classes]
+        self.twice = [0 for _ in recursion.link_classes]
         self.handed: list[tuple[str, ...]] = []
 
     def read(self, label: str) -> Loops:
         recursion = self.recursion
         ways = tuple(self._way(s) for s, _ in enumerate(recursion.sweeps))
-        on = max((end.link for end in recursion.ends), default=-1)
+        on = max((end.link for end in recursion.final_carries), default=-1)
         return Loops(
             label,
             ways,
             tuple(self._ends()),
             on,
-            tuple(kind.name for kind in recursion.kinds),
+            tuple(kind.name for kind in recursion.link_classes),
             tuple(self.told),
             recursion.parents,
-            recursion.of,
-            recursion.tables,
+            recursion.class_of,
+            recursion.constants,
         )
 
     def _way(self, s: int) -> Way:
         sweep = self.recursion.sweeps[s]
         self.handed.append(self._handed(s))
-        used = [c for c, _ in enumerate(self.recursion.kinds) if c in self.recursion.of]
-        steps = tuple(Step(self.recursion.kinds[c].name, tuple(self._step(s, c))) for c in used)
+        used = [
+            c for c, _ in enumerate(self.recursion.link_classes) if c in self.recursion.class_of
+        ]
+        steps = tuple(
+            Step(self.recursion.link_classes[c].name, tuple(self._step(s, c))) for c in used
+        )
         return Way(
             sweep.inward,
             steps,
             self.handed[s],
-            tuple(shown_number(number(x)) for x in sweep.start),
-            sweep.joins,
-            sweep.tip,
+            tuple(shown_number(number(x)) for x in sweep.initial),
+            sweep.combine,
+            sweep.only_path_to,
         )
 
     def _handed(self, s: int) -> tuple[str, ...]:
         """What each element is called: as the first kind of link calls it, where that is a name of its own."""
         found: list[str] = []
         step = self.recursion.sweeps[s].steps[0]
-        rows = next((port.rows for port in step.outputs if port.name == CARRIED), ())
-        for e in range(len(self.recursion.sweeps[s].start)):
+        rows = next((port.rows for port in step.outputs if port.name == CARRY), ())
+        for e in range(len(self.recursion.sweeps[s].initial)):
             name = step.rows[rows[e]].name if e < len(rows) else ""
             free = (
                 name
@@ -172,13 +176,13 @@ class _Naming:
     def _step(self, s: int, c: int) -> Iterator[tuple[str, Any]]:
         """The equations of a step, in order: what has a name, what is kept, what is handed on, what is a result."""
         sweep, own = self.recursion.sweeps[s], self.taken[c]
-        step, first = sweep.steps[c], sweep.first[c]
+        step, first = sweep.steps[c], sweep.saved_at[c]
         rows = {port.name: port.rows for port in step.outputs}
         if self._unheard(s, c):
-            rows[CARRIED] = ()
-        handed = {r: self.handed[s][e] for e, r in reversed([*enumerate(rows.get(CARRIED, ()))])}
+            rows[CARRY] = ()
+        handed = {r: self.handed[s][e] for e, r in reversed([*enumerate(rows.get(CARRY, ()))])}
         kept, own_names = (
-            {r: k for k, r in reversed([*enumerate(rows.get(KEPT, ()))])},
+            {r: k for k, r in reversed([*enumerate(rows.get(SAVED, ()))])},
             set(self.handed[s]),
         )
         uses = _uses(step)
@@ -199,14 +203,14 @@ class _Naming:
 
         named, values = _equations(step, lambda port, k: self._given(s, c, step, port, k), called)
         yield from named
-        for e, r in enumerate(rows.get(CARRIED, ())):
+        for e, r in enumerate(rows.get(CARRY, ())):
             if handed[r] != self.handed[s][e] or step.rows[r].op in ("input", "const"):
                 yield self.handed[s][e], shown_number(values[r])
-        for k, r in enumerate(rows.get(KEPT, ())):
+        for k, r in enumerate(rows.get(SAVED, ())):
             self.kept[c][first + k] = values[r]
         own |= own_names
         for port in step.outputs:
-            if port.name not in (CARRIED, KEPT):
+            if port.name not in (CARRY, SAVED):
                 yield from (
                     (self._element(c, port.name, k), shown_number(values[r]))
                     for k, r in enumerate(port.rows)
@@ -217,13 +221,13 @@ class _Naming:
         recursion = self.recursion
         roots = all(
             parent < 0
-            for parent, own in zip(recursion.parents, recursion.of, strict=True)
+            for parent, own in zip(recursion.parents, recursion.class_of, strict=True)
             if own == c
         )
         return (
             recursion.sweeps[s].inward
             and roots
-            and not any(end.sweep == s for end in recursion.ends)
+            and not any(end.sweep == s for end in recursion.final_carries)
         )
 
     def _element(self, c: int, port: str, k: int) -> str:
@@ -232,11 +236,11 @@ class _Naming:
     def _given(self, s: int, c: int, step: Program, port: int, k: int) -> Any:
         """What an argument of a step is."""
         name = step.inputs[port].name
-        if name == KEPT:
+        if name == SAVED:
             return self.kept[c][k]
-        if name == TABLE:
+        if name == CONSTANTS:
             return sp.Symbol(self.columns[c][k], real=True)
-        if name == CARRIED:
+        if name == CARRY:
             return self._before(s, k)
         return sp.Symbol(self._element(c, name, k), real=True)
 
@@ -247,7 +251,7 @@ class _Naming:
     def _ends(self) -> Iterator[tuple[str, Any]]:
         """Results that come to an end, and what is made of what does."""
         ended: list[Any] = []
-        for end in self.recursion.ends:
+        for end in self.recursion.final_carries:
             inward = self.recursion.sweeps[end.sweep].inward
             values = [
                 self._before(end.sweep, e)
@@ -255,15 +259,15 @@ class _Naming:
                 else sp.Symbol(self.handed[end.sweep][e], real=True)
                 for e in end.elements
             ]
-            if end.name == ENDED:
+            if end.name == FINAL_CARRY:
                 ended += values
             else:
                 yield from (
                     ((end.name if len(values) == 1 else f"{end.name}{k}"), x)
                     for k, x in enumerate(values)
                 )
-        if self.recursion.last is not None:
-            yield from _last(self.recursion.last, ended)
+        if self.recursion.epilogue is not None:
+            yield from _last(self.recursion.epilogue, ended)
 
 
 def _last(step: Program, ended: Sequence[Any]) -> Iterator[tuple[str, Any]]:

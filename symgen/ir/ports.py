@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
+from symgen.ir.loops import Form
 from symgen.ir.program import Outline, Port
-from symgen.ir.recursion import Form
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.arrays import Array, Size, Sizes
 from symgen.vocabulary.functions import FUNCTIONS

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from symgen.support.errors import ProgramError
 from symgen.support.tables import html_table
@@ -114,6 +114,15 @@ Bound = Fraction | Element
 class Program:
     """A function of one robot as rows; see the module docstring. `check` states the rules."""
 
+    looped: ClassVar[bool] = False
+    """True for a `symgen.ir.loops.LoopProgram`, whose text has loops over links."""
+    constant_count: ClassVar[int] = 0
+    """Numbers of tables of link constants in the text."""
+    part_count: ClassVar[int] = 0
+    """Parts of a chain that are computed at the same time; 0 without parts."""
+    at_once: ClassVar[int] = 1
+    """Links that are computed at the same time."""
+
     function: str
     method: str
     inputs: tuple[Port, ...]
@@ -133,6 +142,28 @@ class Program:
     """Of the search for fewer operations, after which somebody ended it; None where nobody did."""
     origin: Any = field(default=None, compare=False, repr=False)
     """A `symgen.pipeline.differentiating.Origin`, if rows of turns would lose digits when differentiated as they are."""
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """Programs that hold the rows."""
+        return (self,)
+
+    @property
+    def rows_in_all(self) -> int:
+        """Rows of a call."""
+        return len(self.rows)
+
+    def by(self, change: Callable[[Program], Program]) -> Program:
+        """Return the Program that a pass makes of this one."""
+        return change(self)
+
+    def in_real(self, real: str) -> Program:
+        """Return the Program in another real type."""
+        return replace(self, real=real)
+
+    def run(self, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
+        """Evaluate the function over any number type."""
+        return evaluate(self, arguments, numbers)
 
     @property
     def outline(self) -> Outline:

@@ -29,9 +29,9 @@ from typing import Any, NamedTuple
 
 from symgen.emission import printer, render
 from symgen.emission.ports import handed
+from symgen.ir.loops import Form
 from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Outline, Program
-from symgen.ir.recursion import Form, Looped
 from symgen.machine import targets
 from symgen.machine.assemble_driver import with_drivers
 from symgen.machine.batch import BLOCK
@@ -145,9 +145,7 @@ def load(
     files = backend.texts(programs, target, sources, floors)
     outlines = {name: program.outline for name, program in programs.items()}
     functions = _functions(outlines, target)
-    looped = {
-        target.symbol(name): form for name, form in programs.items() if isinstance(form, Looped)
-    }
+    looped = {target.symbol(name): form for name, form in programs.items() if form.looped}
     context = {
         "name": target.name,
         "real": single_real(programs.values()),
@@ -410,7 +408,7 @@ def _functions(programs: Mapping[str, Outline], target: Target) -> list[dict[str
     return found
 
 
-def _of_loop(function: Mapping[str, Any], recursion: Looped, target: Target) -> dict[str, Any]:
+def _of_loop(function: Mapping[str, Any], recursion: Form, target: Target) -> dict[str, Any]:
     """What `calls.c.j2` is told besides of a loop over links: where its work stands, and arguments that are copied behind that,
     where a result may not lie over them.
     """

@@ -26,8 +26,8 @@ import numpy as np
 
 from symgen.emission import printer, render
 from symgen.emission.ports import handed, struct_of
+from symgen.ir.loops import WORK, Form
 from symgen.ir.program import ARITY, Bound
-from symgen.ir.recursion import WORK, Form
 from symgen.machine import stack_usage, targets
 from symgen.machine.cycles import TIMINGS, cortex_m4, guarded
 from symgen.machine.disassembly import Image, Unreadable, read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from symgen.emission import render
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.machine import targets
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING, REGROUP
 from symgen.vocabulary.target import Target

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from symgen.emission import printer
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.machine.building import Build
 from symgen.machine.compilers import find_compiler
 from symgen.machine.stack_usage import stack

@@ -18,9 +18,9 @@ from types import MethodType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from symgen.description.arguments import validated_with
+from symgen.ir.loops import Form
 from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Outline
-from symgen.ir.recursion import Form, Parted
 from symgen.machine.assemble_driver import assembling
 from symgen.machine.blocks import WHEN, Compilation
 from symgen.machine.building import (
@@ -348,7 +348,7 @@ class Solver:
         library = opened(known["library"]) if known else None
         if library is None:
             program = self.programs[function]
-            if isinstance(program, Parted):
+            if program.part_count:
                 return None
             robot = self._robot
             library = load_many(program, robot.target, robot.build, self._bounds(function))

@@ -19,8 +19,8 @@ from symgen.derivation.model import refuse_many_joints
 from symgen.derivation.scalars import TooManyRows
 from symgen.description.arguments import validated_with
 from symgen.ir import passes
+from symgen.ir.loops import Form
 from symgen.ir.program import Program
-from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import (
     adjusting,

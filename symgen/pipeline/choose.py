@@ -11,8 +11,8 @@ from symgen import methods
 from symgen.derivation.constants import LostDigits
 from symgen.derivation.scalars import TooManyRows
 from symgen.description.tip import tip
+from symgen.ir.loops import Form
 from symgen.ir.program import Program
-from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import derive, segment_lengths
 from symgen.pipeline.derive import attempt, polished

@@ -1,4 +1,4 @@
-"""The form that a function is made in: a Program with rows for every link, or a Recursion, whose text does not grow with them."""
+"""The form that a function is made in: a Program with rows for every link, or a LoopProgram, whose text does not grow with them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from symgen import methods
-from symgen.ir.levelled import Levelled
-from symgen.ir.recursion import Form, Recursion
-from symgen.ir.segmented import Segmented, check
+from symgen.ir.loops import Form, LoopProgram, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import segment_lengths
 from symgen.pipeline.derive import ROW_BUDGET, frames, relevant
@@ -66,12 +64,12 @@ def has_rows_alone(mechanism: Mechanism, options: ProgramOptions) -> bool:
 
 def instead_of_rows(form: Form) -> bool:
     """Whether it is loops by a method that has rows too, unless they are too many."""
-    return isinstance(form, Recursion | Levelled) and form.method not in ALONE
+    return form.looped and form.method not in ALONE
 
 
 def looped(
     mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
-) -> Recursion | Levelled:
+) -> LoopProgram:
     """The function as loops over links: by that method, or by the one with the fewest operations. Raises OutOfReach."""
     why = _not_looped(mechanism, function, options)
     if why is not None:
@@ -79,7 +77,7 @@ def looped(
             f"{function} of '{mechanism.name}' has no looped form {why}; take --form unrolled"
         )
     (frame,) = frames(mechanism, FUNCTIONS[function], options) or ("",)
-    found: Recursion | Levelled | str
+    found: LoopProgram | str
     if method == levelling.METHOD and function in levelling.FUNCTIONS:
         found = _levelled(mechanism, method, function, _levels_of(mechanism, options))
     else:
@@ -91,7 +89,7 @@ def looped(
 
 def by_loops_alone(
     mechanism: Mechanism, function: str, name: str, options: ProgramOptions
-) -> Segmented | Levelled:
+) -> LoopProgram:
     """A function of one chain by one of ALONE: in segments, which are as many as lanes of a vector, or some times as many, groups
     of which are swept at the same time; or level by level in such segments. Raises OutOfReach where the robot is no such chain.
     """
@@ -124,24 +122,24 @@ def _levels_of(mechanism: Mechanism, options: ProgramOptions) -> int:
 
 
 @lru_cache(maxsize=16)
-def _levelled(mechanism: Mechanism, name: str, function: str, count: int) -> Levelled | str:
-    """The Levelled, or why there is none."""
+def _levelled(mechanism: Mechanism, name: str, function: str, count: int) -> LoopProgram | str:
+    """The loop program, or why there is none."""
     if (refused := methods.find(name).refusal(mechanism)) is not None:
         raise RequestError(refused)
     try:
-        found: Levelled = LEVELS[name].levelled(mechanism, count, function)
+        found: LoopProgram = LEVELS[name].levelled(mechanism, count, function)
         return found
     except OutOfReach as error:
         return str(error)
 
 
 @lru_cache(maxsize=16)
-def _segmented(mechanism: Mechanism, name: str, count: int) -> Segmented | str:
-    """The Segmented, or why there is none."""
+def _segmented(mechanism: Mechanism, name: str, count: int) -> LoopProgram | str:
+    """The loop program, or why there is none."""
     try:
-        found: Segmented = CUTTING[name].segmented(mechanism, count)
+        found: LoopProgram = CUTTING[name].segmented(mechanism, count)
         if methods.find(name).segments_end_free:
-            found = check(replace(found, lengths=segment_lengths.cut(mechanism, count)[0]))
+            found = check(replace(found, part_lengths=segment_lengths.cut(mechanism, count)[0]))
         return found
     except OutOfReach as error:
         return str(error)
@@ -176,11 +174,13 @@ def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) ->
 
 
 @lru_cache(maxsize=64)
-def _looped(mechanism: Mechanism, function: str, method: str | None, frame: str) -> Recursion | str:
-    """The Recursion, or why there is none. Both are worked out once."""
+def _looped(
+    mechanism: Mechanism, function: str, method: str | None, frame: str
+) -> LoopProgram | str:
+    """The loop program, or why there is none. Both are worked out once."""
     if method is not None and (refused := methods.find(method).refusal(mechanism)) is not None:
         raise RequestError(refused)
-    found: list[Recursion] = []
+    found: list[LoopProgram] = []
     why = f"{function} of '{mechanism.name}' has no looped form; take --form unrolled"
     for several in [[method]] if method is not None else _candidates(mechanism, function):
         for name in several:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from symgen.description.tip import choose
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.choose import loses_digits
 from symgen.vocabulary.functions import FUNCTIONS, PREPARING

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 
-from symgen.ir.segmented import even
+from symgen.ir.loops import even_lengths
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support.errors import OutOfReach
 from symgen.vocabulary.reals import REALS
@@ -30,7 +30,7 @@ def segments(mechanism: Mechanism, real: str) -> int:
 
 @lru_cache(maxsize=16)
 def cut(mechanism: Mechanism, count: int) -> tuple[tuple[int, ...], float]:
-    """How many links each segment of a chain has, none where they are even, and how many times less a joint of a segment resists
+    """How many links each segment of a chain has, and how many times less a joint of a segment resists
     by itself than in the chain, the most. Raises OutOfReach where there is no cut before which all joints resist.
     """
     from symgen.reference.truncated_pivots import (
@@ -38,7 +38,7 @@ def cut(mechanism: Mechanism, count: int) -> tuple[tuple[int, ...], float]:
     )
 
     freer = cache(tails(mechanism).freer)
-    plain = even(len(mechanism.joints), count)
+    plain = even_lengths(len(mechanism.joints), count)
     found = ends(plain, freer)
     most = max(map(freer, found[:-1]), default=1.0)
     if most == float("inf"):
@@ -47,8 +47,7 @@ def cut(mechanism: Mechanism, count: int) -> tuple[tuple[int, ...], float]:
             f"forward_dynamics of '{mechanism.name}' is not cut into {count} segments, since without what is behind "
             f"link '{last}', or near it, a joint moves nothing that is heavy; take --method riccati"
         )
-    lengths = [b - a for a, b in pairwise((0, *found))]
-    return (() if lengths == plain else tuple(lengths)), most
+    return tuple(b - a for a, b in pairwise((0, *found))), most
 
 
 def ends(plain: Sequence[int], freer: Callable[[int], float]) -> list[int]:

@@ -13,8 +13,8 @@ from typing import Any
 
 from pycparser import c_ast
 
+from symgen.ir.loops import CHECKED, LoopProgram
 from symgen.ir.program import POSITIONS, Program
-from symgen.ir.recursion import GUARD, Recursion
 from symgen.readback.literals import Number, literal, nearest
 from symgen.readback.parsing import name_of
 from symgen.readback.required_checks import FARTHEST, STATUSES, bounds, computed, length
@@ -34,7 +34,7 @@ def compared(step: Program) -> list[int]:
     return sorted(bounds(step, computed(step), {}))
 
 
-def of_arguments(recursion: Recursion, wanted: Expected, real: Real) -> list[Owed]:
+def of_arguments(recursion: LoopProgram, wanted: Expected, real: Real) -> list[Owed]:
     """What must hold of them, in order."""
     terms, zero = wanted.terms, nearest(Fraction(0), real)
     total = nothing = terms.of(("const", zero))
@@ -56,7 +56,7 @@ def of_arguments(recursion: Recursion, wanted: Expected, real: Real) -> list[Owe
     return [*found, ("NOT_UNIT", units)] if units else found
 
 
-def of_results(recursion: Recursion, wanted: Expected, real: Real) -> Owed:
+def of_results(recursion: LoopProgram, wanted: Expected, real: Real) -> Owed:
     """The comparison of all results, at the end: zero times each of them adds up to zero."""
     terms, zero = wanted.terms, nearest(Fraction(0), real)
     total = nothing = terms.of(("const", zero))
@@ -66,13 +66,17 @@ def of_results(recursion: Recursion, wanted: Expected, real: Real) -> Owed:
     return "RESULT_NOT_FINITE", [(False, total, ">=", zero)]
 
 
-def of_steps(recursion: Recursion, real: Real) -> dict[int, list[tuple[bool, str, Number]]]:
-    """Comparison of each number of GUARD, by step that gives such numbers."""
+def of_steps(recursion: LoopProgram, real: Real) -> dict[int, list[tuple[bool, str, Number]]]:
+    """Comparison of each number of CHECKED, by step that gives such numbers."""
     found = {}
     for step in recursion.programs:
         for port in step.outputs:
-            if port.name == GUARD:
-                using = recursion.last if step is recursion.looked and recursion.last else step
+            if port.name == CHECKED:
+                using = (
+                    recursion.epilogue
+                    if step is recursion.epilogue_check and recursion.epilogue
+                    else step
+                )
                 known = bounds(using, computed(using), {})
                 found[id(step)] = [_compared(known.get(row), real) for row in port.rows]
     return found
@@ -193,7 +197,7 @@ class Heeded(Walk):
         super()._call(node)
         part = self.parts[name_of(node.name)]
         if id(part.step) in self.steps:
-            place = next(at for at, port in enumerate(part.step.outputs) if port.name == GUARD)
+            place = next(at for at, port in enumerate(part.step.outputs) if port.name == CHECKED)
             compared = self.steps[id(part.step)]
             values = [
                 self.wanted.terms.of((self.calls[-1], place, k)) for k in range(len(compared))

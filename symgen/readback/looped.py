@@ -2,7 +2,7 @@
 
 Every static part is the step that its name says, row for row (`symgen.readback.rows`). Every table of constants holds those of
 the links of its class, each rounded once. The function that calls the parts is run here, link by link, on terms in place of
-numbers (`symgen.readback.term_walk`): each call must be given what `symgen.ir.recursion.evaluate` gives the step there, and each
+numbers (`symgen.readback.term_walk`): each call must be given what `symgen.ir.loops.evaluate` gives the step there, and each
 result must be the same term in the end. How the loops are written is not asked.
 """
 
@@ -14,18 +14,18 @@ from typing import Any
 
 from pycparser import c_ast
 
-from symgen.ir.program import Port, Program
-from symgen.ir.recursion import (
+from symgen.ir.loops import (
     ANGLE,
-    GUARD,
-    LAST,
-    TABLE,
+    CHECKED,
+    CONSTANTS,
+    EPILOGUE,
     WORK,
-    Recursion,
+    LoopProgram,
     angle_of,
     as_function,
-    guarded,
+    with_checked_rows,
 )
+from symgen.ir.program import Port, Program
 from symgen.readback import preprocessor, prototypes
 from symgen.readback.literals import Number, literal, nearest, opposite
 from symgen.readback.loop_checks import Heeded, compared, of_arguments, of_results, of_steps
@@ -44,7 +44,7 @@ SEVERAL = 4
 
 
 def compare(
-    recursion: Recursion, text: str, header: str = "", seen: str = "", checked: bool = False
+    recursion: LoopProgram, text: str, header: str = "", seen: str = "", checked: bool = False
 ) -> list[str]:
     """What keeps the C from being the Recursion, `checked` or not; [] when it is.
 
@@ -61,7 +61,7 @@ class _Reader:
     """One file."""
 
     def __init__(
-        self, recursion: Recursion, text: str, header: str, held: Units, checked: bool
+        self, recursion: LoopProgram, text: str, header: str, held: Units, checked: bool
     ) -> None:
         self.text, self.header, self.held, self.checked = text, header, held, checked
         self.real = REALS[recursion.real]
@@ -70,7 +70,7 @@ class _Reader:
         bounded = f'#include "{self.name}_sincos.h"' in text and not preprocessor.together(
             text, self.name
         )
-        self.recursion = guarded(recursion, compared, bounded) if checked else recursion
+        self.recursion = with_checked_rows(recursion, compared, bounded) if checked else recursion
 
     def differences(self) -> list[str]:
         found = preprocessor.directives(self.text, self.name, self.symbol)
@@ -165,11 +165,15 @@ class _Reader:
 
     def _steps(self) -> dict[str, Program]:
         """By the name of the part."""
-        several = len(self.recursion.kinds) > 1
-        last = {f"{self.symbol}_{LAST}": self.recursion.last} if self.recursion.last else {}
+        several = len(self.recursion.link_classes) > 1
+        last = (
+            {f"{self.symbol}_{EPILOGUE}": self.recursion.epilogue}
+            if self.recursion.epilogue
+            else {}
+        )
         last |= (
-            {f"{self.symbol}_{LAST}_{GUARD}": self.recursion.looked}
-            if self.recursion.looked
+            {f"{self.symbol}_{EPILOGUE}_{CHECKED}": self.recursion.epilogue_check}
+            if self.recursion.epilogue_check
             else {}
         )
         return last | {
@@ -217,12 +221,12 @@ class _Reader:
 
     def _constants(self, name: str, rows: Sequence[Sequence[Number]], line: int) -> list[str]:
         """What a class's table has other than the Recursion."""
-        number = re.fullmatch(rf"{self.symbol}_{TABLE}(?:_(\d+))?", name)
+        number = re.fullmatch(rf"{self.symbol}_{CONSTANTS}(?:_(\d+))?", name)
         own = int(number[1] or 1) - 1 if number else -1
-        links = [i for i, kind in enumerate(self.recursion.of) if kind == own]
+        links = [i for i, kind in enumerate(self.recursion.class_of) if kind == own]
         if len(links) != len(rows):
             return [f"line {line}: {name} has {len(rows)} rows, of {len(links)} links"]
-        exact = [[nearest(x, self.real) for x in self.recursion.tables[i]] for i in links]
+        exact = [[nearest(x, self.real) for x in self.recursion.constants[i]] for i in links]
         wrong = [
             (i, k)
             for i, row, own in zip(links, rows, exact, strict=True)
@@ -232,7 +236,7 @@ class _Reader:
         wrong += [
             (i, -1)
             for i, row in zip(links, rows, strict=True)
-            if len(row) != len(self.recursion.tables[i])
+            if len(row) != len(self.recursion.constants[i])
         ]
         return [f"{name}: constant {k} of link {i} is not the Recursion's" for i, k in wrong]
 
@@ -331,7 +335,7 @@ class _Reader:
             return int(size)
         if (told := preprocessor.work(self.header, self.name)) is not None:
             return told
-        widest = max((len(sweep.start) for sweep in self.recursion.sweeps), default=0)
+        widest = max((len(sweep.initial) for sweep in self.recursion.sweeps), default=0)
         return (len(self.recursion) + 1) * (self.recursion.work + widest)
 
 

@@ -6,21 +6,21 @@ the places in memory and what is compared of a checked function, must be what is
 
 from __future__ import annotations
 
+from symgen.ir.loops import CHECKED, EPILOGUE, LoopProgram, as_function, with_checked_rows
 from symgen.ir.program import Program
-from symgen.ir.recursion import GUARD, LAST, Recursion, as_function, guarded
 from symgen.readback.lanes import of_a_lane
 from symgen.readback.loop_checks import compared
 from symgen.readback.preprocessor import CLONES, disguises, without_comments
 
 
 def compare(
-    recursion: Recursion, text: str, printed: str, name: str, checked: bool, inline: bool
+    recursion: LoopProgram, text: str, printed: str, name: str, checked: bool, inline: bool
 ) -> list[str]:
     """What keeps the C from being the Recursion, `checked` or not, with sines `inline` or not; [] when it is.
 
     `printed` is what symgen prints now, `name` that of the robot.
     """
-    own = guarded(recursion, compared, inline) if checked else recursion
+    own = with_checked_rows(recursion, compared, inline) if checked else recursion
     found = disguises(text.replace(CLONES, "", 1))
     if without_comments(text).split() != without_comments(printed).split():
         found.append("the text is not what symgen prints")
@@ -29,9 +29,9 @@ def compare(
     return found
 
 
-def _steps(recursion: Recursion) -> list[Program]:
+def _steps(recursion: LoopProgram) -> list[Program]:
     """The functions of arrays of lanes."""
-    several = len(recursion.kinds) > 1
+    several = len(recursion.link_classes) > 1
     named = [
         (f"{s}_{c}" if several else f"{s}", one)
         for s, sweep in enumerate(recursion.sweeps, 1)
@@ -40,7 +40,10 @@ def _steps(recursion: Recursion) -> list[Program]:
     ]
     named += [
         (number, one)
-        for number, one in ((LAST, recursion.last), (f"{LAST}_{GUARD}", recursion.looked))
+        for number, one in (
+            (EPILOGUE, recursion.epilogue),
+            (f"{EPILOGUE}_{CHECKED}", recursion.epilogue_check),
+        )
         if one
     ]
     return [as_function(one, f"{recursion.function}_lanes_{number}") for number, one in named]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from symgen.ir.recursion import WORK, Form
+from symgen.ir.loops import WORK, Form
 from symgen.readback import prototypes
 from symgen.readback.required_checks import STATUSES, shapes
 from symgen.vocabulary.arrays import Sizes

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from symgen.ir.loops import Form
 from symgen.ir.program import Bound, Program
-from symgen.ir.recursion import Form
 from symgen.vocabulary.arrays import Size
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.reals import REALS

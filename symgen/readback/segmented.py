@@ -1,4 +1,4 @@
-"""The C of a chain in segments, parsed back, is the Segmented, or the Levelled.
+"""The C of a chain in segments, parsed back, is the loop program.
 
 Each step is read back as rows: of a sweep, of places and of a pair of them what one lane does (`symgen.readback.lanes`), of what
 is done across the segments its function. Everything else, the loops, the table and the places in memory, must be what is printed
@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import re
 
-from symgen.ir.levelled import Levelled
+from symgen.ir.loops import LoopProgram, SequentialScan, Sweep, as_function
 from symgen.ir.program import Program
-from symgen.ir.recursion import Sweep, as_function
-from symgen.ir.segmented import Segmented
 from symgen.readback.lanes import of_a_lane
 from symgen.readback.preprocessor import (
     AS_WRITTEN,
@@ -30,9 +28,7 @@ _TEXT = f"""#include <math.h>
 """
 
 
-def compare(
-    one: Segmented | Levelled, text: str, printed: str, name: str, header: str = ""
-) -> list[str]:
+def compare(one: LoopProgram, text: str, printed: str, name: str, header: str = "") -> list[str]:
     """What keeps the C from being that form; [] when it is.
 
     `printed` is what symgen prints now, `name` that of the robot, and `header`, if given, NAME.h.
@@ -49,15 +45,15 @@ def compare(
     return found
 
 
-def _steps(one: Segmented | Levelled) -> tuple[list[Program], list[Program]]:
+def _steps(one: LoopProgram) -> tuple[list[Program], list[Program]]:
     """The functions of arrays of lanes, and those of one segment."""
     in_lanes, alone = [], []
-    if isinstance(one, Levelled):
+    if one.maps:
         in_lanes += [
-            as_function(step, f"{one.function}_{s}")
-            for s, step in enumerate(one.steps_of_places, 1)
+            as_function(stage.steps[0], f"{one.function}_{s}")
+            for s, stage in enumerate(one.maps, 1)
         ]
-        for t, tree in enumerate(one.trees, 1):
+        for t, tree in enumerate(one.scans, 1):
             for way, step_of_two in (("up", tree.up), ("down", tree.down)):
                 in_lanes.append(as_function(step_of_two, f"{one.function}_{way}_{t}"))
                 alone.append(as_function(step_of_two, f"{one.function}_{way}_{t}_alone"))
@@ -65,7 +61,7 @@ def _steps(one: Segmented | Levelled) -> tuple[list[Program], list[Program]]:
     for s, stage in enumerate(one.stages, 1):
         if isinstance(stage, Sweep):
             in_lanes.append(as_function(stage.steps[0], f"{one.function}_{s}"))
-        else:
+        elif isinstance(stage, SequentialScan):
             alone += [
                 as_function(across, f"{one.function}_{s}_{which}")
                 for which, across in (("first", stage.opening), ("other", stage.step))
@@ -73,7 +69,7 @@ def _steps(one: Segmented | Levelled) -> tuple[list[Program], list[Program]]:
     return in_lanes, alone
 
 
-def _of_the_header(one: Segmented | Levelled, header: str, printed: str, name: str) -> list[str]:
+def _of_the_header(one: LoopProgram, header: str, printed: str, name: str) -> list[str]:
     found = macros(one, header, name, False)
     needed = int(re.findall(r"numbers\[(\d+)\]\)$", printed, re.MULTILINE)[-1])
     if (work(header, name) or 0) < needed:

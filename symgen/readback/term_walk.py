@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from pycparser import c_ast
 
+from symgen.ir.loops import ANGLE, SAVED, Angle, LoopProgram, angle_of, evaluate
 from symgen.ir.program import Numbers, Program
-from symgen.ir.recursion import ANGLE, KEPT, Angle, Recursion, angle_of, evaluate
 from symgen.readback.literals import literal, nearest, opposite
 from symgen.readback.parsing import INDEX, name_of
 from symgen.readback.required_checks import computed
@@ -97,7 +97,7 @@ class Expected(NamedTuple):
     calls: list[int]
 
 
-def expected(recursion: Recursion) -> Expected:
+def expected(recursion: LoopProgram) -> Expected:
     """The Recursion, run on terms."""
     terms, real = Terms(), REALS[recursion.real]
     calls: list[int] = []
@@ -111,7 +111,7 @@ def expected(recursion: Recursion) -> Expected:
         if any(port.size for port in step.outputs):
             calls.append(call)
         if (angle := angle_of(step)) is not None:
-            return {KEPT: [Term(number, terms) for number in kept(angle, call, terms)]}
+            return {SAVED: [Term(number, terms) for number in kept(angle, call, terms)]}
         return {
             port.name: [Term(terms.of((call, place, k)), terms) for k in range(port.size)]
             for place, port in enumerate(step.outputs)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from symgen.ir.loops import Form
 from symgen.ir.program import EXACT
-from symgen.ir.recursion import Form, evaluate_form
 from symgen.mechanism.adjustable import (
     GRAVITY,
     Adjustable,
@@ -53,7 +53,7 @@ def given(
     asked = adjustables(mechanism, options.parameters)
     drawn = draw(mechanism, asked, seed)
     parameters = [x for one in asked for x in drawn[one.name]]
-    prepared = evaluate_form(programs[REGROUP], {"parameters": parameters}, EXACT)["prepared"]
+    prepared = programs[REGROUP].run({"parameters": parameters}, EXACT)["prepared"]
     return Given(adjusted(mechanism, drawn), tuple(parameters), tuple(map(Fraction, prepared)))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import over
 from symgen.verification.report import Check

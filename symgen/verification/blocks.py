@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from symgen.emission import printer
+from symgen.ir.loops import Form, LoopProgram
 from symgen.ir.program import Program
-from symgen.ir.recursion import Form, Recursion
 from symgen.reference.precision import Array
 from symgen.support.errors import BuildError, ProgramError
 from symgen.verification import compiled
@@ -112,7 +112,7 @@ def _read_back(program: Form, files: BlockFiles) -> list[str]:
             _as_much(texts.get(header, ""), printed[header]), printed[header], _PROTOTYPE
         ):
             return [f"{header} is not what symgen prints"]
-    if isinstance(program, Recursion):
+    if isinstance(program, LoopProgram):
         return looped_lanes.compare(
             program,
             texts[file],

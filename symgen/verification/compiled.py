@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from symgen.emission import printer
+from symgen.ir.loops import Form
 from symgen.ir.program import Bound, Program
-from symgen.ir.recursion import Form
 from symgen.machine.compilers import find_compiler
 from symgen.reference.precision import Array
 from symgen.support.errors import BuildError

@@ -12,8 +12,8 @@ from typing import Any
 import flint
 import numpy as np
 
+from symgen.ir.loops import Form
 from symgen.ir.program import Numbers
-from symgen.ir.recursion import Form, Looped, evaluate_form
 from symgen.reference.midpoint_numbers import Point
 from symgen.reference.precision import Array, Scalars, atan2
 from symgen.vocabulary.reals import REALS
@@ -41,7 +41,7 @@ def over(scalars: Scalars, program: Form) -> Runner:
     return run
 
 
-def in_decimals(digits: int, form: Looped) -> Runner:
+def in_decimals(digits: int, form: Form) -> Runner:
     """Loops as a function on stacks of states in numbers of `digits` decimal digits, a state at a time: of ten thousand links
     nothing is quicker here. What goes in and comes out are those of `symgen.reference.midpoint_numbers`.
     """
@@ -71,7 +71,7 @@ def in_decimals(digits: int, form: Looped) -> Runner:
                     port.name: [entered(x) for x in flat(arguments[port.name][state])]
                     for port in form.inputs
                 }
-                for name, values in evaluate_form(form, given, numbers).items():
+                for name, values in form.run(given, numbers).items():
                     found[name].append([Point(flint.arb(str(x))) for x in values])
             return {
                 port.name: np.array(found[port.name], dtype=object).reshape(-1, *port.shape)
@@ -119,7 +119,7 @@ def _gather(program: Form, arguments: Mapping[str, Array], numbers: Numbers) -> 
     }
     if numbers is FLOATS:
         elements = {name: [float(x[0]) for x in values] for name, values in elements.items()}
-    found = evaluate_form(program, elements, numbers)
+    found = program.run(elements, numbers)
     dtype = next(iter(arguments.values())).dtype
     results = {}
     for port in program.outputs:

@@ -19,7 +19,7 @@ import numpy as np
 
 from symgen import methods
 from symgen.emission import printer
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.pipeline.choose import terms
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from symgen.description.loading import load
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.support.errors import ArgumentError, DescriptionError, SymgenError, printable

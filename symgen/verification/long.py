@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from symgen.emission import printer
-from symgen.ir.recursion import Looped
+from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.methods import find
 from symgen.pipeline import segment_lengths
@@ -80,18 +80,16 @@ class LongTruth:
         """The reference's motion in doubles, for sizes."""
         return Motion(self.mechanism, FLOAT, frame=self.frame)
 
-    def arguments(
-        self, form: Looped, source: Mapping[str, Array] | None = None
-    ) -> dict[str, Array]:
+    def arguments(self, form: Form, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """Those of a function at the states, (count, …) each."""
         given = self.states if source is None else source
         return {port.name: given[port.name] for port in form.inputs}
 
-    def exact(self, form: Looped) -> Array:
+    def exact(self, form: Form) -> Array:
         """What the loops give over numbers of many digits, of their first result."""
         return self.all_of(form)[form.outputs[0].name]
 
-    def all_of(self, form: Looped) -> Mapping[str, Array]:
+    def all_of(self, form: Form) -> Mapping[str, Array]:
         """Likewise of each."""
         if form.function not in self.results:
             self.results[form.function] = in_decimals(DIGITS, form)(self.arguments(form))
@@ -110,7 +108,7 @@ class LongTruth:
             self.motion, self.articulated, *(self.states[name] for name in ("q", "v", "tau"))
         )
 
-    def told(self, form: Looped) -> dict[str, Array]:
+    def told(self, form: Form) -> dict[str, Array]:
         """What the reference gives of a function whose results it has."""
         check = FUNCTIONS[form.function].long_check
         if check == "link_dynamics":
@@ -145,7 +143,7 @@ class LongTruth:
         """Forces that hold it still."""
         return self.forces("still", self.states["still"])
 
-    def terms(self, form: Looped, a: Array | None) -> Array:
+    def terms(self, form: Form, a: Array | None) -> Array:
         """The sizes (count, NV) of the terms of a function's forces, or of those that accelerations are an answer to."""
         still = np.zeros_like(self.floats["v"])
         moves = "v" in FUNCTIONS[form.function].own
@@ -159,7 +157,7 @@ class LongTruth:
         )
         return force_sizes(self.rough, self.floats["q"], v, given)
 
-    def bounds(self, form: Looped, text: TextOptions, more: int) -> list[list[float]]:
+    def bounds(self, form: Form, text: TextOptions, more: int) -> list[list[float]]:
         """How far any entry of each of the C's results may be off, at each state: what round-off takes of their terms; of what is
         solved for SEEN times as far as the same operations are off there in NumPy's numbers. What bounds these grows with the
         chain, and soon says nothing, while their errors do not.
@@ -179,7 +177,7 @@ class LongTruth:
             ]
         return [[SEEN * one for one in row] for row in self.rounded(form)]
 
-    def rounded(self, form: Looped) -> list[list[float]]:
+    def rounded(self, form: Form) -> list[list[float]]:
         """How far the same operations are off in NumPy's numbers, of each result at each state; at least a unit of round-off."""
         eps, found = REALS[form.real].eps, in_machine_reals(form)(self.arguments(form, self.floats))
         exact = {name: values.astype(float) for name, values in self.all_of(form).items()}
@@ -208,7 +206,7 @@ class LongTruth:
             return self.states["b"], self.forces("still", answer) - self.at_rest
 
 
-def check_long_algebra(form: Looped, truth: LongTruth, label: str) -> Check:
+def check_long_algebra(form: Form, truth: LongTruth, label: str) -> Check:
     """The largest error of a component, against the largest of what is to be."""
     check = FUNCTIONS[form.function].long_check
     if check in ("forces", "solution"):
@@ -228,7 +226,7 @@ def check_long_algebra(form: Looped, truth: LongTruth, label: str) -> Check:
 
 
 def check_long_floating(
-    form: Looped, run: Runner, truth: LongTruth, label: str, text: TextOptions
+    form: Form, run: Runner, truth: LongTruth, label: str, text: TextOptions
 ) -> Check:
     """The compiled loops in units of round-off of their terms; of what solves, those of the forces that it is an answer to."""
     eps = REALS[form.real].eps
@@ -265,7 +263,7 @@ def check_long_floating(
     return Check("floating", label, float(units.max()), allowed, " eps", f"{truth.count} states")
 
 
-def _out_of_range(form: Looped, truth: LongTruth) -> str | None:
+def _out_of_range(form: Form, truth: LongTruth) -> str | None:
     """Why a determinant is no number of the type."""
     real = np.finfo(REALS[form.real].numpy)
     if form.function != "mass_matrix_determinant" or all(
@@ -276,7 +274,7 @@ def _out_of_range(form: Looped, truth: LongTruth) -> str | None:
 
 
 def _floating_wholes(
-    form: Looped, answers: Mapping[str, Array], truth: LongTruth, label: str, allowed: float
+    form: Form, answers: Mapping[str, Array], truth: LongTruth, label: str, allowed: float
 ) -> Check:
     """Of results of links, of a frame or of all, against the largest that their terms may be."""
     worst = 0.0
@@ -288,7 +286,7 @@ def _floating_wholes(
 
 
 def _floating_as_numpy(
-    form: Looped, answers: Mapping[str, Array], truth: LongTruth, label: str
+    form: Form, answers: Mapping[str, Array], truth: LongTruth, label: str
 ) -> Check:
     """Units of round-off of the largest entry of each result, against SEEN times those of the same operations in NumPy's numbers;
     of the result that is nearest to that.
@@ -321,7 +319,7 @@ def _errors(
         }
 
 
-def _allowed(form: Looped, text: TextOptions) -> float:
+def _allowed(form: Form, text: TextOptions) -> float:
     """Units of round-off: one an operation on the longest way, one for constants, those of a sine."""
     return float(form.depth + 1 + printer().ulps[text.trig])
 

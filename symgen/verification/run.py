@@ -9,7 +9,7 @@ from functools import cached_property
 from symgen.certificate import checked_floors
 from symgen.description.tip import tip
 from symgen.emission import printer
-from symgen.ir.recursion import Form, Looped
+from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.build import Progress
 from symgen.reference.precision import Array
@@ -98,7 +98,7 @@ class Run:
 
     def arguments(self, form: Form) -> Mapping[str, Array]:
         """The arguments of a function at the states, in machine numbers."""
-        if self.long_truth is not None and isinstance(form, Looped):
+        if self.long_truth is not None and form.looped:
             return self.long_truth.arguments(form, self.long_truth.floats)
         assert self.truth is not None
         return self.truth.arguments(form.function, self.truth.floats)
@@ -187,10 +187,6 @@ class Run:
         return check if self.compiled or check.unjudged else replace(check, unjudged=UNCOMPILED)
 
 
-def judged_as_long(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, Looped]:
+def judged_as_long(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, Form]:
     """Return the programs that are loops over the links of a long robot, which the reference has no time for."""
-    return {
-        f: form
-        for f, form in programs.items()
-        if isinstance(form, Looped) and len(mechanism.joints) > LONG
-    }
+    return {f: form for f, form in programs.items() if form.looped and len(mechanism.joints) > LONG}

@@ -14,8 +14,8 @@ import numpy as np
 from symgen.certificate.intervals import Interval
 from symgen.certificate.rounding import Arithmetic, propagate
 from symgen.emission import printer
+from symgen.ir.loops import Form, LoopProgram
 from symgen.ir.program import Program
-from symgen.ir.recursion import Form, Looped
 from symgen.reference.precision import Array
 from symgen.verification.magnitude import LEAST, largest
 from symgen.verification.scales.integration import slopes
@@ -34,7 +34,7 @@ def bounds(program: Form, truth: Truth, text: TextOptions = PLAIN) -> dict[str, 
     For derivatives, what is made of parameters and what loops keep, whose closed states no real type holds: what has natural
     sizes of its own is measured against those, and nothing is given here.
     """
-    if isinstance(program, Looped) or not _by_rows(program, truth):
+    if isinstance(program, LoopProgram) or not _by_rows(program, truth):
         return {}
     key = (program.function, program.method, program.real, text.trig)
     if key not in truth.bounds or truth.bounds[key][0] is not program:

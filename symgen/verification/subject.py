@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from symgen.ir.loops import Form
 from symgen.ir.program import Bound
-from symgen.ir.recursion import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions

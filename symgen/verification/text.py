@@ -11,10 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from symgen.emission import printer
-from symgen.ir.levelled import Levelled
+from symgen.ir.loops import Form, LoopProgram
 from symgen.ir.program import Bound, Program
-from symgen.ir.recursion import Form, Recursion
-from symgen.ir.segmented import Segmented
 from symgen.support.errors import ProgramError
 from symgen.verification.report import Check
 from symgen.vocabulary.target import Target
@@ -52,11 +50,11 @@ def check_text(
     from symgen.readback.preprocessor import disguises, without_comments
     from symgen.readback.rows import compare
 
-    if isinstance(program, Recursion):
+    if isinstance(program, LoopProgram) and not program.part_count:
         differences = looped.compare(
             program, source.text, source.header, source.preprocessed, target.checked
         )
-    elif isinstance(program, Segmented | Levelled):
+    elif isinstance(program, LoopProgram):
         differences = segmented.compare(
             program, source.text, printer().source(program, target), target.name, source.header
         )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.pipeline.build import Progress

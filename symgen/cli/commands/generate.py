@@ -28,7 +28,7 @@ from symgen.support.errors import RequestError
 from symgen.vocabulary.options import FolderChoices, FolderRequest
 
 if TYPE_CHECKING:
-    from symgen.ir.recursion import Form
+    from symgen.ir.loops import Form
     from symgen.mechanism.mechanism import Mechanism
     from symgen.vocabulary.options import ProgramOptions
 

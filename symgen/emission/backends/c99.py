@@ -1,6 +1,6 @@
 """C99: one function a file, a header for all; includes nothing but <math.h> and headers of its own, and allocates nothing.
 
-A long function calls static parts of its own, one after the other (`_parts`). A `Recursion` calls its own in loops (`_looped`).
+A long function calls static parts of its own, one after the other (`_parts`). A `LoopProgram` calls its own in loops (`_looped`).
 
 How C spells a row stands in `C`; which rows become locals is decided by `_writer`, and `templates/c99/` holds the layout.
 Parentheses are written where C's grammar would group otherwise, and around a product in a sum, as MISRA C:2012 asks (rule 12.1).
@@ -32,10 +32,9 @@ from symgen.emission.c_text import C
 from symgen.emission.definition import PrintedFunction, calls, parameters, turns
 from symgen.emission.legend import legend
 from symgen.emission.writer import Turn
-from symgen.ir.levelled import Levelled
+from symgen.ir.loops import Form, LoopProgram
 from symgen.ir.ports import counted, counts_bodies, several, single_real
 from symgen.ir.program import Bound, Program
-from symgen.ir.recursion import Form, Looped, Recursion
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import PREPARED
 from symgen.vocabulary.reals import REALS, SINE_ULPS
@@ -55,7 +54,7 @@ def source(
     `floors` are certified lower bounds of rows that are divisors, for a checked function. `part` is how many statements a part
     has, about; None: a short function stays in one piece, and a long one is cut as `_parts` says.
     """
-    if isinstance(program, Looped):
+    if isinstance(program, LoopProgram):
         return str(_of(program).source(program, target))
     turn = _definition.turn_of(program, target)
     printed = PrintedFunction(program, target, floors or {}, turn, part or _length(program))
@@ -81,7 +80,7 @@ def definition(
 def parts(program: Form, target: Target) -> tuple[int, int]:
     """Into how many parts a function is cut, and how many numbers they share on the stack; (0, 0) for one in a piece."""
     part = _length(program)
-    if part is None or isinstance(program, Looped):
+    if part is None or isinstance(program, LoopProgram):
         return 0, 0
     turn = _definition.turn_of(program, target)
     function = _definition.function(PrintedFunction(program, target, turn=turn, part=part))
@@ -128,7 +127,7 @@ def batches(
         target.lanes: render(NAME, "lanes.h.j2", **common),
     }
     for function, one in functions.items():
-        layout = "looped_batch.c.j2" if isinstance(programs[function], Recursion) else "batch.c.j2"
+        layout = "looped_batch.c.j2" if programs[function].looped else "batch.c.j2"
         found[target.file_of_many(function)] = render(NAME, layout, **common, **one)
     return found
 
@@ -145,19 +144,21 @@ def driver(program: Form, target: Target) -> dict[str, Any]:
         "parameters": arrays,
         "driver": driven,
         "checked": target.checked,
-        "needs": looped_lanes.work(program) if isinstance(program, Recursion) else 0,
+        "needs": looped_lanes.work(program)
+        if isinstance(program, LoopProgram) and not program.part_count
+        else 0,
     }
 
 
 def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
     """What the template says of one function for many states."""
-    if isinstance(program, Recursion):
-        return looped_lanes.function(program, target)
-    if isinstance(program, Looped):
+    if program.part_count:
         raise RequestError(
             f"{program.function} by {program.method} has the links of one state in its lanes; leave out --batch, "
             "or take another method"
         )
+    if isinstance(program, LoopProgram):
+        return looped_lanes.function(program, target)
     inline = target.text.trig == "inline"  # without a branch, in the loop over the states
     turn = _definition.turn_of(program, target) if inline else None
     part = _parts.LINES_OF_MANY if is_cut(program) else None
@@ -184,7 +185,7 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
     real = single_real(programs.values())
     forms = programs.values()
     declarations = [
-        (_of(form) if isinstance(form, Looped) else _definition).prototype(form, target)
+        (_of(form) if isinstance(form, LoopProgram) else _definition).prototype(form, target)
         for form in forms
     ]
     trig = calls(real, Target(target.name, target.sizes))
@@ -213,22 +214,22 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
 
 def work(form: Form, checked: bool = False) -> int:
     """Numbers of the array that its caller provides, where it is `checked` or not; 0 for a function without one."""
-    return int(_of(form).work(form, checked)) if isinstance(form, Looped) else 0
+    return int(_of(form).work(form, checked)) if isinstance(form, LoopProgram) else 0
 
 
 def unscheduled(form: Form) -> bool:
     """Whether gcc's first scheduling makes it slower."""
-    return isinstance(form, Levelled)
+    return isinstance(form, LoopProgram) and bool(form.maps)
 
 
 def apart(form: Form) -> bool:
     """Whether its results may not lie over its arguments."""
-    return isinstance(form, Looped) and not _of(form).may_alias(form)
+    return isinstance(form, LoopProgram) and not _of(form).may_alias(form)
 
 
-def _of(form: Looped) -> Any:
+def _of(form: LoopProgram) -> Any:
     """The file that prints such a form."""
-    return looped if isinstance(form, Recursion) else parted
+    return parted if form.part_count else looped
 
 
 def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:

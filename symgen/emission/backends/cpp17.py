@@ -13,6 +13,7 @@ from symgen.emission import adjustable, checks, printer, render
 from symgen.emission.backend import Wrapper
 from symgen.emission.c_text import C, comment
 from symgen.emission.ports import stated, struct_of
+from symgen.ir.loops import Form
 from symgen.ir.ports import (
     counted,
     counts_bodies,
@@ -23,7 +24,6 @@ from symgen.ir.ports import (
     symbolic,
 )
 from symgen.ir.program import Bound, Port
-from symgen.ir.recursion import Form, Looped
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.arrays import Array
 from symgen.vocabulary.functions import FUNCTIONS, REGROUP
@@ -47,7 +47,7 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
         functions=functions,
         bodies=counts_bodies(programs.values()),
         counted=counted(programs.values()),
-        loops=any(isinstance(program, Looped) for program in programs.values()),
+        loops=any(program.looped for program in programs.values()),
         **several(programs.values()),
         statuses=checks.statuses(programs.values(), target),
         adjustable=adjustable.statuses(programs, target) if REGROUP in programs else [],
@@ -96,7 +96,7 @@ def _taken(port: Port, name: str, target: Target) -> dict[str, str]:
 
 def _worked(program: Form, target: Target, taken: set[str]) -> dict[str, str]:
     """The array that the caller of a loop over links provides, how the C is told its size, and what many states call that."""
-    if not isinstance(program, Looped):
+    if not program.looped:
         return {"work": "", "size": "", "count": ""}
     work = C.local("work", taken)
     return {

@@ -28,9 +28,8 @@ from symgen.emission.statements import (
     Value,
     in_lanes,
 )
-from symgen.ir.levelled import BEFORE
+from symgen.ir.loops import BEFORE, LoopProgram, as_function
 from symgen.ir.program import Port, Program
-from symgen.ir.recursion import Parted, as_function
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
@@ -62,7 +61,7 @@ class Table(NamedTuple):
 class Chain:
     """A form in parts, printed for a target; `numbers` of the caller's array are needed, `group_size` of them by a group."""
 
-    form: Parted
+    form: LoopProgram
     target: Target
     rows: int
     numbers: int
@@ -85,7 +84,7 @@ class Chain:
     @cached_property
     def groups(self) -> int:
         """Groups of parts."""
-        return self.form.segments // self.lanes
+        return self.form.part_count // self.lanes
 
     @cached_property
     def arrays(self) -> list[str]:

@@ -27,16 +27,16 @@ from symgen.emission.statements import (
     expression,
 )
 from symgen.emission.writer import live_rows
-from symgen.ir import recursion as forms
+from symgen.ir import loops as forms
+from symgen.ir.loops import CHECKED, WORK, LoopProgram, has_unchecked_sines
 from symgen.ir.program import POSITIONS, Program
-from symgen.ir.recursion import GUARD, WORK, Recursion, unseen
 from symgen.support.errors import RequestError
 from symgen.vocabulary.target import Target
 
 
-def guarded(form: Recursion, target: Target) -> Recursion:
+def guarded(form: LoopProgram, target: Target) -> LoopProgram:
     """Return the form whose steps also give the numbers that are compared; RequestError for a sine of a computed angle."""
-    if target.text.trig == "inline" and unseen(form):
+    if target.text.trig == "inline" and has_unchecked_sines(form):
         raise RequestError(
             f"{form.function} as a loop over links takes sines of what it finds on its way, which --trig "
             "inline does not check there; take --trig libm, or the unrolled form"
@@ -45,7 +45,7 @@ def guarded(form: Recursion, target: Target) -> Recursion:
     def rows(step: Program) -> list[int]:
         return [guard.row for guard in _guards(step)]
 
-    return forms.guarded(form, rows, target.text.trig == "inline")
+    return forms.with_checked_rows(form, rows, target.text.trig == "inline")
 
 
 def _guards(step: Program) -> list[checks.Guard]:
@@ -143,14 +143,14 @@ def check_step(
 
     `user` is the step that divides by these numbers. Both lists are empty for a step without such numbers.
     """
-    rows = next((port.rows for port in step.outputs if port.name == GUARD), ())
+    rows = next((port.rows for port in step.outputs if port.name == CHECKED), ())
     if not rows:
         return [], []
     guards, zero = {guard.row: guard for guard in _guards(user)}, loops.zero
     magnitude, status = f"{C.call('fabs', loops.real)}({{}})", "DIVISOR"
     conditions = []
     for k, row in enumerate(rows):
-        number = Element(GUARD, str(k))
+        number = Element(CHECKED, str(k))
         if row in guards:
             bound = guards[row].bound
             assert isinstance(bound, Fraction)
@@ -161,7 +161,7 @@ def check_step(
             status, limit = "OUT_OF_RANGE", C.literal(Fraction(sincos.RANGE), loops.real)
             conditions.append(expression(f"{magnitude} <= {limit}", number))
     fails = expression("!({})", All(tuple(conditions), 16))
-    declared = Declare(loops.form.real, GUARD, size=(len(rows),))
+    declared = Declare(loops.form.real, CHECKED, size=(len(rows),))
     return [declared], [refuse_where(loops, fails, status)]
 
 

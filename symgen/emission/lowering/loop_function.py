@@ -13,19 +13,19 @@ from symgen.emission.c_text import C
 from symgen.emission.loop_work import work
 from symgen.emission.lowering.loop_tables import LoopTables
 from symgen.emission.statements import LANE, Address, Call, Element, Row, Value, parts
-from symgen.ir.program import POSITIONS, Program
-from symgen.ir.recursion import (
+from symgen.ir.loops import (
     ANGLE,
-    CARRIED,
-    GUARD,
-    KEPT,
-    LAST,
-    LEFT,
-    TABLE,
+    CARRY,
+    CHECKED,
+    CONSTANTS,
+    EPILOGUE,
+    RESULT_NAMES,
+    SAVED,
     WORK,
-    Recursion,
+    LoopProgram,
     as_function,
 )
+from symgen.ir.program import POSITIONS, Program
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
@@ -50,7 +50,7 @@ class LoopFunction:
     results are finite; elsewhere these are 0 and empty.
     """
 
-    def __init__(self, form: Recursion, target: Target, lanes: int = 0) -> None:
+    def __init__(self, form: LoopProgram, target: Target, lanes: int = 0) -> None:
         self.form, self.target, self.lanes = form, target, lanes
         self.real = REALS[form.real]
         self.zero = C.literal(Fraction(0), self.real)
@@ -65,12 +65,16 @@ class LoopFunction:
             for c, step in enumerate(sweep.steps)
             if step.outputs and c in form.classes(sweep)
         }
-        last = f"{self.function}_{LAST}"
-        self.epilogue = form.last and as_function(form.last, last)
-        self.epilogue_check = form.looked and as_function(form.looked, f"{last}_{GUARD}")
+        last = f"{self.function}_{EPILOGUE}"
+        self.epilogue = form.epilogue and as_function(form.epilogue, last)
+        self.epilogue_check = form.epilogue_check and as_function(
+            form.epilogue_check, f"{last}_{CHECKED}"
+        )
         functions = (*self.steps.values(), self.epilogue_check, self.epilogue)
         self.functions = [function for function in functions if function]
-        read = {c for (_, c), step in self.steps.items() for p in step.inputs if p.name == TABLE}
+        read = {
+            c for (_, c), step in self.steps.items() for p in step.inputs if p.name == CONSTANTS
+        }
         self.tables = LoopTables(form, target.symbol(self.function), read)
         turning = [step for step in self.steps.values() if definition.turns(step, target)]
         most = max((len(definition.together(step)) for step in turning), default=0)
@@ -88,7 +92,7 @@ class LoopFunction:
         """Return the function of a step; in a block of sines it gives the angle alone."""
         in_blocks = self.sine_blocks.get(s)
         step = in_blocks.angles[c].program if in_blocks else self.form.sweeps[s].steps[c]
-        number = f"{s + 1}" if len(self.form.kinds) == 1 else f"{s + 1}_{c + 1}"
+        number = f"{s + 1}" if len(self.form.link_classes) == 1 else f"{s + 1}_{c + 1}"
         return as_function(step, f"{self.function}_{number}")
 
     def symbol(self, step: Program) -> str:
@@ -101,7 +105,7 @@ class LoopFunction:
 
     def carry(self, s: int) -> str:
         """Return the local array for the carry of sweep `s` along a chain."""
-        return f"{CARRIED}_{s + 1}"
+        return f"{CARRY}_{s + 1}"
 
     def lane_of(self, name: str) -> Value:
         """Return a local that has one value a state."""
@@ -136,18 +140,18 @@ def plus(index: Value, number: int) -> Value:
 
 def current_link(loops: LoopFunction, s: int) -> Value:
     """Return the number of the link that a sweep is at; a table has it for a path to one link of a tree."""
-    form, tip = loops.form, loops.form.sweeps[s].tip
+    form, tip = loops.form, loops.form.sweeps[s].only_path_to
     if tip < 0 or form.serial:
         return LINK
-    return Element(loops.tables.integers("way", form.way(tip)), LINK)
+    return Element(loops.tables.integers("way", form.path_to(tip)), LINK)
 
 
 def first_index(loops: LoopFunction, s: int, c: int, port: str) -> Value:
     """Return the index of a link's first element in a port with elements of joints or their columns."""
-    is_position, kinds, link = port in POSITIONS, loops.form.kinds, current_link(loops, s)
+    is_position, kinds, link = port in POSITIONS, loops.form.link_classes, current_link(loops, s)
     if len({(kind.nq, kind.nv) for kind in kinds}) == 1:
         return times(kinds[c].nq if is_position else kinds[c].nv, link)
-    firsts = [place[0 if is_position else 1] for place in loops.form.places]
+    firsts = [place[0 if is_position else 1] for place in loops.form.offsets]
     return Element(loops.tables.integers("q" if is_position else "v", firsts), link)
 
 
@@ -174,15 +178,15 @@ def _argument(loops: LoopFunction, s: int, c: int, port: str) -> Value:
     """Return the array that a step gets for one of its ports."""
     form, link = loops.form, current_link(loops, s)
     taken, given = step_carries(loops, s)
-    per_link, columns = dict(form.each), dict.fromkeys(dict(form.columns), COLUMN)
-    local = {CARRIED: taken, LEFT[CARRIED]: given, GUARD: GUARD, **columns}
+    per_link, columns = dict(form.per_link), dict.fromkeys(dict(form.columns), COLUMN)
+    local = {CARRY: taken, RESULT_NAMES[CARRY]: given, CHECKED: CHECKED, **columns}
     if port in local:
         return local[port]
-    if port == TABLE:
-        row = Element(loops.tables.rows(), link) if len(form.kinds) > 1 else link
+    if port == CONSTANTS:
+        row = Element(loops.tables.rows(), link) if len(form.link_classes) > 1 else link
         return Row(loops.tables.constants(c), row)
-    if port in (KEPT, LEFT[KEPT]):
-        first = 0 if port == KEPT else form.sweeps[s].first[c]
+    if port in (SAVED, RESULT_NAMES[SAVED]):
+        first = 0 if port == SAVED else form.sweeps[s].saved_at[c]
         return Address(WORK, plus(times(form.work, link), first))
     if port == ANGLE:
         return Address(ANGLE, f"{LINK} - {BLOCK}")

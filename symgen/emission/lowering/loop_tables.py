@@ -10,7 +10,7 @@ from math import prod
 from typing import NamedTuple
 
 from symgen.emission.c_text import WIDTH, C
-from symgen.ir.recursion import TABLE, Recursion
+from symgen.ir.loops import CONSTANTS, LoopProgram
 from symgen.vocabulary.reals import REALS
 
 SHORT_LIMIT = 2**15
@@ -38,23 +38,25 @@ class LoopTables:
     The constants of links come first, one table for each of the `read_classes`, whose steps read them.
     """
 
-    def __init__(self, form: Recursion, symbol: str, read_classes: Collection[int]) -> None:
+    def __init__(self, form: LoopProgram, symbol: str, read_classes: Collection[int]) -> None:
         self._form, self._symbol = form, symbol
         self.tables: dict[str, Table] = {}
         for c in sorted(read_classes):
-            rows = [row for row, of in zip(form.tables, form.of, strict=True) if of == c]
+            rows = [row for row, of in zip(form.constants, form.class_of, strict=True) if of == c]
             if rows and rows[0]:
                 text = tuple(f"{{{_listed(self._literals(row), 6)}}}" for row in rows)
                 self._add(form.real, self.constants(c), (len(rows), len(rows[0])), text)
 
     def constants(self, c: int) -> str:
         """Return the name of the table of the constants of one class."""
-        return f"{self._symbol}_{TABLE}" + (f"_{c + 1}" if len(self._form.kinds) > 1 else "")
+        return f"{self._symbol}_{CONSTANTS}" + (
+            f"_{c + 1}" if len(self._form.link_classes) > 1 else ""
+        )
 
     def rows(self) -> str:
         """Return the name of the table that has the row of each link in the constants of its class."""
         counts, rows = Counter[int](), []
-        for c in self._form.of:
+        for c in self._form.class_of:
             rows.append(counts[c])
             counts[c] += 1
         return self.integers("rows", rows)
@@ -67,7 +69,7 @@ class LoopTables:
 
     def initial_carry(self, s: int) -> str:
         """Return the name of the table of the initial carry of a sweep."""
-        values = self._literals(self._form.sweeps[s].start)
+        values = self._literals(self._form.sweeps[s].initial)
         name = f"{self._symbol}_start_{s + 1}"
         return self._add(self._form.real, name, (len(values),), (_listed(values, 4),))
 

@@ -31,9 +31,19 @@ from symgen.emission.statements import (
     copy,
     expression,
 )
-from symgen.ir.levelled import BEFORE, BEHIND, FRONT, KNOWN, RUN, Levelled, Tree
+from symgen.ir.loops import (
+    BEFORE,
+    CONSTANTS,
+    DOWNSWEEP,
+    LEFT,
+    RESULT_NAMES,
+    RIGHT,
+    SAVED,
+    UPSWEEP,
+    LoopProgram,
+    ParallelScan,
+)
 from symgen.ir.program import Program
-from symgen.ir.recursion import KEPT, LEFT, TABLE
 
 
 def _level_rows(rows: int) -> list[int]:
@@ -44,9 +54,11 @@ def _level_rows(rows: int) -> list[int]:
     return counts
 
 
-def _levels_over_parts(tree: Tree, parts: int) -> list[tuple[int, int, int]]:
+def _levels_over_parts(tree: ParallelScan, parts: int) -> list[tuple[int, int, int]]:
     """Return the first number, the rows and the numbers of a row of each level: the run, what is known, and what is saved."""
-    sizes = [tree.run + len(tree.start)] + [tree.run + len(tree.start) + tree.kept] * parts
+    sizes = [tree.up_size + len(tree.initial)] + [
+        tree.up_size + len(tree.initial) + tree.saved_size
+    ] * parts
     rows = _level_rows(parts)
     ends = accumulate((count * size for count, size in zip(rows, sizes, strict=False)), initial=0)
     return [*zip(ends, rows, sizes, strict=False)]
@@ -68,23 +80,23 @@ class Layout:
     stand behind all groups. `group_size` is that of one lane of a group.
     """
 
-    def __init__(self, form: Levelled) -> None:
+    def __init__(self, form: LoopProgram) -> None:
         self.row_size, levels = (
             form.work + 2 * len(form.outputs),
-            2 * len(_level_rows(form.longest)),
+            2 * len(_level_rows(form.longest_part)),
         )
-        self.group_size = form.longest * self.row_size
+        self.group_size = form.longest_part * self.row_size
         firsts: list[tuple[int, int, int]] = []
-        for tree in form.trees:
-            known = self.group_size + levels * tree.run
-            saved = known + levels * len(tree.start)
+        for tree in form.scans:
+            known = self.group_size + levels * tree.up_size
+            saved = known + levels * len(tree.initial)
             firsts.append((self.group_size, known, saved))
-            self.group_size = saved + (form.longest - 1) * tree.kept
-        self.size = form.segments * self.group_size
+            self.group_size = saved + (form.longest_part - 1) * tree.saved_size
+        self.size = form.part_count * self.group_size
         self.places: list[Places] = []
-        for tree, first in zip(form.trees, firsts, strict=True):
+        for tree, first in zip(form.scans, firsts, strict=True):
             self.places.append(Places(*first, self.size))
-            over_parts = _levels_over_parts(tree, form.segments)
+            over_parts = _levels_over_parts(tree, form.part_count)
             self.size += sum(rows * size for _, rows, size in over_parts)
 
 
@@ -92,7 +104,7 @@ class _Scan(NamedTuple):
     """A scan: its number in the text, and the steps of a pair as functions of lanes, and of a pair of parts."""
 
     number: int
-    tree: Tree
+    tree: ParallelScan
     places: Places
     up: Program
     down: Program
@@ -103,13 +115,13 @@ class _Scan(NamedTuple):
 class Lowering:
     """The functions and tables of a form, stage by stage."""
 
-    def __init__(self, form: Levelled, chain: Chain) -> None:
+    def __init__(self, form: LoopProgram, chain: Chain) -> None:
         self.form, self.chain, self.layout = form, chain, Layout(form)
         self.steps = [
-            chain.step_in_lanes(step, f"{s}", "of a place")
-            for s, step in enumerate(form.steps_of_places, 1)
+            chain.step_in_lanes(stage.steps[0], f"{s}", "of a place")
+            for s, stage in enumerate(form.maps, 1)
         ]
-        self.scans = [self._steps(t) for t in range(len(form.trees))]
+        self.scans = [self._steps(t) for t in range(len(form.scans))]
         rows = _level_rows(chain.rows)
         pairs = accumulate((count // 2 for count in rows), initial=0)
         self.top, self.levels = len(rows) - 1, f"{chain.symbol}_levels"
@@ -124,13 +136,13 @@ class Lowering:
             "over the segments, of every level where it begins, its rows, and how long they are"
         )
         for scan in self.scans:
-            over = _levels_over_parts(scan.tree, form.segments)
+            over = _levels_over_parts(scan.tree, form.part_count)
             self.tables.append(Table(comment, self._over(scan), over))
             comment = ""
 
     def _steps(self, t: int) -> _Scan:
         """Return a scan with the functions of its steps."""
-        tree = self.form.trees[t]
+        tree = self.form.scans[t]
         functions: list[Program] = []
         for name, step in (("up", tree.up), ("down", tree.down)):
             kind = f"{name} a tree, of a pair"
@@ -189,15 +201,15 @@ class Lowering:
         """Return the function that combines a pair of rows of a group, or makes of what is known of both what is known of each."""
         chain, places = self.chain, scan.places
         array, first, size = (
-            ("runs", places.runs, scan.tree.run)
+            ("runs", places.runs, scan.tree.up_size)
             if up
-            else ("known", places.known, len(scan.tree.start))
+            else ("known", places.known, len(scan.tree.initial))
         )
         group = f"({chain.group_size}*group) + {chain.lanes}*"
         pairs_below = Element(self.levels, "level - 1", 1)
         saved = (
             Address(NUMBERS, f"{group}{places.saved}"),
-            f"\n    + ({scan.tree.kept}*(",
+            f"\n    + ({scan.tree.saved_size}*(",
             pairs_below,
             " + pair))",
         )
@@ -229,18 +241,18 @@ class Lowering:
     def _over_parts(self, scan: _Scan) -> Function:
         """Return the function that scans over the parts, each of which is one row."""
         chain, tree, places = self.chain, scan.tree, scan.places
-        run, known = tree.run, len(tree.start)
-        levels = _levels_over_parts(tree, self.form.segments)
+        run, known = tree.up_size, len(tree.initial)
+        levels = _levels_over_parts(tree, self.form.part_count)
         top_known = places.over + levels[-1][0] + run
         saved = f"both + {run + known}"
         pair: dict[str, Value] = {
-            RUN: "both",
-            KNOWN: f"both + {run}",
-            KEPT: saved,
-            LEFT[KEPT]: saved,
+            UPSWEEP: "both",
+            DOWNSWEEP: f"both + {run}",
+            SAVED: saved,
+            RESULT_NAMES[SAVED]: saved,
         }
-        up = pair | {FRONT: "front", BEHIND: "behind"}
-        down = pair | {FRONT: f"front + {run}", BEHIND: f"behind + {run}"}
+        up = pair | {LEFT: "front", RIGHT: "behind"}
+        down = pair | {LEFT: f"front + {run}", RIGHT: f"behind + {run}"}
         body: tuple[Statement, ...] = (
             chain.pointer("tree", Address(NUMBERS, places.over)),
             *(Declare("int", index) for index in ("level", "segment", "pair", "k")),
@@ -248,7 +260,7 @@ class Lowering:
             self._over_levels(scan, chain.call(scan.up_alone, up), 1, len(levels)),
             *(
                 Assign(Element(NUMBERS, f"{top_known} + {k}"), chain.literal(value))
-                for k, value in enumerate(tree.start)
+                for k, value in enumerate(tree.initial)
             ),
             self._over_levels(scan, chain.call(scan.down_alone, down), len(levels) - 1, 0),
             self._roots(scan, up=False),
@@ -259,7 +271,7 @@ class Lowering:
     def _roots(self, scan: _Scan, up: bool) -> For:
         """Return the loop that copies the run of each part to the levels over the parts, or what is known of it back."""
         lanes, tree, places = self.chain.lanes, scan.tree, scan.places
-        run, known = tree.run, len(tree.start)
+        run, known = tree.up_size, len(tree.initial)
         size, first = (run, places.runs) if up else (known, places.known)
         group = f"({self.chain.group_size}*(segment / {lanes}))"
         top = f"({lanes}*{first + 2 * self.top * size})"
@@ -282,7 +294,7 @@ class Lowering:
                 ),
             ),
         )
-        return For("segment", 0, self.form.segments, part)
+        return For("segment", 0, self.form.part_count, part)
 
     def _over_levels(self, scan: _Scan, call: Call, first: int, last: int) -> For:
         """Return the loop over levels over the parts, and over the pairs of a level."""
@@ -319,16 +331,16 @@ class Lowering:
             body.append(chain.pointer("known", f"work + {before.places.known}"))
         if behind:
             body.append(chain.pointer("runs", f"work + {behind.places.runs}"))
-        if TABLE in (port.name for port in step.inputs):
+        if CONSTANTS in (port.name for port in step.inputs):
             body.append(Declare("const int", "first", f"{chain.rows}*group"))
         body += chain.buffers(loads)
         body += (Declare("int", name) for name in (ROW, "level", *[LANE] * bool(loads)))
         body += chain.unused([name.removesuffix(BEFORE) for name in loads])
         row: list[Statement] = []
         if before:
-            row.append(chain.pointer("told", f"known + ({len(before.tree.start)}*(row % 2))"))
+            row.append(chain.pointer("told", f"known + ({len(before.tree.initial)}*(row % 2))"))
         if behind:
-            row.append(chain.pointer("run", f"runs + ({behind.tree.run}*(row % 2))"))
+            row.append(chain.pointer("run", f"runs + ({behind.tree.up_size}*(row % 2))"))
         row += self._loads(loads)
         row += self._downsweep(before, "last" if inward else "first") if before else ()
         row.append(chain.call(step, places))
@@ -341,16 +353,16 @@ class Lowering:
     def _places(self, s: int) -> dict[str, Value]:
         """Return the place of each port of a map that is no argument."""
         row, work = self.layout.row_size, self.form.work
-        saved = {KEPT: 0, LEFT[KEPT]: self.form.first[s]}
+        saved = {SAVED: 0, RESULT_NAMES[SAVED]: self.form.maps[s].saved_at[0]}
         results = [name for port in self.form.outputs for name in (port.name, port.name + BEFORE)]
         saved |= {name: work + k for k, name in enumerate(results)}
         places: dict[str, Value] = {
             name: Address("work", row_of(row, first)) for name, first in saved.items()
         }
         return places | {
-            TABLE: Row(f"{self.chain.symbol}_table", "first + row"),
-            KNOWN: "told",
-            RUN: "run",
+            CONSTANTS: Row(f"{self.chain.symbol}_table", "first + row"),
+            DOWNSWEEP: "told",
+            UPSWEEP: "run",
         }
 
     def _loads(self, ports: Sequence[str]) -> Iterator[Statement]:
@@ -371,18 +383,20 @@ class Lowering:
         symbol, tree = self.chain.symbol, scan.tree
         lower = Call(f"{symbol}_lowered_{scan.number}", (NUMBERS, *_PAIR_INDICES))
         yield For("level", f"{symbol}_{end}_of(row)", 0, (lower,), step=-1)
-        yield from self._without_joint(tree, "told", tree.told, len(tree.start))
+        yield from self._without_joint(tree, "told", tree.last_valid, len(tree.initial))
 
     def _upsweep(self, scan: _Scan, end: str) -> Iterator[Statement]:
         """Give the upsweep from a row: to the levels at whose end the row is."""
         symbol, tree = self.chain.symbol, scan.tree
         raised = Call(f"{symbol}_raised_{scan.number}", (NUMBERS, *_PAIR_INDICES))
-        yield from self._without_joint(tree, "run", tree.cut, tree.run)
+        yield from self._without_joint(tree, "run", tree.valid, tree.up_size)
         yield For("level", 1, f"{symbol}_{end}_of(row)", (raised,), inclusive=True)
 
-    def _without_joint(self, tree: Tree, array: str, first: int, size: int) -> Iterator[Statement]:
+    def _without_joint(
+        self, tree: ParallelScan, array: str, first: int, size: int
+    ) -> Iterator[Statement]:
         """Give the statement that clears the numbers of the last element from `first` on, where they belong to a joint."""
-        if tree.cut == tree.run:
+        if tree.valid == tree.up_size:
             return
         part, row = divmod(len(self.form), self.chain.rows)
         group, lane = divmod(part, self.chain.lanes)
@@ -431,11 +445,11 @@ class Lowering:
 
 _PAIR_INDICES = (GROUP, "level", ROW)
 _PAIR: dict[str, Value] = {
-    FRONT: "front",
-    BEHIND: "behind",
-    RUN: "both",
-    KNOWN: "both",
-    KEPT: "kept",
-    LEFT[KEPT]: "kept",
+    LEFT: "front",
+    RIGHT: "behind",
+    UPSWEEP: "both",
+    DOWNSWEEP: "both",
+    SAVED: "kept",
+    RESULT_NAMES[SAVED]: "kept",
 }
 """The array for each port of a step of a pair."""

@@ -31,8 +31,17 @@ from symgen.emission.statements import (
     copy,
     expression,
 )
-from symgen.ir.recursion import CARRIED, KEPT, LEFT, TABLE, Sweep
-from symgen.ir.segmented import ENDED, START, Across, Segmented
+from symgen.ir.loops import (
+    CARRY,
+    CONSTANTS,
+    FINAL_CARRY,
+    INITIAL,
+    RESULT_NAMES,
+    SAVED,
+    LoopProgram,
+    SequentialScan,
+    Sweep,
+)
 
 
 class Carry(NamedTuple):
@@ -48,32 +57,32 @@ class Layout:
     `group_size` is that of one lane of a group.
     """
 
-    def __init__(self, form: Segmented) -> None:
-        self.group_size = form.longest * form.work
-        self.size = form.segments * self.group_size
+    def __init__(self, form: LoopProgram) -> None:
+        self.group_size = form.longest_part * form.work
+        self.size = form.part_count * self.group_size
         self.carries: dict[int, Carry] = {}
         self.saved: dict[int, str] = {}
         """Of a scan the address of what a part saves, its own or that of the scan before it."""
         address = ""
         for s, stage in enumerate(form.stages):
             if isinstance(stage, Sweep):
-                self.carries[s] = Carry(self.size, len(stage.start))
-                self.size += form.segments * 2 * len(stage.start)
-            else:
-                size = size_of(stage.step.outputs, KEPT)
+                self.carries[s] = Carry(self.size, len(stage.initial))
+                self.size += form.part_count * 2 * len(stage.initial)
+            elif isinstance(stage, SequentialScan):
+                size = size_of(stage.step.outputs, SAVED)
                 address = f"{self.size} + {size}*segment" if size else address
                 self.saved[s] = address
-                self.size += form.segments * size
+                self.size += form.part_count * size
 
 
 class Lowering:
     """The functions and tables of a form, stage by stage."""
 
-    def __init__(self, form: Segmented, chain: Chain) -> None:
+    def __init__(self, form: LoopProgram, chain: Chain) -> None:
         self.form, self.chain, self.layout = form, chain, Layout(form)
-        self.scanned = {stage.gives for stage in form.stages if isinstance(stage, Across)}
-        idle = [form.longest - len(form.links(part)) for part in range(form.segments)]
-        first = [form.links(part)[0] - rows for part, rows in enumerate(idle)]
+        self.scanned = {stage.gives for stage in form.stages if isinstance(stage, SequentialScan)}
+        idle = [form.longest_part - len(form.parts[part]) for part in range(form.part_count)]
+        first = [form.parts[part][0] - rows for part, rows in enumerate(idle)]
         self.idle, symbol = max(idle), chain.symbol
         self.tables = [
             Table("of every segment the link in the first row", f"{symbol}_places", first)
@@ -89,9 +98,9 @@ class Lowering:
             body.append(Blank())
             names = []
             for s, stage in together:
-                if isinstance(stage, Across):
+                if isinstance(stage, SequentialScan):
                     body += self._scan(s, stage)
-                else:
+                elif isinstance(stage, Sweep):
                     function = self._sweep(s, stage)
                     names.append(function.name)
                     yield function
@@ -108,10 +117,10 @@ class Lowering:
         loads = [port.name for port in step.inputs if port.name in chain.arrays]
         stores = [port.name for port in step.outputs if port.name in chain.arrays]
         buffers = [name for name in chain.arrays if name in (*loads, *stores)]
-        initial = () if s in self.scanned else sweep.start
+        initial = () if s in self.scanned else sweep.initial
         body: list[Statement] = [*self._pointers(self.layout.carries[s])]
         body += [self._numbers_of_parts("places")] if buffers else []
-        if size_of(step.inputs, TABLE):
+        if size_of(step.inputs, CONSTANTS):
             body.append(Declare("const int", "first", f"{chain.rows}*group"))
         body += chain.buffers(buffers)
         body += [Declare("int", LANE)] if buffers or idle or initial else []
@@ -155,23 +164,23 @@ class Lowering:
     def _places(self, sweep: Sweep) -> dict[str, Value]:
         """Return the place of each port that is neither an argument nor a result."""
         return {
-            TABLE: Row(f"{self.chain.symbol}_table", "first + row"),
-            KEPT: Address("work", row_of(self.form.work)),
-            LEFT[KEPT]: Address("work", row_of(self.form.work, sweep.first[0])),
-            CARRIED: "before",
-            LEFT[CARRIED]: "behind",
+            CONSTANTS: Row(f"{self.chain.symbol}_table", "first + row"),
+            SAVED: Address("work", row_of(self.form.work)),
+            RESULT_NAMES[SAVED]: Address("work", row_of(self.form.work, sweep.saved_at[0])),
+            CARRY: "before",
+            RESULT_NAMES[CARRY]: "behind",
         }
 
     def _carry_of_idle_parts(self, sweep: Sweep) -> Iterator[Statement]:
         """Give the statement by which idle parts keep their carry."""
         before, behind = Element("before", "k"), Element("behind", "k")
         carry = expression("(row < {}) ? {} : {}", Element("idle", LANE), before, behind)
-        over_carry = For("k", 0, len(sweep.start), (Assign(behind, carry),))
+        over_carry = For("k", 0, len(sweep.initial), (Assign(behind, carry),))
         yield If(f"row < {self.idle}", (over_carry,))
 
     # -- scans -----------------------------------------------------------------------------------------------------------------
 
-    def _scan(self, s: int, scan: Across) -> Iterator[Statement]:
+    def _scan(self, s: int, scan: SequentialScan) -> Iterator[Statement]:
         """Give the loop over the parts."""
         chain, real = self.chain, self.form.real
         opening, step = (
@@ -179,10 +188,10 @@ class Lowering:
             for name, program in (("first", scan.opening), ("other", scan.step))
         )
         first, last, by = (
-            (self.form.segments - 1, 0, -1) if scan.inward else (0, self.form.segments, 1)
+            (self.form.part_count - 1, 0, -1) if scan.inward else (0, self.form.part_count, 1)
         )
-        taken, given = self.layout.carries[scan.takes], size_of(scan.step.outputs, START)
-        carried, final = size_of(scan.step.outputs, CARRIED), chain.rows % 2 * taken.size
+        taken, given = self.layout.carries[scan.takes], size_of(scan.step.outputs, INITIAL)
+        carried, final = size_of(scan.step.outputs, CARRY), chain.rows % 2 * taken.size
         comment = "which the first one does not take"
         arrays = [
             Declare(real, "ended", size=(taken.size,)),
@@ -221,11 +230,11 @@ class Lowering:
 
 
 _SCANNED: dict[str, Value] = {
-    ENDED: "ended",
-    CARRIED: "carried",
-    KEPT: "held",
-    LEFT[CARRIED]: "handed",
-    LEFT[KEPT]: "held",
-    START: "start",
+    FINAL_CARRY: "ended",
+    CARRY: "carried",
+    SAVED: "held",
+    RESULT_NAMES[CARRY]: "handed",
+    RESULT_NAMES[SAVED]: "held",
+    INITIAL: "start",
 }
 """The array for each port of a step of a scan."""

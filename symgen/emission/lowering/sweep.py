@@ -59,7 +59,7 @@ from symgen.emission.statements import (
     expression,
     in_lanes,
 )
-from symgen.ir.recursion import ANGLE, ENDED, GUARD, KEPT, LEFT, WORK, End
+from symgen.ir.loops import ANGLE, CHECKED, FINAL_CARRY, RESULT_NAMES, SAVED, WORK, FinalCarry
 
 Body = tuple[Statement, ...]
 
@@ -86,7 +86,18 @@ def lower(loops: LoopFunction) -> Function:
         return Function(symbol, tuple(parameters), (*body, *returned), returns)
     arrays = [*loops.ports.values(), WORK]
     carries = [loops.carry(s) for s in range(len(form.sweeps))]
-    vectors = {*arrays, *carries, CARRIES, OWN, BEFORE, BEHIND, JOINED, ENDED, COLUMN, GUARD}
+    vectors = {
+        *arrays,
+        *carries,
+        CARRIES,
+        OWN,
+        BEFORE,
+        BEHIND,
+        JOINED,
+        FINAL_CARRY,
+        COLUMN,
+        CHECKED,
+    }
     parameters = [Declare(form.real, name, size=("", lanes)) for name in arrays]
     if target.checked:
         parameters.append(Declare("int", STATUS, size=(lanes,)))
@@ -106,21 +117,21 @@ def _declarations(loops: LoopFunction) -> list[Statement]:
     if loops.needed_size:
         rows = expression(f"({SIZE} < {loops.needed_size}) ? {WORK} : {{}}", rows)
     chains = [
-        Declare(real, loops.carry(s), size=(len(sweep.start),))
+        Declare(real, loops.carry(s), size=(len(sweep.initial),))
         for s, sweep in enumerate(form.sweeps)
-        if sweep.start and form.straight(sweep) and not lanes
+        if sweep.initial and form.straight(sweep) and not lanes
     ]
     final_size = loops.epilogue.inputs[0].size if loops.epilogue else 0
     initial = f"{{{loops.zero}}}" if loops.needed_size else None
     finite = "stays zero when all arguments are finite"
-    has_lanes = lanes and (checked or any(sweep.start for sweep in form.sweeps))
+    has_lanes = lanes and (checked or any(sweep.initial for sweep in form.sweeps))
     used = {p.name for step in loops.steps.values() for p in (*step.inputs, *step.outputs)}
     unread = [port.name for port in form.inputs if port.name not in used and not checked]
-    saves = in_blocks or not used.isdisjoint((KEPT, LEFT[KEPT]))
+    saves = in_blocks or not used.isdisjoint((SAVED, RESULT_NAMES[SAVED]))
     declared: list[tuple[object, Statement]] = [
         (in_tree, Declare(real, CARRIES, rows, pointer=FIXED)),
         *((True, carry) for carry in chains),
-        (final_size, _array(loops, ENDED, final_size, value=initial)),
+        (final_size, _array(loops, FINAL_CARRY, final_size, value=initial)),
         (in_blocks, Declare(real, ANGLE, size=(loops.angle_count,))),
         (checked and lanes, Declare(real, zeros(loops), size=(lanes,), comment=finite)),
         (checked and not lanes, Declare("int", STATUS, loops.status("OK"))),
@@ -148,11 +159,11 @@ def _stage(loops: LoopFunction, s: int) -> Body:
     if s in loops.sine_blocks:
         count = loops.sine_blocks[s].links
         return Blank(), Comment(f"sines and cosines of {count} links at once"), *_sines(loops, s)
-    to_tip = sweep.tip >= 0
+    to_tip = sweep.only_path_to >= 0
     title = f"outward, from the base{' to the frame' if to_tip else ''}"
     if sweep.inward:
         title = f"inward, from the {'frame' if to_tip else 'tips'}"
-    lower_sweep = _map if not sweep.start else _chain if loops.form.straight(sweep) else _tree
+    lower_sweep = _map if not sweep.initial else _chain if loops.form.straight(sweep) else _tree
     statements = tuple(lower_sweep(loops, s))
     return Blank(), Comment(title), *((Block(statements),) if loops.lanes else statements)
 
@@ -174,7 +185,7 @@ def _chain(loops: LoopFunction, s: int) -> list[Statement]:
     body = _steps(loops, s)
     if loops.lanes:
         halves = (
-            _array(loops, carry, 2, len(sweep.start)),
+            _array(loops, carry, 2, len(sweep.initial)),
             Declare(real, BEFORE, Row(carry, 0), pointer=POINTER),
             Declare(real, BEHIND, Row(carry, 1), pointer=POINTER),
             Blank(),
@@ -183,7 +194,7 @@ def _chain(loops: LoopFunction, s: int) -> list[Statement]:
         body = (own, *body, Assign(BEHIND, BEFORE), Assign(BEFORE, OWN))
     initial = [
         Assign(Element(taken, k), C.literal(number, loops.real))
-        for k, number in enumerate(sweep.start)
+        for k, number in enumerate(sweep.initial)
     ]
     final: Body = ()
     for end in _ends(loops, s):
@@ -202,7 +213,7 @@ def _tree(loops: LoopFunction, s: int) -> list[Statement]:
     Outward, a link takes the row of its parent. Inward, a link takes its own row, where its children have joined their carries;
     the child with the highest number comes first and overwrites the row.
     """
-    form, sweep, size = loops.form, loops.form.sweeps[s], len(loops.form.sweeps[s].start)
+    form, sweep, size = loops.form, loops.form.sweeps[s], len(loops.form.sweeps[s].initial)
     _, given = step_carries(loops, s)
     body = _steps(loops, s)
     parent = (Element(loops.tables.integers("parents", form.parents), LINK), " + 1")
@@ -237,7 +248,7 @@ def _joins(loops: LoopFunction, s: int) -> Body:
     _, given = step_carries(loops, s)
     joined, first = Element(BEFORE, ELEMENT), 0
     joins: Body = ()
-    for join, run in itertools.groupby(loops.form.sweeps[s].joins):
+    for join, run in itertools.groupby(loops.form.sweeps[s].combine):
         end, sign = first + len([*run]), " + " if join == "add" else "*"
         assign = Assign(joined, (joined, sign, Element(given, ELEMENT)))
         joins += (For(ELEMENT, first, end, (assign,)),)
@@ -259,7 +270,7 @@ def _sines(loops: LoopFunction, s: int) -> list[Statement]:
 
 def _store_sines(loops: LoopFunction, s: int, c: int) -> Body:
     """Store the sine and the cosine of a link of class `c` with its saved values."""
-    row, first = times(loops.form.work, current_link(loops, s)), loops.form.sweeps[s].first[c]
+    row, first = times(loops.form.work, current_link(loops, s)), loops.form.sweeps[s].saved_at[c]
     sources = {"sin": f"{TURN}.sine", "cos": f"{TURN}.cosine"}
     return tuple(
         Assign(Element(WORK, plus(row, first + k)), Element(sources[op], f"{LINK} - {BLOCK}"))
@@ -273,12 +284,12 @@ def _epilogue(loops: LoopFunction) -> Body:
     if not epilogue:
         return ()
     statements: Body = (Blank(),)
-    if check and form.looked and form.last:
-        compared, compare = check_step(loops, form.looked, form.last)
-        body = (*compared, Call(loops.symbol(check), (ENDED, GUARD)), *compare)
+    if check and form.epilogue_check and form.epilogue:
+        compared, compare = check_step(loops, form.epilogue_check, form.epilogue)
+        body = (*compared, Call(loops.symbol(check), (FINAL_CARRY, CHECKED)), *compare)
         statements += (Block(body) if loops.lanes else If(loops.is_ok, body),)
     results = (loops.array(port.name) for port in epilogue.outputs)
-    call = Call(loops.symbol(epilogue), (ENDED, *results))
+    call = Call(loops.symbol(epilogue), (FINAL_CARRY, *results))
     return statements + _while_ok(loops, (call,))
 
 
@@ -311,7 +322,7 @@ def _by_class(loops: LoopFunction, s: int, lower_class: Callable[[int], Body]) -
     for c in classes:
         condition: Value = ""
         if not has_all or c != classes[-1]:
-            kinds = loops.tables.integers("kinds", form.of)
+            kinds = loops.tables.integers("kinds", form.class_of)
             condition = (Element(kinds, current_link(loops, s)), f" == {c}")
         branches.append((condition, lower_class(c)))
     chosen: Body | If = ()
@@ -319,7 +330,7 @@ def _by_class(loops: LoopFunction, s: int, lower_class: Callable[[int], Body]) -
         chosen = If(condition, body, chosen) if condition else body
     if isinstance(chosen, If):
         return (chosen,)
-    needs_scope = chosen and (loops.lanes or len(form.kinds) > 1)
+    needs_scope = chosen and (loops.lanes or len(form.link_classes) > 1)
     return (Block(chosen),) if needs_scope else chosen
 
 
@@ -374,19 +385,19 @@ def _zero_columns(loops: LoopFunction, s: int) -> list[Statement]:
     ]
 
 
-def _ends(loops: LoopFunction, s: int) -> list[End]:
+def _ends(loops: LoopFunction, s: int) -> list[FinalCarry]:
     """Return the results and final carries that a sweep leaves."""
-    return [end for end in loops.form.ends if end.sweep == s]
+    return [end for end in loops.form.final_carries if end.sweep == s]
 
 
-def _store_carry(loops: LoopFunction, end: End, array: str, first: int) -> Body:
+def _store_carry(loops: LoopFunction, end: FinalCarry, array: str, first: int) -> Body:
     """Store elements of a carry, which begins at `first` of an array, as a result or for the epilogue."""
-    ends = loops.form.ends
-    before = [len(other.elements) for other in ends[: ends.index(end)] if other.name == ENDED]
+    ends = loops.form.final_carries
+    before = [len(other.elements) for other in ends[: ends.index(end)] if other.name == FINAL_CARRY]
     return tuple(
         Assign(
-            Element(ENDED, sum(before) + k)
-            if end.name == ENDED
+            Element(FINAL_CARRY, sum(before) + k)
+            if end.name == FINAL_CARRY
             else loops.element(end.name, str(k)),
             Element(array, first + element),
         )

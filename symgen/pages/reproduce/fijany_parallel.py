@@ -13,9 +13,8 @@ import numpy as np
 
 from symgen.benchmarks.bench import STATES, Timing, busy, machine_facts
 from symgen.emission import printer
+from symgen.ir.loops import Form
 from symgen.ir.program import Numbers
-from symgen.ir.recursion import Form, Looped
-from symgen.ir.recursion import evaluate_form as evaluate
 from symgen.machine.solver import Solver
 from symgen.pages.reproduce import Progress
 from symgen.pages.reproduce._chains import dh_chain
@@ -105,15 +104,13 @@ def _errors(results: Mapping[str, Array], serial: Form, state: Sequence[Array]) 
     if not KNOWN:
         return {}
     named = zip(("q", "v", "tau"), ([*map(np.longdouble, x[0])] for x in state), strict=True)
-    exact = evaluate(serial, dict(named), LONG)["a"]
+    exact = serial.run(dict(named), LONG)["a"]
     return {method: _off(result[0], exact) for method, result in results.items()}
 
 
 def _bytes(form: Form) -> int:
     """Of tables and of the array that the caller provides."""
-    return REALS[form.real].size * (
-        printer().work(form) + (form.constants if isinstance(form, Looped) else 0)
-    )
+    return REALS[form.real].size * (printer().work(form) + form.constant_count)
 
 
 def _off(found: Array, exact: Sequence[Any]) -> float:

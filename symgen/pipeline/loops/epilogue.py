@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from symgen.derivation.table_linkage import PREPARED
+from symgen.ir.loops import FINAL_CARRY
 from symgen.ir.program import Port, Program, Row
-from symgen.ir.recursion import ENDED
 from symgen.pipeline.loops.interface import Interface
 from symgen.pipeline.loops.isomorphism import Folded
 from symgen.pipeline.loops.link_assignment import Group, Ref, Taken, Unlike
@@ -168,7 +168,7 @@ class _Finishing:
             row._replace(value=(0, places[row.value[1]])) if row.op == "input" else row
             for row in self.rows
         ]
-        source, taken = self.source, (Port(ENDED, (len(order),)),)
+        source, taken = self.source, (Port(FINAL_CARRY, (len(order),)),)
         program = Program(source.function, source.method, taken, tuple(outputs), tuple(rows), ())
         return Finish(
             {level: tuple(e for own, e in order if own == level) for level, _ in order}, program

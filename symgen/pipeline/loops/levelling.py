@@ -1,4 +1,4 @@
-"""Forward dynamics and M⁻¹ b of one chain of like links as a `Levelled`: steps of `symgen.methods.constraint_force.levels`."""
+"""Forward dynamics and M⁻¹ b of one chain of like links as a `LoopProgram`: steps of `symgen.methods.constraint_force.levels`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,28 @@ from symgen.derivation.model import Model
 from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar
 from symgen.derivation.table_linkage import OF_BASE, PREPARED, Columns, Tabled, constants_of
 from symgen.ir import passes
-from symgen.ir.levelled import BEFORE, BEHIND, FRONT, KNOWN, RUN, Levelled, Tree, check
+from symgen.ir.loops import (
+    BEFORE,
+    CONSTANTS,
+    DOWNSWEEP,
+    LEFT,
+    RIGHT,
+    SAVED,
+    UPSWEEP,
+    LinkClass,
+    LoopProgram,
+    Map,
+    ParallelScan,
+    Stage,
+    check,
+    without_unused_constants,
+)
 from symgen.ir.program import Numbers, Port, Program, Row
 from symgen.ir.program import evaluate as evaluate_program
-from symgen.ir.recursion import KEPT, TABLE, Kind
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.constraint_force import levels
 from symgen.pipeline.loops.link_assignment import Unlike
-from symgen.pipeline.loops.recursing import laid, unlike_links, with_table
+from symgen.pipeline.loops.recursing import laid, unlike_links
 from symgen.pipeline.loops.sample_chain import UNSEEN, unlike
 from symgen.support.errors import OutOfReach
 
@@ -28,14 +42,14 @@ FUNCTIONS = (DYNAMICS, SOLVE)
 BODY, TURNS = "body", ("cos", "sin")
 
 
-def levelled(mechanism: Mechanism, segments: int, function: str = DYNAMICS) -> Levelled:
+def levelled(mechanism: Mechanism, segments: int, function: str = DYNAMICS) -> LoopProgram:
     """One of FUNCTIONS of a chain, level by level in so many segments. Raises OutOfReach, in one sentence, where it is no chain
     of links that are alike.
     """
     return k.sharpened(lambda: _levelled(mechanism, segments, function))
 
 
-def _levelled(mechanism: Mechanism, segments: int, function: str) -> Levelled:
+def _levelled(mechanism: Mechanism, segments: int, function: str) -> LoopProgram:
     def refused(why: str) -> OutOfReach:
         return OutOfReach(
             f"{function} of '{mechanism.name}' by {METHOD} has no looped form, since {why}; take --form unrolled, "
@@ -76,20 +90,20 @@ def _levelled(mechanism: Mechanism, segments: int, function: str) -> Levelled:
         tuple(Port(name, (len(model.links),)) for name in names)
         for names in (steps.arguments, [steps.result])
     )
-    found = Levelled(
+    found = LoopProgram(
         function,
         METHOD,
         inputs,
         outputs,
-        Kind(model.links[0].kind, 1, 1, len(tables[0])),
+        (LinkClass(model.links[0].kind, 1, 1, len(tables[0])),),
+        tuple(range(-1, len(model.links) - 1)),
+        (0,) * len(model.links),
         tuple(tuple(k.to_fraction(x) for x in row) for row in tables),
-        steps.of_places,
-        steps.first,
-        steps.trees,
+        in_turn(steps.maps, steps.scans),
         steps.work,
-        segments=segments,
+        part_lengths=(-(-len(tables) // segments),) * segments,
     )
-    return check(pruned(found))
+    return check(without_unused_constants(found))
 
 
 def _none(*_: Any) -> Any:
@@ -137,16 +151,19 @@ class _Solving:
             2 * size,
         )
         self.inverse = self._made(lambda linkage: {BODY: levels.body(linkage)}, {})
-        self.trees: tuple[Tree, ...] = (Tree(up, down, (Fraction(0),) * 2 * size, cut, size),)
+        self.scans: tuple[ParallelScan, ...] = (
+            ParallelScan(up, down, (Fraction(0),) * 2 * size, cut, size),
+        )
         self.kept, self.work = 0, 2 * (1 + 2 * size)
         before = self._up_to_the_runs()
-        across = self._made(self._across, {KEPT: self.work, KNOWN: 2 * size})
-        self.of_places = (*before, self._of_a_place(across))
-        self.first = (*[0] * (len(before) - 1), self.kept, 0)
+        across = self._made(self._across, {SAVED: self.work, DOWNSWEEP: 2 * size})
+        steps = (*before, self._of_a_place(across))
+        saved_at = (*[0] * (len(before) - 1), self.kept, 0)
+        self.maps = [Map((step,), (at,)) for step, at in zip(steps, saved_at, strict=True)]
 
     def _up_to_the_runs(self) -> tuple[Program, ...]:
         """The steps of places up to those that give runs of H_bb."""
-        return (self._of_a_place(self._made(self._halves, {KEPT: self.work})),)
+        return (self._of_a_place(self._made(self._halves, {SAVED: self.work})),)
 
     def _linkage(self, more: Mapping[str, int]) -> Tabled:
         sizes = dict.fromkeys(self.arguments, 2) | {
@@ -167,11 +184,11 @@ class _Solving:
 
     def _halves(self, linkage: Tabled) -> dict[str, list[Scalar]]:
         run, kept = levels.halves_of_solve(linkage, linkage.home.inputs[BODY])
-        return {RUN: run, KEPT: kept}
+        return {UPSWEEP: run, SAVED: kept}
 
     def _across(self, linkage: Tabled) -> dict[str, list[Scalar]]:
-        kept = linkage.home.inputs[KEPT][self.kept :]
-        near, far = levels.across(linkage.home, self.size, kept, linkage.home.inputs[KNOWN])
+        kept = linkage.home.inputs[SAVED][self.kept :]
+        near, far = levels.across(linkage.home, self.size, kept, linkage.home.inputs[DOWNSWEEP])
         return {self.result + BEFORE: [near], self.result: [far]}
 
     def body(self, row: Sequence[k.Constant]) -> list[k.Constant]:
@@ -192,13 +209,13 @@ class _Solving:
             if name in self.arguments:
                 at[i] = name + ("" if element else BEFORE), 0
             elif name == BODY or (name == PREPARED and element < 2 * self.width):
-                at[i] = TABLE, element + 2 * self.width * (name == BODY)
+                at[i] = CONSTANTS, element + 2 * self.width * (name == BODY)
             elif name == PREPARED:
                 raise Unlike("a place asks for what the base is")
             else:
                 at[i] = name, element
-        sizes = {TABLE: 2 * self.width + levels.BODY, KEPT: self.work} | {
-            port.name: port.size for port in step.inputs if port.name == KNOWN
+        sizes = {CONSTANTS: 2 * self.width + levels.BODY, SAVED: self.work} | {
+            port.name: port.size for port in step.inputs if port.name == DOWNSWEEP
         }
         sizes |= {name + which: 1 for name in self.arguments for which in ("", BEFORE)}
         found = [name for name in sizes if name in {name for name, _ in at.values()}]
@@ -219,28 +236,30 @@ class _Moving(_Solving):
     function = DYNAMICS
 
     def _up_to_the_runs(self) -> tuple[Program, ...]:
-        turning = self._made(lambda linkage: {RUN: levels.turn(linkage)}, {})
+        turning = self._made(lambda linkage: {UPSWEEP: levels.turn(linkage)}, {})
         sines = {row.op: i for i, row in enumerate(turning.rows) if row.op in TURNS}
         self.sines, self.kept, self.work = [*sines], len(sines), len(sines) + self.work
         if sines:
             turning = replace(
                 turning,
-                outputs=(*turning.outputs, Port(KEPT, (len(sines),), tuple(sines.values()))),
+                outputs=(*turning.outputs, Port(SAVED, (len(sines),), tuple(sines.values()))),
             )
-        halves = self._with_sines(self._made(self._halves, {KEPT: self.work, KNOWN: 3}))
+        halves = self._with_sines(self._made(self._halves, {SAVED: self.work, DOWNSWEEP: 3}))
         turns = of_two(
             self.function, METHOD, levels.turn_of_both, levels.turned, levels.TURN, levels.TURN, 3
         )
-        self.trees = (Tree(*turns, (Fraction(0),) * 3, levels.TURN, 3), *self.trees)
+        self.scans = (ParallelScan(*turns, (Fraction(0),) * 3, levels.TURN, 3), *self.scans)
         return self._of_a_place(turning), self._of_a_place(halves)
 
     def _halves(self, linkage: Tabled) -> dict[str, list[Scalar]]:
-        run, kept = levels.halves(linkage, linkage.home.inputs[BODY], linkage.home.inputs[KNOWN])
-        return {RUN: run, KEPT: kept}
+        run, kept = levels.halves(
+            linkage, linkage.home.inputs[BODY], linkage.home.inputs[DOWNSWEEP]
+        )
+        return {UPSWEEP: run, SAVED: kept}
 
     def _with_sines(self, step: Program) -> Program:
         """The same where the sines of the joint between are kept already."""
-        kept = next(place for place, port in enumerate(step.inputs) if port.name == KEPT)
+        kept = next(place for place, port in enumerate(step.inputs) if port.name == SAVED)
         return passes.run(
             replace(
                 step,
@@ -277,25 +296,12 @@ def of_two(
             home.freeze(function, method, results, {name: (size,) for name, size in taken.items()})
         )
 
-    return made(up, {FRONT: run, BEHIND: run}, (RUN, KEPT)), made(
-        down, {KEPT: kept, KNOWN: known}, (FRONT, BEHIND)
+    return made(up, {LEFT: run, RIGHT: run}, (UPSWEEP, SAVED)), made(
+        down, {SAVED: kept, DOWNSWEEP: known}, (LEFT, RIGHT)
     )
 
 
-def pruned(one: Levelled) -> Levelled:
-    """The same with tables that hold no constant which no step reads."""
-    used = sorted(
-        {
-            row.value[1]
-            for step in one.steps_of_places
-            for row in step.rows
-            if row.op == "input" and step.inputs[row.value[0]].name == TABLE
-        }
-    )
-    steps = tuple(with_table(step, used) for step in one.steps_of_places)
-    return replace(
-        one,
-        kind=one.kind._replace(width=len(used)),
-        steps_of_places=steps,
-        tables=tuple(tuple(row[place] for place in used) for row in one.tables),
-    )
+def in_turn(maps: Sequence[Map], scans: Sequence[ParallelScan]) -> tuple[Stage, ...]:
+    """Return maps with a scan between every two of them."""
+    pairs = zip(maps, scans, strict=False)
+    return (*(stage for pair in pairs for stage in pair), maps[-1])

@@ -15,9 +15,9 @@ from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Model
 from symgen.derivation.scalars import Derivation
+from symgen.ir.loops import LoopProgram, evaluate
 from symgen.ir.program import Port, Program
 from symgen.ir.program import evaluate as evaluate_program
-from symgen.ir.recursion import Recursion, evaluate
 from symgen.mechanism.mechanism import BASE
 from symgen.pipeline.loops.link_assignment import Unlike
 from symgen.pipeline.loops.sample_chain import GHOST
@@ -32,13 +32,13 @@ UNIT = (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5), Fraction(4, 5))
 """A quaternion of length 1."""
 
 
-def sampled(recursion: Recursion, model: Model, frame: Frame | None) -> None:
+def sampled(recursion: LoopProgram, model: Model, frame: Frame | None) -> None:
     """Raises Unlike where a few links of the robot, in the frames of `model`, are not what the method itself makes of them."""
     chosen, parents = _chosen(recursion, model, -1 if frame is None else frame.link)
     links, q, v = [], 0, 0
     root = next(link for link in model.links if link.parent == BASE)
     for i, parent in zip(chosen, parents, strict=True):
-        kind = recursion.kinds[recursion.of[i]]
+        kind = recursion.link_classes[recursion.class_of[i]]
         own = replace(
             model.links[i], parent=parent, q=slice(q, q + kind.nq), v=slice(v, v + kind.nv)
         )
@@ -59,16 +59,19 @@ def sampled(recursion: Recursion, model: Model, frame: Frame | None) -> None:
     one = replace(
         recursion,
         parents=tuple(parents),
-        of=tuple(recursion.of[i] for i in chosen),
-        tables=tuple(recursion.tables[i] for i in chosen),
+        class_of=tuple(recursion.class_of[i] for i in chosen),
+        constants=tuple(recursion.constants[i] for i in chosen),
         inputs=tuple(port._replace(shape=(sizes[port.name],)) for port in recursion.inputs),
         outputs=tuple(port._replace(shape=(sizes[port.name],)) for port in recursion.outputs),
-        ends=tuple(
+        final_carries=tuple(
             end._replace(link=chosen.index(end.link) if end.link >= 0 else -1)
-            for end in recursion.ends
+            for end in recursion.final_carries
         ),
-        sweeps=tuple(
-            replace(sweep, tip=chosen.index(sweep.tip) if sweep.tip >= 0 else -1)
+        stages=tuple(
+            replace(
+                sweep,
+                only_path_to=chosen.index(sweep.only_path_to) if sweep.only_path_to >= 0 else -1,
+            )
             for sweep in recursion.sweeps
         ),
     )
@@ -96,7 +99,7 @@ def sampled(recursion: Recursion, model: Model, frame: Frame | None) -> None:
                     raise Unlike("along its links it is not what the method makes of the whole")
 
 
-def _chosen(recursion: Recursion, model: Model, frame: int) -> tuple[list[int], list[int]]:
+def _chosen(recursion: LoopProgram, model: Model, frame: int) -> tuple[list[int], list[int]]:
     """Links with at least two of every class, and a parent for each: on a chain, with a branch where the robot has one.
 
     Their mass matrix is regular where that of the robot is: a root that moves freely has two children of its own, since it may
@@ -109,8 +112,8 @@ def _chosen(recursion: Recursion, model: Model, frame: int) -> tuple[list[int], 
     held = recursion.children[roots[0]][:2] if model.links[roots[0]].kind == GHOST else ()
     fit = [i for i in range(n) if i not in (roots[0], *held) and (i not in roots or len(roots) > 1)]
     more: list[int] = []
-    for own in range(len(recursion.kinds)):
-        more += [i for i in fit if recursion.of[i] == own][:2]
+    for own in range(len(recursion.link_classes)):
+        more += [i for i in fit if recursion.class_of[i] == own][:2]
     more += [i for i in fit if i == frame and i not in more]
     more += [i for i in fit if i not in more and i not in roots][
         : max(1, FEW - 2 - len(held) - len(more))
@@ -133,15 +136,17 @@ def _chosen(recursion: Recursion, model: Model, frame: int) -> tuple[list[int], 
     return found, parents
 
 
-def _size(port: Port, recursion: Recursion, chosen: Sequence[int]) -> int:
-    each = dict(recursion.each)
+def _size(port: Port, recursion: LoopProgram, chosen: Sequence[int]) -> int:
+    each = dict(recursion.per_link)
     if each.get(port.name) == 0:
         return prod(port.shape)
-    return sum(recursion.width(port.name, recursion.kinds[recursion.of[i]]) for i in chosen)
+    return sum(
+        recursion.width(port.name, recursion.link_classes[recursion.class_of[i]]) for i in chosen
+    )
 
 
 def _made(
-    recursion: Recursion, model: Model, frame: Frame | None, sizes: Mapping[str, int]
+    recursion: LoopProgram, model: Model, frame: Frame | None, sizes: Mapping[str, int]
 ) -> Program:
     """What the method makes of these links, unrolled."""
     what = FUNCTIONS[recursion.function]

@@ -1,4 +1,4 @@
-"""M⁻¹ b of a chain of point masses in a plane as a `Levelled`: the steps of `symgen.methods.fixman.levels`, put together."""
+"""M⁻¹ b of a chain of point masses in a plane as a `LoopProgram`: the steps of `symgen.methods.fixman.levels`, put together."""
 
 from __future__ import annotations
 
@@ -9,13 +9,24 @@ from symgen.derivation import constants as k
 from symgen.derivation.model import reframe
 from symgen.derivation.scalars import Derivation
 from symgen.derivation.table_linkage import Columns
-from symgen.ir.levelled import BEFORE, KNOWN, RUN, Levelled, Tree, check
+from symgen.ir.loops import (
+    BEFORE,
+    CONSTANTS,
+    DOWNSWEEP,
+    SAVED,
+    UPSWEEP,
+    LinkClass,
+    LoopProgram,
+    Map,
+    ParallelScan,
+    check,
+    without_unused_constants,
+)
 from symgen.ir.program import Port, Program
-from symgen.ir.recursion import KEPT, TABLE, Kind
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods import find
 from symgen.methods.fixman import levels
-from symgen.pipeline.loops.levelling import of_two, pruned
+from symgen.pipeline.loops.levelling import in_turn, of_two
 from symgen.pipeline.loops.planar_segments import FUNCTION, Made, numbers_of, step_of
 from symgen.support.errors import RequestError
 
@@ -25,7 +36,7 @@ OF_HALVES, OF_RATES = 4, 2
 """Numbers that `levels.halves` and `levels.rates` keep."""
 
 
-def levelled(mechanism: Mechanism, segments: int, function: str = FUNCTION) -> Levelled:
+def levelled(mechanism: Mechanism, segments: int, function: str = FUNCTION) -> LoopProgram:
     """M⁻¹ b of a chain, level by level in so many segments. Raises RequestError where it is no chain of point masses."""
     if (refused := find(METHOD).refusal(mechanism)) is not None:
         raise RequestError(refused)
@@ -33,7 +44,7 @@ def levelled(mechanism: Mechanism, segments: int, function: str = FUNCTION) -> L
     return k.sharpened(lambda: _levelled(mechanism, segments))
 
 
-def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
+def _levelled(mechanism: Mechanism, segments: int) -> LoopProgram:
     model = reframe(mechanism)
     links = numbers_of(model)
     # Place i is joint i and the mass before it; of the last one the joint, of which nothing is felt, is as the one before it.
@@ -43,13 +54,13 @@ def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
     steps = _Steps(columns)
     nothing = Fraction(0)
     trees = (
-        Tree(
+        ParallelScan(
             *of_two(FUNCTION, METHOD, levels.first_of_both, levels.next_of_each, 1, 1, 1),
             (nothing,),
             1,
             1,
         ),
-        Tree(
+        ParallelScan(
             *of_two(
                 FUNCTION,
                 METHOD,
@@ -63,7 +74,7 @@ def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
             levels.CUT,
             levels.TOLD,
         ),
-        Tree(
+        ParallelScan(
             *of_two(FUNCTION, METHOD, levels.last_of_both, levels.one_before_each, 1, 1, 1),
             (nothing,),
             1,
@@ -72,19 +83,19 @@ def _levelled(mechanism: Mechanism, segments: int) -> Levelled:
     )
     ports = {name: Port(name, (len(links),)) for name in (*ARGUMENTS, RESULT)}
     return check(
-        pruned(
-            Levelled(
+        without_unused_constants(
+            LoopProgram(
                 FUNCTION,
                 METHOD,
                 tuple(ports[name] for name in ARGUMENTS),
                 (ports[RESULT],),
-                Kind(model.links[0].kind, 1, 1, columns.width, columns.names),
+                (LinkClass(model.links[0].kind, 1, 1, columns.width, columns.names),),
+                tuple(range(-1, len(links) - 1)),
+                (0,) * len(links),
                 tuple(tuple(k.to_fraction(x) for x in columns.row(row)) for row in numbers),
-                steps.of_places,
-                (0, 0, OF_HALVES, 0),
-                trees,
+                in_turn(steps.maps, trees),
                 steps.work,
-                segments=segments,
+                part_lengths=(-(-len(numbers) // segments),) * segments,
             )
         )
     )
@@ -97,31 +108,33 @@ class _Steps:
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
-        self.of_places = (
-            self._made(lambda home: {RUN: home.inputs["b"]}, 0),
-            self._made(self._halves, 1),
-            self._made(self._rates, levels.ENDS),
-            self._made(self._joints, 1),
-        )
+        self.maps = [
+            Map((self._made(lambda home: {UPSWEEP: home.inputs["b"]}, 0),), (0,)),
+            Map((self._made(self._halves, 1),), (0,)),
+            Map((self._made(self._rates, levels.ENDS),), (OF_HALVES,)),
+            Map((self._made(self._joints, 1),), (0,)),
+        ]
 
     def _halves(self, home: Derivation) -> Made:
         own = {name: home.constant(value) for name, value in self.columns.common.items()}
-        own |= {name: home.inputs[TABLE][place] for name, place in self.columns.column.items()}
-        (q, b, before, behind) = (home.inputs[name][0] for name in ("q", "b", "b" + BEFORE, KNOWN))
+        own |= {name: home.inputs[CONSTANTS][place] for name, place in self.columns.column.items()}
+        (q, b, before, behind) = (
+            home.inputs[name][0] for name in ("q", "b", "b" + BEFORE, DOWNSWEEP)
+        )
         run, kept = levels.halves(home, own, q, b, before, behind)
-        return {RUN: run, KEPT: kept}
+        return {UPSWEEP: run, SAVED: kept}
 
     def _rates(self, home: Derivation) -> Made:
-        near, far = levels.rates(home, home.inputs[KEPT][:OF_HALVES], home.inputs[KNOWN])
-        return {RUN: [far], KEPT: [near, far]}
+        near, far = levels.rates(home, home.inputs[SAVED][:OF_HALVES], home.inputs[DOWNSWEEP])
+        return {UPSWEEP: [far], SAVED: [near, far]}
 
     def _joints(self, home: Derivation) -> Made:
-        near, far = home.inputs[KEPT][OF_HALVES:]
-        before, own = levels.joints(home, near, far, home.inputs[KNOWN][0])
+        near, far = home.inputs[SAVED][OF_HALVES:]
+        before, own = levels.joints(home, near, far, home.inputs[DOWNSWEEP][0])
         return {RESULT + BEFORE: [before], RESULT: [own]}
 
     def _made(self, build: Callable[[Derivation], Made], known: int) -> Program:
         """What `build` makes of what it reads, where so many numbers are known of a place."""
         sizes = {name + which: 1 for name in ARGUMENTS for which in ("", BEFORE)}
-        sizes |= {TABLE: self.columns.width, KEPT: self.work, KNOWN: known}
+        sizes |= {CONSTANTS: self.columns.width, SAVED: self.work, DOWNSWEEP: known}
         return step_of(build, sizes, METHOD)

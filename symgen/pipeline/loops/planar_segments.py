@@ -1,4 +1,4 @@
-"""M⁻¹ b of a chain of point masses in a plane as a `Segmented`: the steps of `symgen.methods.fixman.segments`, put together.
+"""M⁻¹ b of a chain of point masses in a plane as a `LoopProgram`: the steps of `symgen.methods.fixman.segments`, put together.
 
 Their numbers are those of a link and of the one before it, and so nothing is to be folded.
 """
@@ -15,9 +15,20 @@ from symgen.derivation.model import Model, reframe
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.table_linkage import Columns
 from symgen.ir import passes
+from symgen.ir.loops import (
+    CARRY,
+    CONSTANTS,
+    FINAL_CARRY,
+    INITIAL,
+    SAVED,
+    LinkClass,
+    LoopProgram,
+    SequentialScan,
+    Sweep,
+    check,
+    even_lengths,
+)
 from symgen.ir.program import Port, Program
-from symgen.ir.recursion import CARRIED, KEPT, TABLE, Kind, Sweep
-from symgen.ir.segmented import ENDED, START, Across, Segmented, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods import find
 from symgen.methods.fixman import segments as points
@@ -31,7 +42,7 @@ Made = Mapping[str, Sequence[Scalar]]
 """What a step gives, by port."""
 
 
-def segmented(mechanism: Mechanism, segments: int) -> Segmented:
+def segmented(mechanism: Mechanism, segments: int) -> LoopProgram:
     """M⁻¹ b of a chain in so many segments. Raises OutOfReach, in one sentence, where it is too short, and RequestError where it
     is no such chain.
     """
@@ -45,7 +56,7 @@ def segmented(mechanism: Mechanism, segments: int) -> Segmented:
     return k.sharpened(lambda: _segmented(mechanism, segments))
 
 
-def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
+def _segmented(mechanism: Mechanism, segments: int) -> LoopProgram:
     model = reframe(mechanism)
     numbers = numbers_of(model)
     columns = Columns.of(numbers)
@@ -59,32 +70,34 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
         sweeps.sweep(False, [], 1, sweeps.joints),
     ]
     turned, inward, outward, whole, joints = map(sweeps.whole, ways)
-    elements, forces = len(inward.start), len(outward.start)
+    elements, forces = len(inward.initial), len(outward.initial)
     stages = (
         turned,
-        Across(True, *_both(_given_next, 1, 1), 0, 2),
+        SequentialScan(True, *_both(_given_next, 1, 1), 0, 2),
         inward,
-        Across(True, *_both(_across_inward, elements, 3), 2, -1),
-        Across(False, *_both(_across_outward, elements, 2, len(points.Ends._fields)), 2, 5),
+        SequentialScan(True, *_both(_across_inward, elements, 3), 2, -1),
+        SequentialScan(False, *_both(_across_outward, elements, 2, len(points.Ends._fields)), 2, 5),
         outward,
-        Across(True, *_both(_added, forces, 1), 5, 8),
-        Across(False, *_both(_rates, forces, 1, 1), 5, 9),
+        SequentialScan(True, *_both(_added, forces, 1), 5, 8),
+        SequentialScan(False, *_both(_rates, forces, 1, 1), 5, 9),
         whole,
         joints,
     )
     ports = {name: Port(name, (len(tables),)) for name in ("q", "b", RESULT)}
-    kind = Kind(model.links[0].kind, 1, 1, columns.width, columns.names)
+    kind = LinkClass(model.links[0].kind, 1, 1, columns.width, columns.names)
     return check(
-        Segmented(
+        LoopProgram(
             FUNCTION,
             METHOD,
             (ports["q"], ports["b"]),
             (ports[RESULT],),
-            kind,
+            (kind,),
+            tuple(range(-1, len(tables) - 1)),
+            (0,) * len(tables),
             tables,
             stages,
             sweeps.work,
-            segments=segments,
+            part_lengths=even_lengths(len(tables), segments),
         )
     )
 
@@ -138,20 +151,20 @@ class _Sweeps:
         first, self.names = self.work, []
         step = step_of(
             made,
-            dict.fromkeys(ports, 1) | {TABLE: self.columns.width, KEPT: first, CARRIED: carried},
+            dict.fromkeys(ports, 1) | {CONSTANTS: self.columns.width, SAVED: first, CARRY: carried},
         )
         return Sweep(inward, (self._once(step),), (Fraction(0),) * carried, (), (first,))
 
     def _once(self, step: Program) -> Program:
         """The same where numbers that are equal but for a sign are kept once."""
-        kept = next((port.rows for port in step.outputs if port.name == KEPT), ())
+        kept = next((port.rows for port in step.outputs if port.name == SAVED), ())
         places: dict[int, int] = {}
         for name, r in zip(self.names, kept, strict=True):
             row, sign = (step.rows[r].args[0], -1) if step.rows[r].op == "neg" else (r, 1)
             self.places[name] = self.work + places.setdefault(row, len(places)), sign
         self.work += len(places)
         outputs = tuple(
-            port._replace(shape=(len(places),), rows=tuple(places)) if port.name == KEPT else port
+            port._replace(shape=(len(places),), rows=tuple(places)) if port.name == SAVED else port
             for port in step.outputs
         )
         return passes.run(replace(step, outputs=outputs))  # which takes away what is kept no more
@@ -160,35 +173,36 @@ class _Sweeps:
         """The same that takes all of a link's row of work, of which there is more now than when it was made."""
         (step,) = sweep.steps
         inputs = tuple(
-            port._replace(shape=(self.work,)) if port.name == KEPT else port for port in step.inputs
+            port._replace(shape=(self.work,)) if port.name == SAVED else port
+            for port in step.inputs
         )
         return replace(sweep, steps=(replace(step, inputs=inputs),))
 
     def turned(self, home: Derivation) -> Made:
         (b,) = home.inputs["b"]
         return {
-            CARRIED: [b],
-            KEPT: self._kept(points.turned(home, home.inputs["q"][0], self._own(home))),
+            CARRY: [b],
+            SAVED: self._kept(points.turned(home, home.inputs["q"][0], self._own(home))),
         }
 
     def eliminated(self, home: Derivation) -> Made:
         handed, kept = points.eliminated(
-            home, home.inputs["b"][0], self._own(home), points.Inward(*home.inputs[CARRIED])
+            home, home.inputs["b"][0], self._own(home), points.Inward(*home.inputs[CARRY])
         )
-        return {CARRIED: handed, KEPT: self._kept(kept)}
+        return {CARRY: handed, SAVED: self._kept(kept)}
 
     def forces(self, home: Derivation) -> Made:
-        handed, kept = points.forces(home, self._own(home), points.Outward(*home.inputs[CARRIED]))
-        return {CARRIED: handed, KEPT: self._kept(kept)}
+        handed, kept = points.forces(home, self._own(home), points.Outward(*home.inputs[CARRY]))
+        return {CARRY: handed, SAVED: self._kept(kept)}
 
     def directions(self, home: Derivation) -> Made:
         own = self._own(home)
-        phi = points.directions(home, own, home.inputs[CARRIED][0])
-        return {CARRIED: [own["added"]], KEPT: self._kept({"phi": phi})}
+        phi = points.directions(home, own, home.inputs[CARRY][0])
+        return {CARRY: [own["added"]], SAVED: self._kept({"phi": phi})}
 
     def joints(self, home: Derivation) -> Made:
         own = self._own(home)
-        return {CARRIED: [own["phi"]], RESULT: [points.joints(home, own, home.inputs[CARRIED][0])]}
+        return {CARRY: [own["phi"]], RESULT: [points.joints(home, own, home.inputs[CARRY][0])]}
 
     def _own(self, home: Derivation) -> dict[str, Scalar]:
         """What a step knows of its link."""
@@ -196,8 +210,10 @@ class _Sweeps:
             name: home.constant(value)
             for name, value in (*self.columns.common.items(), *self.constants.items())
         }
-        found |= {name: home.inputs[TABLE][place] for name, place in self.columns.column.items()}
-        kept = home.inputs.get(KEPT, [])
+        found |= {
+            name: home.inputs[CONSTANTS][place] for name, place in self.columns.column.items()
+        }
+        kept = home.inputs.get(SAVED, [])
         return found | {
             name: kept[place] if sign > 0 else -kept[place]
             for name, (place, sign) in self.places.items()
@@ -215,40 +231,44 @@ class _Sweeps:
 
 def _given_next(home: Derivation, before: Sequence[Scalar] | None) -> Made:
     """b of the next segment's first link, and what an elimination starts with."""
-    (b,) = home.inputs[ENDED]
+    (b,) = home.inputs[FINAL_CARRY]
     zero, one = home.zero, home.one
     start = points.Inward(
         before[0] if before else zero, zero, zero, zero, one, zero, zero, zero, one, zero
     )
-    return {CARRIED: [b], START: start}
+    return {CARRY: [b], INITIAL: start}
 
 
 def _across_inward(home: Derivation, before: Sequence[Scalar] | None) -> Made:
     row, ends = points.across_inward(
-        home, points.Inward(*home.inputs[ENDED]), points.Row(*before) if before else None
+        home, points.Inward(*home.inputs[FINAL_CARRY]), points.Row(*before) if before else None
     )
-    return {CARRIED: row, KEPT: ends}
+    return {CARRY: row, SAVED: ends}
 
 
 def _across_outward(home: Derivation, before: Sequence[Scalar] | None) -> Made:
     moment, force = before or (home.zero, home.zero)
-    ended, ends = points.Inward(*home.inputs[ENDED]), points.Ends(*home.inputs[KEPT])
+    ended, ends = points.Inward(*home.inputs[FINAL_CARRY]), points.Ends(*home.inputs[SAVED])
     last, start = points.across_outward(home, ended, ends, (moment, force))
-    return {CARRIED: last, START: start}
+    return {CARRY: last, INITIAL: start}
 
 
 def _added(home: Derivation, before: Sequence[Scalar] | None) -> Made:
     """What the next segment's first link adds to the rate of this one's last."""
     given = before[0] if before else home.zero
-    return {CARRIED: [points.Outward(*home.inputs[ENDED]).first], KEPT: [given], START: [given]}
+    return {
+        CARRY: [points.Outward(*home.inputs[FINAL_CARRY]).first],
+        SAVED: [given],
+        INITIAL: [given],
+    }
 
 
 def _rates(home: Derivation, before: Sequence[Scalar] | None) -> Made:
     """The rate of the link before the segment's first one."""
     own = points.directions(
-        home, {"rate": points.Outward(*home.inputs[ENDED]).rate}, home.inputs[KEPT][0]
+        home, {"rate": points.Outward(*home.inputs[FINAL_CARRY]).rate}, home.inputs[SAVED][0]
     )
-    return {CARRIED: [own], START: [before[0] if before else home.zero]}
+    return {CARRY: [own], INITIAL: [before[0] if before else home.zero]}
 
 
 def _both(
@@ -258,10 +278,10 @@ def _both(
     kept: int = 0,
 ) -> tuple[Program, Program]:
     """The step of the first segment on the way, and that of the others."""
-    taken = {ENDED: ended} | ({KEPT: kept} if kept else {})
+    taken = {FINAL_CARRY: ended} | ({SAVED: kept} if kept else {})
     return (
         step_of(lambda home: made(home, None), taken),
-        step_of(lambda home: made(home, home.inputs[CARRIED]), taken | {CARRIED: carried}),
+        step_of(lambda home: made(home, home.inputs[CARRY]), taken | {CARRY: carried}),
     )
 
 

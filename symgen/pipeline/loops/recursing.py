@@ -1,4 +1,4 @@
-"""A function as a `Recursion`: a method is run on a short chain of like links, what repeats is folded, a table is filled."""
+"""A function as a `LoopProgram`: a method is run on a short chain of like links, what repeats is folded, a table is filled."""
 
 from __future__ import annotations
 
@@ -16,8 +16,16 @@ from symgen.derivation.model.links import place
 from symgen.derivation.scalars import DivisionByZero
 from symgen.derivation.table_linkage import GEOMETRY, TEN, Columns, constants_of
 from symgen.ir import passes
+from symgen.ir.loops import (
+    FINAL_CARRY,
+    FinalCarry,
+    LinkClass,
+    LoopProgram,
+    Sweep,
+    check,
+    without_unused_constants,
+)
 from symgen.ir.program import Port, Program
-from symgen.ir.recursion import ENDED, TABLE, End, Kind, Recursion, Sweep, check
 from symgen.mechanism.joints import joint_type
 from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.pipeline.loops.epilogue import finished
@@ -34,14 +42,14 @@ from symgen.vocabulary.arrays import Array
 from symgen.vocabulary.functions import FUNCTIONS
 
 
-def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "") -> Recursion:
+def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "") -> LoopProgram:
     """The function by one method, as sweeps; of the `frame` of that name where it is about one. Raises OutOfReach, in one
     sentence, where its links do not come out the same.
     """
     return k.sharpened(lambda: _recursion(mechanism, function, method, frame))
 
 
-def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> Recursion:
+def _recursion(mechanism: Mechanism, function: str, method: str, named: str) -> LoopProgram:
     ports = _ports(mechanism, function, False), _ports(mechanism, function, True)
     regrouped = FUNCTIONS[function].sums_forces and methods.find(method).regroups
     model, numbers = _laid(mechanism, regrouped, any(_widths(function).values()), k.digits())
@@ -77,7 +85,7 @@ def _with_trunk(
     numbers: Sequence[Mapping[str, k.Constant]],
     trunk: Sequence[Link],
     frame: Frame | None,
-) -> Recursion:
+) -> LoopProgram:
     """The function where the links of `trunk`, all that move freely or none, are what the others stand on."""
     (inputs, outputs), widths = ports, _widths(function)
     kinds = tuple(
@@ -122,13 +130,13 @@ def _with_trunk(
                 for row, own in zip(numbers, of, strict=True)
             )
             names = [*kinds, *[GHOST] * bool(trunk)]
-            made = Recursion(
+            form = LoopProgram(
                 function,
                 method,
                 inputs,
                 outputs,
                 tuple(
-                    Kind(name, joint_type(name).nq, joint_type(name).nv, own.width, own.names)
+                    LinkClass(name, joint_type(name).nq, joint_type(name).nv, own.width, own.names)
                     for name, own in zip(names, found.columns, strict=False)
                 ),
                 tuple(link.parent for link in model.links),
@@ -136,21 +144,17 @@ def _with_trunk(
                 tables,
                 found.sweeps,
                 found.work,
-                found.ends,
-                quaternions=mechanism.quaternions,
-                last=found.last,
-                each=tuple(widths.items()),
+                final_carries=found.ends,
+                epilogue=found.last,
+                per_link=tuple(widths.items()),
                 columns=tuple(chain.rows.items()),
-            )
-            made = check(
-                pruned(
-                    made.by(passes.run)
-                    if frame is None
-                    else made.by(passes.run).on_the_way(frame.link)
-                )
-            )
-            sampled(made, model, frame)
-            return made
+                quaternions=mechanism.quaternions,
+            ).by(passes.run)
+            if frame is not None:
+                form = form.along_path_to(frame.link)
+            form = check(without_unused_constants(form))
+            sampled(form, model, frame)
+            return form
         except (Unlike, MethodRefusal, DivisionByZero) as unlike:
             why = str(unlike)
     raise unlike_links(mechanism, function, method, why, "--form unrolled, or another method")
@@ -227,51 +231,6 @@ def _rows(function: str) -> dict[str, int]:
     }
 
 
-def pruned(recursion: Recursion) -> Recursion:
-    """The same with tables that hold no constant which no step reads."""
-    rows_of, steps_of_class = [], []
-    for own, _ in enumerate(recursion.kinds):
-        steps = [sweep.steps[own] for sweep in recursion.sweeps]
-        used = sorted(
-            {
-                row.value[1]
-                for step in steps
-                for row in step.rows
-                if row.op == "input" and step.inputs[row.value[0]].name == TABLE
-            }
-        )
-        rows_of.append(used)
-        steps_of_class.append([with_table(step, used) for step in steps])
-    rows = zip(recursion.tables, recursion.of, strict=True)
-    sweeps = zip(recursion.sweeps, zip(*steps_of_class, strict=True), strict=True)
-    return replace(
-        recursion,
-        kinds=tuple(
-            kind._replace(
-                width=len(used),
-                columns=tuple(kind.columns[place] for place in used if kind.columns),
-            )
-            for kind, used in zip(recursion.kinds, rows_of, strict=True)
-        ),
-        tables=tuple(tuple(row[place] for place in rows_of[own]) for row, own in rows),
-        sweeps=tuple(replace(sweep, steps=steps) for sweep, steps in sweeps),
-    )
-
-
-def with_table(step: Program, used: Sequence[int]) -> Program:
-    """A step whose table has these of its constants."""
-    rows = tuple(
-        row._replace(value=(row.value[0], used.index(row.value[1])))
-        if row.op == "input" and step.inputs[row.value[0]].name == TABLE
-        else row
-        for row in step.rows
-    )
-    inputs = tuple(
-        port._replace(shape=(len(used),)) if port.name == TABLE else port for port in step.inputs
-    )
-    return replace(step, rows=rows, inputs=inputs)
-
-
 class Swept(NamedTuple):
     """Numbers that are kept a link, the sweeps, the columns of each class, what is carried to an end, what is made of it there,
     and of each sweep what the ghost calls the elements that it hands on.
@@ -280,7 +239,7 @@ class Swept(NamedTuple):
     work: int
     sweeps: tuple[Sweep, ...]
     columns: tuple[Columns, ...]
-    ends: tuple[End, ...]
+    ends: tuple[FinalCarry, ...]
     last: Program | None
     heads: tuple[tuple[tuple[str, ...], ...], ...]
 
@@ -383,12 +342,12 @@ def swept(chain: Chain, trunks: bool, of: Run) -> Swept:
             )
         )
     ends = tuple(
-        End(name, of_level[several[0][0]], tuple(element for _, element in several))
+        FinalCarry(name, of_level[several[0][0]], tuple(element for _, element in several))
         for name, several in ending.items()
     )
     if finish is not None:
         ends = tuple(
-            End(ENDED, of_level[level], elements, chain.on)
+            FinalCarry(FINAL_CARRY, of_level[level], elements, chain.on)
             for level, elements in finish.elements.items()
         )
     heads = [

@@ -1,4 +1,4 @@
-"""Forward dynamics of one chain of like links as a `Segmented`: the sweeps of `symgen.methods.riccati.segments`, folded."""
+"""Forward dynamics of one chain of like links as a `LoopProgram`: the sweeps of `symgen.methods.riccati.segments`, folded."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ from symgen.derivation import constants as k
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.table_linkage import GEOMETRY, TEN, Columns, constants_of
 from symgen.ir import passes
+from symgen.ir.loops import (
+    CARRY,
+    FINAL_CARRY,
+    INITIAL,
+    SAVED,
+    LinkClass,
+    LoopProgram,
+    SequentialScan,
+    Sweep,
+    check,
+    even_lengths,
+)
 from symgen.ir.program import Port, Program, Row
-from symgen.ir.recursion import CARRIED, KEPT, Kind, Sweep
-from symgen.ir.segmented import ENDED, START, Across, Segmented, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.riccati import segments as blocks
 from symgen.pipeline.loops.link_assignment import Unlike
@@ -26,14 +36,14 @@ LEAST = 4
 TURNS = ("sin", "cos")
 
 
-def segmented(mechanism: Mechanism, segments: int) -> Segmented:
+def segmented(mechanism: Mechanism, segments: int) -> LoopProgram:
     """Forward dynamics of a chain in so many segments. Raises OutOfReach, in one sentence, where it is no long chain of links
     that are alike.
     """
     return k.sharpened(lambda: _segmented(mechanism, segments))
 
 
-def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
+def _segmented(mechanism: Mechanism, segments: int) -> LoopProgram:
     def refused(why: str) -> OutOfReach:
         return OutOfReach(
             f"forward_dynamics of '{mechanism.name}' is not cut into {segments} segments, since {why}; take "
@@ -89,27 +99,29 @@ def _segmented(mechanism: Mechanism, segments: int) -> Segmented:
     starts = (
         [Fraction(0)] * 27 + [Fraction(int(at % 7 == 0)) for at in range(36)] + [Fraction(0)] * 27
     )
-    gravity = [last.start[at] for at in order.motion[:6]]
+    gravity = [last.initial[at] for at in order.motion[:6]]
     stages = (
-        replace(first, start=_put(unit, order.turned)),
+        replace(first, initial=_put(unit, order.turned)),
         order.across_turned(),
         outward,
-        replace(inward, joins=(), start=_put(starts, order.parts)),
+        replace(inward, combine=(), initial=_put(starts, order.parts)),
         order.across_inward(),
         order.across_outward(gravity),
         last,
     )
     ports = {name: Port(name, (len(tables),)) for name in ("q", "v", "tau", "a")}
-    found = Segmented(
+    found = LoopProgram(
         FUNCTION,
         METHOD,
         tuple(ports[name] for name in ("q", "v", "tau")),
         (ports["a"],),
-        Kind(kind, 1, 1, columns.width),
+        (LinkClass(kind, 1, 1, columns.width),),
+        tuple(range(-1, len(tables) - 1)),
+        (0,) * len(tables),
         tables,
         stages,
         dynamics.work,
-        segments=segments,
+        part_lengths=even_lengths(len(tables), segments),
     )
     return check(found.by(passes.run))
 
@@ -166,7 +178,7 @@ def _with_sines(sweep: Sweep, own: Sweep, kept: Sweep) -> Sweep:
     ones look for them: in the places of `kept`.
     """
     (taken,), (there,), (step,) = own.steps, kept.steps, sweep.steps
-    ops = [taken.rows[r].op for port in taken.outputs if port.name == KEPT for r in port.rows]
+    ops = [taken.rows[r].op for port in taken.outputs if port.name == SAVED for r in port.rows]
     place = {there.rows[r].op: r for port in there.outputs for r in port.rows}
     if len(place) != len(there.outputs[0].rows):
         raise Unlike("a link turns by several angles")
@@ -175,15 +187,15 @@ def _with_sines(sweep: Sweep, own: Sweep, kept: Sweep) -> Sweep:
         *(
             port
             for port in step.inputs
-            if port.name not in {KEPT, *(one.name for one in there.inputs)}
+            if port.name not in {SAVED, *(one.name for one in there.inputs)}
         ),
     ]
     names = [port.name for port in inputs]
     rows, at = list(there.rows), []
     for row in step.rows:
         name = step.inputs[row.value[0]].name if row.op == "input" else ""
-        if name == KEPT:
-            at.append(place[ops[row.value[1] - own.first[0]]])
+        if name == SAVED:
+            at.append(place[ops[row.value[1] - own.saved_at[0]]])
             continue
         if name:
             row = row._replace(value=(names.index(name), row.value[1]))
@@ -194,7 +206,7 @@ def _with_sines(sweep: Sweep, own: Sweep, kept: Sweep) -> Sweep:
     joined = replace(
         step, inputs=tuple(inputs), rows=tuple(rows), outputs=(*outputs, *there.outputs), steps=()
     )
-    return replace(sweep, steps=(joined,), first=kept.first)
+    return replace(sweep, steps=(joined,), saved_at=kept.saved_at)
 
 
 class _Order:
@@ -209,54 +221,62 @@ class _Order:
     ) -> None:
         self.parts, self.turned, self.omega, self.motion = parts, turned, omega, motion
 
-    def across_turned(self) -> Across:
+    def across_turned(self) -> SequentialScan:
         def opening(home: Derivation) -> dict[str, list[Scalar]]:
             return {
-                CARRIED: blocks.across_turned(home, self._given(home, self.turned), None),
-                START: [home.zero] * 3,
+                CARRY: blocks.across_turned(home, self._given(home, self.turned), None),
+                INITIAL: [home.zero] * 3,
             }
 
         def step(home: Derivation) -> dict[str, list[Scalar]]:
-            before = home.inputs[CARRIED]
+            before = home.inputs[CARRY]
             return {
-                CARRIED: blocks.across_turned(home, self._given(home, self.turned), before),
-                START: self._starting(before, self.omega),
+                CARRY: blocks.across_turned(home, self._given(home, self.turned), before),
+                INITIAL: self._starting(before, self.omega),
             }
 
-        return Across(
-            False, _program(opening, {ENDED: 9}), _program(step, {ENDED: 9, CARRIED: 3}), 0, 2
+        return SequentialScan(
+            False,
+            _program(opening, {FINAL_CARRY: 9}),
+            _program(step, {FINAL_CARRY: 9, CARRY: 3}),
+            0,
+            2,
         )
 
-    def across_inward(self) -> Across:
+    def across_inward(self) -> SequentialScan:
         def made(home: Derivation) -> dict[str, list[Scalar]]:
             handed, kept = blocks.across_inward(
-                home, self._given(home, self.parts), home.inputs.get(CARRIED)
+                home, self._given(home, self.parts), home.inputs.get(CARRY)
             )
-            return {CARRIED: handed, KEPT: kept}
+            return {CARRY: handed, SAVED: kept}
 
-        return Across(
-            True, _program(made, {ENDED: 90}), _program(made, {ENDED: 90, CARRIED: 27}), 3, -1
+        return SequentialScan(
+            True,
+            _program(made, {FINAL_CARRY: 90}),
+            _program(made, {FINAL_CARRY: 90, CARRY: 27}),
+            3,
+            -1,
         )
 
-    def across_outward(self, gravity: Sequence[Fraction]) -> Across:
+    def across_outward(self, gravity: Sequence[Fraction]) -> SequentialScan:
         def made(home: Derivation) -> dict[str, list[Scalar]]:
-            before = home.inputs.get(CARRIED) or [home.constant(x) for x in gravity]
+            before = home.inputs.get(CARRY) or [home.constant(x) for x in gravity]
             alpha, f = blocks.across_outward(
-                home, self._given(home, self.parts), home.inputs[KEPT], before
+                home, self._given(home, self.parts), home.inputs[SAVED], before
             )
-            return {CARRIED: alpha, START: self._starting([*before, *f], self.motion)}
+            return {CARRY: alpha, INITIAL: self._starting([*before, *f], self.motion)}
 
-        return Across(
+        return SequentialScan(
             False,
-            _program(made, {ENDED: 90, KEPT: 69}),
-            _program(made, {ENDED: 90, KEPT: 69, CARRIED: 6}),
+            _program(made, {FINAL_CARRY: 90, SAVED: 69}),
+            _program(made, {FINAL_CARRY: 90, SAVED: 69, CARRY: 6}),
             3,
             6,
         )
 
     @staticmethod
     def _given(home: Derivation, places: Sequence[int]) -> list[Scalar]:
-        return [home.inputs[ENDED][at] for at in places]
+        return [home.inputs[FINAL_CARRY][at] for at in places]
 
     @staticmethod
     def _starting(values: Sequence[Scalar], places: Sequence[int]) -> list[Scalar]:

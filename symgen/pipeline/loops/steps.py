@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from symgen.derivation.table_linkage import PREPARED
+from symgen.ir.loops import CARRY, CONSTANTS, SAVED
 from symgen.ir.program import Port, Program, Row
-from symgen.ir.recursion import CARRIED, KEPT, TABLE
 from symgen.pipeline.loops.cuts import behind
 from symgen.pipeline.loops.interface import Interface
 from symgen.pipeline.loops.link_assignment import Group, Own, Ref, Shared, Unlike
@@ -91,16 +91,16 @@ class Step:
                 else self.at[h]
                 for h, sign in handed
             ]
-            outputs.append(Port(CARRIED, (len(carried),), tuple(carried)))
+            outputs.append(Port(CARRY, (len(carried),), tuple(carried)))
         if new:
-            outputs.append(Port(KEPT, (len(new),), tuple(self.at[row] for row in new)))
+            outputs.append(Port(SAVED, (len(new),), tuple(self.at[row] for row in new)))
         for name, rows in given.items():
             found = [self.at[at[r]] if r in at else self._same(r) for r in rows]
             outputs.append(Port(name, (len(found),), tuple(found)))
         sizes = {
-            TABLE: chain.columns[chain.classes[group.link]].width,
-            KEPT: work,
-            CARRIED: len(self.elements),
+            CONSTANTS: chain.columns[chain.classes[group.link]].width,
+            SAVED: work,
+            CARRY: len(self.elements),
         }
         sizes |= {
             port.name: port.size for port in program.inputs if chain.widths.get(port.name) == 0
@@ -148,7 +148,7 @@ class Step:
     def _add(self, row: int) -> None:
         """Row number `row` of the link."""
         if row in self.slots:
-            self.at[row] = self._put(Row("input", (), (self._port(KEPT), self.slots[row])))
+            self.at[row] = self._put(Row("input", (), (self._port(SAVED), self.slots[row])))
             return
         source = self.source.rows[self.group.rows[row]]
         if source.op == "input" and (known := self._of_the_base(*source.value)) is not None:
@@ -191,7 +191,7 @@ class Step:
     def _input(self, port: int, element: int) -> tuple[int, int]:
         name = self.source.inputs[port].name
         if name == PREPARED:
-            return self._port(TABLE), element - self.chain.first[self.group.link]
+            return self._port(CONSTANTS), element - self.chain.first[self.group.link]
         return self._port(name), element - self._own(name).start
 
     def _carried(self, ref: Ref) -> int:
@@ -205,7 +205,7 @@ class Step:
                 f"a link in {self.source.function} by {self.source.method} takes what others do not hand on"
             )
         if element not in self.carried:
-            self.carried[element] = self._put(Row("input", (), (self._port(CARRIED), element)))
+            self.carried[element] = self._put(Row("input", (), (self._port(CARRY), element)))
         return self.carried[element]
 
     def _step(self, step: int) -> int:

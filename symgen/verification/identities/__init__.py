@@ -14,7 +14,7 @@ from importlib import import_module
 
 import numpy as np
 
-from symgen.ir.recursion import Form
+from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support.leaves import leaf_names
 from symgen.verification.algebra import TOLERANCE, centres, differ

@@ -1,0 +1,247 @@
+"""Rules of a loop program and of its steps."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from symgen.ir.loops.form import LoopProgram
+from symgen.ir.loops.stages import (
+    BEFORE,
+    CARRY,
+    COMBINE,
+    CONSTANTS,
+    DOWNSWEEP,
+    FINAL_CARRY,
+    INITIAL,
+    LEFT,
+    RIGHT,
+    SAVED,
+    UPSWEEP,
+    LinkClass,
+    Map,
+    ParallelScan,
+    SequentialScan,
+    Sweep,
+    port_size,
+)
+from symgen.ir.loops.steps import elements_read
+from symgen.ir.program import Port, Program
+from symgen.ir.program import check as check_program
+from symgen.support.errors import ProgramError
+
+
+def check(form: LoopProgram) -> LoopProgram:
+    """Check the rules of a loop program and of its steps.
+
+    Returns it unchanged, or raises ProgramError naming the first place that breaks a rule.
+    """
+    checker = _Checker(form)
+    checker.links()
+    checker.parts()
+    if {step.real for step in form.programs} - {form.real}:
+        checker.fail("its steps are of another real type")
+    for number, stage in enumerate(form.stages):
+        for step in stage.programs:
+            check_program(step)
+        if isinstance(stage, Sweep):
+            checker.sweep(number, stage)
+        elif isinstance(stage, Map):
+            checker.map(number, stage)
+        elif isinstance(stage, SequentialScan):
+            checker.scan_parts(number, stage)
+        else:
+            checker.scan_pairs(number, stage)
+    checker.final_carries()
+    checker.results()
+    return form
+
+
+class _Checker:
+    """Rules by kind of stage."""
+
+    def __init__(self, form: LoopProgram) -> None:
+        self.form = form
+        self.arguments = {port.name for port in form.inputs}
+
+    def fail(self, fault: str) -> NoReturn:
+        """Raise ProgramError with the function before the fault."""
+        raise ProgramError(f"{self.form.function}/{self.form.method}: {fault}")
+
+    def links(self) -> None:
+        """Check parents, classes and constants."""
+        form, n = self.form, len(self.form)
+        rows = n + bool(form.maps)
+        if len(form.class_of) != n or len(form.constants) != rows:
+            self.fail("links, their classes and the rows of constants are not equally many")
+        for link, parent in enumerate(form.parents):
+            if not -1 <= parent < link:
+                self.fail(f"the parent of link {link} does not stand before it")
+            if not 0 <= form.class_of[link] < len(form.link_classes):
+                self.fail(f"link {link} is of no class")
+        for number, constants in zip((*form.class_of, 0), form.constants, strict=False):
+            width = form.link_classes[number].width
+            if len(constants) != width:
+                self.fail(f"a link of class {number} has {len(constants)} constants, not {width}")
+
+    def parts(self) -> None:
+        """Check the layout: one piece, parts with sweeps, or parts with maps and parallel scans in turn."""
+        form, n, lengths = self.form, len(self.form), self.form.part_lengths
+        if form.maps or form.scans:
+            turns = [type(stage) for stage in form.stages]
+            if turns != [Map, *[ParallelScan, Map] * (len(turns) // 2)]:
+                self.fail("maps and parallel scans do not take turns")
+            if len(set(lengths)) != 1 or len(lengths) & len(lengths) - 1:
+                self.fail(f"{len(lengths)} parts are no power of two, or not equally long")
+            if not n < sum(lengths) < n + 1 + len(lengths):
+                self.fail(f"parts of {lengths[0]} elements do not hold {n + 1} elements")
+        elif lengths and (sum(lengths) != n or min(lengths) < 1 or max(lengths) > lengths[0]):
+            self.fail(
+                f"parts of {', '.join(map(str, lengths))} links are not those of {n} links, the first of the longest"
+            )
+        if lengths and (not form.serial or len(form.link_classes) != 1):
+            self.fail("parts are not those of one chain of like links")
+
+    # -- sweeps ----------------------------------------------------------------------------------
+
+    def sweep(self, number: int, sweep: Sweep) -> None:
+        """Check a sweep and its steps."""
+        form = self.form
+        if not len(sweep.steps) == len(sweep.saved_at) == len(form.link_classes):
+            self.fail(f"sweep {number} has not one step a class")
+        combines = sweep.inward and sweep.only_path_to < 0 and not form.part_lengths
+        if len(sweep.combine) != (len(sweep.initial) if combines else 0):
+            self.fail(f"sweep {number} combines what it does not carry inward")
+        if sweep.only_path_to >= len(form):
+            self.fail(f"sweep {number} goes to no link")
+        if not set(sweep.combine) <= set(COMBINE):
+            self.fail(f"sweep {number} combines by none of {', '.join(COMBINE)}")
+        for link_class, step, saved_at in zip(
+            form.link_classes, sweep.steps, sweep.saved_at, strict=True
+        ):
+            self._step(f"sweep {number} of {link_class.name}", sweep, link_class, step, saved_at)
+
+    def _step(
+        self, where: str, sweep: Sweep, link_class: LinkClass, step: Program, saved_at: int
+    ) -> None:
+        """Check the ports of one step of a sweep."""
+        form, carries = self.form, len(sweep.initial)
+        sizes = {CONSTANTS: link_class.width, SAVED: form.work, CARRY: carries}
+        for port in step.inputs:
+            if port.name not in sizes and port.name not in self.arguments:
+                self.fail(f"{where} takes '{port.name}', which the function does not")
+            size = sizes[port.name] if port.name in sizes else form.width(port.name, link_class)
+            if port.size != size:
+                self.fail(f"{where} takes {port.size} of '{port.name}'")
+        if saved_at + port_size(step.outputs, SAVED) > form.work:
+            self.fail(f"{where} saves more than there is room for")
+        carried = [port.size for port in step.outputs if port.name == CARRY]
+        if carried != [carries] * len(carried) or (carries and not carried):
+            self.fail(f"{where} does not carry {carries} numbers")
+
+    # -- scans across the parts ------------------------------------------------------------------
+
+    def scan_parts(self, number: int, scan: SequentialScan) -> None:
+        """Check a sequential scan against the sweeps that it reads and starts."""
+        takes, gives = self._stage(scan.takes), self._stage(scan.gives)
+        if (
+            not self.form.part_lengths
+            or not isinstance(takes, Sweep)
+            or scan.takes > number
+            or (scan.gives >= 0 and not isinstance(gives, Sweep))
+        ):
+            self.fail(f"scan {number} goes between no sweeps")
+        for step in scan.programs:
+            outputs = {port.name: port.size for port in step.outputs}
+            if isinstance(gives, Sweep) and outputs.get(INITIAL) != len(gives.initial):
+                self.fail(f"scan {number} does not give the initial carry of sweep {scan.gives}")
+            for port in step.inputs:
+                if port.name == FINAL_CARRY and port.size != len(takes.initial):
+                    self.fail(
+                        f"scan {number} takes {port.size} numbers of sweep {scan.takes}, not {len(takes.initial)}"
+                    )
+                if port.name == CARRY and (step is scan.opening or port.size != outputs.get(CARRY)):
+                    self.fail(f"scan {number} takes a carry that no part gives")
+
+    def _stage(self, number: int) -> object:
+        """Return the stage of a number, None for a number of none."""
+        stages = self.form.stages
+        return stages[number] if 0 <= number < len(stages) else None
+
+    # -- maps, and scans over pairs of elements --------------------------------------------------
+
+    def map(self, number: int, stage: Map) -> None:
+        """Check a map against the parallel scans before and behind it."""
+        form, scans = self.form, self.form.scans
+        if not len(stage.steps) == len(stage.saved_at) == len(form.link_classes):
+            self.fail(f"map {number} has not one step a class")
+        (step,), (saved_at,) = stage.steps, stage.saved_at
+        first, last = number == 0, number == len(form.stages) - 1
+        sizes = {
+            CONSTANTS: form.link_classes[0].width,
+            SAVED: form.work,
+            DOWNSWEEP: 0 if first else len(scans[number // 2 - 1].initial),
+        }
+        arguments = {name + suffix for name in self.arguments for suffix in ("", BEFORE)}
+        for port in step.inputs:
+            if port.size != sizes.get(port.name, int(port.name in arguments)):
+                self.fail(f"map {number} takes {port.size} of '{port.name}'")
+        saved = range(saved_at, saved_at + port_size(step.outputs, SAVED))
+        if saved.stop > form.work:
+            self.fail(f"map {number} saves more than there is room for")
+        if elements_read(step, SAVED) & {*saved}:
+            self.fail(f"map {number} saves over what it takes")
+        results = [port.name + suffix for port in form.outputs for suffix in ("", BEFORE)]
+        given = [port.name for port in step.outputs if port.name != SAVED]
+        if sorted(given) != (sorted(results) if last else [UPSWEEP]):
+            self.fail(f"map {number} gives {', '.join(given)}")
+        if not last and port_size(step.outputs, UPSWEEP) != scans[number // 2].up_size:
+            self.fail(f"map {number} gives no value of the scan behind it")
+
+    def scan_pairs(self, number: int, scan: ParallelScan) -> None:
+        """Check the ports of the two steps of a parallel scan."""
+        up, down = scan.up_size, len(scan.initial)
+        ports: tuple[tuple[tuple[Port, ...], dict[str, int]], ...] = (
+            (scan.up.inputs, {LEFT: up, RIGHT: up}),
+            (scan.up.outputs, {UPSWEEP: up, SAVED: scan.saved_size}),
+            (scan.down.inputs, {SAVED: scan.saved_size, DOWNSWEEP: down}),
+            (scan.down.outputs, {LEFT: down, RIGHT: down}),
+        )
+        for found, sizes in ports:
+            if {port.name: port.size for port in found} != sizes:
+                self.fail(f"the steps of scan {number} do not take and give what they should")
+        if not (
+            0 < scan.valid <= up
+            and 0 < scan.last_valid <= down
+            and (scan.valid < up) == (scan.last_valid < down)
+        ):
+            self.fail(f"scan {number} cuts the last element where it has no numbers")
+
+    # -- results ---------------------------------------------------------------------------------
+
+    def final_carries(self) -> None:
+        """Check where results that a sweep carries come from, and the epilogue."""
+        form, n = self.form, len(self.form)
+        for final in form.final_carries:
+            sweep = self._stage(final.sweep)
+            if (
+                not isinstance(sweep, Sweep)
+                or not all(0 <= element < len(sweep.initial) for element in final.elements)
+                or not -sweep.inward <= final.link < n
+                or (sweep.only_path_to >= 0 and final.link != form.visited(sweep)[-1])
+            ):
+                self.fail(f"result '{final.name}' ends nowhere")
+        if form.epilogue is not None:
+            check_program(form.epilogue)
+            size = sum(len(f.elements) for f in form.final_carries if f.name == FINAL_CARRY)
+            if [(port.name, port.size) for port in form.epilogue.inputs] != [(FINAL_CARRY, size)]:
+                self.fail("the epilogue does not take the final carries of the sweeps")
+
+    def results(self) -> None:
+        """Check that the steps and the final carries give the results of the function."""
+        form = self.form
+        names = {final.name for final in form.final_carries}
+        names |= {port.name for step in form.programs for port in step.outputs}
+        names -= {SAVED, CARRY, FINAL_CARRY, INITIAL, UPSWEEP, LEFT, RIGHT}
+        before = {port.name + BEFORE for port in form.outputs if form.maps}
+        if names - before != {port.name for port in form.outputs}:
+            self.fail("its results are not those of its steps")

@@ -1,0 +1,200 @@
+"""Steps of a loop program as functions of their own, and with the numbers that a checked function compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from symgen.ir.loops.form import LoopProgram
+from symgen.ir.loops.stages import CARRY, CHECKED, CONSTANTS, SAVED, Map, Stage, Sweep
+from symgen.ir.program import Port, Program
+
+WORK = "work"
+"""Name of the workspace in C."""
+EPILOGUE = "last"
+"""Name of the epilogue in C."""
+ANGLE = "angle"
+"""Name in C of the angle of a step that saves only its sine and cosine."""
+RESULT_NAMES = {SAVED: "keeps", CARRY: "handed"}
+"""Names in C of results that share their name with an argument."""
+FRAMES = (
+    "a link's frame is its parent's, shifted by x, y, z and turned about z by gamma, x by alpha, z by beta (or offset) and "
+    "q; m, hx, Sxx ... are its mass and its first and second moments about the origin"
+)
+"""Meaning of the names of link constants."""
+
+
+def as_function(step: Program, name: str) -> Program:
+    """Return a step as a function: no result shares the name of an argument, and no port is empty."""
+    numbers = [number for number, port in enumerate(step.inputs) if port.size]
+    rows = [
+        row._replace(value=(numbers.index(row.value[0]), row.value[1]))
+        if row.op == "input"
+        else row
+        for row in step.rows
+    ]
+    outputs = [
+        port._replace(name=RESULT_NAMES.get(port.name, port.name))
+        for port in step.outputs
+        if port.size
+    ]
+    return replace(
+        step,
+        function=name,
+        inputs=tuple(step.inputs[number] for number in numbers),
+        outputs=tuple(outputs),
+        rows=tuple(rows),
+    )
+
+
+class Angle(NamedTuple):
+    """A step that saves the sine and the cosine of one angle and does nothing else.
+
+    `program` has the angle as its one result; `kept` says of each saved number whether it is the "sin" or the "cos".
+    """
+
+    program: Program
+    kept: tuple[str, ...]
+
+
+def angle_of(step: Program) -> Angle | None:
+    """Return the angle of such a step; None for a step that does anything else, or takes a sine of a sine."""
+    rows = step.rows
+    saved = [rows[r] for port in step.outputs for r in port.rows]
+    if [port.name for port in step.outputs] != [SAVED] or any(
+        row.op not in ("sin", "cos") for row in saved
+    ):
+        return None
+    arguments = [rows[row.args[0]] for row in saved]
+    angles = {
+        argument.value if argument.op == "input" else row.args[0]
+        for row, argument in zip(saved, arguments, strict=True)
+    }
+    if len(angles) > 1:
+        return None
+    angle = saved[0].args[0]
+    if any(row.op in ("sin", "cos") for row in rows[: angle + 1]):
+        return None
+    port = Port(ANGLE, (1,), (angle,))
+    program = replace(step, rows=rows[: angle + 1], outputs=(port,))
+    return Angle(program, tuple(row.op for row in saved))
+
+
+def without_unused_constants(form: LoopProgram) -> LoopProgram:
+    """Return the loop program whose links have only the constants that a step reads."""
+    stages = [stage for stage in form.stages if isinstance(stage, Sweep | Map)]
+    used = [
+        sorted(
+            {element for stage in stages for element in elements_read(stage.steps[c], CONSTANTS)}
+        )
+        for c, _ in enumerate(form.link_classes)
+    ]
+    classes = (
+        link_class._replace(
+            width=len(columns),
+            columns=tuple(link_class.columns[column] for column in columns if link_class.columns),
+        )
+        for link_class, columns in zip(form.link_classes, used, strict=True)
+    )
+    class_of_row = (*form.class_of, 0)[: len(form.constants)]
+    constants = (
+        tuple(row[column] for column in used[c])
+        for c, row in zip(class_of_row, form.constants, strict=True)
+    )
+
+    def narrowed(stage: Stage) -> Stage:
+        if not isinstance(stage, Sweep | Map):
+            return stage
+        return replace(stage, steps=tuple(map(_with_constants, stage.steps, used)))
+
+    return replace(
+        form,
+        link_classes=tuple(classes),
+        constants=tuple(constants),
+        stages=tuple(map(narrowed, form.stages)),
+    )
+
+
+def elements_read(step: Program, name: str) -> set[int]:
+    """Return the elements of an argument that a step reads."""
+    return {
+        row.value[1]
+        for row in step.rows
+        if row.op == "input" and step.inputs[row.value[0]].name == name
+    }
+
+
+def _with_constants(step: Program, columns: Sequence[int]) -> Program:
+    """Return a step whose link has only these of its constants."""
+    rows = tuple(
+        row._replace(value=(row.value[0], columns.index(row.value[1])))
+        if row.op == "input" and step.inputs[row.value[0]].name == CONSTANTS
+        else row
+        for row in step.rows
+    )
+    inputs = tuple(
+        port._replace(shape=(len(columns),)) if port.name == CONSTANTS else port
+        for port in step.inputs
+    )
+    return replace(step, rows=rows, inputs=inputs)
+
+
+# -- checked functions ---------------------------------------------------------------------------
+
+
+def with_checked_rows(
+    form: LoopProgram, rows: Callable[[Program], Sequence[int]], angles: bool
+) -> LoopProgram:
+    """Return sweeps whose steps give `rows` of themselves as CHECKED besides.
+
+    With `angles`, a sweep that takes only sines and cosines stands behind a sweep that gives the angles.
+    """
+    stages: list[Stage] = []
+    moved = []
+    for sweep in form.sweeps:
+        if angles and any(angle_of(step) for step in sweep.steps):
+            saved_at = (0,) * len(sweep.steps)
+            stages.append(
+                replace(sweep, steps=tuple(map(_angle_step, sweep.steps)), saved_at=saved_at)
+            )
+        moved.append(len(stages))
+        stages.append(sweep.by(lambda step: _with_checked(step, rows(step))))
+    epilogue, epilogue_check = form.epilogue, None
+    if epilogue and rows(epilogue):
+        checked = _with_checked(epilogue, rows(epilogue))
+        epilogue_check = replace(epilogue, outputs=checked.outputs[-1:])
+    return replace(
+        form,
+        stages=tuple(stages),
+        epilogue_check=epilogue_check,
+        final_carries=tuple(
+            final._replace(sweep=moved[final.sweep]) for final in form.final_carries
+        ),
+    )
+
+
+def has_unchecked_sines(form: LoopProgram) -> bool:
+    """True if a step takes a sine of an angle that no sweep of angles would give."""
+    return any(
+        row.op in ("sin", "cos")
+        for step in form.programs
+        if not angle_of(step)
+        for row in step.rows
+    )
+
+
+def _with_checked(step: Program, rows: Sequence[int]) -> Program:
+    """Return a step that gives rows of itself as CHECKED."""
+    if not rows:
+        return step
+    return replace(step, outputs=(*step.outputs, Port(CHECKED, (len(rows),), tuple(rows))))
+
+
+def _angle_step(step: Program) -> Program:
+    """Return a step that gives the angle alone as CHECKED; an empty one for a step without an angle."""
+    angle = angle_of(step)
+    if angle is None:
+        return replace(step, rows=(), outputs=())
+    outputs = tuple(port._replace(name=CHECKED) for port in angle.program.outputs)
+    return replace(angle.program, outputs=outputs)
