@@ -41,8 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )  # a command makes millions of small objects and few circles: collect seldom
     with standard_streams() as output:
         try:
+            code = 0
             with _terminable():
-                code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+                words = list(sys.argv[1:] if argv is None else argv)
+                if (asked := _read_command(words)) is not None:
+                    command, options = asked
+                    with _said(options), _warned(), _timed(options):
+                        code = int(command.run(options))
             sys.stdout.flush()
             return code
         except KeyboardInterrupt as stop:
@@ -120,14 +125,15 @@ def sentence(error: Exception) -> str:
     return " ".join(text.split())
 
 
-def _dispatch(words: list[str]) -> int:
+def _read_command(words: list[str]) -> tuple[Any, Namespace] | None:
+    """Find the command and read its options; None where help or the version was wanted and has been printed."""
     first = words[0] if words else ""
     if first in ("-h", "--help", "help"):
         print(overview(), end="")
-        return 0
+        return None
     if first in ("-V", "--version"):
         print(f"symgen {__version__} (Python {platform.python_version()}, {compiler_version()})")
-        return 0
+        return None
     if not words:
         raise RequestError(
             f"name a command: {', '.join(commands.NAMES)}; 'symgen --help' says what they do"
@@ -141,19 +147,18 @@ def _dispatch(words: list[str]) -> int:
     command.arguments(parser)
     how_much(parser)
     try:
-        options = parser.parse(words[1:])
-    except SystemExit as end:  # argparse has printed the help
-        return int(end.code or 0)
-    with _said(options), _warned():
-        return _run(command, options)
+        return command, parser.parse(words[1:])
+    except SystemExit:  # argparse has printed the help
+        return None
 
 
-def _run(command: Any, options: Namespace) -> int:
+@contextlib.contextmanager
+def _timed(options: Namespace) -> Iterator[None]:
+    """With -v, print how long a command took that ended without an error."""
     start = perf_counter()
-    code = int(command.run(options))
+    yield
     if options.verbose:
         print(f"symgen: {perf_counter() - start:.2f} s in all", file=sys.stderr)
-    return code
 
 
 @contextlib.contextmanager

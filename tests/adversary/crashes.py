@@ -33,6 +33,8 @@ REQUESTS = (("mass_matrix",), ("gravity_force",), ("mass_matrix", "gravity_force
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 OUTSIDE = 99
 """Exit code of a fork that a signal met before or after the command."""
+BEGUN = ("symgen: ", "in _read_command", "in run")
+"""What stderr says of a command that has begun: its one line, or a function of the traceback."""
 LONGEST = 120
 Tree = dict[str, bytes]
 
@@ -199,7 +201,7 @@ class Attack:
             held = (
                 late
                 or (code in (128 + number, -number) and lines == 1)
-                or (code in (-number, 1) and "symgen: " not in said and "in _dispatch" not in said)
+                or (code in (-number, 1) and not any(part in said for part in BEGUN))
             )
         if not held:
             raise Broken(f"exit code {code}, and on stderr: {said}")

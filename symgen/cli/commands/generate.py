@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from symgen.vocabulary.options import FolderChoices, FolderRequest
 if TYPE_CHECKING:
     from symgen.ir.loops import Form
     from symgen.mechanism.mechanism import Mechanism
+    from symgen.pipeline.request import Request
     from symgen.vocabulary.options import ProgramOptions
 
 SUMMARY = "the folder of C: one file a function, self-test, CMakeLists.txt, README"
@@ -68,10 +69,8 @@ def run(options: Namespace) -> int:
     Raises Unfulfilled where a function that was named is missing, or the target's compiler refuses the text.
     """
     from symgen.delivery.writing import deliver, wrappers
-    from symgen.pipeline import assembly_report
     from symgen.pipeline import build as making
     from symgen.pipeline.request import make_request
-    from symgen.vocabulary.identifiers import renaming
 
     if options.output == "":
         raise RequestError("--output is empty; name a folder, or leave the option out")
@@ -84,11 +83,8 @@ def run(options: Namespace) -> int:
         trig=options.trig or targets.trig(options.target),
         wrap=wrap,
     )
-    mechanism, chosen = request.mechanism, request.options
-    slow = None if options.target is None else targets.slow(options.target, chosen.real)
-    why = targets.why(options.target, options.real)
+    out = Path(options.output or _folder(options.name or request.mechanism.name))
     with Progress() as progress:
-        out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = deliver(
             request,
             out,
@@ -97,53 +93,25 @@ def run(options: Namespace) -> int:
             functions_only=options.functions_only,
             progress=progress,
         )
-    say_notes(mechanism, options.robot, drives=options.drives)
-    if options.name is None and (called := renaming(mechanism.name)):
-        print(f"symgen: note: {called}; --name NAME takes another", file=sys.stderr)
-    for line in (
-        (*assembly_report.sentences(mechanism), assembly_report.AS_IF_OPEN)
-        if mechanism.loops
-        else ()
-    ):
-        print(f"symgen: note: {line}", file=sys.stderr)
     made, refused = making.programs_and_refusals(request)  # only looked up
-    for line in _remarks(mechanism, made.values(), chosen):
-        print(f"symgen: note: {line}", file=sys.stderr)
-    if slow is not None:
-        print(f"symgen: warning: {slow}", file=sys.stderr)
-    if why is not None:
-        print(f"symgen: note: {why}", file=sys.stderr)
-    if options.functions_only and options.target is not None:
-        print(
-            "symgen: note: --functions-only leaves out firmware/ and the cost sheet of --target; 'symgen cost' prints it",
-            file=sys.stderr,
-        )
-    cost = manifest.get("cost", {})
-    if "missing" in cost and "refused" not in cost:
-        print(
-            f"symgen: note: README.md has no cost sheet: {cost['missing']}",
-            file=sys.stderr,
-        )
-    if "eva_missing" in manifest.get("proof", {}):
-        print(
-            f"symgen: note: README.md has no proof of memory and finite numbers: {manifest['proof']['eva_missing']}",
-            file=sys.stderr,
-        )
-    if request.functions is None:
-        for omitted in (one for one in manifest["not_modelled"] if one["kind"] == "functions"):
-            print(f"symgen: note: left out: {omitted['text']}", file=sys.stderr)
+    say_notes(request.mechanism, options.robot, drives=options.drives)
+    for line in (
+        *_notes_on_robot(request.mechanism, options),
+        *_notes_on_methods(request.mechanism, made.values(), request.options),
+        *_notes_on_target(options, request.options.real),
+        *_notes_on_folder(manifest, request),
+    ):
+        print(f"symgen: {line}", file=sys.stderr)
     name_frame(
-        mechanism,
+        request.mechanism,
         manifest["functions"],
         options.frame,
         (options.jacobian_frame, options.jacobian_order),
     )
     account(options, f"{costs(manifest['functions'])}\n{_next_steps(out, manifest)}")
-    unfulfilled = (
-        []
-        if request.functions is None
-        else [f"{name} is missing: {why}" for name, why in refused.items()]
-    )
+    named = request.functions is not None
+    unfulfilled = [f"{name} is missing: {why}" for name, why in refused.items() if named]
+    cost = manifest.get("cost", {})
     if "refused" in cost:
         unfulfilled.append(
             f"{cost['missing']}; please report it with the robot and the compiler's version"
@@ -153,37 +121,66 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _remarks(mechanism: Mechanism, made: Iterable[Form], chosen: ProgramOptions) -> list[str]:
-    """Notes about the methods that were taken."""
+def _notes_on_robot(mechanism: Mechanism, options: Namespace) -> Iterator[str]:
+    """Yield how C calls the robot, and how its loops are assembled."""
+    from symgen.pipeline import assembly_report
+    from symgen.vocabulary.identifiers import renaming
+
+    if options.name is None and (called := renaming(mechanism.name)):
+        yield f"note: {called}; --name NAME takes another"
+    if mechanism.loops:
+        for line in (*assembly_report.sentences(mechanism), assembly_report.AS_IF_OPEN):
+            yield f"note: {line}"
+
+
+def _notes_on_target(options: Namespace, real: str) -> Iterator[str]:
+    """Yield what the target's FPU means for the real type, and what is left out for the target."""
+    if options.target is not None and (slow := targets.slow(options.target, real)) is not None:
+        yield f"warning: {slow}"
+    if (why := targets.why(options.target, options.real)) is not None:
+        yield f"note: {why}"
+    if options.functions_only and options.target is not None:
+        yield "note: --functions-only leaves out firmware/ and the cost sheet of --target; 'symgen cost' prints it"
+
+
+def _notes_on_folder(manifest: Mapping[str, Any], request: Request) -> Iterator[str]:
+    """Yield what README.md lacks, and the functions that are left out."""
+    cost, proof = manifest.get("cost", {}), manifest.get("proof", {})
+    if "missing" in cost and "refused" not in cost:
+        yield f"note: README.md has no cost sheet: {cost['missing']}"
+    if "eva_missing" in proof:
+        yield f"note: README.md has no proof of memory and finite numbers: {proof['eva_missing']}"
+    if request.functions is None:
+        for omitted in manifest["not_modelled"]:
+            if omitted["kind"] == "functions":
+                yield f"note: left out: {omitted['text']}"
+
+
+def _notes_on_methods(
+    mechanism: Mechanism, made: Collection[Form], chosen: ProgramOptions
+) -> Iterator[str]:
+    """Yield why functions are loops, how a search ended, and the methods that were rejected or lose digits."""
     from symgen.pipeline.choose import loses_digits
     from symgen.pipeline.form import instead_of_rows
     from symgen.pipeline.noticing import lost_digits
     from symgen.vocabulary.options import AUTO
 
-    lines = []
-    several = (
-        [program.function for program in made if instead_of_rows(program)]
-        if chosen.form == AUTO
-        else []
-    )
-    if several:
-        lines.append(
-            f"{', '.join(several)} {'loops' if len(several) == 1 else 'loop'} over tables of links, since rows for each "
+    looped = [program.function for program in made if instead_of_rows(program)]
+    if looped and chosen.form == AUTO:
+        yield (
+            f"note: {', '.join(looped)} {'loops' if len(looped) == 1 else 'loop'} over tables of links, since rows for each "
             "would be too many (docs/long.md)"
         )
     for program in made:
         if program.rounds is not None:
-            lines.append(
-                f"the search for fewer operations of {program.function} was interrupted after round {program.rounds}; "
+            yield (
+                f"note: the search for fewer operations of {program.function} was interrupted after round {program.rounds}; "
                 f"what it had found is used, {program.cost} operations, and the manifest says so"
             )
-        lines += [
-            f"{program.function} is chosen without {other}: {why}"
-            for other, why in program.passed_over
-        ]
+        for rejected, why in program.passed_over:
+            yield f"note: {program.function} is chosen without {rejected}: {why}"
         if loses_digits(mechanism, program, chosen):
-            lines.append(lost_digits(program))
-    return lines
+            yield f"note: {lost_digits(program)}"
 
 
 def _folder(name: str) -> str:
