@@ -232,9 +232,7 @@ def derived(
             NF=len(names), NR=0 if laid.base is None else len(laid.base), NK=len(options.rows)
         )
         with k.precision():
-            results = methods.of_each(
-                build, laid, [laid.model.frame(mechanism, name) for name in names]
-            )
+            results = build(laid, [laid.model.frame(mechanism, name) for name in names])
             results_named = _named(what, sizes, results)
             program = laid.home.freeze(
                 function, method, results_named, {**shapes, PORT: (len(found),)}

@@ -15,15 +15,15 @@ from importlib import import_module
 
 from symgen.derivation.linkage import Linkage
 from symgen.mechanism.mechanism import Mechanism
+from symgen.methods.shared import drives, mimic
 from symgen.methods.shared.composition import Compose
 from symgen.methods.shared.contacts import of_contacts
-from symgen.methods.shared.drives import with_drives
+from symgen.methods.shared.equations import Equations, equations
 from symgen.methods.shared.factor import Derive, Results, functions_of, with_bias
-from symgen.methods.shared.frames import of_each as of_each
 from symgen.methods.shared.independent_coordinates import held_by, reduced_by
 from symgen.methods.shared.loops import equation_of, of_loops
 from symgen.methods.shared.method import Method
-from symgen.methods.shared.mimic import of_own, suiting
+from symgen.methods.shared.mimic import suiting
 from symgen.methods.shared.task import of_task
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.names import method_named
@@ -54,7 +54,8 @@ def find(name: str) -> Method:
     found = replace(
         declared,
         functions={
-            function: of_own(function, derive) for function, derive in declared.functions.items()
+            function: equations(derive, mimic.changes(function))
+            for function, derive in declared.functions.items()
         },
         refusal=suiting(name, declared),
     )
@@ -72,7 +73,7 @@ def find(name: str) -> Method:
         follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
         follows["reduced_mass_matrix"] = reduced_by(found.functions["mass_matrix"])
     if "inverse_dynamics" in found.functions:
-        whole = with_drives("inverse_dynamics", found.functions["inverse_dynamics"])
+        whole = equations(found.functions["inverse_dynamics"], drives.changes("inverse_dynamics"))
         follows |= {
             "constrained_inverse_dynamics": held_by(whole),
             "loop_equation": equation_of(whole),
@@ -80,7 +81,10 @@ def find(name: str) -> Method:
     every = {**follows, **found.functions}
     return replace(
         found,
-        functions={function: with_drives(function, derive) for function, derive in every.items()},
+        functions={
+            function: equations(derive, drives.changes(function))
+            for function, derive in every.items()
+        },
     )
 
 
@@ -96,7 +100,8 @@ def _declared(stem: str) -> Method:
 
 def _bias_force(linkage: Linkage) -> Results:
     """Of the bodies: what is made of it here has the forces of the drives already, or is given them later."""
-    return of_own("bias_force", _declared(BIAS_METHOD).functions["bias_force"])(linkage)
+    of_bodies = _declared(BIAS_METHOD).functions["bias_force"]
+    return equations(of_bodies, mimic.changes("bias_force"))(linkage)
 
 
 def _jacobian(linkage: Linkage) -> Results:
@@ -132,19 +137,19 @@ def composition(method: str, function: str) -> Compose | None:
     return find(method).compositions.get(function)
 
 
-def derivation(method: str, function: str) -> Derive:
+def derivation(method: str, function: str) -> Equations:
     """How `method` computes `function`, one object for one derivation; ArgumentError lists the methods that do."""
-    found = find(method).functions.get(function)
-    if found is None and composition(method, function) is not None:
+    derive = find(method).functions.get(function)
+    if isinstance(derive, Equations):
+        return derive
+    if composition(method, function) is not None:
         raise ArgumentError(
             f"{function} is put together of other functions by {method} and has no derivation; look at those "
             "that it calls"
         )
-    if found is None:
-        raise ArgumentError(
-            f"method '{method}' does not compute {function}; these do: {', '.join(providers(function))}"
-        )
-    return found
+    raise ArgumentError(
+        f"method '{method}' does not compute {function}; these do: {', '.join(providers(function))}"
+    )
 
 
 def reading(method: str, function: str, mechanism: Mechanism) -> Derive:

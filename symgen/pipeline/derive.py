@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import prod
+from typing import Any
 
 from symgen import methods
 from symgen.derivation import constants
@@ -261,12 +262,6 @@ def polished(mechanism: Mechanism, function: str, method: str, options: ProgramO
 def relevant(mechanism: Mechanism, function: str, options: ProgramOptions) -> ProgramOptions:
     """Return the options that change a function's Program, others at their defaults: Programs that are alike are built once."""
     what = FUNCTIONS[function]
-    links = {a.name: getattr(options, a.name) for a in what.feels if a in ON_LINKS}
-    parameters = (
-        options.parameters
-        if PREPARED in what.feels or function in PREPARING or what.counts("NR")
-        else ()
-    )
     axes, order = options.convention if what.follows else USUAL
     rows = options.rows if what.counts("NK") else None
     return ProgramOptions(
@@ -278,14 +273,21 @@ def relevant(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pr
         jacobian_order=order,
         task_rows=rows,
         contact=options.contact if what.counts("NT") else None,
-        parameters=parameters,
         floors=options.floors and function in PREPARING,
         baumgarte=options.baumgarte and GAINS in what.feels,
         series=options.series and turns_by_series(mechanism, what),
         anywhere=(options.anywhere or options.baumgarte)
         and loop_closure.known(mechanism, function),
-        **links,
+        **_relevant_at_run_time(function, options),
     )
+
+
+def _relevant_at_run_time(function: str, options: ProgramOptions) -> dict[str, Any]:
+    """Return the options that add run-time arguments to a function: links with a payload or wrenches, and parameters."""
+    what = FUNCTIONS[function]
+    links = {a.name: getattr(options, a.name) for a in what.feels if a in ON_LINKS}
+    changes = PREPARED in what.feels or function in PREPARING or what.counts("NR")
+    return {**links, "parameters": options.parameters if changes else ()}
 
 
 def turns_by_series(mechanism: Mechanism, what: Function) -> bool:
@@ -324,12 +326,8 @@ def record(
             home = Derivation({name: prod(shape) for name, shape in shapes.items()}, longest)
             with recording.place_of_errors(home):
                 linkage = recording.linkage(home)
-                results = methods.of_each(
-                    methods.derivation(method, function),
-                    linkage,
-                    recording.frames,
-                    convention.order == "linear",
-                )
+                equations = methods.derivation(method, function)
+                results = equations(linkage, recording.frames, convention.order == "linear")
                 named = recording.named(results)
                 program = home.freeze(function, method, named, shapes, spare=True)
                 return replace(

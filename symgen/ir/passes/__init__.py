@@ -60,8 +60,11 @@ def cost(begun: Program) -> int:
 
 
 def begin(program: Program) -> Program:
-    """The passes of FIRST."""
-    return _through(behind(check(program)), FIRST)
+    """Run the passes of FIRST on a Program as it was recorded."""
+    program = behind(check(program))
+    for apply in FIRST:
+        program = apply(program)
+    return check(program)
 
 
 def finish(program: Program) -> Program:
@@ -113,6 +116,6 @@ def as_recorded(program: Program) -> Program:
 
 
 def _through(program: Program, some: Iterable[Callable[[Program], Program]]) -> Program:
-    for one in some:
-        program = one(program)
+    for apply in some:
+        program = apply(program)
     return check(program)

@@ -6,8 +6,7 @@ M, and a method that has M has it from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, wraps
+from collections.abc import Iterator, Sequence
 
 from symgen.derivation import constants as k
 from symgen.derivation.drives import forces
@@ -15,9 +14,8 @@ from symgen.derivation.gravity_compensation import bears, spared
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.mechanism.mechanism import Mechanism
-from symgen.methods.shared.factor import Derive, Results
-
-Change = Callable[[Linkage, Results], Results]
+from symgen.methods.shared.equations import Change
+from symgen.methods.shared.factor import Results
 
 
 def _to_forces(place: int) -> Change:
@@ -104,15 +102,6 @@ CHANGES: dict[str, Change] = {
 """By function. What forces do to accelerations, and to the derivatives, is derived with them."""
 
 
-@cache
-def with_drives(function: str, derive: Derive) -> Derive:
-    """A method's derivation of a function, with what the drives add; one object for one derivation."""
-    change = CHANGES.get(function)
-    if change is None:
-        return derive
-
-    @wraps(derive)
-    def changed(linkage: Linkage) -> Results:
-        return change(linkage, derive(linkage))
-
-    return changed
+def changes(function: str) -> tuple[Change, ...]:
+    """Return the change that adds the drives to a function, or none."""
+    return (CHANGES[function],) if function in CHANGES else ()

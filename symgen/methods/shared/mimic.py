@@ -7,13 +7,14 @@ What divides by M is reduced before it is taken apart (`symgen.methods.shared.el
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, wraps
+from functools import cache
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.elimination import full
-from symgen.methods.shared.factor import Derive, Results
+from symgen.methods.shared.equations import Change
+from symgen.methods.shared.factor import Results
 from symgen.methods.shared.method import Method, Refusal
 from symgen.vocabulary.arrays import Array
 from symgen.vocabulary.functions import FUNCTIONS
@@ -23,24 +24,22 @@ _WAYS = ("delta",)
 
 
 @cache
-def of_own(function: str, derive: Derive) -> Derive:
-    """The function of a mechanism whose joints may follow others, from that of one whose joints are all independent."""
+def changes(function: str) -> tuple[Change, ...]:
+    """Return the change that reduces a function of all joints to those that lead, or none where the function is no such one."""
     what = FUNCTIONS[function]
     if what.needs_inverse or what.by_pivots or not (what.counts("NV") or what.counts("NQ")):
-        return derive
+        return ()
 
-    @wraps(derive)
-    def reduced(linkage: Linkage) -> Results:
-        found = derive(linkage)
+    def reduce(linkage: Linkage, results: Results) -> Results:
         if not linkage.coupling.couples:
-            return found
+            return results
         linkage.home.step("joints that follow others: what their leaders feel")
         return tuple(
-            _reduced(linkage, one, entries)
-            for one, entries in zip(what.results, found, strict=True)
+            _reduced(linkage, array, entries)
+            for array, entries in zip(what.results, results, strict=True)
         )
 
-    return reduced
+    return (reduce,)
 
 
 def _reduced(linkage: Linkage, what: Array, entries: list[Scalar]) -> list[Scalar]:
@@ -49,14 +48,8 @@ def _reduced(linkage: Linkage, what: Array, entries: list[Scalar]) -> list[Scala
         return coupling.places(entries)
     if what.name in _WAYS:
         return coupling.leading(entries)
-    if what.shape == ("NV", "NV") and (lower := _lower(linkage, entries)) is not None:
-        return full(linkage, coupling.triangle(lower))
     if what.shape == ("NV", "NV"):
-        return [
-            x
-            for row in coupling.felt_both([entries[r * n : (r + 1) * n] for r in range(n)])
-            for x in row
-        ]
+        return _reduced_matrix(linkage, entries)
     if what.shape[:1] == ("NV",):
         width = len(entries) // n
         columns = [coupling.felt(entries[c::width]) for c in range(width)]
@@ -66,6 +59,15 @@ def _reduced(linkage: Linkage, what: Array, entries: list[Scalar]) -> list[Scala
             x for r in range(len(entries) // n) for x in coupling.felt(entries[r * n : (r + 1) * n])
         ]
     return entries
+
+
+def _reduced_matrix(linkage: Linkage, entries: list[Scalar]) -> list[Scalar]:
+    """Gᵀ X G, row-major; of a symmetric X one triangle is reduced."""
+    coupling, n = linkage.coupling, len(linkage.dofs)
+    if (lower := _lower(linkage, entries)) is not None:
+        return full(linkage, coupling.triangle(lower))
+    rows = coupling.felt_both([entries[r * n : (r + 1) * n] for r in range(n)])
+    return [x for row in rows for x in row]
 
 
 def _lower(linkage: Linkage, entries: Sequence[Scalar]) -> list[dict[int, Scalar]] | None:
